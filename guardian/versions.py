@@ -56,13 +56,9 @@ def of_id(agent: Agent, version_id: str):
 
 
 def before(version):
-    """The version of the same file that `version` followed, with its content; None for the first one."""
-    older = (
-        type(version)
-        .objects.using(version._state.db)
-        .filter(file_name=version.file_name, created_at__lte=version.created_at)
-    )
-    return older.exclude(created_at=version.created_at, id__gte=version.id).order_by(*ORDER).first()
+    """What the same file held before `version`, with its content; None where that is the first one."""
+    held = services.held(version._state.db, version.file_name).filter(created_at__lte=version.created_at)
+    return held.exclude(created_at=version.created_at, id__gte=version.id).order_by(*ORDER).first()
 
 
 def newest(agent: Agent, name: str):

@@ -5,6 +5,7 @@ from html import unescape
 
 import pytest
 
+from guardian.models import RollbackIntent
 from openclaw_web.diffs import pieces
 from tests.factories import T0, SnapshotFactory, WorkspaceFileFactory
 
@@ -56,6 +57,15 @@ def test_one_version_is_compared_with_the_one_before_it(client, three):
     assert "coffee" not in page
     first = client.get(URL, {"to": three[0].id}).text
     assert "The file did not exist before." in first
+
+
+def test_what_was_written_into_a_displaced_file_is_not_what_a_version_is_compared_with(client, three):
+    about = {"id": "i1", "file_name": "MEMORY.md", "audits_json": "[]", "draft_name": ".x", "created_at": 1}
+    RollbackIntent.objects.using("agent_ada").create(**about, meanwhile_json=f'["{three[1].id}"]')
+    assert "Mei likes" not in re.sub("<ins>.*?</ins>|Mei likes coffee", "", client.get(URL).text)
+    told = client.get(f"{API}/diff", {"to": three[2].id}).json()
+    assert (told["old"]["id"], told["added"], told["removed"]) == (three[0].id, 1, 0)
+    assert client.get(f"{API}/diff", {"to": three[1].id}).json()["old"]["id"] == three[0].id
 
 
 def test_a_first_version_is_compared_with_nothing_unless_asked(client):
@@ -197,6 +207,6 @@ def test_the_api_compares_no_two_files(client, three):
 def test_the_number_of_queries_does_not_grow(client, django_assert_max_num_queries):
     for rows in (1, 30):
         SnapshotFactory.create_batch(rows, content=f"words {rows}")
-        # displaced, newest, the one before, how many, the page, three for writes; session, user, agent; two of the log
-        with django_assert_max_num_queries(9, using="agent_ada"), django_assert_max_num_queries(5):
+        # displaced twice, newest, the one before, how many, the page, three for writes; session, user, agent; two of the log
+        with django_assert_max_num_queries(10, using="agent_ada"), django_assert_max_num_queries(5):
             client.get(URL)
