@@ -97,16 +97,16 @@ def _place(text):
 
 
 def _events(db, keys):
-    """The rows that keys name, each read once."""
+    """The rows that keys name, each read once, without those that an import gave another id meanwhile."""
     audits = WriteGuardianAudit.objects.using(db).defer("diff", "hunks_json")
     versions = FileSnapshot.objects.using(db).defer("content", "raw")
     written = audits.in_bulk([key[3] for key in keys if key[1] == WRITE])
     names = [key[3] for key in keys if key[1] == VERSION]
     kept, led = versions.in_bulk(names), around.of_versions(db, names)
     for at, kind, _number, name in keys:
-        if kind == WRITE:
+        if kind == WRITE and name in written:
             yield Event(at, audit=written[name])
-        else:
+        elif kind == VERSION and name in kept:
             yield Event(at, version=kept[name], led_by=led.get(name, []))
 
 

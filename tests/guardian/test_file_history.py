@@ -6,6 +6,9 @@ import pytest
 
 from guardian import services
 from guardian.models import FileSnapshot, WriteGuardianAudit
+from guardian.recording import storing
+from guardian.recording.told import Source, Told
+from tests import faults
 from tests.guardian.written import T0, wrote
 from tests.ledger.talks import text_of
 
@@ -103,6 +106,21 @@ def test_hostile_texts_are_texts(as_stranger, ada):
     refuse(1, candidate_fact=evil, reason=evil)
     page = text_of(as_stranger.get(URL))
     assert "<script>alert" not in page and "\u202e" not in page
+
+
+def test_a_write_that_an_import_renames_meanwhile_is_left_out(as_stranger, ada):
+    wrote(DB, 1, None, b"tea\n")
+    about = {"target_file": "MEMORY.md", "candidate_fact": "Likes coffee.", "status": "written", "origin": "imported"}
+    row = WriteGuardianAudit(id="of-the-log", created_at=T0 + 5_000, **about)
+    storing.store(DB, [Told(row, Source.LOG, told_by="plugin")])
+
+    def renamed():
+        wrote(DB, 5, b"tea\n", b"coffee\n", candidate_fact="Likes coffee.")
+
+    with faults.before(DB, lambda sql: '"write_guardian_audit"."id" IN' in sql, renamed):
+        answer = as_stranger.get(API)
+    assert answer.status_code == 200 and ("write", "w1") in told(answer)
+    assert ("write", "w5") in told(as_stranger.get(API)) and "of-the-log" not in as_stranger.get(API).text
 
 
 def test_the_number_of_queries_does_not_grow(as_stranger, ada, django_assert_max_num_queries):
