@@ -207,6 +207,6 @@ def test_the_api_compares_no_two_files(client, three):
 def test_the_number_of_queries_does_not_grow(client, django_assert_max_num_queries):
     for rows in (1, 30):
         SnapshotFactory.create_batch(rows, content=f"words {rows}")
-        # displaced twice, newest, the one before, how many, the page, three for writes; session, user, agent; two of the log
+        # displaced twice, newest, the one before, how many, the page, three for writes; session, user, agent; log twice
         with django_assert_max_num_queries(10, using="agent_ada"), django_assert_max_num_queries(5):
             client.get(URL)

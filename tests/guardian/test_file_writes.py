@@ -12,12 +12,12 @@ HOUR = 3_600_000
 pytestmark = pytest.mark.django_db
 
 
-def call(session, number, tool, *, at, failed=None, **arguments):
+def call(session, number, tool, *, at, failed=None, db="agent_ada", **arguments):
     """A record with one call, and its result if it is said whether that failed."""
     block = {"type": "toolCall", "id": f"c{number}", "name": tool, "arguments": arguments}
     asked = {"type": "message", "id": f"a{number}", "message": {"role": "assistant", "content": [block]}}
     text = orjson.dumps(asked).decode()
-    where = {"session": session, "turn_number": 3, "created_at": at}
+    where = {"db": db, "session": session, "turn_number": 3, "created_at": at}
     EventFactory(**where, seq=number * 2, kind="assistant", tool_call_count=1, event_json=text)
     if failed is not None:
         message = {"role": "toolResult", "toolCallId": f"c{number}", "content": [], "isError": failed}
@@ -88,9 +88,10 @@ def test_a_patch_names_its_files(as_stranger, session):
 
 def test_adas_file_does_not_show_bobs_calls(as_stranger, session, bob):
     other = SessionFactory(db="agent_bob", id="bobs")
-    text = orjson.dumps({"type": "message", "id": "b", "message": {"role": "assistant", "content": []}}).decode()
-    EventFactory(db="agent_bob", session=other, kind="assistant", tool_call_count=1, event_json=text)
+    call(other, 1, "write", at=T0 + HOUR, db="agent_bob", path="MEMORY.md", content="x")
     assert told(as_stranger) == []
+    of_bob = as_stranger.get(API.replace("/ada/", "/bob/")).json()["items"]
+    assert [one["record_id"] for one in of_bob] == ["a1"]
 
 
 def test_a_search_ends_after_a_while_and_goes_on_when_asked(as_stranger, session, monkeypatch):

@@ -8,7 +8,6 @@ from guardian.exact import NotExact, data_of
 from guardian.models import FileSnapshot, GuardianStatus, WriteGuardianAudit
 from guardian.recording import storing
 from guardian.recording.told import FileChange, Source, Told
-from people.configuration import keys as configuration
 
 DB, T0 = "agent_ada", 1_770_000_000_000
 pytestmark = pytest.mark.django_db
@@ -61,20 +60,6 @@ def test_versions_that_lack_bytes_or_are_damaged_are_refused(ada):
     for version, words in ((row.before_snapshot, "without some of its bytes"), (row.after_snapshot, "damaged")):
         with pytest.raises(NotExact, match=words):
             data_of(version)
-
-
-def test_told_again_is_told_once_and_another_body_is_refused(ada):
-    storing.store(DB, [told(1, b"", b"x\n")])
-    assert storing.store(DB, [told(1, b"", b"x\n")]).known == ["w1"]
-    with pytest.raises(storing.Conflict):
-        storing.store(DB, [told(2, b"", b"y\n"), told(1, b"", b"z\n", body="2")])
-    assert rows().count() == 1
-
-
-def test_without_snapshots_there_is_no_diff(ada):
-    configuration.put("writeGuardianAuditing.storeFileSnapshots", False)
-    storing.store(DB, [told(1, b"", b"x\n")])
-    assert rows().get().diff is None and not FileSnapshot.objects.using(DB).exists()
 
 
 def test_blame_follows_what_was_stored(ada):

@@ -99,7 +99,7 @@ def check_shown(client, audit_id, before, after):
     detail = reverse("guardian:audit_detail", args=["main", audit_id])
     for address in (
         detail,
-        f"{detail}?way=unified",
+        f"{detail}?view=unified",
         reverse("guardian:rollback", args=["main", audit_id]),
         *(reverse(f"guardian:{name}", args=["main", NAME]) for name in ("file_history", "blame", "file_detail")),
         *(f"{API}/{path}" for path in (f"writes/{audit_id}", f"files/{NAME}/history", f"files/{NAME}/blame")),
