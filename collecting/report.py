@@ -61,9 +61,7 @@ GATE = {
 
 GUARDIAN = {
     "writes": ngettext_lazy("%(count)s write", "%(count)s writes", "count"),
-    "unattributed": ngettext_lazy(
-        "%(count)s change that nobody told of", "%(count)s changes that nobody told of", "count"
-    ),
+    "unattributed": ngettext_lazy("%(count)s unreported change", "%(count)s unreported changes", "count"),
     "merged": ngettext_lazy("%(count)s already known", "%(count)s already known", "count"),
     "matched_later": ngettext_lazy("%(count)s turn found later", "%(count)s turns found later", "count"),
     "rollbacks": ngettext_lazy("%(count)s rollback", "%(count)s rollbacks", "count"),

@@ -110,7 +110,7 @@ def _summed(agent, model, is_first):
 
 
 def _with_sizes(agent, model, summed):
-    """The same with the size of the newest version, read for these files alone: not for each version they had."""
+    """Summed rows of files with the size of the newest version of each: not read for each version they had."""
     rows = list(summed)
     names, moments = ([row[key] for row in rows] for key in ("file_name", "changed_at"))
     newest = model.objects.using(agent.db).filter(file_name__in=names, created_at__in=moments)

@@ -6,6 +6,7 @@ from openclaw_web.pages import states
 from openclaw_web.pages.formatting import listed
 
 from .models import Rollback, WriteGuardianAudit
+from .recording.unattributed import CONSOLIDATION
 
 Origin, Source = WriteGuardianAudit.Origin, WriteGuardianAudit.Source
 ORIGIN_WORDS = {
@@ -34,8 +35,6 @@ WAY_SENTENCES = {
     Rollback.Way.MERGED: _("The file had changed since: only the lines of this write were taken out."),
     Rollback.Way.CHOSEN: _("A person chose what the file holds."),
 }
-# What stands as a reason in rows that nobody gave one: the file was changed by what the plugin does by itself.
-CONSOLIDATION = "consolidation"
 
 
 def of_rows() -> dict[str, dict[str, str]]:
@@ -54,7 +53,7 @@ def write_match_sentence(match):
 
 
 def write_reason(reason, origin):
-    """Why something was written, or not; of a change that nobody told of, what made it, where that is known."""
+    """Why something was written, or not; of an unreported change, what made it, where that is known."""
     if origin == Origin.UNATTRIBUTED and reason == CONSOLIDATION:
         return str(_("The plugin's consolidation changed the file."))
     return reason or ""

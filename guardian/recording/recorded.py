@@ -114,7 +114,7 @@ def _told(one, found, by):
 
 
 def _digest(one, change):
-    """The same for the same content, however it was spelled."""
+    """The hash of what was told of a write: one for one content, however it was spelled."""
     body = one.dict(exclude_none=True, exclude={*SIDES, *ENCODED.values()})
     body["sides"] = change.hashes if change else []
     return storing.digest(orjson.dumps(body, option=orjson.OPT_SORT_KEYS))

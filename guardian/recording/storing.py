@@ -125,7 +125,7 @@ def _merged(db, one: Told, twin, stored, rules_now):
 
 
 def _renamed(db, twin, one):
-    """The same row under the id that its best source gave it."""
+    """The row of a write under the id that its best source gave it, in place of the row that it had."""
     row = copy.copy(twin)
     row._state = copy.copy(twin._state)
     row.id = one.key

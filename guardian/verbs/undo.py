@@ -76,7 +76,7 @@ def _session_preview(agent, session, span):
     )
     if found["conflicts"]:
         words = {"ids": ", ".join(found["conflicts"])}
-        sentences.append(_("Somebody changed the same lines since: %(ids)s. Nothing can be done at once.") % words)
+        sentences.append(_("Somebody changed the same lines since: %(ids)s. These writes cannot be rolled back together.") % words)
     if found["problem"]:
         sentences.append(found["problem"])
     status = REFUSED if found["conflicts"] or found["problem"] else DONE

@@ -98,7 +98,7 @@ def test_an_unattributed_write_has_a_window_and_the_turns_in_it(as_stranger, tur
     row = wrote(DB, 1, b"a\n", b"b\n", **window)
     WriteGuardianAudit.objects.using(DB).filter(id=row.id).update(created_at=turn.created_at + 1)
     found = page(as_stranger)
-    assert "Nobody told what should be remembered." in found and "Turns in this time" in found
+    assert "The fact behind this change is unknown." in found and "Turns in this time" in found
     assert as_stranger.get(API.format("w1")).json()["turns_in_window"] == [turn.id]
 
 
