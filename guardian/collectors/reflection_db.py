@@ -119,9 +119,9 @@ def _write(database, row, rollbacks, corrections):
     key = _key(row["id"])
     beside = [*rollbacks.get(key, ()), *corrections.get(key, ())]
     yield from (Problem("bad_write", f"{own['id']}: {one}") for one in beside if isinstance(one, str))
-    rollback = [one for one in beside if isinstance(one, FoundRollback)][-1:] or [None]
+    taken_back = [one for one in beside if isinstance(one, FoundRollback)]
     corrected = tuple(one for one in beside if isinstance(one, FoundCorrection))
-    yield FoundWrite(**own, rollback=rollback[0], corrections=corrected)
+    yield FoundWrite(**own, rollback=taken_back[-1] if taken_back else None, corrections=corrected)
 
 
 def _snapshots(database, row):

@@ -76,7 +76,9 @@ def _session_preview(agent, session, span):
     )
     if found["conflicts"]:
         words = {"ids": ", ".join(found["conflicts"])}
-        sentences.append(_("Somebody changed the same lines since: %(ids)s. These writes cannot be rolled back together.") % words)
+        sentences.append(
+            _("Somebody changed the same lines since: %(ids)s. These writes cannot be rolled back together.") % words
+        )
     if found["problem"]:
         sentences.append(found["problem"])
     status = REFUSED if found["conflicts"] or found["problem"] else DONE
