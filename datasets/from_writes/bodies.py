@@ -56,7 +56,7 @@ def correction(seen: Seen) -> dict[str, Any] | None:
             "reason": seen.rollback.reason,
             "correctedFact": None,
             "correctedFile": None,
-            "correctedContent": (seen.before or "") if seen.restored is None else seen.restored,
+            "correctedContent": seen.chosen if seen.rollback.way == seen.rollback.Way.CHOSEN else seen.before or "",
         }
     return None
 

@@ -23,7 +23,8 @@ STATUSES = correcting.STATUSES
 class Seen:
     """A write with its turn, its decision, and what the file held; None: no file, or nothing was written.
 
-    `status` is what was decided. `correction` and `rollback` are what people did about it, the correction that stands.
+    `status` is what was decided. `correction` and `rollback` are what people did about it, the correction that stands;
+    `chosen` is what the file held afterwards where somebody chose that, because its lines had changed since.
     """
 
     audit: WriteGuardianAudit
@@ -34,7 +35,7 @@ class Seen:
     after: str | None
     correction: BehaviorCorrection | None
     rollback: Rollback | None
-    restored: str | None
+    chosen: str | None
 
 
 def write_of(agent: Agent, audit_id: str) -> WriteGuardianAudit:
@@ -54,11 +55,12 @@ def seen_of(agent: Agent, audit: WriteGuardianAudit) -> Seen:
         raise Refused(_("The turn of this write is not known or no longer stored, so it cannot become a sample."))
     if status == "written" and audit.after_snapshot_id is None and audit.before_snapshot_id is None:
         raise Refused(_("Nobody knows what the file held before and after this write, so it cannot become a sample."))
-    if is_withheld(db, audit) or consent.is_file_withheld(db, audit):
+    rollback = Rollback.objects.using(db).filter(audit_id=audit.id).select_related("own_audit__after_snapshot").first()
+    choice = rollback.own_audit if rollback and rollback.way == Rollback.Way.CHOSEN else None
+    if is_withheld(db, audit) or consent.is_file_withheld(db, audit, choice):
         raise Refused(
             _("Somebody opted out whose words the fact or the file holds, or may hold. It cannot become a sample.")
         )
-    rollback = Rollback.objects.using(db).filter(audit_id=audit.id).select_related("restored_snapshot").first()
     decisions = MemoryGateDecision.objects.using(db).defer("raw_response")
     return Seen(
         audit=audit,
@@ -69,7 +71,7 @@ def seen_of(agent: Agent, audit: WriteGuardianAudit) -> Seen:
         after=_text(audit.after_snapshot) if status == "written" else None,
         correction=next(iter(correcting.of_audit(db, audit.id)), None),
         rollback=rollback,
-        restored=_text(rollback.restored_snapshot) if rollback else None,
+        chosen=_text(choice.after_snapshot) if choice else None,
     )
 
 

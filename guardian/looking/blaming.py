@@ -52,7 +52,7 @@ class Line(NamedTuple):
 
 @dataclass(slots=True)
 class Blame:
-    """All lines of the newest version of a file. `shared`: for writes with one diff, which of them stands for all."""
+    """All lines of a version of a file. `shared`: for writes with one diff, which of them stands for all."""
 
     version: FileSnapshot
     lines: list[Line]
@@ -86,16 +86,47 @@ class _Write(NamedTuple):
 def blame_of(agent: Agent, name: str) -> Blame | None:
     """Who put each line of a memory file there; None when there is no version of it."""
     newest = versions.newest(agent, name) if name in MEMORY_FILES else None
-    if newest is None:
-        return None
-    found = Blame(newest, [], None)
-    writes = _written(agent.db, name, found)
-    texts = comparing.lines_of(newest.content)
-    asked = _Asked(texts, range(len(texts)), iter(range(MOST_RETURNS)))
-    owners = _owners(agent.db, newest, writes, found, asked)
-    lines = zip(texts, owners, strict=True)
-    found.lines = [Line(number, text, *owner) for number, (text, owner) in enumerate(lines, start=1)]
-    return found
+    return Past(agent.db, name).blame(newest) if newest else None
+
+
+class Past:
+    """The writes to a memory file, read once: they say who put each line of any of its versions there."""
+
+    def __init__(self, db: str, name: str):
+        self._db = db
+        self._shared: dict[str, str] = {}
+        self._writes = _written(db, name, self._shared)
+
+    def blame(self, version: FileSnapshot) -> Blame:
+        """The newest version of the file."""
+        return self._blamed(version, self._writes, None)
+
+    def before(self, audit: WriteGuardianAudit) -> Blame | None:
+        """The version that a write began with, as the writes before it left it; None where there was no file."""
+        version = audit.before_snapshot
+        return self._blamed(version, self._until(audit, is_with=False), audit.created_at) if version else None
+
+    def after(self, audit: WriteGuardianAudit) -> Blame | None:
+        """The version that a write led to; None where it left no file."""
+        version = audit.after_snapshot
+        return self._blamed(version, self._until(audit, is_with=True), audit.created_at) if version else None
+
+    def _until(self, audit, *, is_with) -> list[_Write]:
+        """The writes up to one, with or without it and those that share its diff."""
+        standing = self._shared.get(audit.id, audit.id)
+        for number, write in enumerate(self._writes):
+            if write.id == standing:
+                return self._writes[number if is_with else number + 1 :]
+        return [write for write in self._writes if write.created_at <= audit.created_at]  # it changed nothing itself
+
+    def _blamed(self, version, writes, until) -> Blame:
+        found = Blame(version, [], None, shared=self._shared)
+        texts = comparing.lines_of(version.content)
+        asked = _Asked(texts, range(len(texts)), iter(range(MOST_RETURNS)), until)
+        owners = _owners(self._db, version, writes, found, asked)
+        lines = zip(texts, owners, strict=True)
+        found.lines = [Line(number, text, *owner) for number, (text, owner) in enumerate(lines, start=1)]
+        return found
 
 
 def lines_left_by(agent: Agent, audit_ids: Collection[str]) -> list[tuple[str, int, str]]:
@@ -157,19 +188,18 @@ def _before(db, writes, asked, places) -> Iterator[tuple[int, Owner]]:
         yield from ((place, owners[was]) for place, was in pairs.items())
 
 
-def _written(db, name, found) -> list[_Write]:
+def _written(db, name, shared: dict[str, str]) -> list[_Write]:
     """The writes whose changes are known, newest first; of those with one diff the newest, which stands for all."""
     rows = WriteGuardianAudit.objects.using(db).placed().filter(target_file=name, status__in=DONE)
     rows = rows.filter(hunks_json__isnull=False).order_by("-created_at", "-place").values_list(*READ)
     kept: list[_Write] = []
-    standing: tuple[str, str | None, str | None] | None = None  # the one that stands for those with its diff
+    standing: dict[tuple[str | None, str | None], str] = {}  # by the versions on both sides of a shared diff
     hashes = _Hashes(db)
     for audit_id, before, after, hunks, created_at, is_shared, origin in rows:
-        sides = hashes.of(before), hashes.of(after)
-        if is_shared and standing and standing[1:] == sides:
-            found.shared[audit_id] = standing[0]
+        if is_shared and (first := standing.setdefault((before, after), audit_id)) != audit_id:
+            shared[audit_id] = first
             continue
-        standing = (audit_id, *sides) if is_shared else None
+        sides = hashes.of(before), hashes.of(after)
         kept.append(_Write(audit_id, *sides, hunks_of(hunks), created_at, (before, after), origin == ROLLBACK))
     return kept
 

@@ -1,6 +1,5 @@
 """The lines of memory files that come from people who opted out, so that an operator can take them out."""
 
-from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from agents.models import Agent
@@ -9,10 +8,10 @@ from ledger.models import ConversationTurn
 
 from ..files import MEMORY_FILES
 from ..models import WriteGuardianAudit
+from . import usable
 from .blaming import blame_of
 
 MOST = 100  # writes in one answer, of each kind
-CHUNK = 200
 Lines = list[tuple[str, int, str]]  # file, number, text without its ending
 
 
@@ -47,16 +46,13 @@ def lines_of_people(agent: Agent) -> Found:
         return Found(is_asked=False)
     found = Found(is_asked=True)
     by_write = _by_write(agent, found)
-    rows = WriteGuardianAudit.objects.using(agent.db).placed().defer("diff", "hunks_json").in_bulk(by_write)
-    turns, hidden = _turns(agent.db, {row.turn_id for row in rows.values() if row.turn_id})
-    newest_first = sorted(rows.values(), key=lambda row: (row.created_at, row.place), reverse=True)
+    known = usable.behind(agent.db, by_write)
+    newest_first = sorted(known.audits.values(), key=lambda row: (row.created_at, row.place), reverse=True)
     for row in newest_first:
-        # What a rollback merged back somebody else had said, and not the turn of the write that it took back.
-        turn = None if row.origin == WriteGuardianAudit.Origin.ROLLBACK else turns.get(row.turn_id)
-        left = Left(row, turn, by_write[row.id])
+        left = Left(row, known.turn_of(row), by_write[row.id])
         if left.turn is None:
             found.unknown.append(left)
-        elif left.turn.id in hidden:
+        elif not known.is_usable(row.id):
             found.theirs.append(left)
     found.line_count = len({line for one in found.theirs for line in one.lines})
     found.more = sum(max(0, len(kind) - MOST) for kind in (found.theirs, found.unknown))
@@ -72,24 +68,14 @@ def _by_write(agent, found) -> dict[str, Lines]:
     by_write: dict[str, Lines] = {}
     for name in MEMORY_FILES:
         blamed = blame_of(agent, name)
-        for line in blamed.lines if blamed else ():
+        if blamed is None:
+            continue
+        writes = usable.writes_of(blamed)
+        for line in blamed.lines:
             if not line.text.strip():
                 continue
-            if line.audit_id:
-                by_write.setdefault(line.audit_id, []).append((name, line.number, line.text.rstrip("\r\n")))
-            else:
+            if not line.audit_id:
                 found.without_write[name] = found.without_write.get(name, 0) + 1
-        for one, standing in blamed.shared.items() if blamed else ():
-            if standing in by_write:
-                by_write[one] = by_write[standing]
+            for one in writes.get(line.audit_id, ()):
+                by_write.setdefault(one, []).append((name, line.number, line.text.rstrip("\r\n")))
     return by_write
-
-
-def _turns(db, ids: Collection[str]) -> tuple[dict[str, ConversationTurn], set[str]]:
-    """Turns by id, and the ids of those whose words may not be used."""
-    turns, hidden, wanted = {}, set(), sorted(ids)
-    for start in range(0, len(wanted), CHUNK):
-        part = ConversationTurn.objects.using(db).in_bulk(wanted[start : start + CHUNK])
-        turns |= part
-        hidden |= consent.withheld(db, list(part.values()))
-    return turns, hidden

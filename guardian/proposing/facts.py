@@ -139,7 +139,7 @@ def _for_us(db, rows: Iterable[MemoryGateDecision], asked) -> Iterator[MemoryGat
 
 
 def _told(db, rows, memory: Memory) -> Iterator[tuple[MemoryGateDecision, bool]]:
-    """Each with whether it is withheld: its turn is, or lines of the file are."""
+    """Each with whether it is withheld: its turn is, or its file."""
     names = consent.opted_out()
     for some in _in_pieces(rows):
         turns = {}
@@ -148,7 +148,7 @@ def _told(db, rows, memory: Memory) -> Iterator[tuple[MemoryGateDecision, bool]]
         hidden = consent.withheld(db, list(turns.values()))
         for row in some:
             is_theirs = bool(names) and (row.turn_id not in turns or row.turn_id in hidden)
-            yield row, is_theirs or target_of(row) in memory.hidden
+            yield row, is_theirs or memory.is_hidden(target_of(row))
 
 
 def _in_pieces(rows: Iterable[MemoryGateDecision]) -> Iterator[list[MemoryGateDecision]]:

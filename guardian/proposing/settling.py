@@ -57,7 +57,7 @@ def handle(
         run.llm_model = run.prompt_version = ""
         return end_without_write(agent.db, run, State.REFUSED, Status.REFUSED, by=BY)
     memory = Memory(agent)
-    if run.target_file in memory.hidden:
+    if memory.is_hidden(run.target_file):
         return _withheld(agent.db, run)
     run.save(using=agent.db)
     ended, why = None, None
@@ -102,14 +102,14 @@ def _stop(db, run, why: Refused | CallFailed | None):
 
 
 def _withheld(db, run):
-    sentence = _("Withheld: somebody of this conversation, or of this file, has opted out.")
+    sentence = _("Withheld: this conversation or this file holds, or may hold, words of somebody who has opted out.")
     GuardianRun.objects.using(db).filter(id=run.id).update(state=State.STOPPED, reason=sentence)
 
 
 def _ended(agent, guardian, run, memory, held, wait) -> Ended:
     if held is not None and why_unreadable(held):
         raise Refused(_("%(file)s is too large, or no plain text: it is not sent.") % {"file": run.target_file})
-    tools = Tools(run.target_file, held, memory.reads, memory.hidden)
+    tools = Tools(run.target_file, held, memory.reads, memory.is_hidden)
     return loop.ask(agent.db, guardian, run, tools, wait=wait)
 
 

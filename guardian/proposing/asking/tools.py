@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from openclaw_web.errors import Refused
+
 from ...exact import text_of
 from ...files import MEMORY_FILES
 from .parsing import Wanted
@@ -12,6 +14,7 @@ from .prompts import READ, REFUSE
 
 MOST_CONTENT = 262_144  # bytes of a file that is sent or written: more is no memory that fits into a prompt
 MOST_REASON = 2_000  # characters
+UNREADABLE = "This file cannot be read."
 Reads = Callable[[str], bytes | None]
 
 
@@ -44,13 +47,13 @@ class Done:
 class Tools:
     """The tools for one fact. `reads` gives what a memory file holds, None where there is none; `held` is the target.
 
-    `hidden` are files of which nothing may be sent.
+    `is_hidden` says of which files nothing may be sent. `reads` raises Refused for a file that nobody may touch.
     """
 
     target_file: str
     held: bytes | None
     reads: Reads
-    hidden: frozenset[str] = frozenset()
+    is_hidden: Callable[[str], bool]
     was_read: bool = field(default=False, init=False)
 
     def carry_out(self, one: Wanted) -> Done:
@@ -64,11 +67,14 @@ class Tools:
     def _read(self, name) -> Done:
         if name not in MEMORY_FILES:
             return _not("There is no such memory file.")
-        data = self.held if name == self.target_file else self.reads(name)
+        try:
+            data = self.held if name == self.target_file else self.reads(name)
+        except Refused:  # a link, a file with a second name, or one that is too large
+            return _not(UNREADABLE)
         if data is None:
             return Done({"file": name, "missing": True})
-        if name in self.hidden or why_unreadable(data):
-            return _not("This file cannot be read.")
+        if self.is_hidden(name) or why_unreadable(data):
+            return _not(UNREADABLE)
         self.was_read = self.was_read or name == self.target_file
         return Done({"file": name, "content": data.decode()})
 

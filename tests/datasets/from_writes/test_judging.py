@@ -122,6 +122,18 @@ def test_a_rollback_makes_a_sample_of_the_wrong_write_and_the_restored_content(a
     assert (only().annotation_status, only().guardian_label) == ("approved", "corrected")
 
 
+@pytest.mark.parametrize(
+    ("way", "content"), [("exact", BEFORE), ("merged", BEFORE), ("chosen", b"# Memory\nTea, and later lines.\n")]
+)
+def test_a_rollback_tells_what_the_file_should_have_held(ada, write, way, content):
+    rolled_back()
+    own = wrote(DB, 2, AFTER, b"# Memory\nTea, and later lines.\n", origin="rollback")
+    restored = {"exact": {}}.get(way, {"restored_snapshot_id": None})
+    Rollback.objects.using(DB).update(way=way, own_audit_id=own.id, **restored)
+    say(ada, "none")
+    assert only().body["userCorrection"]["correctedContent"] == content.decode()
+
+
 def test_a_correction_makes_a_sample_with_both_halves_of_a_pair(ada, write):
     corrected(status="written", fact="Likes green tea.", file="USER.md", reason="About the user.")
     result = queueing.queue(ada)
@@ -235,6 +247,45 @@ def test_a_diff_that_is_shared_with_who_opted_out_is_in_no_sample(ada, group):
     for name in ("w4", "w5"):
         with pytest.raises(Refused, match="opted out"):
             say(ada, name=name)
+
+
+def test_a_shared_diff_is_followed_to_later_writes(ada, group):
+    for number, turn in ((4, 1), (5, 3)):
+        wrote(DB, number, None, b"a\nb\n", turn_id=f"s1:u{turn}", target_file="USER.md")
+    share(DB, "w4", "w5")
+    wrote(DB, 6, b"a\nb\n", b"a\nb\nc\n", turn_id="s1:u1", target_file="USER.md")
+    group()
+    for name in ("w4", "w5", "w6"):
+        say(ada, name=name)
+    WriteGuardianAudit.objects.using(DB).filter(id="w4").update(turn_id="s1:u2")  # 42 spoke then
+    with pytest.raises(Refused, match="opted out"):
+        say(ada, "wrong", name="w6")
+
+
+def test_only_the_file_of_that_time_counts(ada, group):
+    for number, (before, after, turn) in enumerate(
+        [(None, b"mia\n", 1), (b"mia\n", b"mia\n42\n", 2), (b"mia\n42\n", b"mia\n", 1), (b"mia\n", b"mia\nb\n", 3)],
+        start=4,
+    ):
+        wrote(DB, number, before, after, turn_id=f"s1:u{turn}", target_file="USER.md")
+    group()
+    say(ada, name="w4"), say(ada, name="w7")
+    for name in ("w5", "w6"):
+        with pytest.raises(Refused, match="opted out"):
+            say(ada, name=name)
+
+
+def test_what_somebody_chose_in_a_rollback_is_nobodys_turn(ada, group):
+    chosen = wrote(
+        DB, 4, b"mia likes tea\n42 likes milk\nmia swims\n", b"by hand\n", origin="rollback", turn_id="s1:u1"
+    )
+    rolled_back()
+    Rollback.objects.using(DB).update(way="merged", own_audit_id=chosen.id)
+    group()
+    say(ada)
+    Rollback.objects.using(DB).update(way="chosen")
+    with pytest.raises(Refused, match="opted out"):
+        say(ada)
 
 
 def test_a_file_with_lines_that_nobody_is_known_for_is_withheld(ada, group):

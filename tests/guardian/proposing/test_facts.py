@@ -2,13 +2,20 @@
 
 import pytest
 
+from guardian.models import Rollback
 from guardian.proposing import facts
 from guardian.proposing.facts import Asked
+from guardian.services import keep_version
+from ledger.models import ConversationTurn, Session
 from people.configuration import keys as configuration
 from tests import factories
-from tests.guardian.written import wrote
+from tests.factories import T0
+from tests.gate.deciding.test_opted_out import says
+from tests.guardian.written import share, wrote
+from tests.homes import assistant
+from tests.ledger.talks import tell
 
-from .proposed import DB, approve, audits, decided, proposal, read, refuse, run, runs
+from .proposed import DB, audits, decided, read, refuse, run, runs, told
 
 pytestmark = pytest.mark.django_db
 
@@ -55,34 +62,125 @@ def test_words_of_somebody_who_opted_out_are_never_sent(ada, workspace, endpoint
     assert not endpoint.requests and runs() == []
 
 
-def test_a_file_with_lines_of_theirs_is_never_sent(ada, workspace, endpoint):
-    one = proposal(ada, endpoint=endpoint)
-    approve(ada, one)
-    decided(5, decision="UPDATE_TOOLS")
-    configuration.put("collector.optedOutSenders", ["mallory"])
-    facts_of = facts.Memory(ada)
-    assert facts_of.hidden == {"USER.md"}
-    (workspace / "USER.md").write_text("# User\n")
-    assert facts.Memory(ada).hidden == frozenset()
+@pytest.fixture
+def turns(ada):
+    """Turns of mei and of tom, who opts out later, in a chat; the ids of both."""
+    tell(says("mei", "Mei one"), assistant("To Mei"), says("tom", "Tom one"), assistant("To Tom"))
+    Session.objects.using(DB).filter(id="s1").update(session_key="agent:ada:irc:group:#lab", origin="group")
+    return list(ConversationTurn.objects.using(DB).order_by("first_seq").values_list("id", flat=True))
 
 
-@pytest.mark.parametrize("more, left", [(b"++ Has a dog.\n", 1), (b"".join(b"- %d\n" % n for n in range(5_000)), 1)])
-def test_lines_of_theirs_are_found_however_they_begin_and_however_many_there_were(ada, workspace, more, left):
-    decided(0)
-    wrote(DB, 1, b"# User\n", b"# User\n" + more, turn_id="s0:u", target_file="USER.md")
-    configuration.put("collector.optedOutSenders", ["mallory"])
-    (workspace / "USER.md").write_bytes(b"# User\nMine.\n" + b"".join(more.splitlines(keepends=True)[-left:]))
-    assert facts.Memory(ada).hidden == {"USER.md"}
-    (workspace / "USER.md").write_bytes(b"# User\nMine.\n")
-    assert facts.Memory(ada).hidden == frozenset()
+def written(workspace, number, before, after, **columns):
+    """A write to USER.md, which the file then holds."""
+    (workspace / "USER.md").write_bytes(after)
+    return wrote(DB, number, before, after, target_file="USER.md", **columns)
+
+
+def opt_out(*names):
+    configuration.put("collector.optedOutSenders", list(names))
+
+
+def is_hidden(ada):
+    return facts.Memory(ada).is_hidden("USER.md")
+
+
+MEI, TOM = b"# User\n\nMei likes tea.\n", b"# User\n\nMei likes tea.\nTom swims.\n"
+
+
+def test_a_file_with_lines_of_theirs_is_never_sent(ada, workspace, endpoint, turns):
+    mei, tom = turns
+    written(workspace, 1, None, MEI, turn_id=mei, session_id="s1")
+    written(workspace, 2, MEI, TOM, turn_id=tom, session_id="s1")
+    assert not is_hidden(ada)
+    opt_out("mallory")
+    assert not is_hidden(ada)
+    opt_out("tom")
+    assert is_hidden(ada)
+    factories.DecisionFactory(db=DB, id="d9", turn_id=mei, session_id="s1", decision="UPDATE_TOOLS",
+                              candidate_fact="x", created_at=T0)  # fmt: skip
+    endpoint.then(read(), refuse())
+    run(ada)
+    assert told(endpoint.requests[1])["error"] == "This file cannot be read."
+    assert not any(b"Tom" in request.body or b"Mei" in request.body for request in endpoint.requests)
+    written(workspace, 3, TOM, MEI, turn_id=mei, session_id="s1")
+    assert not is_hidden(ada)
+    opt_out("mei")
+    assert is_hidden(ada)
+
+
+@pytest.mark.parametrize("columns", [{}, {"turn_id": "gone"}, {"origin": "rollback"}])
+def test_lines_that_lead_to_no_turn_are_nobodys(ada, workspace, turns, columns):
+    if "origin" in columns:
+        columns = columns | {"turn_id": turns[0]}  # as every rollback has the turn of the write that it took back
+    written(workspace, 1, None, MEI, turn_id=turns[0], session_id="s1")
+    written(workspace, 2, MEI, MEI + b"From nowhere.\n", **columns)
+    opt_out("tom")
+    assert is_hidden(ada)
+
+
+def test_lines_from_before_the_first_write_and_from_gaps_are_nobodys(ada, workspace, turns):
+    written(workspace, 1, b"# User\n", b"# User\nMei likes tea.\n", turn_id=turns[0], session_id="s1")
+    opt_out("tom")
+    assert is_hidden(ada)
+    written(workspace, 2, b"# User\nMei likes tea.\n", b"\n\nMei likes tea.\n", turn_id=turns[0], session_id="s1")
+    assert not is_hidden(ada)
+    (workspace / "USER.md").write_bytes(b"\n\nMei likes tea.\nGap.\n")
+    keep_version(DB, "USER.md", b"\n\nMei likes tea.\nGap.\n", modified_ms=T0 + 9**9)
+    assert is_hidden(ada)
+
+
+def test_a_file_that_is_not_its_newest_version_is_hidden(ada, workspace, turns):
+    written(workspace, 1, None, MEI, turn_id=turns[0], session_id="s1")
+    opt_out("tom")
+    for held in (MEI + b"New.\n", b"# User\n", MEI.strip()):
+        (workspace / "USER.md").write_bytes(held)
+        assert is_hidden(ada)
+    (workspace / "USER.md").write_bytes(b" \n\n")
+    assert not is_hidden(ada)
+    (workspace / "USER.md").unlink()
+    assert not is_hidden(ada)
+
+
+def test_a_line_that_several_writes_share_is_of_each_of_them(ada, workspace, turns):
+    for number, turn in enumerate(turns, start=1):
+        written(workspace, number, None, MEI, turn_id=turn, session_id="s1")
+    share(DB, "w1", "w2")
+    opt_out("mallory")
+    assert not is_hidden(ada)
+    for name in ("mei", "tom"):
+        opt_out(name)
+        assert is_hidden(ada)
+
+
+def test_what_a_rollback_brought_back_is_of_who_said_it(ada, workspace, turns):
+    mei, tom = turns
+    written(workspace, 1, None, b"Mei likes tea.\n", turn_id=mei, session_id="s1")
+    written(workspace, 2, b"Mei likes tea.\n", b"Tea.\n", turn_id=tom, session_id="s1", status="rolled_back")
+    written(workspace, 3, b"Tea.\n", b"Tea.\nMei swims.\n", turn_id=mei, session_id="s1")
+    merged = b"Mei likes tea.\nMei swims.\n"
+    written(workspace, 4, b"Tea.\nMei swims.\n", merged, turn_id=tom, session_id="s1", origin="rollback")
+    told_of = {"rolled_back_at": T0, "rolled_back_by": "otto", "reason": "No.", "previous_status": "written"}
+    Rollback.objects.using(DB).create(id="r", audit_id="w2", own_audit_id="w4", way="merged", **told_of)
+    opt_out("tom")
+    assert not is_hidden(ada)
+    opt_out("mei")
+    assert is_hidden(ada)
+
+
+def test_asking_whose_lines_they_are_takes_as_many_queries_for_many(
+    ada, workspace, turns, django_assert_max_num_queries
+):
+    opt_out("tom")
+    held = b""
+    for number in range(1, 41):
+        written(workspace, number, held or None, held + b"Mei %d.\n" % number, turn_id=turns[0], session_id="s1")
+        held += b"Mei %d.\n" % number
+    with django_assert_max_num_queries(12, using=DB):
+        assert not is_hidden(ada)
 
 
 def test_opting_out_between_a_plan_and_its_turn(ada, workspace, endpoint):
     decided()
-
-    def opt_out(*_told):
-        configuration.put("collector.optedOutSenders", ["mallory"])
-
     endpoint.then(read(), refuse())
-    run(ada, listener=opt_out)
+    run(ada, listener=lambda *_told: opt_out("mallory"))
     assert not endpoint.requests and audits() == []

@@ -154,6 +154,26 @@ def test_a_file_that_is_no_text_is_not_sent(ada, workspace, endpoint, held):
     assert not endpoint.requests
 
 
+@pytest.mark.parametrize("kind", ["a link", "a second name", "a folder", "too large"])
+def test_another_file_that_nobody_may_touch_cannot_be_read(ada, workspace, endpoint, tmp_path, kind):
+    other = tmp_path / "other"
+    other.write_text("secret\n")
+    place = workspace / "SOUL.md"
+    if kind == "a link":
+        place.symlink_to(other)
+    elif kind == "a second name":
+        place.hardlink_to(other)
+    elif kind == "a folder":
+        place.mkdir()
+    else:
+        place.write_bytes(b"x" * (5 * 1024 * 1024 + 1))
+    decided()
+    endpoint.then(read("SOUL.md"), refuse("enough"))
+    assert run(ada).state == "finished"
+    assert told(endpoint.requests[1])["error"] == "This file cannot be read."
+    assert [one.state for one in runs()] == ["refused"]
+
+
 def test_line_ends_and_the_byte_order_mark_stay(ada, workspace, endpoint):
     (workspace / "USER.md").write_bytes(b"\xef\xbb\xbf# User\r\n- Lives in Bonn.\r\n")
     decided()
