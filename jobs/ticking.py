@@ -4,18 +4,22 @@ Each run is a job like those that people start, so that its row tells what it di
 every half minute. A kind is due when its interval is set and over since its last run.
 """
 
+import logging
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from django.db import transaction
+from django.db import DatabaseError, transaction
 
 from openclaw_web import clock
+from openclaw_web.errors import Refused
 from people.configuration import keys as configuration
 
 from . import kinds as job_kinds
 from . import services as jobs
 from .kinds import BY_ITSELF, DAY_MS, HOUR_MS, MINUTE_MS, Every, Words
 from .models import JobRun
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,17 +44,28 @@ def states(settings: Collection[str] = configuration.KEYS) -> list[State]:
 
 
 def start_due() -> list[JobRun]:
-    """Start everything that is due; any process may call it any time, one run comes of it."""
+    """Start everything that is due; any process may call it any time, one run comes of it.
+
+    A kind that cannot be looked at, for what its files hold or its database says, holds up none of the others.
+    """
     return [job for state in states() if (job := _start(state))]
 
 
 def _start(state):
-    if state.due_at is None or state.due_at > clock.now_ms() or not state.every.is_possible():
+    if state.due_at is None or state.due_at > clock.now_ms() or not _is_possible(state):
         return None
     with transaction.atomic():  # under the write lock: whoever was quicker has started it
         if _last(state.kind) != state.last:
             return None
         return jobs.start(state.kind, state.every.params(), by=BY_ITSELF)
+
+
+def _is_possible(state):
+    try:
+        return state.every.is_possible()
+    except (Refused, OSError, DatabaseError) as exc:
+        log.warning("%s is not started: %s", state.kind, exc)
+        return False
 
 
 def _state(kind, every, values):

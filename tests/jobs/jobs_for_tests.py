@@ -1,9 +1,10 @@
 """Kinds of jobs that only tests have, and `python -m tests.jobs.jobs_for_tests <command>`: openclaw-web with them."""
 
 import time
+from dataclasses import replace
 from pathlib import Path
 
-from jobs.kinds import Kind
+from jobs.kinds import Every, Kind
 from openclaw_web.errors import Refused
 
 
@@ -72,6 +73,14 @@ LINES, REFUSES, FAILS, CHATTERS = _kind(lines), _kind(refuses), _kind(fails), _k
 STAYS_PUT, IS_TAKEN_OVER = _kind(stays_put), _kind(is_taken_over)
 NAMES = ("lines", "refuses", "fails", "chatters", "stays_put", "is_taken_over")
 KINDS = {name: f"tests.jobs.jobs_for_tests.{name.upper()}" for name in NAMES}
+
+
+def cannot_be_looked_at():
+    """What a kind says of which nobody can tell whether there is something to do."""
+    raise Refused("MEMORY.md cannot be read.")
+
+
+UNKNOWN = replace(_kind(lines), every=Every("schedule.signatureMinutes", 1, dict, cannot_be_looked_at))
 
 
 def main():

@@ -11,13 +11,14 @@ from django.urls import reverse
 from django.utils.html import escape
 
 from jobs import kinds as job_kinds
-from jobs import running
+from jobs import running, ticking
 from jobs import services as jobs
 from jobs.models import JobRun
 from jobs.progress import Terminal
 from openclaw_web import clock
 from openclaw_web.disk import locks
 from people.audit import log as audit
+from people.configuration import keys as configuration
 from tests.factories import JobFactory, UserFactory
 from tests.jobs import jobs_for_tests
 
@@ -74,6 +75,14 @@ def test_a_job_that_is_taken_twice_runs_once(tmp_path):
     assert running.run(job.id) is None
     job.refresh_from_db()
     assert job.attempts == 1
+
+
+def test_a_kind_that_cannot_be_looked_at_holds_up_no_other(settings, caplog):
+    settings.JOB_KINDS = {"unknown": "tests.jobs.jobs_for_tests.UNKNOWN"} | settings.JOB_KINDS
+    configuration.put("schedule.backupHours", 24)
+    with caplog.at_level(logging.WARNING):
+        assert [job.kind for job in ticking.start_due()] == ["backup"]
+    assert "unknown is not started: MEMORY.md cannot be read." in caplog.text
 
 
 def test_an_unknown_kind_cannot_be_started():
