@@ -5,6 +5,7 @@ a run that ended early nobody is asked for a quarter of an hour. What the limits
 """
 
 import time
+from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -20,10 +21,10 @@ from openclaw_web import clock
 from openclaw_web.disk import locks
 from openclaw_web.errors import Refused
 
-from ..rollbacks.places import MayNotWrite
-from . import facts, running, settling, switch
+from . import facts, running, switch
 from .asking import guardians, prompts, steps
 from .facts import Asked, Chosen
+from .memory import Memory
 from .running import Walk
 from .switch import Switched
 
@@ -65,17 +66,14 @@ def _handle(agent_id, files, guardian, progress, may_go_on):
             return None
         began = clock.now_ms()
         agent = Agent.objects.get(agent_id=agent_id)
-        settling.interrupted(agent.db)
+        running.end_interrupted(agent)
         walk = Walk(agent, guardian, progress, len(decisions), is_unattended=True, most_failures=1)
         walk.go(running.of_decisions(agent.db, decisions, by=BY_ITSELF), may_go_on)
         return running.told(agent, walk, began)
 
 
 def _waiting(agent_id, files: dict[str, Switched], most: int | None = None) -> Chosen:
-    """The facts that wait, the oldest first; none of an agent whose limit is reached, or whose files nobody finds."""
-    back = clock.now_ms() - BACK_MS
-    since = tuple((name, max(switched.since, back)) for name, switched in files.items())
-    asked = Asked(since=min(moment for _name, moment in since), limit=most, files=since, give_up_after=GIVE_UP_AFTER)
+    """The facts that wait, the oldest first; none of an agent whose limit is reached, nor for files nobody can read."""
     agent = Agent.objects.filter(agent_id=agent_id).first()
     if agent is None:
         return Chosen()
@@ -83,8 +81,11 @@ def _waiting(agent_id, files: dict[str, Switched], most: int | None = None) -> C
         room = steps.left(databases.alias(agent_id))
         if room is not None and room < prompts.tokens(prompts.opening("", "")) + guardians.LEAST_ANSWER:
             return Chosen()
-        return facts.choose(agent, asked)
-    except (databases.UnknownAgent, databases.OldAgentFile, MayNotWrite):
+        memory, back = Memory(agent), clock.now_ms() - BACK_MS
+        since = tuple((name, max(one.since, back)) for name, one in files.items() if memory.can_read(name))
+        asked = Asked(limit=most, files=since, give_up_after=GIVE_UP_AFTER)
+        return facts.choose(agent, replace(asked, since=min(at for _name, at in since))) if since else Chosen()
+    except (databases.UnknownAgent, databases.OldAgentFile, Refused):
         return Chosen()
 
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.db import transaction
 from django.utils.translation import gettext as _
 from ulid import ULID
 
@@ -57,16 +58,19 @@ def wanted(agent: Agent, audit_id: str, *, fact: str | None, file: str | None, b
 
 
 def start(agent: Agent, run: GuardianRun, *, by: str) -> JobRun:
-    """Queue it. Raises Refused when nothing may be sent."""
+    """Queue it. Raises Refused when nothing may be sent, or a run of this agent is queued or running already."""
     running.check(agent)
-    run.save(using=agent.db, force_insert=True)
-    return jobs.start(running.KIND, _params(agent, run), by=by)
+    with transaction.atomic():
+        running.check_alone(agent)
+        run.save(using=agent.db, force_insert=True)
+        return jobs.start(running.KIND, _params(agent, run), by=by)
 
 
 def run_here(agent: Agent, run: GuardianRun, *, by: str, listener: Listener | None = None) -> JobRun:
-    """Do it in this process; the job, however it ended. Raises Refused when nothing may be sent."""
+    """Do it in this process; the job, however it ended. Raises Refused when nothing may be sent, or while one runs."""
     running.check(agent)
-    run.save(using=agent.db, force_insert=True)
+    with running.only_one(agent.agent_id):  # whoever is quicker than the job is told of in its row
+        run.save(using=agent.db, force_insert=True)
     return running.run_here(agent, _params(agent, run), by=by, listener=listener)
 
 

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ from django.db.models import Count
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
+from agents import databases
 from agents.models import Agent
 from jobs import services as jobs
 from jobs.kinds import Kind
@@ -97,10 +98,20 @@ def start(agent: Agent, asked: Asked, *, by: str) -> JobRun:
     """Queue a run. Raises Refused when nothing may be sent, or a run of this agent is queued or running already."""
     check(agent)
     with transaction.atomic():
-        for job in JobRun.objects.filter(kind=KIND, state__in=(JobRun.State.QUEUED, JobRun.State.RUNNING)):
-            if orjson.loads(job.params_json)["agent"] == agent.agent_id:
-                raise Refused(_is_running(agent.agent_id), reasons=[{"id": job.id, "reason": job.message}])
+        check_alone(agent)
         return jobs.start(KIND, params(agent, asked) | {"by": by}, by=by)
+
+
+def check_alone(agent: Agent) -> None:
+    """Raises Refused while a run of this agent is queued or running."""
+    if under_way := _under_way(agent):
+        job, _params = under_way[0]
+        raise Refused(_is_running(agent.agent_id), reasons=[{"id": job.id, "reason": job.message}])
+
+
+def end_interrupted(agent: Agent) -> None:
+    """Say of runs whose process or job is gone that they stopped; the caller holds off other runs."""
+    settling.interrupted(agent.db, [params["run"] for _job, params in _under_way(agent) if "run" in params])
 
 
 def run_here(agent: Agent, params: dict[str, Any], *, by: str, listener: Listener | None = None) -> JobRun:
@@ -129,23 +140,37 @@ def run(params: dict[str, Any], progress: Progress) -> dict[str, Any]:
     agent = Agent.objects.filter(agent_id=params["agent"]).first()
     if agent is None:
         raise Refused(_("There is no agent %(agent)s.") % {"agent": params["agent"]})
-    since = params["before_at"]
-    with only_one(agent.agent_id):
-        guardian = check(agent)
-        settling.interrupted(agent.db)
-        if run_id := params.get("run"):
-            runs = list(GuardianRun.objects.using(agent.db).filter(id=run_id, state__in=(State.QUEUED, State.STOPPED)))
-            walk = Walk(agent, guardian, progress, len(runs))
-        else:
-            asked = Asked(**{name: params[name] for name in NAMED if name in params})
-            chosen = facts.choose(agent, asked)
-            runs = of_decisions(agent.db, chosen.decisions, by=params.get("by", ""))
-            walk = Walk(agent, guardian, progress, len(chosen.decisions), withheld=chosen.withheld)
-        walk.go(runs)
-    result = told(agent, walk, since, params.get("run"))
+    try:
+        with only_one(agent.agent_id):
+            walk = _walked(agent, params, progress)
+    except Refused as refused:
+        settling.never_begun(agent.db, params.get("run", ""), refused.sentence)
+        raise
+    result = told(agent, walk, params["before_at"], params.get("run"))
     if (walk.stopped or walk.failure) and not result["handled"]:
         raise Refused(result["message"])
     return result
+
+
+def _walked(agent, params, progress) -> Walk:
+    guardian = check(agent)
+    end_interrupted(agent)
+    if run_id := params.get("run"):
+        runs = list(GuardianRun.objects.using(agent.db).filter(id=run_id, state__in=(State.QUEUED, State.STOPPED)))
+        walk = Walk(agent, guardian, progress, len(runs))
+        walk.go(runs)
+        return walk
+    chosen = facts.choose(agent, Asked(**{name: params[name] for name in NAMED if name in params}))
+    walk = Walk(agent, guardian, progress, len(chosen.decisions), withheld=chosen.withheld)
+    walk.go(of_decisions(agent.db, chosen.decisions, by=params.get("by", "")))
+    return walk
+
+
+def undo(params: dict[str, Any]) -> None:
+    """A write that was asked for again waits no more when its job is cancelled; proposals stay."""
+    if "run" in params:
+        with suppress(databases.UnknownAgent, databases.OldAgentFile):
+            settling.never_begun(databases.alias(params["agent"]), params["run"], _("The job was canceled."))
 
 
 def of_decisions(db, decisions, *, by: str) -> Iterable[GuardianRun]:
@@ -185,6 +210,13 @@ def told(agent: Agent, walk: Walk, since: int, run_id: str | None = None) -> dic
         **ends,
     }
     return {"message": _sentence(result), **result}
+
+
+def _under_way(agent) -> list[tuple[JobRun, dict[str, Any]]]:
+    """The jobs of an agent that are queued or running, with what they were told."""
+    jobs_now = JobRun.objects.filter(kind=KIND, state__in=(JobRun.State.QUEUED, JobRun.State.RUNNING)).defer("log")
+    told_of = [(job, orjson.loads(job.params_json)) for job in jobs_now.order_by("created_at", "id")]
+    return [(job, params) for job, params in told_of if params["agent"] == agent.agent_id]
 
 
 def _is_running(agent_id):
@@ -227,4 +259,5 @@ JOB = Kind(
     done=lambda result: str(result["message"]),
     page="guardian:own_guardian",
     page_params=("agent",),
+    undo=undo,
 )

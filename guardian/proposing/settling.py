@@ -1,6 +1,6 @@
 """One fact, from the rule that may speak about it to what became of it: a proposal, or a write that was none."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from django.utils.translation import gettext as _
 from ulid import ULID
@@ -73,10 +73,21 @@ def handle(
     return _settled(agent, run, held, ended, is_unattended)
 
 
-def interrupted(db: str) -> int:
-    """Say of runs whose process died that they stopped: their facts are asked about again."""
-    runs = GuardianRun.objects.using(db).filter(state=State.RUNNING)
-    return runs.update(state=State.STOPPED, reason=_("The process ended before the model had answered."))
+def interrupted(db: str, under_way: Collection[str] = ()) -> int:
+    """Say of runs whose process died, or whose job is gone, that they stopped: their facts are asked about again.
+
+    `under_way` are the queued runs that jobs are still going to begin.
+    """
+    runs = GuardianRun.objects.using(db)
+    died = runs.filter(state=State.RUNNING)
+    count = died.update(state=State.STOPPED, reason=_("The process ended before the model had answered."))
+    lost = runs.filter(state=State.QUEUED).exclude(id__in=under_way)
+    return count + lost.update(state=State.STOPPED, reason=_("The job ended before the model was asked."))
+
+
+def never_begun(db: str, run_id: str, why: str) -> None:
+    """Say of a queued run that its job ended without it."""
+    GuardianRun.objects.using(db).filter(id=run_id, state=State.QUEUED).update(state=State.STOPPED, reason=why)
 
 
 def _is_refused_by_rule(db, run):

@@ -3,8 +3,12 @@
 import pytest
 
 from guardian.models import GuardianRun
-from guardian.proposing import running
+from guardian.proposing import retrying, running
+from jobs import running as jobs_running
+from jobs import services as jobs
+from jobs.models import JobRun
 from jobs.progress import Progress
+from openclaw_web.errors import Refused
 from people.configuration import keys as configuration
 from tests.guardian.written import wrote
 
@@ -51,6 +55,49 @@ def test_retrying_on_its_page(ada, workspace, endpoint, as_operator):
     assert as_operator.post(address, {"fact": "", "file": "TOOLS.md"}).status_code == 422
     assert as_operator.get(answer["Location"]).status_code == 200
     assert as_operator.get(f"{PAGE}retry/nothing/").status_code == 404
+
+
+def test_a_fact_is_kept_with_the_line_ends_of_others(ada, workspace, endpoint, as_operator):
+    wrote(DB, 1, None, b"x\n", target_file="USER.md")
+    as_operator.post(f"{PAGE}retry/w1/", {"fact": "one\r\ntwo", "file": "USER.md"})
+    assert runs()[0].candidate_fact == "one\ntwo"
+    assert retried(as_operator, fact="a\0b").status_code == 422
+
+
+def test_while_a_run_is_under_way_nothing_is_queued(ada, workspace, endpoint, as_operator):
+    wrote(DB, 1, None, b"x\n", target_file="USER.md")
+    assert retried(as_operator).status_code == 202
+    again = retried(as_operator, fact="Other.")
+    assert (again.status_code, "is running" in again.json()["detail"], len(runs())) == (409, True, 1)
+    assert "is running" in text_of(as_operator.post(f"{PAGE}retry/w1/", {"fact": "x", "file": "USER.md"}))
+
+
+def test_a_job_that_is_cancelled_leaves_nothing_queued(ada, workspace, endpoint, as_operator):
+    wrote(DB, 1, None, b"x\n", target_file="USER.md")
+    retried(as_operator)
+    jobs.cancel(JobRun.objects.get(), by="otto")
+    assert (runs()[0].state, runs()[0].reason) == ("stopped", "The job was canceled.")
+    assert retried(as_operator).status_code == 202
+
+
+def test_a_job_that_finds_another_at_work_leaves_nothing_queued(ada, workspace, endpoint, as_operator):
+    wrote(DB, 1, None, b"x\n", target_file="USER.md")
+    retried(as_operator)
+    with running.only_one("ada"):
+        assert jobs_running.run_next().state == "refused"
+        with pytest.raises(Refused, match="is running"):
+            retrying.run_here(ada, retrying.wanted(ada, "w1", fact=None, file=None, by="otto"), by="otto")
+    [one] = runs()
+    assert (one.state, "is running" in one.reason) == ("stopped", True)
+
+
+def test_what_is_queued_without_a_job_ends_with_the_next_run(ada, workspace, endpoint, as_operator):
+    wrote(DB, 1, None, b"x\n", target_file="USER.md")
+    retried(as_operator, fact="One.")
+    JobRun.objects.all().delete()
+    retried(as_operator, fact="Two.")
+    jobs_running.run_next()
+    assert [(one.candidate_fact, one.state) for one in runs()] == [("One.", "stopped"), ("Two.", "proposed")]
 
 
 def test_what_cannot_be_retried(ada, workspace, as_operator, settings):
