@@ -62,7 +62,7 @@ class Migration(migrations.Migration):
                 ('note', models.TextField(default='', help_text='why it was not written unattended')),
                 ('before_hash', models.TextField(help_text='of the file when the model was asked; null: there was none', null=True)),
                 ('before_zstd', models.BinaryField(null=True)),
-                ('after_zstd', models.BinaryField(help_text='what the model would write; gone once it is decided', null=True)),
+                ('after_zstd', models.BinaryField(help_text='what the model would write; gone once it is written', null=True)),
                 ('lines_added', openclaw_web.sqlite.fields.Count(default=0)),
                 ('lines_removed', openclaw_web.sqlite.fields.Count(default=0)),
                 ('step_count', openclaw_web.sqlite.fields.Count(default=0)),

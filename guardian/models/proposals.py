@@ -40,7 +40,7 @@ class GuardianRun(models.Model):
     note = models.TextField(default="", help_text="why it was not written unattended")
     before_hash = models.TextField(null=True, help_text="of the file when the model was asked; null: there was none")
     before_zstd = models.BinaryField(null=True)
-    after_zstd = models.BinaryField(null=True, help_text="what the model would write; gone once it is decided")
+    after_zstd = models.BinaryField(null=True, help_text="what the model would write; gone once it is written")
     lines_added = Count(default=0)
     lines_removed = Count(default=0)
     step_count = Count(default=0)

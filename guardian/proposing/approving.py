@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from agents.models import Agent
 from openclaw_web.disk import packing
@@ -25,6 +26,8 @@ from ..rollbacks.steps import Own, Step
 from . import ending, waiting
 
 State, Status = GuardianRun.State, WriteGuardianAudit.Status
+LONGEST_REASON = 2_000
+NO_REASON = gettext_lazy("Say why this is declined.")
 
 
 class NoSuchProposal(Refused):
@@ -62,10 +65,14 @@ class Preview:
 
 @dataclass(slots=True)
 class Written:
-    """A proposal that was written. `meanwhile`: versions that somebody else wrote at that moment, kept."""
+    """What became of a proposal. `meanwhile`: versions that somebody else wrote at that moment, kept.
+
+    Nothing `is_written` when the file holds by now what it would hold.
+    """
 
     audit_id: str | None
     meanwhile: list[str] = field(default_factory=list)
+    is_written: bool = True
 
 
 def find(db: str, run_id: str) -> GuardianRun:
@@ -125,7 +132,8 @@ def write(agent: Agent, made: Preview, *, by: str) -> Written:
     run = made.run
     if made.wanted == made.now:
         run.reason = _("The file holds it already.")
-        return Written(ending.end_without_write(agent.db, run, State.SKIPPED, Status.SKIPPED, by=by).audit_id)
+        ended = ending.end_without_write(agent.db, run, State.SKIPPED, Status.SKIPPED, by=by)
+        return Written(ended.audit_id, is_written=False)
     own = Own(run.id, ending.columns_of(run))
     step = Step(run.target_file, made.now, made.wanted, (), (), own)
     meanwhile = exchanging.carry_out(agent, made.place, [step], by=by, reason="")
@@ -136,7 +144,9 @@ def write(agent: Agent, made: Preview, *, by: str) -> Written:
 def decline(agent: Agent, run_id: str, *, by: str, reason: str) -> GuardianRun:
     """Leave a proposal unwritten, which is a refused write. Raises NoSuchProposal, Refused for one that was decided."""
     if not reason.strip():
-        raise Refused(_("Say why this is declined."))
+        raise Refused(str(NO_REASON))
+    if len(reason) > LONGEST_REASON:
+        raise Refused(_("A reason can have at most %(most)s characters.") % {"most": f"{LONGEST_REASON:,}"})
     with writing_alone(agent):
         run = find(agent.db, run_id)
         check_open(run)

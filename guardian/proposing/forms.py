@@ -9,7 +9,7 @@ from gate.deciding.forms import MOST_TURNS, USUAL_TURNS
 from openclaw_web.errors import Refused
 
 from ..files import MEMORY_FILES
-from . import facts
+from . import approving, facts
 from .facts import Asked
 
 
@@ -51,6 +51,18 @@ class RetryForm(forms.Form):
 
     fact = forms.CharField(label=_("Fact"), max_length=20_000, widget=forms.Textarea(attrs={"rows": 3}))
     file = forms.ChoiceField(label=_("File"), choices=[(name, name) for name in MEMORY_FILES])
+
+    def clean_fact(self):
+        """With the line ends that everybody else's facts have: browsers send two characters."""
+        return self.cleaned_data["fact"].replace("\r\n", "\n")
+
+
+class DeclineForm(forms.Form):
+    """Why a proposal is left unwritten."""
+
+    reason = forms.CharField(
+        label=_("Reason"), max_length=approving.LONGEST_REASON, error_messages={"required": approving.NO_REASON}
+    )
 
 
 def _start(day):

@@ -9,6 +9,8 @@ from gate.deciding.forms import MOST_TURNS, USUAL_TURNS
 from jobs.schemas import JobOut
 from openclaw_web.endpoints.schemas import BIGGEST, Body, PageQuery
 
+from ..correcting.schemas import NO_NUL
+from .approving import LONGEST_REASON
 from .facts import Asked
 
 MOMENT = {"ge": 0, "le": BIGGEST}
@@ -128,7 +130,9 @@ class StepOut(Schema):
 
 
 class ProposalDetail(ProposalOut):
-    diff: str | None = Field(description="against the file as it is now; null: nothing waits")
+    diff: str | None = Field(
+        description="against the file as it is now; of a declined one, as it was; null: no change, or it is written"
+    )
     seen: str | None = Field(description="to be sent with an approval")
     is_merged: bool = Field(description="the file has changed since the model read it")
     problem: str = Field(description="why it cannot be written now; empty if it can")
@@ -140,16 +144,17 @@ class ApproveIn(Body):
 
 
 class DeclineIn(Body):
-    reason: str = Field(min_length=1, max_length=2_000)
+    reason: str = Field(min_length=1, max_length=LONGEST_REASON, pattern=NO_NUL)
 
 
 class ProposalWritten(Schema):
     audit_id: str | None
+    is_written: bool = Field(description="false: the file held it already, and the write is `skipped`")
     meanwhile: list[str] = Field(description="versions that somebody else wrote at that moment: kept, not in the file")
 
 
 class RetryIn(Body):
-    fact: str | None = Field(None, max_length=20_000, description="default: the fact of the write")
+    fact: str | None = Field(None, max_length=20_000, pattern=NO_NUL, description="default: the fact of the write")
     file: Literal["MEMORY.md", "USER.md", "SOUL.md", "IDENTITY.md", "TOOLS.md"] | None = None
 
 

@@ -14,11 +14,13 @@ from openclaw_web.diffs.comparing import lines_of
 from openclaw_web.errors import Refused
 from openclaw_web.llm import endpoint
 from openclaw_web.pages.glyphs import HIDDEN
+from people.audit import log as audit
 from people.configuration import keys as configuration
 
 from ..changes import Change
 from ..exact import text_of
 from ..models import GuardianRun, WriteGuardianAudit
+from ..recording.told import CHANGED
 from . import approving, switch
 from .approving import Preview
 from .ending import BY
@@ -41,9 +43,13 @@ def write(agent: Agent, run: GuardianRun) -> None:
             if note := why_not(agent, made):
                 _keep(agent.db, run, note)
                 return
-            approving.write(agent, made, by=BY)
+            found = approving.write(agent, made, by=BY)
     except Refused as refused:  # somebody writes to the file at this moment, or it is none that may be written
         _keep(agent.db, run, refused.sentence)
+        return
+    if found.is_written:
+        with audit.acting_through("job"):
+            audit.record(BY, "proposal_written", object_type="proposal", object_id=run.id, agent_id=agent.agent_id)
 
 
 def limits() -> dict[str, int]:
@@ -74,7 +80,7 @@ def _why_not_here(agent, name):
         return _("This site does not write into workspaces.")
     week = clock.now_ms() - PLUGIN_DAYS * DAY_MS
     told = Audit.objects.using(agent.db).filter(
-        created_at__gte=week, origin__in=(Audit.Origin.RECORDED, Audit.Origin.IMPORTED), status=Audit.Status.WRITTEN
+        created_at__gte=week, origin__in=(Audit.Origin.RECORDED, Audit.Origin.IMPORTED), status__in=CHANGED
     )
     return _("The plugin wrote here in the last 7 days.") if told.exists() else ""
 

@@ -17,7 +17,7 @@ from openclaw_web.pages.html import after_post, refuse_post, render_page
 from ..models import GuardianStep
 from . import approving, plans, retrying, running, shown, state, switch
 from .asking import guardians
-from .forms import RetryForm, RunForm
+from .forms import DeclineForm, RetryForm, RunForm
 
 
 @require_safe
@@ -79,7 +79,7 @@ def proposal_list(request, agent):
 @needs("operator")
 def proposal_detail(request, agent, run_id):
     """One proposal: its change of the file as it is now, and every step of the model."""
-    return _proposal(request, agent, run_id)
+    return _proposal(request, agent, run_id, DeclineForm())
 
 
 @require_POST
@@ -94,7 +94,9 @@ def proposal_approve(request, agent, run_id):
         raise Http404 from refused
     except Refused as refused:
         return refuse_post(request, refused, to=address)
-    if found.meanwhile:
+    if not found.is_written:
+        said = _("Nothing was written: the file holds it already.")
+    elif found.meanwhile:
         said = _("Written. Somebody else wrote to the file at that moment: that version is kept.")
     else:
         said = _("The proposal was written.")
@@ -106,9 +108,11 @@ def proposal_approve(request, agent, run_id):
 @needs("operator")
 def proposal_decline(request, agent, run_id):
     """Leave a proposal unwritten."""
-    address, reason = _address(agent, run_id), request.POST.get("reason", "")[:2_000]
+    address, form = _address(agent, run_id), DeclineForm(request.POST)
+    if not form.is_valid():
+        return _proposal(request, agent, run_id, form)
     try:
-        approving.decline(agent, run_id, by=request.user.username, reason=reason)
+        approving.decline(agent, run_id, by=request.user.username, reason=form.cleaned_data["reason"])
     except approving.NoSuchProposal as refused:
         raise Http404 from refused
     except Refused as refused:
@@ -156,18 +160,19 @@ def _found(agent, run_id):
         raise Http404 from refused
 
 
-def _proposal(request, agent, run_id):
+def _proposal(request, agent, run_id, form):
     looked = shown.look(agent, _found(agent, run_id))
     diff = comparing.compare(*looked.texts) if looked.has_change else None
     context = {
         "agent": agent,
         "looked": looked,
         "run": looked.run,
+        "form": form,
         "diff": diff,
         "view": comparing.view(diff) if diff else None,
         "steps": GuardianStep.objects.using(agent.db).filter(run=looked.run).order_by("created_at", "id"),
     }
-    return render_page(request, "guardian/proposal_detail.html", context)
+    return render_page(request, "guardian/proposal_detail.html", context, status=422 if form.errors else 200)
 
 
 def _address(agent, run_id):

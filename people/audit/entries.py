@@ -45,6 +45,7 @@ ACTIONS = {
     "preferences_changed": _("changed the preferences of"),
     "proposal_approved": _("approved"),
     "proposal_declined": _("declined"),
+    "proposal_written": _("wrote unattended"),
     "read": _("opened"),
     "reason_given": _("gave a reason for the rejection of"),
     "restored": _("restored"),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from .proposed import NEW, audits, proposal
+from .proposed import NEW, audits, proposal, runs
 
 pytestmark = pytest.mark.django_db
 PAGE = "/agents/ada/writes/own/"
@@ -41,4 +41,24 @@ def test_a_proposal_is_declined(ada, workspace, endpoint, as_operator):
     one = proposal(ada, endpoint=endpoint)
     as_operator.post(f"{PAGE}proposals/{one.id}/decline/", {"reason": "No."})
     assert (audits()[0].status, audits()[0].reason) == ("refused", "No.")
-    assert "Declined" in text_of(as_operator.get(f"{PAGE}proposals/{one.id}/"))
+    page = text_of(as_operator.get(f"{PAGE}proposals/{one.id}/"))
+    assert "Declined" in page and "Likes tea." in page and "Download patch" in page
+    assert "+- Likes tea." in as_operator.get(f"{API}/proposals/{one.id}").json()["diff"]
+
+
+@pytest.mark.parametrize("reason, why", [("x" * 2_001, "at most 2000"), (" ", "Say why"), ("a\0b", "Null")])
+def test_a_reason_that_cannot_be_kept_is_refused(ada, workspace, endpoint, as_operator, reason, why):
+    one = proposal(ada, endpoint=endpoint)
+    answer = as_operator.post(f"{PAGE}proposals/{one.id}/decline/", {"reason": reason})
+    assert (answer.status_code, why in text_of(answer), audits()) == (422, True, [])
+    assert as_operator.post(f"{API}/proposals/{one.id}/decline", {"reason": reason}, **JSON).status_code in (409, 422)
+    assert runs()[0].state == "proposed"
+
+
+def test_what_the_file_holds_by_now_is_not_written(ada, workspace, endpoint, as_operator):
+    one = proposal(ada, endpoint=endpoint)
+    (workspace / "USER.md").write_text(NEW)
+    seen = as_operator.get(f"{API}/proposals/{one.id}").json()["seen"]
+    done = as_operator.post(f"{PAGE}proposals/{one.id}/approve/", {"seen": seen}, follow=True)
+    assert "Nothing was written: the file holds it already." in text_of(done)
+    assert "The proposal was written." not in text_of(done)

@@ -23,7 +23,7 @@ def test_proposals_in_the_api(ada, workspace, endpoint, as_operator):
     wrong = as_operator.post(f"{API}/proposals/{one.id}/approve", {"seen": "x"}, **JSON)
     assert wrong.status_code == 409 and (workspace / "USER.md").read_text() == HELD
     done = as_operator.post(f"{API}/proposals/{one.id}/approve", {"seen": found["seen"]}, **JSON)
-    assert done.json() == {"audit_id": audits()[0].id, "meanwhile": []}
+    assert done.json() == {"audit_id": audits()[0].id, "is_written": True, "meanwhile": []}
     assert as_operator.get(f"{API}/proposals").json()["items"] == []
     assert as_operator.get(f"{API}/proposals?waiting=false").json()["items"][0]["state"] == "written"
     assert as_operator.post(f"{API}/proposals/{one.id}/decline", {"reason": "x"}, **JSON).status_code == 409

@@ -4,10 +4,12 @@ import pytest
 
 from guardian.models import BehaviorCorrection
 from guardian.proposing import automatic, switch
+from jobs import ticking
 from jobs.progress import Progress
 from openclaw_web import clock
 from openclaw_web.errors import Refused
 from people.configuration import keys as configuration
+from people.models import AuditEntry
 from tests.guardian.written import wrote
 from tests.llm_endpoint import fails
 
@@ -40,6 +42,36 @@ def test_it_works(ada, on, workspace, endpoint):
     assert (audit.status, audit.origin, audit.agent_steps, audit.decision_id) == ("written", "own", 2, "d0")
     assert (runs()[0].decided_by, runs()[0].started_by, runs()[0].note) == ("guardian", "schedule", "")
     assert not automatic.is_possible()
+
+
+def test_what_was_written_is_in_the_audit_log(ada, on, workspace, endpoint, as_admin):
+    new()
+    go()
+    entry = AuditEntry.objects.get(action="proposal_written")
+    assert (entry.actor, entry.via, entry.object_id, entry.agent_id) == ("guardian", "job", runs()[0].id, "ada")
+    assert "wrote unattended" in as_admin.get("/operations/audit/").content.decode()
+    endpoint.then(*writes(NEW + "- 1\n" * 21))
+    new(2)
+    go()
+    assert (runs()[-1].state, AuditEntry.objects.filter(action="proposal_written").count()) == ("proposed", 1)
+
+
+@pytest.mark.parametrize("names", [[], ["mallory"]])
+def test_a_file_that_nobody_may_touch_holds_up_nothing_else(ada, on, workspace, endpoint, tmp_path, names):
+    switch.turn_on(ada, "TOOLS.md", by="root")
+    configuration.put("collector.optedOutSenders", names)
+    (workspace / "USER.md").rename(tmp_path / "elsewhere")
+    (workspace / "USER.md").symlink_to(tmp_path / "elsewhere")
+    new()
+    assert not automatic.is_possible()
+    assert "guardian_new_facts" not in [job.kind for job in ticking.start_due()]
+    assert (go()["agents"], endpoint.requests) == ([], [])
+    configuration.put("collector.optedOutSenders", [])
+    endpoint.then(*writes("- Likes tea.\n", "TOOLS.md"))
+    new(2, decision="UPDATE_TOOLS")
+    assert automatic.is_possible()
+    go()
+    assert [(one.target_file, one.state) for one in runs()] == [("TOOLS.md", "written")]
 
 
 def test_only_new_facts_for_files_that_are_on(ada, on, workspace, endpoint):
@@ -126,6 +158,14 @@ def test_while_the_plugin_writes_nothing_is_written(ada, on, workspace, endpoint
     new(2)
     go()
     assert runs()[-1].state == "written"
+
+
+def test_a_write_of_the_plugin_that_was_rolled_back_counts(ada, on, workspace, endpoint):
+    row = wrote(DB, 1, None, b"x\n", target_file="TOOLS.md", status="rolled_back")
+    type(row).objects.using(DB).filter(id=row.id).update(created_at=clock.now_ms())
+    new()
+    go()
+    assert runs()[0].note == "The plugin wrote here in the last 7 days."
 
 
 def test_another_endpoint_needs_another_yes(ada, on, workspace, endpoint, settings):
