@@ -223,7 +223,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='writeguardianaudit',
-            index=models.Index(fields=['status', 'created_at', 'target_file'], name='idx_audit_status'),
+            index=models.Index(fields=['status', 'created_at'], name='idx_audit_status'),
         ),
         migrations.AddIndex(
             model_name='writeguardianaudit',

@@ -87,8 +87,7 @@ class WriteGuardianAudit(models.Model):
         # Names of indexes are of a whole file: the spec's are taken by other tables.
         indexes = [
             models.Index(fields=["session_id", "created_at"], name="idx_audit_session_time"),
-            # With the file: what was refused in a file is counted without its rows.
-            models.Index(fields=["status", "created_at", "target_file"], name="idx_audit_status"),
+            models.Index(fields=["status", "created_at"], name="idx_audit_status"),
             models.Index(fields=["target_file", "created_at"], name="idx_audit_file"),
             models.Index(fields=["created_at"], name="idx_audit_created"),
             models.Index(fields=["created_at", "status", "origin", "target_file"], name="idx_audit_chart"),

@@ -35,6 +35,7 @@ WIFI, STANDUP = "- The wifi password is on the fridge.\n", "- The standup is at 
 BRIEF, CAT = "- Prefers short answers.\n", "- The cat is called Miso.\n"
 VPN, SEARCH = "- `make deploy` needs the VPN.\n", "- Search with ripgrep.\n"
 DEPLOYS = "- Deploys are on Thursdays.\n"
+WHY = "Where passwords are is no memory."
 
 
 class Story:
@@ -132,78 +133,79 @@ def story(tmp_path):
         story.home.close()
 
 
-def test_a_memory_is_written_undone_and_taught(story):
-    story, endpoint = story
-    one, two, three, four, five, *_others = story.turns()
-    before = {name: story.read(name) for name in ("MEMORY.md", "USER.md", "TOOLS.md")}
+def ten_writes(story, one, two, three):
+    """Ten writes in three sessions, by name; each line leads to its write then."""
     w = story.write
-    heron = w(one, "MEMORY.md", "", HERON)
-    brief = w(one, "USER.md", "", BRIEF)
-    backups = w(one, "MEMORY.md", "", BACKUPS)
-    w(two, "MEMORY.md", "", LISBON)
-    w(two, "TOOLS.md", "", VPN)
-    later = w(two, "MEMORY.md", BACKUPS, LATER)
-    w(two, "USER.md", "", CAT)
-    wifi = w(three, "MEMORY.md", "", WIFI)
-    standup = w(three, "MEMORY.md", "", STANDUP)
-    search = w(three, "TOOLS.md", "", SEARCH)
-    assert story.count == 10
-    was = story.blame("MEMORY.md")
-    assert was == {HERON: heron, LATER: later, LISBON: "w4", WIFI: wifi, STANDUP: standup}
+    ids = {HERON: w(one, "MEMORY.md", "", HERON), BRIEF: w(one, "USER.md", "", BRIEF)}
+    ids |= {BACKUPS: w(one, "MEMORY.md", "", BACKUPS), LISBON: w(two, "MEMORY.md", "", LISBON)}
+    ids |= {VPN: w(two, "TOOLS.md", "", VPN), LATER: w(two, "MEMORY.md", BACKUPS, LATER)}
+    ids |= {CAT: w(two, "USER.md", "", CAT), WIFI: w(three, "MEMORY.md", "", WIFI)}
+    ids |= {STANDUP: w(three, "MEMORY.md", "", STANDUP), SEARCH: w(three, "TOOLS.md", "", SEARCH)}
+    assert len(ids) == story.count == 10
+    assert story.blame("MEMORY.md") == {line: ids[line] for line in (HERON, LATER, LISBON, WIFI, STANDUP)}
+    return ids
 
-    # One is rolled back cleanly, one beneath later edits, one session whole.
+
+def undo(story, before, ids, session):
+    """One write is rolled back cleanly, one beneath later changes, and a session whole."""
     held = story.read("TOOLS.md")
-    plan, done = story.roll_back(f"guardian/writes/{search}", "The house uses grep.")
+    plan, done = story.roll_back(f"guardian/writes/{ids[SEARCH]}", "The house uses grep.")
     assert (plan["way"], done["success"]) == ("exact", True)
     assert story.read("TOOLS.md") == held.removesuffix(SEARCH.encode()) == before["TOOLS.md"] + VPN.encode()
-    plan, done = story.roll_back(f"guardian/writes/{heron}", "Heron is switched off.")
+    plan, done = story.roll_back(f"guardian/writes/{ids[HERON]}", "Heron is switched off.")
     assert (plan["way"], plan["has_changed"], done["restoredTo"]) == ("merged", True, None)
     assert story.read("MEMORY.md") == before["MEMORY.md"] + f"{LATER}{LISBON}{WIFI}{STANDUP}".encode()
-    plan, done = story.roll_back(f"guardian/sessions/{two[0]}", "Somebody else was at the keyboard.")
-    assert plan["audit_ids"] and len(done["rollbacks"]) == 4
+    plan, done = story.roll_back(f"guardian/sessions/{session}", "Somebody else was at the keyboard.")
+    assert len(done["rollbacks"]) == len(plan["audit_ids"]) == 4
     assert story.read("MEMORY.md") == before["MEMORY.md"] + f"{BACKUPS}{WIFI}{STANDUP}".encode()
     assert story.read("TOOLS.md") == before["TOOLS.md"]
     assert story.read("USER.md") == before["USER.md"] + BRIEF.encode()
-    assert story.blame("MEMORY.md") == {BACKUPS: backups, WIFI: wifi, STANDUP: standup}
-    assert story.blame("USER.md") == {BRIEF: brief}
+    assert story.blame("MEMORY.md") == {line: ids[line] for line in (BACKUPS, WIFI, STANDUP)}
+    assert story.blame("USER.md") == {BRIEF: ids[BRIEF]}
 
-    # One is corrected: the proposed pattern is made wider, and is the rule for an eleventh.
-    said = {"status": "refused", "reason": "Where passwords are is no memory.", "apply_to_future": True}
-    rule = story.ask(f"guardian/writes/{wifi}/correction", said | {"pattern": r"\bpassword\b"})
+
+def teach(story, endpoint, wifi, four, five):
+    """A correction is a rule: our guardian follows it, and what it proposes of another fact waits for a person."""
+    said = {"status": "refused", "reason": WHY, "apply_to_future": True, "pattern": r"\bpassword\b"}
+    rule = story.ask(f"guardian/writes/{wifi}/correction", said)
     asked = {"fact": "The guest wifi password is guests2026.", "file": "MEMORY.md"}
     checked = story.ask("guardian/rules/check", asked)
-    assert (checked["status"], checked["rule_id"], checked["reason"]) == ("refused", rule["id"], said["reason"])
+    assert (checked["status"], checked["rule_id"], checked["reason"]) == ("refused", rule["id"], WHY)
     story.decide(four, asked["fact"])
     story.decide(five, DEPLOYS.strip("- \n"))
     story.run_guardian()
     refused = story.ask("guardian/writes?origin=own&status=refused")["items"]
     assert [(row["candidate_fact"], row["rule_id"]) for row in refused] == [(asked["fact"], rule["id"])]
     assert endpoint.requests and not any(b"guests2026" in request.body for request in endpoint.requests)
-
-    # What it proposes instead waits for a person.
     (proposal,) = story.ask("guardian/proposals")["items"]
-    looked = story.ask(f"guardian/proposals/{proposal['id']}")
-    own = story.ask(f"guardian/proposals/{proposal['id']}/approve", {"seen": looked["seen"]})["audit_id"]
+    seen = story.ask(f"guardian/proposals/{proposal['id']}")["seen"]
+    own = story.ask(f"guardian/proposals/{proposal['id']}/approve", {"seen": seen})["audit_id"]
     assert story.blame("MEMORY.md")[DEPLOYS] == own
+    return rule["id"], own
+
+
+def test_a_memory_is_written_undone_and_taught(story):
+    story, endpoint = story
+    one, two, three, four, five, *_others = story.turns()
+    before = {name: story.read(name) for name in ("MEMORY.md", "USER.md", "TOOLS.md")}
+    ids = ten_writes(story, one, two, three)
+    undo(story, before, ids, two[0])
+    rule, own = teach(story, endpoint, ids[WIFI], four, five)
 
     # The plugin does not ask: its write is there, flagged, and one step from being undone.
-    door = w(three, "MEMORY.md", "", "- The door password is 4711.\n")
+    door = story.write(three, "MEMORY.md", "", "- The door password is 4711.\n")
     flagged = story.ask("guardian/writes?flagged=true&origin=recorded")["items"]
-    assert [(row["id"], row["status"], row["rule_id"]) for row in flagged] == [(door, "written", rule["id"])]
-    plan, _done = story.roll_back(f"guardian/writes/{door}", said["reason"])
-    assert plan["way"] == "exact"
-    story.roll_back(f"guardian/writes/{wifi}", said["reason"])
+    assert [(row["id"], row["status"], row["rule_id"]) for row in flagged] == [(door, "written", rule)]
+    assert story.roll_back(f"guardian/writes/{door}", WHY)[0]["way"] == "exact"
+    story.roll_back(f"guardian/writes/{ids[WIFI]}", WHY)
     assert story.read("MEMORY.md") == before["MEMORY.md"] + f"{BACKUPS}{STANDUP}{DEPLOYS}".encode()
 
     # The next import finds nothing that nobody told of, and the chain leads from a line to its message.
     story.collect()
     assert story.ask("guardian/writes?origin=unattributed")["items"] == []
-    now = story.blame("MEMORY.md")
-    assert (now[STANDUP], now[DEPLOYS]) == (standup, own)
+    assert story.blame("MEMORY.md") == {BACKUPS: ids[BACKUPS], STANDUP: ids[STANDUP], DEPLOYS: own}
     runs = story.ask("guardian/files/MEMORY.md/blame")["runs"]
-    messages = {run["audit_id"]: run["message_id"] for run in runs}
-    assert f"{three[0]}:{messages[standup]}" == three[1]
-    statuses = {row["id"]: row["status"] for row in story.ask("guardian/writes?origin=recorded")["items"]}
-    assert sorted(name for name, status in statuses.items() if status == "rolled_back") == sorted(
-        [heron, "w4", "w5", later, "w7", wifi, search, door]
-    )
+    assert f"{three[0]}:{next(run['message_id'] for run in runs if run['audit_id'] == ids[STANDUP])}" == three[1]
+    told = {row["id"]: row["status"] for row in story.ask("guardian/writes?origin=recorded")["items"]}
+    undone = {ids[line] for line in (HERON, LISBON, VPN, LATER, CAT, WIFI, SEARCH)} | {door}
+    assert {name for name, status in told.items() if status == "rolled_back"} == undone

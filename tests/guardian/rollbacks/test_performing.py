@@ -2,46 +2,22 @@
 
 import errno
 import os
-from contextlib import suppress
 from copy import copy
-from pathlib import Path
 
-import orjson
 import pytest
 
-from guardian import services, versions
 from guardian.exact import data_of
 from guardian.models import FileSnapshot, Rollback, RollbackIntent, WriteGuardianAudit
-from guardian.recording import attributing, pruning, storing
-from guardian.recording.told import FileChange, Source, Told
-from guardian.rollbacks import performing, places, planning, recovering, settling, together, workspace
+from guardian.recording import storing
+from guardian.recording.told import Source, Told
+from guardian.rollbacks import performing, places, planning, workspace
 from guardian.rollbacks.performing import Changed, Wish
 from people.configuration import keys as configuration
 from tests import faults
-from tests.factories import SessionFactory
 
-DB, T0, NAME = "agent_ada", 1_770_000_000_000, "MEMORY.md"
-WISH = Wish("otto", "wrong")
+from .rolled import DB, NAME, T0, WISH, roll_back, row, told, wrote
+
 pytestmark = pytest.mark.django_db
-
-
-def wrote(file, number, before, after):
-    """A write that an agent carried out and a plugin told of."""
-    row = WriteGuardianAudit(
-        id=f"w{number}", session_id="s1", target_file=NAME, candidate_fact="x", status="written",
-        created_at=T0 + number * 1000,
-    )  # fmt: skip
-    storing.store(DB, [Told(row, Source.API, FileChange(before, after), body_sha256="1")])
-    file.write_bytes(after)
-
-
-def roll_back(ada, number, **more):
-    seen = planning.plan(ada, f"w{number}", hunk=more.get("hunk")).seen
-    return performing.perform(ada, f"w{number}", WISH, **({"seen": seen} | more))
-
-
-def row(name):
-    return WriteGuardianAudit.objects.using(DB).get(id=name)
 
 
 @pytest.mark.parametrize("before", [b"# Facts\n", b"\xff\x00\r\nno end", b""])
@@ -243,88 +219,6 @@ def test_a_file_is_never_made_larger_than_may_be_read(ada, file):
     assert file.read_bytes() == b"b\n"
 
 
-def test_what_an_agent_writes_meanwhile_is_kept_and_asked_about(ada, file):
-    wrote(file, 1, b"a\n", b"b\n")
-    agent = os.open(file, os.O_WRONLY)
-    with faults.once("open", lambda path: path.endswith(".rollback"), lambda: os.pwrite(agent, b"late\n", 0)):
-        result = roll_back(ada, 1)
-    os.close(agent)
-    assert file.read_bytes() == b"a\n"
-    kept = FileSnapshot.objects.using(DB).get(id=result.meanwhile[0])
-    assert data_of(kept) == b"late\n"
-    (waiting,) = settling.of_audit(ada, "w1")
-    assert waiting.version == kept
-    settling.settle(ada, "w1", kept.id, by="otto", seen=waiting.seen)
-    assert file.read_bytes() == b"late\n" and not settling.of_audit(ada, "w1")
-    with pytest.raises(Changed, match="already"):
-        settling.settle(ada, "w1", kept.id, by="otto", seen=None)
-
-
-def test_only_what_an_agent_wrote_meanwhile_can_be_put_into_the_file(ada, file):
-    wrote(file, 1, b"# Facts\n", b"# Facts\nbad\n")
-    agent = os.open(file, os.O_WRONLY | os.O_APPEND)
-    with faults.once("open", lambda path: path.endswith(".rollback"), lambda: os.write(agent, b"late\n")):
-        result = roll_back(ada, 1)
-    os.close(agent)
-    (waiting,) = settling.of_audit(ada, "w1")
-    assert (waiting.change.diff.added, waiting.added.diff.added) == (2, 1)
-    settling.settle(ada, "w1", result.meanwhile[0], by="otto", seen=waiting.seen, is_alone=True)
-    assert file.read_bytes() == b"# Facts\nlate\n"
-    own = WriteGuardianAudit.objects.using(DB).latest("created_at")
-    assert (own.origin, own.candidate_fact, own.turn_id, own.lines_added) == ("rollback", None, None, 1)
-    assert "somebody else wrote" in own.reason
-
-
-def displaced(*contents):
-    """Versions that somebody wrote while w1 was rolled back, and nobody has said what becomes of them."""
-    rows = [services.version(NAME, data, moment=T0 + 10**9 + at) for at, data in enumerate(contents)]
-    FileSnapshot.objects.using(DB).bulk_create(rows)
-    about = {"file_name": NAME, "draft_name": "d", "state": "done", "created_at": T0, "ended_at": T0}
-    listed = orjson.dumps([one.id for one in rows]).decode()
-    RollbackIntent.objects.using(DB).create(id="i", audits_json='["w1"]', meanwhile_json=listed, **about)
-    return rows
-
-
-def test_of_several_such_versions_each_is_settled(ada, file):
-    wrote(file, 1, b"a\n", b"b\n")
-    one, two = displaced(b"x\n", b"y\n")
-    settling.settle(ada, "w1", one.id, by="otto", seen=None)
-    (waiting,) = settling.of_audit(ada, "w1")
-    assert waiting.version == two and settling.question(DB) == "w1"
-    with pytest.raises(Changed, match="already"):
-        settling.settle(ada, "w1", one.id, by="otto", seen=waiting.seen)
-    settling.settle(ada, "w1", two.id, by="otto", seen=waiting.seen)
-    assert file.read_bytes() == b"y\n" and settling.question(DB) is None
-
-
-def test_such_versions_are_not_pruned_until_they_are_settled(ada, file):
-    wrote(file, 1, b"a\n", b"b\n")
-    (one,) = displaced(b"x\n")
-    for number in range(3):
-        services.keep_version(DB, NAME, b"%d\n" % number, modified_ms=T0 + 10**10 + number)
-    configuration.put("writeGuardianAuditing.maxSnapshotsPerFile", 2)
-    pruning.prune(DB)
-    settling.settle(ada, "w1", one.id, by="otto", seen=None)
-    assert pruning.prune(DB) == 1 and not FileSnapshot.objects.using(DB).filter(id=one.id).exists()
-
-
-def test_what_was_written_into_a_displaced_file_is_no_change_of_the_file(ada, file):
-    """An import does not take it for what the file holds, and finds it when somebody writes just that."""
-    wrote(file, 1, b"a\n", b"b\n")
-    agent = os.open(file, os.O_WRONLY)
-    with faults.once("open", lambda path: path.endswith(".rollback"), lambda: os.pwrite(agent, b"late\n", 0)):
-        assert roll_back(ada, 1).meanwhile
-    os.close(agent)
-    later = 4_000_000_000_000
-    assert not services.keep_version(DB, NAME, b"a\n", modified_ms=later)
-    attributing.settle(DB, NAME)
-    untold = WriteGuardianAudit.objects.using(DB).filter(origin="unattributed")
-    assert not untold.exists() and data_of(versions.newest(ada, NAME)) == b"a\n"
-    assert services.keep_version(DB, NAME, b"late\n", modified_ms=later)
-    attributing.settle(DB, NAME)
-    assert untold.get().before_snapshot.content == "a\n"
-
-
 @pytest.mark.parametrize(
     ("status", "words"), [("rolled_back", "already"), ("refused", "Nothing was written"), ("written", "Nobody knows")]
 )
@@ -347,143 +241,6 @@ def test_without_the_settings_nothing_is_written(ada, file, settings):
     with pytest.raises(places.MayNotWrite, match="OPENCLAW_WEB_WORKSPACE_WRITES"):
         roll_back(ada, 1)
     assert file.read_bytes() == b"b\n"
-
-
-def told(file, number, before, after, **columns):
-    """A write that was told, whatever the file holds."""
-    columns = {"session_id": "s1", "target_file": file.name} | columns
-    row = WriteGuardianAudit(
-        id=f"w{number}", candidate_fact="x", status="written", created_at=T0 + number * 1000, **columns
-    )
-    storing.store(DB, [Told(row, Source.API, FileChange(before, after), body_sha256="1")])
-    file.write_bytes(after)
-
-
-def session(ada, **more):
-    made = planning_of(ada, **more)
-    return performing.perform_session(ada, "s1", WISH, seen=made.hashes, **more)
-
-
-def planning_of(ada, **more):
-    return together.plan_session(ada, "s1", **more)
-
-
-def test_a_session_is_rolled_back_whole(ada, file):
-    user = file.parent / "USER.md"
-    told(file, 1, b"a\n", b"a\nb\n")
-    told(user, 2, None, b"tea\n")
-    told(file, 3, b"a\nb\n", b"a\nb\nother\n", session_id="s2")
-    told(file, 4, b"a\nb\nother\n", b"A\nb\nother\n")
-    results = session(ada)
-    assert file.read_bytes() == b"a\nother\n" and not user.exists()
-    assert sorted(one.rollback_id for one in results) == sorted(Rollback.objects.using(DB).values_list("id", flat=True))
-    assert [row(f"w{n}").status for n in (1, 2, 3, 4)] == ["rolled_back", "rolled_back", "written", "rolled_back"]
-    assert len(set(Rollback.objects.using(DB).values_list("group_id", flat=True))) == 1
-    assert os.listdir(file.parent) == [NAME]
-
-
-def test_of_a_session_some_days(ada, file):
-    told(file, 1, b"a\n", b"a\nb\n")
-    told(file, 2, b"a\nb\n", b"a\nb\nc\n")
-    session(ada, since=T0 + 2000)
-    assert file.read_bytes() == b"a\nb\n"
-    session(ada, until=T0 + 2000)
-    assert file.read_bytes() == b"a\n"
-
-
-def test_a_session_is_known_by_its_key_however_its_writes_name_it(ada, file):
-    SessionFactory(db=DB, id="s1", session_key="agent:ada:main")
-    told(file, 1, b"a\n", b"b\n", session_id="s1", session_key="s1")
-    told(file, 2, b"b\n", b"c\n", session_id="s1", session_key="agent:ada:main")
-    for name in ("s1", "agent:ada:main"):
-        assert [one.audit.id for one in together.plan_session(ada, name).by_file[NAME]] == ["w2", "w1"]
-
-
-def test_of_a_session_it_is_told_which_versions_are_back(ada, file):
-    told(file, 1, b"a\n", b"b\n")
-    (result,) = session(ada)
-    assert result.restored_to == row("w1").before_snapshot.created_at
-
-
-@pytest.mark.parametrize("side", ["before_snapshot_id", "after_snapshot_id"])
-def test_a_version_that_is_missing_is_not_taken_for_no_file(ada, file, side):
-    wrote(file, 1, b"a\n", b"b\n")
-    FileSnapshot.objects.using(DB).filter(id=getattr(row("w1"), side))._raw_delete(DB)
-    with pytest.raises(planning.NotPossible, match="is missing"):
-        planning.plan(ada, "w1")
-    with pytest.raises(planning.NotPossible, match="is missing"):
-        planning_of(ada)
-    WriteGuardianAudit.objects.using(DB).all().delete()  # else the end of the test finds the names
-
-
-def test_a_session_with_too_many_writes_is_rolled_back_in_parts(ada, file, monkeypatch):
-    monkeypatch.setattr(together, "MOST_WRITES", 2)
-    for number, (before, after) in enumerate(((b"a\n", b"b\n"), (b"b\n", b"c\n"), (b"c\n", b"d\n"))):
-        told(file, number, before, after)
-    with pytest.raises(planning.NotPossible, match="more than 2 writes"):
-        session(ada)
-    session(ada, since=T0 + 1_000)
-    assert file.read_bytes() == b"b\n"
-
-
-def test_a_session_with_a_conflict_is_left_whole(ada, file):
-    user = file.parent / "USER.md"
-    told(file, 1, b"a\n", b"b\n")
-    told(user, 2, b"", b"tea\n")
-    file.write_bytes(b"mine\n")
-    assert [one.audit.id for one in planning_of(ada).conflicts] == ["w1"]
-    with pytest.raises(Changed):
-        session(ada)
-    assert (file.read_bytes(), user.read_bytes()) == (b"mine\n", b"tea\n")
-
-
-def test_a_file_that_cannot_be_written_leaves_the_others_as_they_were(ada, file):
-    user = file.parent / "USER.md"
-    told(user, 1, b"", b"tea\n")
-    told(file, 2, b"a\n", b"b\n")
-    made = planning_of(ada)
-    assert list(made.by_file) == [NAME, "USER.md"]
-    os.link(user, file.parent.parent / "second-name")  # refused when its turn comes
-    with pytest.raises(workspace.NotWritten):
-        performing.perform_session(ada, "s1", WISH, seen=made.hashes)
-    assert (file.read_bytes(), user.read_bytes()) == (b"b\n", b"tea\n")
-    assert sorted(os.listdir(file.parent)) == [NAME, "USER.md"]
-    assert not Rollback.objects.using(DB).exists() and row("w2").status == "written"
-
-
-class Killed(BaseException):
-    """Stands for the end of a process: nothing of ours catches it. Real kills are in test_rollback_kill.py."""
-
-
-def _die():
-    raise Killed
-
-
-STEPS = {
-    "draft": lambda: faults.once("open", lambda path: path.endswith(".rollback"), _die),
-    "write": lambda: faults.before(DB, lambda sql: sql.startswith('INSERT INTO "write_guardian_audit"'), _die),
-    "rollback": lambda: faults.before(DB, lambda sql: sql.startswith('INSERT INTO "rollbacks"'), _die),
-    "done": lambda: faults.before(DB, lambda sql: sql.startswith('UPDATE "rollback_intents"'), _die),
-}
-
-
-@pytest.mark.parametrize(
-    ("step", "before"),
-    [
-        *((step, b"a\n") for step in STEPS),
-        *((step, None) for step in STEPS if step != "draft"),
-    ],  # what goes has no draft
-)
-def test_ended_at_any_step_it_is_finished_or_undone(ada, file, before, step):
-    wrote(file, 1, before, b"b\n")
-    with STEPS[step](), suppress(Killed):
-        roll_back(ada, 1)
-    recovered = recovering.recover(ada)
-    is_done = row("w1").status == "rolled_back"
-    assert Rollback.objects.using(DB).exists() == is_done == (step != "draft")
-    assert (file.read_bytes() if file.exists() else None) == (before if is_done else b"b\n")
-    assert [one.name for one in Path(file.parent).iterdir()] in ([NAME], [])
-    assert recovering.recover(ada) == [] and len(recovered) <= 1
 
 
 def test_what_is_displaced_is_copied_unless_nobody_wants_it(ada, file, settings):

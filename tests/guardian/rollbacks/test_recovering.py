@@ -2,6 +2,7 @@
 
 import os
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 from django.db import OperationalError
@@ -13,16 +14,17 @@ from guardian.rollbacks import performing, recording, recovering
 from guardian.rollbacks.steps import Step, Take
 from people.models.kept import AuditEntry
 from tests import faults
-from tests.guardian.written import T0, wrote
+from tests.guardian import written
+from tests.guardian.written import T0
 
-from .test_performing import DB, NAME, STEPS, WISH, Killed, row
+from .rolled import DB, NAME, STEPS, WISH, Killed, roll_back, row, wrote
 
 pytestmark = pytest.mark.django_db
 
 
 def told(file, number, before, after):
     """A write that was told of, and what the file holds since."""
-    wrote(DB, number, before, after)
+    written.wrote(DB, number, before, after)
     if after is not None:
         file.write_bytes(after)
 
@@ -94,7 +96,7 @@ def test_a_write_that_a_plugin_tells_of_after_the_kill_is_still_there(ada, file)
     file.write_bytes(b"b\n")
     untold = WriteGuardianAudit.objects.using(DB).get(origin="unattributed")
     killed(ada, untold.id)
-    wrote(DB, 50, b"a\n", b"b\n")  # the same change: a write of its own while the other is rolled back
+    written.wrote(DB, 50, b"a\n", b"b\n")  # the same change: a write of its own while the other is rolled back
     assert [one["state"] for one in recovering.recover(ada)] == ["done"]
     assert row(untold.id).status == "rolled_back" and Rollback.objects.using(DB).get().audit_id == untold.id
     told(file, 200, b"a\n", b"c\n")
@@ -131,3 +133,22 @@ def test_a_rollback_that_was_done_is_in_that_log_once(ada, file):
         performing.perform(ada, "w1", WISH, seen=None)
     assert [one["state"] for one in recovering.recover(ada)] == ["done"]
     assert AuditEntry.objects.filter(action="write_rolled_back").count() == 1
+
+
+@pytest.mark.parametrize(
+    ("step", "before"),
+    [
+        *((step, b"a\n") for step in STEPS),
+        *((step, None) for step in STEPS if step != "draft"),
+    ],  # what goes has no draft
+)
+def test_ended_at_any_step_it_is_finished_or_undone(ada, file, before, step):
+    wrote(file, 1, before, b"b\n")
+    with STEPS[step](), suppress(Killed):
+        roll_back(ada, 1)
+    recovered = recovering.recover(ada)
+    is_done = row("w1").status == "rolled_back"
+    assert Rollback.objects.using(DB).exists() == is_done == (step != "draft")
+    assert (file.read_bytes() if file.exists() else None) == (before if is_done else b"b\n")
+    assert [one.name for one in Path(file.parent).iterdir()] in ([NAME], [])
+    assert recovering.recover(ada) == [] and len(recovered) <= 1

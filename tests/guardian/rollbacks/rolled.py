@@ -1,0 +1,56 @@
+"""Writes that agents carried out, for tests that roll them back, and moments at which a process may end."""
+
+from guardian.models import WriteGuardianAudit
+from guardian.recording import storing
+from guardian.recording.told import FileChange, Source, Told
+from guardian.rollbacks import performing, planning
+from guardian.rollbacks.performing import Wish
+from tests import faults
+
+DB, T0, NAME = "agent_ada", 1_770_000_000_000, "MEMORY.md"
+WISH = Wish("otto", "wrong")
+
+
+def wrote(file, number, before, after):
+    """A write that an agent carried out and a plugin told of."""
+    row = WriteGuardianAudit(
+        id=f"w{number}", session_id="s1", target_file=NAME, candidate_fact="x", status="written",
+        created_at=T0 + number * 1000,
+    )  # fmt: skip
+    storing.store(DB, [Told(row, Source.API, FileChange(before, after), body_sha256="1")])
+    file.write_bytes(after)
+
+
+def roll_back(ada, number, **more):
+    seen = planning.plan(ada, f"w{number}", hunk=more.get("hunk")).seen
+    return performing.perform(ada, f"w{number}", WISH, **({"seen": seen} | more))
+
+
+def row(name):
+    return WriteGuardianAudit.objects.using(DB).get(id=name)
+
+
+def told(file, number, before, after, **columns):
+    """A write that was told, whatever the file holds."""
+    columns = {"session_id": "s1", "target_file": file.name} | columns
+    row = WriteGuardianAudit(
+        id=f"w{number}", candidate_fact="x", status="written", created_at=T0 + number * 1000, **columns
+    )
+    storing.store(DB, [Told(row, Source.API, FileChange(before, after), body_sha256="1")])
+    file.write_bytes(after)
+
+
+class Killed(BaseException):
+    """Stands for the end of a process: nothing of ours catches it. Real kills are in test_rollback_kill.py."""
+
+
+def _die():
+    raise Killed
+
+
+STEPS = {
+    "draft": lambda: faults.once("open", lambda path: path.endswith(".rollback"), _die),
+    "write": lambda: faults.before(DB, lambda sql: sql.startswith('INSERT INTO "write_guardian_audit"'), _die),
+    "rollback": lambda: faults.before(DB, lambda sql: sql.startswith('INSERT INTO "rollbacks"'), _die),
+    "done": lambda: faults.before(DB, lambda sql: sql.startswith('UPDATE "rollback_intents"'), _die),
+}

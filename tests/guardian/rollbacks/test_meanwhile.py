@@ -1,0 +1,101 @@
+"""What an agent writes into a file while a rollback displaces it: kept, and asked about."""
+
+import os
+
+import orjson
+import pytest
+
+from guardian import services, versions
+from guardian.exact import data_of
+from guardian.models import FileSnapshot, RollbackIntent, WriteGuardianAudit
+from guardian.recording import attributing, pruning
+from guardian.rollbacks import settling
+from guardian.rollbacks.performing import Changed
+from people.configuration import keys as configuration
+from tests import faults
+
+from .rolled import DB, NAME, T0, roll_back, wrote
+
+pytestmark = pytest.mark.django_db
+
+
+def test_what_an_agent_writes_meanwhile_is_kept_and_asked_about(ada, file):
+    wrote(file, 1, b"a\n", b"b\n")
+    agent = os.open(file, os.O_WRONLY)
+    with faults.once("open", lambda path: path.endswith(".rollback"), lambda: os.pwrite(agent, b"late\n", 0)):
+        result = roll_back(ada, 1)
+    os.close(agent)
+    assert file.read_bytes() == b"a\n"
+    kept = FileSnapshot.objects.using(DB).get(id=result.meanwhile[0])
+    assert data_of(kept) == b"late\n"
+    (waiting,) = settling.of_audit(ada, "w1")
+    assert waiting.version == kept
+    settling.settle(ada, "w1", kept.id, by="otto", seen=waiting.seen)
+    assert file.read_bytes() == b"late\n" and not settling.of_audit(ada, "w1")
+    with pytest.raises(Changed, match="already"):
+        settling.settle(ada, "w1", kept.id, by="otto", seen=None)
+
+
+def test_only_what_an_agent_wrote_meanwhile_can_be_put_into_the_file(ada, file):
+    wrote(file, 1, b"# Facts\n", b"# Facts\nbad\n")
+    agent = os.open(file, os.O_WRONLY | os.O_APPEND)
+    with faults.once("open", lambda path: path.endswith(".rollback"), lambda: os.write(agent, b"late\n")):
+        result = roll_back(ada, 1)
+    os.close(agent)
+    (waiting,) = settling.of_audit(ada, "w1")
+    assert (waiting.change.diff.added, waiting.added.diff.added) == (2, 1)
+    settling.settle(ada, "w1", result.meanwhile[0], by="otto", seen=waiting.seen, is_alone=True)
+    assert file.read_bytes() == b"# Facts\nlate\n"
+    own = WriteGuardianAudit.objects.using(DB).latest("created_at")
+    assert (own.origin, own.candidate_fact, own.turn_id, own.lines_added) == ("rollback", None, None, 1)
+    assert "somebody else wrote" in own.reason
+
+
+def displaced(*contents):
+    """Versions that somebody wrote while w1 was rolled back, and nobody has said what becomes of them."""
+    rows = [services.version(NAME, data, moment=T0 + 10**9 + at) for at, data in enumerate(contents)]
+    FileSnapshot.objects.using(DB).bulk_create(rows)
+    about = {"file_name": NAME, "draft_name": "d", "state": "done", "created_at": T0, "ended_at": T0}
+    listed = orjson.dumps([one.id for one in rows]).decode()
+    RollbackIntent.objects.using(DB).create(id="i", audits_json='["w1"]', meanwhile_json=listed, **about)
+    return rows
+
+
+def test_of_several_such_versions_each_is_settled(ada, file):
+    wrote(file, 1, b"a\n", b"b\n")
+    one, two = displaced(b"x\n", b"y\n")
+    settling.settle(ada, "w1", one.id, by="otto", seen=None)
+    (waiting,) = settling.of_audit(ada, "w1")
+    assert waiting.version == two and settling.question(DB) == "w1"
+    with pytest.raises(Changed, match="already"):
+        settling.settle(ada, "w1", one.id, by="otto", seen=waiting.seen)
+    settling.settle(ada, "w1", two.id, by="otto", seen=waiting.seen)
+    assert file.read_bytes() == b"y\n" and settling.question(DB) is None
+
+
+def test_such_versions_are_not_pruned_until_they_are_settled(ada, file):
+    wrote(file, 1, b"a\n", b"b\n")
+    (one,) = displaced(b"x\n")
+    for number in range(3):
+        services.keep_version(DB, NAME, b"%d\n" % number, modified_ms=T0 + 10**10 + number)
+    configuration.put("writeGuardianAuditing.maxSnapshotsPerFile", 2)
+    pruning.prune(DB)
+    settling.settle(ada, "w1", one.id, by="otto", seen=None)
+    assert pruning.prune(DB) == 1 and not FileSnapshot.objects.using(DB).filter(id=one.id).exists()
+
+
+def test_what_was_written_into_a_displaced_file_is_no_change_of_the_file(ada, file):
+    """An import does not take it for what the file holds, and finds it when somebody writes just that."""
+    wrote(file, 1, b"a\n", b"b\n")
+    agent = os.open(file, os.O_WRONLY)
+    with faults.once("open", lambda path: path.endswith(".rollback"), lambda: os.pwrite(agent, b"late\n", 0)):
+        assert roll_back(ada, 1).meanwhile
+    os.close(agent)
+    later = 4_000_000_000_000
+    assert not services.keep_version(DB, NAME, b"a\n", modified_ms=later)
+    attributing.settle(DB, NAME)
+    untold = WriteGuardianAudit.objects.using(DB).filter(origin="unattributed")
+    assert not untold.exists() and data_of(versions.newest(ada, NAME)) == b"a\n"
+    assert services.keep_version(DB, NAME, b"late\n", modified_ms=later)
+    attributing.settle(DB, NAME)
+    assert untold.get().before_snapshot.content == "a\n"

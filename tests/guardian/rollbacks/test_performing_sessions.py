@@ -1,0 +1,106 @@
+"""All writes of a session rolled back at once: all of them, or none."""
+
+import os
+
+import pytest
+
+from guardian.models import FileSnapshot, Rollback, WriteGuardianAudit
+from guardian.rollbacks import performing, planning, together, workspace
+from guardian.rollbacks.performing import Changed
+from tests.factories import SessionFactory
+
+from .rolled import DB, NAME, T0, WISH, row, told, wrote
+
+pytestmark = pytest.mark.django_db
+
+
+def session(ada, **more):
+    made = planning_of(ada, **more)
+    return performing.perform_session(ada, "s1", WISH, seen=made.hashes, **more)
+
+
+def planning_of(ada, **more):
+    return together.plan_session(ada, "s1", **more)
+
+
+def test_a_session_is_rolled_back_whole(ada, file):
+    user = file.parent / "USER.md"
+    told(file, 1, b"a\n", b"a\nb\n")
+    told(user, 2, None, b"tea\n")
+    told(file, 3, b"a\nb\n", b"a\nb\nother\n", session_id="s2")
+    told(file, 4, b"a\nb\nother\n", b"A\nb\nother\n")
+    results = session(ada)
+    assert file.read_bytes() == b"a\nother\n" and not user.exists()
+    assert sorted(one.rollback_id for one in results) == sorted(Rollback.objects.using(DB).values_list("id", flat=True))
+    assert [row(f"w{n}").status for n in (1, 2, 3, 4)] == ["rolled_back", "rolled_back", "written", "rolled_back"]
+    assert len(set(Rollback.objects.using(DB).values_list("group_id", flat=True))) == 1
+    assert os.listdir(file.parent) == [NAME]
+
+
+def test_of_a_session_some_days(ada, file):
+    told(file, 1, b"a\n", b"a\nb\n")
+    told(file, 2, b"a\nb\n", b"a\nb\nc\n")
+    session(ada, since=T0 + 2000)
+    assert file.read_bytes() == b"a\nb\n"
+    session(ada, until=T0 + 2000)
+    assert file.read_bytes() == b"a\n"
+
+
+def test_a_session_is_known_by_its_key_however_its_writes_name_it(ada, file):
+    SessionFactory(db=DB, id="s1", session_key="agent:ada:main")
+    told(file, 1, b"a\n", b"b\n", session_id="s1", session_key="s1")
+    told(file, 2, b"b\n", b"c\n", session_id="s1", session_key="agent:ada:main")
+    for name in ("s1", "agent:ada:main"):
+        assert [one.audit.id for one in together.plan_session(ada, name).by_file[NAME]] == ["w2", "w1"]
+
+
+def test_of_a_session_it_is_told_which_versions_are_back(ada, file):
+    told(file, 1, b"a\n", b"b\n")
+    (result,) = session(ada)
+    assert result.restored_to == row("w1").before_snapshot.created_at
+
+
+@pytest.mark.parametrize("side", ["before_snapshot_id", "after_snapshot_id"])
+def test_a_version_that_is_missing_is_not_taken_for_no_file(ada, file, side):
+    wrote(file, 1, b"a\n", b"b\n")
+    FileSnapshot.objects.using(DB).filter(id=getattr(row("w1"), side))._raw_delete(DB)
+    with pytest.raises(planning.NotPossible, match="is missing"):
+        planning.plan(ada, "w1")
+    with pytest.raises(planning.NotPossible, match="is missing"):
+        planning_of(ada)
+    WriteGuardianAudit.objects.using(DB).all().delete()  # else the end of the test finds the names
+
+
+def test_a_session_with_too_many_writes_is_rolled_back_in_parts(ada, file, monkeypatch):
+    monkeypatch.setattr(together, "MOST_WRITES", 2)
+    for number, (before, after) in enumerate(((b"a\n", b"b\n"), (b"b\n", b"c\n"), (b"c\n", b"d\n"))):
+        told(file, number, before, after)
+    with pytest.raises(planning.NotPossible, match="more than 2 writes"):
+        session(ada)
+    session(ada, since=T0 + 1_000)
+    assert file.read_bytes() == b"b\n"
+
+
+def test_a_session_with_a_conflict_is_left_whole(ada, file):
+    user = file.parent / "USER.md"
+    told(file, 1, b"a\n", b"b\n")
+    told(user, 2, b"", b"tea\n")
+    file.write_bytes(b"mine\n")
+    assert [one.audit.id for one in planning_of(ada).conflicts] == ["w1"]
+    with pytest.raises(Changed):
+        session(ada)
+    assert (file.read_bytes(), user.read_bytes()) == (b"mine\n", b"tea\n")
+
+
+def test_a_file_that_cannot_be_written_leaves_the_others_as_they_were(ada, file):
+    user = file.parent / "USER.md"
+    told(user, 1, b"", b"tea\n")
+    told(file, 2, b"a\n", b"b\n")
+    made = planning_of(ada)
+    assert list(made.by_file) == [NAME, "USER.md"]
+    os.link(user, file.parent.parent / "second-name")  # refused when its turn comes
+    with pytest.raises(workspace.NotWritten):
+        performing.perform_session(ada, "s1", WISH, seen=made.hashes)
+    assert (file.read_bytes(), user.read_bytes()) == (b"b\n", b"tea\n")
+    assert sorted(os.listdir(file.parent)) == [NAME, "USER.md"]
+    assert not Rollback.objects.using(DB).exists() and row("w2").status == "written"
