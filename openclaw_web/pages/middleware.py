@@ -7,6 +7,7 @@ from django.shortcuts import render
 
 from ..errors import Answerable
 from ..sqlite import time_limits
+from . import missing
 from .downloads import paces
 
 log = logging.getLogger(__name__)
@@ -30,7 +31,9 @@ class SayWhyMiddleware:
 
 
 def _said(request, failure):
-    context = {"sentence": failure.sentence, "reasons": failure.reasons}
+    is_missing = failure.status == 404
+    ways = failure.ways or missing.ways_on(request, is_missing=is_missing)
+    context = {"sentence": failure.sentence, "reasons": failure.reasons, "ways": ways, "is_missing": is_missing}
     if failure.is_of_store:
         log.error("%s", failure)
         request.agent_problem = ""  # the page says it already

@@ -46,6 +46,8 @@ DECISIONS = Way("gate:decision_list", ("agent",), _("All decisions of this agent
 CALLS = Way("gate:call_list", ("agent",), _("All gate calls of this agent"))
 REPLAYS = Way("gate:replay_list", ("agent",), _("All replays of this agent"))
 WRITES = Way("guardian:audit_list", ("agent",), _("All writes of this agent"))
+WRITE = Way("guardian:audit_detail", ("agent", "audit_id"), _("View write"))
+EVERY_WRITE = Way("guardian:audit_list", ("agent",), _("View all writes"))
 TASKS = Way("automation:cron_list", ("agent",), _("All scheduled tasks of this agent"))
 
 # Of each route whose address names a thing in a way of its own: that part of the address, the sentence, where to go on.
@@ -76,6 +78,14 @@ BY_PART = {
     "agent": ("agent", _("There is no agent %(name)s."), (AGENTS,)),
 }
 
+# Where to go on from a refusal, of the routes from which that is elsewhere: the thing first, then all of its kind.
+AFTER_REFUSAL = {
+    "guardian:rollback": (WRITE, EVERY_WRITE),
+    "guardian:rollback_do": (WRITE, EVERY_WRITE),
+    "guardian:session_rollback": (EVERY_WRITE,),
+    "guardian:session_rollback_do": (EVERY_WRITE,),
+}
+
 
 def told(request: HttpRequest, exception: Exception) -> dict[str, object]:
     """What the 404 page says: a `sentence` and `ways` to go on as (label, address); nothing for a mistyped address."""
@@ -92,5 +102,15 @@ def told(request: HttpRequest, exception: Exception) -> dict[str, object]:
     part, sentence, ways = found
     name = glyphs.plain(str(parts[part]))
     name = name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"
-    leads = [(way.label, reverse(way.route, args=[parts[one] for one in way.parts])) for way in ways]
-    return {"sentence": sentence % {"name": name}, "ways": leads}
+    return {"sentence": sentence % {"name": name}, "ways": _leads(ways, parts)}
+
+
+def ways_on(request: HttpRequest, *, is_missing: bool) -> list[tuple[str | Promise, str]]:
+    """Where to go on from a refusal, as (label, address). `is_missing`: the thing itself is what there is not."""
+    match = request.resolver_match
+    ways = AFTER_REFUSAL.get(match.view_name, ()) if match else ()
+    return _leads(ways[-1:] if is_missing else ways, match.kwargs if match else {})
+
+
+def _leads(ways, parts):
+    return [(way.label, reverse(way.route, args=[parts[one] for one in way.parts])) for way in ways]

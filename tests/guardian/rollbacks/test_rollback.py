@@ -39,6 +39,7 @@ def test_it_works(as_operator, file):
     assert (entry.object_id, entry.agent_id) == ("w1", "ada")
     again = as_operator.get(page())
     assert again.status_code == 409 and "already" in again.content.decode()
+    assert 'href="/agents/ada/writes/w1/"' in again.content.decode() and "View all writes" in again.content.decode()
 
 
 def test_a_reason_is_needed_and_the_file_must_be_as_it_was_seen(as_operator, file):
