@@ -5,6 +5,7 @@ from django.utils.translation import gettext_lazy as _
 from openclaw_web.pages import states
 from openclaw_web.pages.formatting import listed
 
+from .looking.speaking import speaker_of
 from .models import Rollback, WriteGuardianAudit
 from .recording.unattributed import CONSOLIDATION
 
@@ -31,10 +32,11 @@ SOURCE_WORDS = {
     Source.ELSEWHERE: _("A workspace that no agent has"),
 }
 WAY_SENTENCES = {
-    Rollback.Way.EXACT: _("The file had not changed since: it was restored as it was before."),
+    Rollback.Way.EXACT: _("The file had not changed, so the earlier version was restored."),
     Rollback.Way.MERGED: _("The file had changed since: only the lines of this write were taken out."),
     Rollback.Way.CHOSEN: _("A person chose what the file holds."),
 }
+ELSEWHERE = _("Changed outside this site's records")
 
 
 def of_rows() -> dict[str, dict[str, str]]:
@@ -54,9 +56,9 @@ def write_match_sentence(match):
 
 def write_reason(reason, origin):
     """Why something was written, or not; of an unreported change, what made it, where that is known."""
-    if origin == Origin.UNATTRIBUTED and reason == CONSOLIDATION:
-        return str(_("The plugin's consolidation changed the file."))
-    return reason or ""
+    if origin != Origin.UNATTRIBUTED:
+        return reason or ""
+    return str(_("The plugin's consolidation changed the file.") if reason == CONSOLIDATION else reason or ELSEWHERE)
 
 
 def write_source_words(sources):
@@ -70,4 +72,4 @@ def rollback_way_sentence(way):
 
 
 MADE = (write_origin_word, write_match_sentence, write_reason, write_source_words, rollback_way_sentence)
-FILTERS = {made.__name__: made for made in MADE}
+FILTERS = {made.__name__: made for made in MADE} | {"speaker_name": speaker_of}

@@ -19,6 +19,7 @@ from openclaw_web.pages import states
 
 from .. import words
 from ..files import MEMORY_FILES
+from ..looking import chains
 from ..models import WriteGuardianAudit
 
 TABLE = "write_guardian_audit"
@@ -43,7 +44,7 @@ SEGMENTS = Segments(
     parts={
         "all": EVERYTHING,
         "writes": Segment(_("Without rollbacks"), without=(Origin.ROLLBACK,)),
-        "told": Segment(_("Asked for"), among=(Origin.RECORDED, Origin.IMPORTED, Origin.OWN)),
+        "told": Segment(_("Recorded"), among=(Origin.RECORDED, Origin.IMPORTED, Origin.OWN)),
         "unattributed": Segment(_("Unattributed"), among=(Origin.UNATTRIBUTED,)),
         "rollbacks": Segment(_("Rollbacks"), among=(Origin.ROLLBACK,)),
     },
@@ -68,14 +69,14 @@ class AuditFilters(DayFilters):
         label=_("Search facts and reasons"),
         required=False,
         max_length=200,
-        help_text=_("Words are searched for 0.2 seconds a page, newest first. The next page continues."),
+        help_text=_("Searches the newest writes first. Select “Next page” to search further."),
     )
     file = forms.ChoiceField(label=_("File"), required=False, choices=[(name, name) for name in MEMORY_FILES])
     status = forms.ChoiceField(label=_("Status"), required=False, choices=states.choices(Status))
     session = forms.CharField(label=_("Session"), required=False, max_length=500)
     origin = forms.ChoiceField(label=_("Origin"), required=False, choices=words.ORIGIN_WORDS.items())
-    unmatched = forms.BooleanField(label=_("Without a turn"), required=False)
-    flagged = forms.BooleanField(label=_("A rule applies"), required=False)
+    unmatched = forms.BooleanField(label=_("Turn unknown"), required=False)
+    flagged = forms.BooleanField(label=_("Matched a rule"), required=False)
     rule = forms.CharField(label=_("Rule"), required=False, max_length=500)
     decision = forms.CharField(label=_("Decision"), required=False, max_length=500)
     turn = forms.CharField(label=_("Turn"), required=False, max_length=1_000)
@@ -105,6 +106,13 @@ def _read(rows: QuerySet[WriteGuardianAudit]) -> QuerySet[WriteGuardianAudit, di
     )
 
 
+def _beside(db, page):
+    """What stands around the rows of a page: their sessions and turns, and what its rollbacks are about."""
+    rollbacks = [row["id"] for row in page if row["origin"] == Origin.ROLLBACK]
+    around_rows = {**around.of_rows(db, page), **words.of_rows()}
+    return {"rows": page, "taken": chains.taken(db, rollbacks), **around_rows}
+
+
 WRITES = List(
     on="writes",
     words=Words(
@@ -127,7 +135,7 @@ WRITES = List(
         ("", _("Origin"), False),
     ),
     fields=FIELDS,
-    prepare=lambda page, _filters, agent: {"rows": page, **around.of_rows(agent.db, page), **words.of_rows()},
+    prepare=lambda page, _filters, agent: _beside(agent.db, page),
     read=_read,
     file=lambda rows: rows.values(*FIELDS, "place"),
     shape=lambda row: {name: row[name] for name in FIELDS},

@@ -1,6 +1,6 @@
 """What the page of blame shows: the lines in runs of one write each, with its turn and message."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -10,9 +10,12 @@ from ledger.models import ConversationTurn, Session
 from openclaw_web.diffs.pieces import piece
 
 from ..models import WriteGuardianAudit
+from . import chains
 from .blaming import Blame, Gap, Line
+from .speaking import speaker_of
 
-TURN = ("id", "session_id", "turn_number", "user_message_id", "user_message_content")
+TURN = ("id", "session_id", "turn_number", "user_message_id", "user_message_content", "user_from", "user_metadata")
+MARKS = " \t-*#"  # before the words of a line
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +29,18 @@ class Run:
     audit: WriteGuardianAudit | None
     turn: ConversationTurn | None
     gap: Gap | None
+
+    @property
+    def speaker(self) -> str:
+        """Who wrote the message; empty: nobody is known."""
+        return speaker_of(self.turn) if self.turn else ""
+
+    @property
+    def fact(self) -> str:
+        """What was to be remembered; empty where a line beside it says the same."""
+        fact = (self.audit.candidate_fact if self.audit else None) or ""
+        is_there = any(text.strip().lstrip(MARKS) == fact.strip().lstrip(MARKS) for _number, text, _left in self.lines)
+        return "" if is_there else fact
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +66,21 @@ def shown(agent: Agent, found: Blame, line: int) -> dict[str, Any]:
     lines = found.lines[part.first - 1 : part.last]
     runs = list(_runs(agent.db, lines, list(part.rows)))
     session_ids = {run.audit.session_id for run in runs if run.audit and run.audit.session_id}
-    titles = Session.objects.using(agent.db).filter(id__in=session_ids).values_list("id", "title")
-    return {"found": found, "piece": part, "numbers": numbers(found), "runs": runs, "titles": dict(titles)}
+    session_ids |= {run.turn.session_id for run in runs if run.turn}
+    rollbacks = {run.audit.id for run in runs if run.audit and run.audit.origin == chains.ROLLBACK}
+    return {
+        "found": found,
+        "piece": part,
+        "numbers": numbers(found),
+        "runs": runs,
+        "titles": titles(agent.db, session_ids),
+        "taken": chains.taken(agent.db, rollbacks),
+    }
+
+
+def titles(db: str, session_ids: Collection[str]) -> dict[str, str]:
+    """The titles of those of these sessions that are stored."""
+    return dict(Session.objects.using(db).filter(id__in=session_ids).values_list("id", "title"))
 
 
 def all_runs(db: str, found: Blame) -> Iterator[tuple[int, Run]]:

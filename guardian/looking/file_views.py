@@ -10,10 +10,10 @@ from openclaw_web.lists.paging import places
 from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import render_page
 
-from .. import forms, versions
+from .. import versions
 from ..files import MEMORY_FILES
 from ..models import WriteGuardianAudit
-from . import blamed, blaming, history, shown, weeks
+from . import blamed, blaming, chains, history, missing, shown, weeks
 from . import opted_out as people
 from .forms import BlameForm, ChartForm
 
@@ -27,14 +27,17 @@ def file_history(request, agent, name):
         raise Http404
     asked = None
     if request.GET.get("from") or request.GET.get("to"):
-        asked = forms.asked(agent, name, request.GET)
+        asked = missing.versions_asked(agent, name, request)
     diff = comparing.compare(asked.old.content if asked.old else None, asked.new.content) if asked else None
     view = comparing.view(diff) if diff else None
     is_unified = request.GET.get("view") == shown.UNIFIED
+    events = history.timeline(agent, name, **places(request))
     context = {
         "agent": agent,
         "name": name,
-        "events": history.timeline(agent, name, **places(request)),
+        "events": events,
+        "taken": chains.taken(agent.db, history.rollbacks_among(events)),
+        "chosen": (asked.old.id if asked.old else "", asked.new.id) if asked else history.two_newest(events),
         "has_versions": versions.of_file(agent, name).exists(),
         "asked": asked,
         "diff": diff,
@@ -51,8 +54,9 @@ def blame(request, agent, name):
     """Who put each line of a memory file there: the write, its turn and its message."""
     found = blaming.blame_of(agent, name)
     line = BlameForm(request.GET).line
-    if found is None or line > max(len(found.lines), 1):
+    if found is None:
         raise Http404
+    missing.check_line(name, found, line, request.path)
     context = {"agent": agent, "name": name, **blamed.shown(agent, found, line)}
     return render_page(request, "guardian/blame.html", context)
 
@@ -73,7 +77,16 @@ def audit_lines(request, agent, audit_id):
 @needs("viewer")
 def opted_out(request, agent):
     """The lines of memory files that come from people who opted out, with the way to take them out."""
-    context = {"agent": agent, "found": people.lines_of_people(agent), "most": shown.MOST}
+    found = people.lines_of_people(agent)
+    rows = [*found.theirs, *found.unknown]
+    taken_back = [one.audit.id for one in rows if one.audit.status == WriteGuardianAudit.Status.ROLLED_BACK]
+    context = {
+        "agent": agent,
+        "found": found,
+        "most": shown.MOST,
+        "titles": blamed.titles(agent.db, {one.turn.session_id for one in rows if one.turn}),
+        "chains": chains.of_each(agent.db, taken_back),
+    }
     return render_page(request, "guardian/opted_out.html", context)
 
 

@@ -10,7 +10,7 @@ from openclaw_web.errors import Refused
 from openclaw_web.lists.paging import Page, cursor, read_cursor, rows_after
 
 from ..models import FileSnapshot, WriteGuardianAudit
-from . import around
+from . import around, chains
 from .blaming import hash_in
 
 WRITE, VERSION = "write", "version"
@@ -59,6 +59,18 @@ def timeline(
     page.next = first if is_backwards else last if has_more else None
     page.previous = last if is_backwards else first if after else None
     return page
+
+
+def two_newest(events: Page) -> tuple[str, str]:
+    """The two newest versions among these events, the older one first; empty where there are fewer."""
+    found = dict.fromkeys(event.version_id for event in events if event.version_id and not event.is_told)
+    new, old, *_rest = [*found, "", ""]
+    return (old, new) if old else ("", "")
+
+
+def rollbacks_among(events: Page) -> list[str]:
+    """The ids of the rollbacks among these events."""
+    return [event.audit.id for event in events if event.audit and event.audit.origin == chains.ROLLBACK]
 
 
 def _walk(tables, place, size, *, is_backwards):

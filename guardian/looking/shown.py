@@ -5,11 +5,13 @@ from typing import Any
 
 from agents.models import Agent
 from gate.models import MemoryGateDecision
+from gate.recording import consent
 from ledger.models import ConversationTurn, Session
 from openclaw_web.diffs import comparing, unified
 
 from ..changes import hunks_of
 from ..models import BehaviorCorrection, FileSnapshot, GuardianStatus, Rollback, WriteGuardianAudit
+from . import chains
 
 MOST = 20  # other writes, turns of a window, and statuses that are shown
 UNIFIED = "unified"  # in addresses: both sides below each other
@@ -51,14 +53,17 @@ def write(agent: Agent, row: WriteGuardianAudit, *, way: str = "") -> dict[str, 
     sides = sides_of(row)
     diff = difference(row, sides)
     view = comparing.view(diff) if diff else None
+    origin = origin_of(agent, row)
     return {
         "audit": row,
         "sides": sides,
         "diff": diff,
         "view": unified.one_column(view) if view and way == UNIFIED else view,
         "is_unified": way == UNIFIED,
-        **origin_of(agent, row),
+        **origin,
         **fate_of(row),
+        "is_withheld": bool(origin["turn"] and consent.withheld(agent.db, [origin["turn"]])),
+        "taken": chains.taken(agent.db, [row.id]).get(row.id) if row.origin == chains.ROLLBACK else None,
         "shared": shared_with(row) if row.is_diff_shared else [],
         "window": window_of(agent, row) if row.earliest_at else [],
         "most": MOST,
@@ -80,12 +85,13 @@ def origin_of(agent: Agent, row: WriteGuardianAudit) -> dict[str, Any]:
 
 
 def fate_of(row: WriteGuardianAudit) -> dict[str, Any]:
-    """What became of a write: its statuses in order, its rollback, and what it took back itself."""
+    """What became of a write: its statuses in order, its rollback and what followed, and what it took back itself."""
     db = row._state.db
-    rollbacks = Rollback.objects.using(db)
+    rollbacks, chain = Rollback.objects.using(db), chains.of_one(row)
     return {
         "statuses": list(GuardianStatus.objects.using(db).filter(audit=row).order_by("created_at", "id")[:MOST]),
-        "rollback": rollbacks.filter(audit=row).first(),
+        "rollback": next(iter(chain.steps), None),
+        "chain": chain,
         "takes_back": list(rollbacks.filter(own_audit=row).order_by("rolled_back_at", "id")[:MOST]),
         "retries": [one.id for one in _brief(db).filter(retry_of=row.id).order_by("created_at")[:MOST]],
     }

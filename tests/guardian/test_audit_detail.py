@@ -3,8 +3,12 @@
 import pytest
 
 from guardian.models import BehaviorCorrection, GuardianStatus, Rollback, WriteGuardianAudit
+from ledger.models import ConversationTurn, Session
+from people.configuration import keys as configuration
 from tests.factories import DecisionFactory
-from tests.guardian.written import T0, share, wrote
+from tests.gate.deciding.test_opted_out import says
+from tests.guardian.written import T0, share, took_back, wrote
+from tests.homes import assistant
 from tests.ledger.talks import tell, text_of, working_turns
 
 DB = "agent_ada"
@@ -98,7 +102,7 @@ def test_an_unattributed_write_has_a_window_and_the_turns_in_it(as_stranger, tur
     row = wrote(DB, 1, b"a\n", b"b\n", **window)
     WriteGuardianAudit.objects.using(DB).filter(id=row.id).update(created_at=turn.created_at + 1)
     found = page(as_stranger)
-    assert "The fact behind this change is unknown." in found and "Turns in this time" in found
+    assert "No fact was recorded." in found and "Turns in this time" in found
     assert as_stranger.get(API.format("w1")).json()["turns_in_window"] == [turn.id]
 
 
@@ -122,6 +126,37 @@ def test_a_rollback_leads_both_ways(as_stranger, ada):
     assert 'href="/agents/ada/writes/w1/"' in page(as_stranger, "w2")
     answer = as_stranger.get(API.format("w1")).json()
     assert answer["rolled_back"]["own_audit_id"] == "w2" and len(answer["status_history"]) == 2
+
+
+def test_a_write_that_was_restored_says_by_whom_and_can_be_rolled_back_again(as_operator, ada):
+    wrote(DB, 1, b"a\n", b"b\n")
+    took_back(DB, 2, ["w1"], b"b\n", b"a\n"), took_back(DB, 3, ["w2"], b"a\n", b"b\n", by="tom")
+    found, rollback = page(as_operator), page(as_operator, "w2")
+    assert "Rolled back by mei" in found and "Restored by tom" in found and "Reason: Reason 3." in found
+    assert "/agents/ada/writes/rollback/of/w3/" in found and "Preview rollback" in found
+    assert "Undone by tom" in rollback and "Preview" not in rollback
+    took_back(DB, 4, ["w3"], b"b\n", b"a\n")
+    assert "Preview rollback" not in page(as_operator) and "writes/w4/" in page(as_operator)
+    assert "/agents/ada/writes/rollback/of/w4/" in page(as_operator, "w2")
+
+
+def test_a_rollback_is_named_as_one(as_operator, ada):
+    wrote(DB, 1, b"a\n", b"b\n"), took_back(DB, 2, ["w1"], b"b\n", b"a\n")
+    found = page(as_operator, "w2")
+    assert "<h1>Rollback in MEMORY.md" in found and "Undo this rollback" in found
+    assert "No turn was found" not in found and ">Written<" not in found
+    assert "No turn was found" in page(as_operator)
+    took_back(DB, 3, ["w2"], b"a\n", b"b\n")
+    assert "Rollback undone in MEMORY.md" in page(as_operator, "w3")
+
+
+def test_it_says_that_somebody_of_the_conversation_has_opted_out(as_stranger, ada):
+    tell(says("tom", "Tom one"), assistant("To Tom"))
+    Session.objects.using(DB).filter(id="s1").update(session_key="agent:ada:irc:group:#lab", origin="group")
+    wrote(DB, 1, None, b"a\n", turn_id=ConversationTurn.objects.using(DB).get().id)
+    assert "has opted out" not in page(as_stranger)
+    configuration.put("collector.optedOutSenders", ["tom"])
+    assert "Somebody in this conversation has opted out." in page(as_stranger)
 
 
 def test_the_api_tells_all_of_it(as_stranger, turn):

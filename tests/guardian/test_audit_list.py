@@ -8,10 +8,12 @@ import pytest
 from benchmarks import many_rows
 from guardian.models import WriteGuardianAudit
 from tests.factories import T0, SessionFactory, TurnFactory
+from tests.guardian.written import took_back, wrote
 from tests.ledger.talks import text_of
 
 ADA, API = "/agents/ada/writes/", "/api/v1/agents/ada/guardian/writes"
 DAY_MS = 86_400_000
+DB = "agent_ada"
 pytestmark = pytest.mark.django_db
 
 
@@ -52,7 +54,19 @@ def test_it_works(client, session):
 def test_what_is_not_known_is_not_nothing(client):
     write(1, session_id=None, candidate_fact=None, lines_added=None, lines_removed=None, origin="unattributed")
     row = re.search(r"<tbody>.*</tbody>", text_of(client.get(ADA)), re.DOTALL)[0]
-    assert ">+0" not in row and row.count('<span class="muted">–</span>') == 3
+    assert ">+0" not in row and row.count('<span class="muted">–</span>') == 2
+    assert "Changed outside this site&#x27;s records" in row
+
+
+def test_rollbacks_say_what_they_are_about(client):
+    wrote(DB, 1, b"a\n", b"b\n"), wrote(DB, 2, b"b\n", b"c\n", candidate_fact="Likes milk.")
+    took_back(DB, 3, ["w1"], b"c\n", b"c1\n"), took_back(DB, 4, ["w3"], b"c1\n", b"c2\n")
+    page = text_of(client.get(ADA))
+    assert ">Rollback: Likes tea.</span>" in page and ">Rollback undone: Likes tea.</span>" in page
+    assert "Undone</span>" in page and "Reason 4." in page
+    took_back(DB, 5, ["w4", "w2"], b"c2\n", b"d\n"), took_back(DB, 6, ["w5"], b"d\n", b"e\n")
+    page = text_of(client.get(ADA))
+    assert ">Rollback of 2 writes</span>" in page and ">Rollback of 2 writes undone</span>" in page
 
 
 def test_why_something_was_not_written_is_said(client):

@@ -1,5 +1,7 @@
 """The page that says who put each line of a memory file there, and the same in the API."""
 
+import re
+
 import pytest
 
 from guardian import services
@@ -20,10 +22,28 @@ def turn(ada):
 def test_each_line_leads_to_its_write_turn_and_message(as_stranger, turn):
     wrote(DB, 1, b"old\n", b"old\ntea\n", turn_id=turn.id)
     page = text_of(as_stranger.get(URL))
-    assert "1 of 2 lines come from 1 known write." in page
+    assert "1 of 2 lines were added by 1 write since" in page
     assert 'id="L2" href="#L2"' in page and 'href="/agents/ada/writes/w1/"' in page and "Likes tea." in page
     assert f"?record={turn.user_message_id}#r-{turn.user_message_id}" in page
+    assert turn.user_message_content in page and f"Turn {turn.turn_number} in " in page
     assert "Before the first known write" in page
+
+
+def test_it_names_who_spoke_and_says_no_fact_twice(as_stranger, turn):
+    about = '{"sender": "Ben Koh"}'
+    type(turn).objects.using(DB).update(user_metadata=about, user_message_content="word " * 60 + "<end>")
+    wrote(DB, 1, b"", b"- Likes tea.\n", turn_id=turn.id)
+    wrote(DB, 2, b"- Likes tea.\n", b"- Likes tea.\nmilk\n", candidate_fact="Drinks milk.")
+    page = text_of(as_stranger.get(URL))
+    assert re.search(rf"Ben Koh in .+, turn {turn.turn_number}</a>", page) and "&lt;end&gt;" in page
+    assert page.count("Likes tea.") == 1 and "Drinks milk." in page and "Turn not known" in page
+
+
+def test_a_line_that_there_is_not_leads_back(as_stranger, ada):
+    wrote(DB, 1, None, b"one\ntwo\n")
+    answer = as_stranger.get(f"{URL}?line=9999")
+    assert answer.status_code == 404 and "MEMORY.md has 2 lines." in text_of(answer)
+    assert f'href="{URL}"' in text_of(answer)
 
 
 def test_what_is_not_known_is_said(as_stranger, ada):

@@ -9,7 +9,7 @@ from guardian.models import FileSnapshot, WriteGuardianAudit
 from guardian.recording import storing
 from guardian.recording.told import Source, Told
 from tests import faults
-from tests.guardian.written import T0, wrote
+from tests.guardian.written import T0, took_back, wrote
 from tests.ledger.talks import text_of
 
 DB = "agent_ada"
@@ -36,7 +36,7 @@ def test_all_that_happened_is_there_in_order(as_stranger, ada):
     page = text_of(as_stranger.get(URL))
     table = page.partition("<tbody>")[2]
     places = [table.index(word) for word in ("Wrong.", "Never keep secrets.", "Likes tea.", "Seen by an import")]
-    assert places == sorted(places) and "Rolled back" in table and "w4" not in table
+    assert places == sorted(places) and "later rolled back" in table and "w4" not in table
     kinds = [kind for kind, _id in told(as_stranger.get(API))]
     assert kinds == ["write", "version", "write", "write", "version", "version"]
     assert as_stranger.get(API).json()["items"][1]["led_by"] == ["w3"]
@@ -50,8 +50,31 @@ def test_any_two_versions_are_compared(as_stranger, ada):
     assert f'name="from" value="{first}"' in page and page.count(" checked") == 2
     assert "coffee" in text_of(as_stranger.get(URL, {"to": second}))
     assert "diff--one" in text_of(as_stranger.get(URL, {"to": second, "view": "unified"}))
-    assert 'id="changes"' not in text_of(as_stranger.get(URL))
-    assert as_stranger.get(URL, {"from": "nothing"}).status_code == 404
+    page = text_of(as_stranger.get(URL))
+    assert 'id="changes"' not in page and "Choose two versions." in page
+    picked = re.findall(r'name="(\w+)" value="([^"]*)"[^>]* checked', page)
+    assert sorted(picked) == [("from", second), ("to", third)]
+
+
+def test_a_version_that_there_is_not_leads_back(as_stranger, ada):
+    wrote(DB, 1, None, b"tea\n")
+    answer = as_stranger.get(URL, {"from": "nothing"})
+    assert answer.status_code == 404 and "This version of MEMORY.md does not exist." in text_of(answer)
+    assert f'href="{URL}"' in text_of(answer)
+
+
+def test_what_was_rolled_back_is_told_as_it_was_then(as_stranger, ada):
+    wrote(DB, 1, b"a\n", b"b\n"), took_back(DB, 2, ["w1"], b"b\n", b"a\n"), took_back(DB, 3, ["w2"], b"a\n", b"b\n")
+    table = text_of(as_stranger.get(URL)).partition("<tbody>")[2]
+    texts = (
+        "Rollback undone: Likes tea.",
+        "later undone",
+        "Rollback: Likes tea.",
+        "Written</span>",
+        "later rolled back",
+    )
+    places = [table.index(text) for text in texts]
+    assert places == sorted(places)
 
 
 def test_the_page_of_the_file_leads_here(as_stranger, ada):

@@ -6,7 +6,7 @@ from guardian.looking import opted_out
 from ledger.models import ConversationTurn, Session
 from people.configuration import keys as configuration
 from tests.gate.deciding.test_opted_out import says
-from tests.guardian.written import share, wrote
+from tests.guardian.written import share, took_back, wrote
 from tests.homes import assistant
 from tests.ledger.talks import tell, text_of
 from tests.people import settings_page
@@ -38,13 +38,27 @@ def test_nothing_is_listed_while_nobody_has_opted_out(as_stranger, turns):
 def test_lines_of_a_person_lead_to_the_rollback_of_their_write(as_operator, as_stranger, turns):
     configuration.put("collector.optedOutSenders", ["tom"])
     page = text_of(as_operator.get(PAGE))
-    theirs, unknown = page.split("Nobody knows whose words these are")
+    theirs, unknown = page.split("Unknown speaker")
     assert "Tom &lt;b&gt;moves&lt;/b&gt;." in theirs and "Mei likes tea" not in page
     assert "/agents/ada/writes/blame/MEMORY.md/?line=4#L4" in theirs
-    assert "/agents/ada/writes/rollback/of/w2/" in theirs and "?record=r3#r-r3" in theirs
+    assert "/agents/ada/writes/rollback/of/w2/" in theirs and "?record=r3#r-r3" in theirs and "tom in " in theirs
     assert "From nowhere." in unknown and "/agents/ada/writes/rollback/of/w3/" in unknown
-    assert "No write leads to 1 line of MEMORY.md." in unknown
+    assert "1 line of MEMORY.md comes from no recorded write." in unknown
     assert "rollback/of" not in text_of(as_stranger.get(PAGE))
+
+
+def test_lines_that_were_restored_lead_to_the_rollback_of_what_restored_them(as_operator, turns):
+    both = b"# Memory\nMei likes tea.\n\nTom <b>moves</b>.\nFrom nowhere.\n"
+    without = both.replace(b"Tom <b>moves</b>.\n", b"")
+    took_back(DB, 4, ["w2"], both, without), took_back(DB, 5, ["w4"], without, both)
+    configuration.put("collector.optedOutSenders", ["tom"])
+    theirs = text_of(as_operator.get(PAGE)).split("Unknown speaker")[0]
+    assert "Tom &lt;b&gt;moves&lt;/b&gt;." in theirs and "/agents/ada/writes/rollback/of/w5/" in theirs
+
+
+def test_an_admin_is_led_to_the_settings(as_admin, as_stranger, ada):
+    assert 'href="/operations/settings/">Open settings' in text_of(as_admin.get(PAGE))
+    assert "Open settings" not in text_of(as_stranger.get(PAGE))
 
 
 def test_the_api_tells_the_same(as_stranger, turns):

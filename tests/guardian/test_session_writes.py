@@ -31,7 +31,7 @@ def test_a_turn_leads_to_its_write(as_stranger, turns):
     assert 'href="/agents/ada/writes/?session=s1"' in page  # without JavaScript
     answer = as_stranger.get(unescape(address))
     assert shown(answer) == [("writes-of-2", ["/agents/ada/writes/w1/", "/agents/ada/writes/blame/MEMORY.md/#L1"])]
-    assert "1 line left" in text_of(answer)
+    assert "1 line in the file" in text_of(answer)
     assert "Written, MEMORY.md" in text_of(answer)
     assert all(page.count(f'id="writes-of-{number}"') == 1 for number in turns)
 
@@ -44,7 +44,7 @@ def test_each_of_several_is_there_with_the_lines_it_left(as_stranger, turns):
         "/agents/ada/writes/w2",
         "/agents/ada/writes/blame/MEMORY.md",
     ]
-    assert "2 lines left" in text_of(as_stranger.get(f"{PART}?turn=1"))
+    assert "2 lines in the file" in text_of(as_stranger.get(f"{PART}?turn=1"))
     for query in ("?turn=2", "", "?turn=x&turn=-1&turn=99999999999999"):
         assert shown(as_stranger.get(PART + query)) == []
 

@@ -1,6 +1,6 @@
 """Writes to memory files for tests: told as a plugin tells them, with what the file held before and after."""
 
-from guardian.models import WriteGuardianAudit
+from guardian.models import Rollback, WriteGuardianAudit
 from guardian.recording import storing
 from guardian.recording.told import FileChange, Source, Told
 
@@ -13,6 +13,16 @@ def wrote(db: str, number: int, before: bytes | None, after: bytes | None, **col
     row = WriteGuardianAudit(id=f"w{number}", created_at=T0 + number * 1000, **(told | columns))
     storing.store(db, [Told(row, Source.API, FileChange(before, after), body_sha256="1", told_by="plugin")])
     return WriteGuardianAudit.objects.using(db).get(id=row.id)
+
+
+def took_back(db: str, number: int, taken: list[str], before: bytes, after: bytes, by: str = "mei") -> None:
+    """The rollback `w<number>`, which took these writes back: each is rolled back then."""
+    own = wrote(db, number, before, after, origin="rollback", reason=f"Reason {number}.")
+    for name in taken:
+        told = {"rolled_back_at": own.created_at, "rolled_back_by": by, "reason": own.reason}
+        told |= {"previous_status": "written", "id": f"r{number}-{name}"}
+        Rollback.objects.using(db).create(audit_id=name, own_audit_id=own.id, **told)
+        WriteGuardianAudit.objects.using(db).filter(id=name).update(status="rolled_back")
 
 
 def share(db: str, first: str, second: str) -> None:
