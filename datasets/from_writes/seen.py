@@ -48,8 +48,17 @@ def seen_of(agent: Agent, audit: WriteGuardianAudit) -> Seen:
     db, status = agent.db, correcting.original(agent.db, audit).status
     if audit.origin == WriteGuardianAudit.Origin.ROLLBACK:  # its fact is that of the write which it took back
         raise Refused(_("A rollback cannot become a sample. Judge the write that it took back."))
-    if status not in STATUSES or not audit.candidate_fact or not audit.target_file:
-        raise Refused(_("Only a write of a known fact that was written or refused can become a sample."))
+    if status not in STATUSES:
+        is_failed = status == WriteGuardianAudit.Status.FAILED
+        raise Refused(
+            _("No sample can be created: the write failed.")
+            if is_failed
+            else _("No sample can be created: the write was skipped.")
+        )
+    if not audit.candidate_fact:
+        raise Refused(_("No sample can be created: the fact is not known."))
+    if not audit.target_file:
+        raise Refused(_("No sample can be created: the file is not known."))
     turn = ConversationTurn.objects.using(db).filter(id=audit.turn_id).first() if audit.turn_id else None
     if turn is None:
         raise Refused(_("The turn of this write is not known or no longer stored, so it cannot become a sample."))
@@ -58,9 +67,7 @@ def seen_of(agent: Agent, audit: WriteGuardianAudit) -> Seen:
     rollback = Rollback.objects.using(db).filter(audit_id=audit.id).select_related("own_audit__after_snapshot").first()
     choice = rollback.own_audit if rollback and rollback.way == Rollback.Way.CHOSEN else None
     if is_withheld(db, audit) or consent.is_file_withheld(db, audit, choice):
-        raise Refused(
-            _("Somebody opted out whose words the fact or the file holds, or may hold. It cannot become a sample.")
-        )
+        raise Refused(_("No sample can be created: somebody opted out."))
     decisions = MemoryGateDecision.objects.using(db).defer("raw_response")
     return Seen(
         audit=audit,

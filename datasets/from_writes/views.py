@@ -18,8 +18,8 @@ from .forms import ROW, UNDO, JudgeForm, WritesShown, correction
 from .seen import seen_of, write_of
 
 DONE = {
-    judging.RIGHT: gettext_lazy("Saved: right."),
-    judging.WRONG: gettext_lazy("Saved: wrong."),
+    judging.RIGHT: gettext_lazy("Marked as right."),
+    judging.WRONG: gettext_lazy("Marked as wrong."),
     judging.NONE: gettext_lazy("Sample created."),
 }
 

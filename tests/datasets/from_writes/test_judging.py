@@ -175,8 +175,8 @@ def test_writes_that_cannot_be_samples_are_named(ada, write):
     [
         ({"turn_id": None}, AFTER, "turn"),
         ({"turn_id": "gone"}, AFTER, "turn"),
-        ({"status": "failed"}, AFTER, "written or refused"),
-        ({"candidate_fact": None, "origin": "unattributed"}, AFTER, "known fact"),
+        ({"status": "failed"}, AFTER, "write failed"),
+        ({"candidate_fact": None, "origin": "unattributed"}, AFTER, "fact is not known"),
         ({}, b"\xff", "UTF-8"),
         ({}, b"x" * 100_001, "100,000"),
     ],

@@ -50,7 +50,7 @@ def test_it_works(as_reviewer):
 def test_right_is_said_and_undone_where_the_buttons_are(as_reviewer):
     answer = give(as_reviewer)
     sample = DatasetSample.objects.get()
-    assert "Saved: right. Right Approved reviewer" in said(answer)
+    assert "Marked as right. Right Approved reviewer" in said(answer)
     assert f'href="/samples/{sample.id}/"' in answer.text and expected(answer) == sample.label_id
     answer = give(as_reviewer, "undo", expected=sample.label_id)
     assert "Nobody has judged this write." in said(answer) and "Sample: Pending" in said(answer)
