@@ -70,8 +70,8 @@ def _logs(collection, counts):
     if not _is_being_written(states):
         found += [one for one in reader.finish() if isinstance(one, FoundDecision)]
     counts["unknown_lines"] += sum(reader.unknown.values())
-    facts = [one for file in written for one in _written(collection, file, states)]
-    _store(collection, guardian_log.with_facts(found, facts), Source.LOG, counts)
+    facts = {file.parents[1]: _written(collection, file, states) for file in written}
+    _store(collection, _with_facts(collection, found, facts), Source.LOG, counts)
     _note_consolidations(collection, reader.consolidations)
     _remember(collection, states)
 
@@ -138,6 +138,21 @@ def _written(collection, file, states):
     return [one for one in found if not isinstance(one, Problem)]
 
 
+def _with_facts(collection, found, facts):
+    """Decisions with the facts that the log in their own workspace tells: a log has no say about other agents.
+
+    Their workspace is the one that the plugin names, else that of their agent.
+    """
+    folders = {one.home_name: one.workspace for one in collection.home.agents if one.workspace}
+    known, default = {str(folder): folder for folder in folders.values()}, folders.get(_default(collection))
+    sorted_out: dict[Path | None, list[FoundDecision]] = {}
+    for one in found:
+        of_agent = folders.get(imported.agent_named_by(one), default)
+        folder = known.get((one.workspace or "").rstrip("/"), of_agent)
+        sorted_out.setdefault(folder, []).append(one)
+    return [one for folder, some in sorted_out.items() for one in guardian_log.with_facts(some, facts.get(folder, []))]
+
+
 def _databases(collection, counts):
     """A `reflection.db` in the folder that the plugin has in each workspace."""
     for found in collection.home.agents:
@@ -172,10 +187,15 @@ def _store(collection, found, source, counts):
     names = {name: agent.agent_id for name, agent in collection.agents.items()}
     agents = {agent.agent_id: agent for agent in collection.agents.values()}
     workspaces = {str(one.workspace): names[one.home_name] for one in collection.home.agents if one.home_name in names}
-    default = names.get("main") or next(iter(sorted(agents)))
-    for agent_id, some in imported.by_agent(found, names, workspaces, default).items():
+    for agent_id, some in imported.by_agent(found, names, workspaces, names[_default(collection)]).items():
         if collection.only in (None, agent_id):
             _count(counts, imported.store(agents[agent_id], some, source))
+
+
+def _default(collection):
+    """The name of the agent that gets what is told of none."""
+    names = collection.agents
+    return "main" if "main" in names else min(names, key=lambda name: names[name].agent_id)
 
 
 def _note_consolidations(collection, moments):

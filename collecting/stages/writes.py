@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from agents.homes import NotReadable, look, names_in, open_regular
 from agents.models import Agent, CollectorSource
 from gate.collectors.found import Problem
-from gate.recording.imported import by_agent
+from gate.recording.imported import agent_named_by, by_agent
 from guardian.collectors import reflection_db, written_log
 from guardian.collectors.found import FoundWrite
 from guardian.files import MEMORY_FILES
@@ -54,11 +54,20 @@ def collect(collection: Any) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A workspace with the agents here that have it, that of the default agent first; or one that no agent has."""
+    """A workspace with the agents here that have it, that of the default agent first; or one that no agent has.
+
+    `names` are these agents by their names in the home, `others` the names of agents with another workspace.
+    """
 
     workspace: Path
-    agents: list[Agent]
+    names: dict[str, Agent]
+    others: frozenset[str]
     is_elsewhere: bool = False
+
+    @property
+    def agents(self) -> list[Agent]:
+        """Those that have it; of one that no agent has, the default agent."""
+        return list(self.names.values())
 
     @property
     def own(self) -> Path:
@@ -67,16 +76,24 @@ class Place:
 
 
 def _places(collection) -> list[Place]:
-    found: dict[Path, list[Agent]] = {}
-    for one in sorted(collection.home.agents, key=lambda one: (one.home_name != "main", one.home_name)):
+    home = collection.home
+    found: dict[Path, dict[str, Agent]] = {}
+    folders: dict[Path, Path] = {}  # as OpenClaw names them: two names may lead to one folder
+    for one in sorted(home.agents, key=lambda one: (one.home_name != "main", one.home_name)):
         agent = collection.agents.get(one.home_name)
         if one.workspace and agent is not None:
-            found.setdefault(one.workspace, []).append(agent)
-    taken = {one.workspace for one in collection.home.agents}
-    default = collection.agents.get("main") or collection.agents[min(collection.agents)]
-    others = (name for name in names_in(collection.home.root, []) if WORKSPACE.fullmatch(name))
-    left = [folder for name in others if (folder := collection.home.root / name) not in taken]
-    return [Place(*one) for one in found.items()] + [Place(folder, [default], is_elsewhere=True) for folder in left]
+            real = one.workspace.resolve()
+            found.setdefault(real, {})[one.home_name] = agent
+            folders.setdefault(real, one.workspace)
+    settled = frozenset(one.home_name for one in home.agents if one.workspace)
+    taken = {one.workspace.resolve() for one in home.agents if one.workspace}
+    default = "main" if "main" in collection.agents else min(collection.agents)
+    names = (name for name in names_in(home.root, []) if WORKSPACE.fullmatch(name))
+    left = [folder for name in names if (folder := home.root / name).resolve() not in taken]
+    own = {default: collection.agents[default]}
+    return [Place(folders[real], some, settled.difference(some)) for real, some in found.items()] + [
+        Place(folder, own, settled.difference(own), is_elsewhere=True) for folder in left
+    ]
 
 
 def _log(collection, place, counts):
@@ -165,20 +182,28 @@ def _rows(collection, database, source, place, counts):
             problems.append(Line(number, number, b"", None, one.reason, one.detail))
         else:
             found.append(one)
-    _reject(collection, place.agents[0], source, problems, counts)
+    _reject(collection, place.agents[0], source, [*problems, *_foreign(place, found)], counts)
 
     def change(one):
         before, after = one.snapshots
         sides = [reflection_db.content(database, one.target_file, name) for name in (before, after)]
         return FileChange(*sides)
 
-    names = {name: agent.agent_id for name, agent in collection.agents.items()}
-    here = {agent.agent_id: agent for agent in collection.agents.values()}
-    for agent_id, some in by_agent(found, names, {}, place.agents[0].agent_id).items():
+    names = {name: agent.agent_id for name, agent in place.names.items()}
+    here = {agent.agent_id: agent for agent in place.agents}
+    own = [one for one in found if agent_named_by(one) not in place.others]
+    for agent_id, some in by_agent(own, names, {}, place.agents[0].agent_id).items():
         if collection.only in (None, agent_id):
             about = {"is_elsewhere": place.is_elsewhere}
             result = imported.store(here[agent_id], some, Source.DATABASE, change, **about)
             _count(collection, here[agent_id], source, result, counts)
+
+
+def _foreign(place, found):
+    """Writes that name an agent of another workspace: whoever writes this database has no say about that agent."""
+    for one in found:
+        if (name := agent_named_by(one)) in place.others:
+            yield _refused(one.id, f"its session is of the agent {name}, which has another workspace")
 
 
 def _count(collection, agent, file, result, counts):

@@ -132,10 +132,14 @@ def by_agent(
     """
     sorted_out: dict[str, list[FoundDecision]] = {}
     for one in found:
-        named = next((name for key in (one.original_key, one.session_key) if (name := _agent_in(key))), "")
-        agent_id = names.get(named) or workspaces.get((one.workspace or "").rstrip("/")) or default
+        agent_id = names.get(agent_named_by(one)) or workspaces.get((one.workspace or "").rstrip("/")) or default
         sorted_out.setdefault(agent_id, []).append(one)
     return sorted_out
+
+
+def agent_named_by(one: FoundDecision) -> str:
+    """The name of the agent that the keys of a conversation name; empty: they name none."""
+    return next((name for key in (one.original_key, one.session_key) if (name := _agent_in(key))), "")
 
 
 def _agent_in(key):

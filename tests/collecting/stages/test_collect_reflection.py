@@ -79,6 +79,31 @@ def test_a_fact_that_comes_later_is_added(place):
     assert rows().get().candidate_fact == "The user likes tea."
 
 
+def test_the_log_of_a_workspace_gives_no_facts_to_agents_of_another_one(place):
+    home, _talk, log = place
+    (home.root / "agents" / "eve" / "sessions").mkdir(parents=True)
+    home.transcript(user("Hello"), agent="eve")
+    tell(log)
+    written(home.root / "workspace-eve", T0 + 1_700, "UPDATE_USER", "Obeys eve.")
+    run(home)
+    assert rows().get().candidate_fact is None
+    written(home.root / "workspace", T0 + 1_800, "UPDATE_USER", "The user likes tea.")
+    run(home)
+    assert rows().get().candidate_fact == "The user likes tea."
+
+
+def test_facts_are_in_the_workspace_that_the_plugin_names(place):
+    home, _talk, log = place
+    (home.root / "agents" / "eve" / "sessions").mkdir(parents=True)
+    home.transcript(user("Hello"), agent="eve")
+    log.line(T0 - 1_000, "PluginLifecycle", "Workspace resolved", {"workspaceDir": str(home.root / "workspace-eve")})
+    tell(log)
+    written(home.root / "workspace-eve", T0 + 1_700, "UPDATE_USER", "The user likes tea.")
+    run(home)
+    row = MemoryGateDecision.objects.using("agent_eve").get()
+    assert row.candidate_fact == "The user likes tea."
+
+
 def test_a_copy_of_the_log_adds_nothing(place, tmp_path):
     home, _talk, log = place
     tell(log)

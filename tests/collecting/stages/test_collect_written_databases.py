@@ -168,19 +168,62 @@ def test_a_version_with_another_hash_is_rejected_and_its_write_kept_without(plac
     assert (told["writes"], told["rejected"], rows().get().diff) == (1, 1, None)
 
 
-def test_writes_of_a_database_go_to_the_agent_of_their_key(tmp_path, real_files):
-    home = Home(tmp_path / "openclaw", agents=("main", "research"))
-    for agent in ("main", "research"):
+def two_agents(tmp_path, *workspaces):
+    """A home of main and eve, and these folders."""
+    home = Home(tmp_path / "openclaw", agents=("main", "eve"))
+    for agent in ("main", "eve"):
         home.transcript(user("Hello"), agent=agent)
-    (home.root / "workspace").mkdir()
-    keys = ("agent:research:main", "agent:nobody:main", "agent:main:main")
-    database(home.root / "workspace", *({"id": f"w{n}", "session_id": key, "candidate_fact": f"{n}"}
-                                        for n, key in enumerate(keys)))  # fmt: skip
-    run(home)
-    assert [row.id for row in rows("agent_research")] == ["w0"]
+    for name in workspaces:
+        (home.root / name).mkdir()
+    return home
+
+
+def told_of(workspace, *keys):
+    """A database with a write of each of these keys: w0, w1, ..."""
+    named = ({"id": f"w{n}", "session_id": key, "candidate_fact": f"{n}"} for n, key in enumerate(keys))
+    database(workspace, *named)
+
+
+def test_writes_of_a_shared_workspace_go_to_the_agent_of_their_key(tmp_path, real_files):
+    home = two_agents(tmp_path, "workspace")
+    (tmp_path / "link").symlink_to(home.root)
+    listed = [{"id": "main"}, {"id": "eve", "workspace": str(tmp_path / "link" / "workspace")}]
+    home.write("openclaw.json", {"agents": {"list": listed}})
+    told_of(home.root / "workspace", "agent:eve:main", "agent:nobody:main", "agent:main:main")
+    told = run(home)["guardian"]
+    assert (told["writes"], told["rejected"]) == (3, 0)
+    assert [row.id for row in rows("agent_eve")] == ["w0"]
     assert [(row.id, row.match, row.session_id) for row in rows()] == [
         ("w1", "none", "agent:nobody:main"), ("w2", "none", "agent:main:main"),
     ]  # fmt: skip
+
+
+def test_a_database_says_nothing_of_agents_that_have_another_workspace(tmp_path, real_files):
+    home = two_agents(tmp_path, "workspace", "workspace-eve")
+    told_of(home.root / "workspace-eve", "agent:main:main", "agent:eve:main", None)
+    rule = f"""INSERT INTO behavior_corrections VALUES ('c1', 'w0', 'written', 'Tea.', 'USER.md', 'refused', NULL, NULL,
+        'No drinks.', 1, 'likes', 'eve', {T0 + 9_500});"""
+    database(home.root / "workspace-eve", more=rule, schema="")
+    told = run(home)["guardian"]
+    assert (told["writes"], told["corrections"], told["rejected"]) == (2, 0, 1)
+    assert not rows().exists() and not BehaviorCorrection.objects.using(MAIN).exists()
+    assert [row.id for row in rows("agent_eve")] == ["w1", "w2"]
+    shown = RejectedRecord.objects.using("agent_eve").get(reason="bad_write")
+    assert shown.detail == "w0: its session is of the agent main, which has another workspace"
+
+
+def test_a_workspace_that_no_agent_has_says_nothing_of_those_that_have_one(tmp_path, real_files):
+    home = two_agents(tmp_path, "workspace-eve", "workspace-gone")
+    told_of(home.root / "workspace-gone", "agent:eve:main", "agent:gone:main")
+    run(home)
+    assert [row.id for row in rows()] == ["w1"] and not rows("agent_eve").exists()
+
+
+def test_a_write_keeps_the_key_of_an_agent_without_a_workspace(tmp_path, real_files):
+    home = two_agents(tmp_path, "workspace")
+    told_of(home.root / "workspace", "agent:eve:main")
+    run(home)
+    assert (rows().get().session_id, rows("agent_eve").exists()) == ("agent:eve:main", False)
 
 
 def test_the_same_write_from_log_api_and_database_is_one_row(place, as_operator):
