@@ -3,6 +3,9 @@
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import chain, count
+
+from django.db import IntegrityError
 
 from agents.models import Agent
 from gate.models import MemoryGateDecision
@@ -168,10 +171,13 @@ def _told(one, place, source):
 
 def _after(db, row_id, one, result):
     """What became of a write later: taken back, or corrected. Each once."""
-    if one.status == Status.ROLLED_BACK or one.rollback:
-        result.rollbacks += _take_back(db, row_id, one)
-    for correction in one.corrections:
-        result.corrections += _correct(db, row_id, correction)
+    try:
+        if one.status == Status.ROLLED_BACK or one.rollback:
+            result.rollbacks += _take_back(db, row_id, one)
+        for correction in one.corrections:
+            result.corrections += _correct(db, row_id, correction)
+    except (Conflict, IntegrityError):  # the rest of the import goes on
+        result.refused.append((one.id, "its rollback, or a correction of it, contradicts what is stored"))
 
 
 def _take_back(db, row_id, one):
@@ -181,8 +187,9 @@ def _take_back(db, row_id, one):
             return 0
         told = one.rollback
         at, by, reason = (told.at, told.by, told.reason) if told else (one.at, "", "")
-        is_free = told and not Rollback.objects.using(db).filter(id=told.id).exists()
-        rollback_id = told.id if told and is_free else f"{row_id}@rollback"
+        taken = Rollback.objects.using(db)
+        wanted = [told.id] if told else []
+        rollback_id = _free([*wanted, f"{row_id}@rollback"], lambda name: taken.filter(id=name).exists())
         Rollback.objects.using(db).create(
             id=rollback_id,
             audit=row,
@@ -202,7 +209,7 @@ def _take_back(db, row_id, one):
 def _own_write(db, row, rollback_id, told):
     """A rollback changed the file as well: it is a write of its own, which gives back what was there."""
     own = WriteGuardianAudit(
-        id=f"{rollback_id}@write",
+        id=_free([f"{rollback_id}@write"], lambda name: storing.row_id(db, name)),
         decision_id=row.decision_id,
         turn_id=row.turn_id,
         session_id=row.session_id,
@@ -220,6 +227,12 @@ def _own_write(db, row, rollback_id, told):
             sides = (data_of(one) if one else None for one in (row.after_snapshot, row.before_snapshot))
             change = FileChange(*sides)
     return storing.store(db, [Told(own, Source.DATABASE, change, told_by=_who(told.by))]).ids[own.id]
+
+
+def _free(wanted, is_taken):
+    """The first of these ids that nothing has; else the last of them with the first number that makes it free."""
+    numbered = (f"{wanted[-1]}-{number}" for number in count(2))
+    return next(name for name in chain(wanted, numbered) if not is_taken(name))
 
 
 def _correct(db, row_id, told):

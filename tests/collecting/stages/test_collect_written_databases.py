@@ -6,7 +6,7 @@ from contextlib import closing
 import pytest
 
 from guardian.collectors import reflection_db
-from guardian.models import BehaviorCorrection
+from guardian.models import BehaviorCorrection, Rollback
 from ledger.collectors.database import Database
 from ledger.models import RejectedRecord
 from tests.collecting.collecting import MAIN, run
@@ -224,6 +224,32 @@ def test_a_write_keeps_the_key_of_an_agent_without_a_workspace(tmp_path, real_fi
     told_of(home.root / "workspace", "agent:eve:main")
     run(home)
     assert (rows().get().session_id, rows("agent_eve").exists()) == ("agent:eve:main", False)
+
+
+def rollback(name, audit_id):
+    return f"INSERT INTO rollbacks VALUES ('{name}', '{audit_id}', {T0 + 9_000}, 'eve', 'Wrong.', NULL, 'written');"
+
+
+@pytest.mark.parametrize(
+    ("told", "more"),
+    [
+        ("w2", rollback("w1@rollback", "w2")),
+        ("w1@write", rollback("r1", "w1")),
+        ("r1@write", rollback("r1", "w1") + rollback("r2", "r1@write")),
+        ("w2", rollback("w1@rollback", "w2") + rollback("w1@rollback-2", "w2")),
+    ],
+)
+def test_ids_that_are_taken_end_no_import(place, told, more):
+    home, _talk, _log = place
+    workspace, about = home.root / "workspace", {"status": "rolled_back"}
+    other = {"id": told, "candidate_fact": "Milk.", "created_at": T0} | about
+    database(workspace, other, {"id": "w1"} | about, more=more)
+    counted = run(home)["guardian"]
+    assert (counted["writes"], counted["rollbacks"], counted["rejected"]) == (2, 2, 0)
+    assert {row.status for row in rows().filter(id__in=["w1", told])} == {"rolled_back"}
+    own = [row.own_audit for row in Rollback.objects.using(MAIN).exclude(own_audit=None)]
+    assert len({row.id for row in own}) == len(own) and {row.origin for row in own} == {"rollback"}
+    assert run(home)["guardian"]["rollbacks"] == 0
 
 
 def test_the_same_write_from_log_api_and_database_is_one_row(place, as_operator):
