@@ -119,6 +119,7 @@ COLUMNS: dict[type[models.Model], dict[str, Kind]] = {
         "correction_pattern": WORDS,  # made of the fact
         "corrected_by": WHO,
         "switched_off_by": WHO,
+        "imported_from": NONE,
     },
 }
 

@@ -5,7 +5,9 @@ With a pattern, a correction is a rule for facts to come (rules.py).
 
 import re
 from dataclasses import dataclass
+from typing import Any
 
+from django.db.models import F
 from django.utils.translation import gettext as _
 from ulid import ULID
 
@@ -23,6 +25,8 @@ from .sayable import audit_of, is_withheld
 UNUSABLE = re.compile("[\0\ud800-\udfff]")  # NUL and halves of characters, which no database takes
 Status = WriteGuardianAudit.Status
 STATUSES = (Status.WRITTEN.value, Status.REFUSED.value)
+# The last word of a person of this site, before whatever was imported: an agent may write what is imported.
+STANDING = (F("imported_from").asc(nulls_first=True), "-corrected_at", "-id")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +91,19 @@ def original(db: str, audit: WriteGuardianAudit) -> Said:
 
 
 def of_audit(db: str, audit_id: str) -> list[BehaviorCorrection]:
-    """The corrections of a write, the last one first: that one stands."""
+    """The corrections of a write, the one that stands first: the last one of people, else the last imported one."""
     rows = BehaviorCorrection.objects.using(db).filter(audit_id=audit_id)
-    return list(rows.order_by("-corrected_at", "-id")[:100])
+    return list(rows.order_by(*STANDING)[:100])
+
+
+def standing(db: str, **about: Any) -> dict[str, BehaviorCorrection]:
+    """The correction that stands of each write, by its id. `about` are filters for corrections."""
+    rows = BehaviorCorrection.objects.using(db).filter(**about).select_related("audit")
+    rows = rows.defer("audit__diff", "audit__hunks_json").order_by(*STANDING)
+    found: dict[str, BehaviorCorrection] = {}
+    for row in rows:
+        found.setdefault(row.audit_id, row)
+    return found
 
 
 def says(row: BehaviorCorrection) -> Said:
@@ -145,7 +159,7 @@ def _stored(db, audit, was: Said, said: Said, *, reason, rule, by):
         raise Refused(
             _("%(most)s rules are switched on. Switch one off before you add another.") % {"most": rules.MOST}
         )
-    now = max(clock.now_ms(), before.corrected_at + 1 if before else 0)
+    now = max(clock.now_ms(), before.corrected_at + 1 if before and before.imported_from is None else 0)
     earlier = rules.switched_on(db).filter(audit_id=audit.id).order_by()
     earlier.update(switched_off_at=now, switched_off_by=by)
     return BehaviorCorrection.objects.using(db).create(
@@ -169,7 +183,7 @@ def _check_differs(db, audit, was: Said, said: Said, before, rule):
     if before is None:
         if not said.is_other_than(was) and not _is_against_its_rule(db, audit, said):
             raise Refused(_("This is what happened. Say what should have been different."))
-    elif not said.is_other_than(says(before)):
+    elif before.imported_from is None and not said.is_other_than(says(before)):
         is_same_rule = before.correction_pattern == rule and not before.switched_off_at
         if rule is None or is_same_rule:
             raise Refused(_("The last correction of this write says the same."))

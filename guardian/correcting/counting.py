@@ -11,16 +11,16 @@ from openclaw_web.sqlite.time_limits import time_box
 
 from ..models import BehaviorCorrection, WriteGuardianAudit
 from . import rules
-from .correcting import Said, says
+from .correcting import Said, says, standing
 
 BUDGET_MS = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule with how many writes name it, and of how many of these a later correction says something else.
+    """A rule with how many writes name it, and of how many of these the correction that stands says something else.
 
-    Numbers are None when counting them takes too long. `is_replaced`: a later correction of the same write stands.
+    Numbers are None when counting them takes too long. `is_replaced`: another correction of the same write stands.
     """
 
     row: BehaviorCorrection
@@ -37,7 +37,7 @@ class Rule:
 def counted(db: str, rows: Sequence[BehaviorCorrection]) -> list[Rule]:
     """These rules with their numbers: the same few queries, however many there are."""
     by_id = {row.id: row for row in rows}
-    latest = _latest(db, {row.audit_id for row in rows})
+    latest = standing(db, audit_id__in={row.audit_id for row in rows})
     acted: Counter[str] | None
     overruled: Counter[str] | None
     with time_box(db, BUDGET_MS) as is_up:
@@ -52,16 +52,10 @@ def counted(db: str, rows: Sequence[BehaviorCorrection]) -> list[Rule]:
             row,
             None if acted is None else acted[row.id],
             None if overruled is None else overruled[row.id],
-            is_replaced=latest.get(row.audit_id) != row.id,
+            is_replaced=latest.get(row.audit_id) != row,
         )
         for row in rows
     ]
-
-
-def _latest(db, audit_ids):
-    """The correction that stands of each of these writes."""
-    rows = BehaviorCorrection.objects.using(db).filter(audit_id__in=audit_ids).order_by("corrected_at", "id")
-    return dict(rows.values_list("audit_id", "id"))
 
 
 def _acted(db, by_id):
@@ -70,11 +64,9 @@ def _acted(db, by_id):
 
 
 def _overruled(db, by_id):
-    """Of each rule the writes that it is named in and whose last correction is not what it says."""
-    rows = BehaviorCorrection.objects.using(db).filter(audit__rule_id__in=list(by_id)).select_related("audit")
-    last = {row.audit_id: row for row in rows.defer("audit__diff", "audit__hunks_json").order_by("corrected_at", "id")}
+    """Of each rule the writes that it is named in and whose standing correction is not what it says."""
     found: Counter[str] = Counter()
-    for row in last.values():
+    for row in standing(db, audit__rule_id__in=list(by_id)).values():
         rule, audit = by_id[row.audit.rule_id], row.audit
         said = rules.said_by(rule, fact=audit.candidate_fact or "", target_file=audit.target_file or "")
         found[rule.id] += says(row).is_other_than(Said(said.status, said.fact, said.target_file))

@@ -106,6 +106,7 @@ class BehaviorCorrection(models.Model):
     # Ours.
     switched_off_at = EpochMs(null=True)
     switched_off_by = models.TextField(null=True)
+    imported_from = models.TextField(null=True, help_text="who else said so; null: a person of this site")
 
     class Meta:
         db_table = "behavior_corrections"

@@ -11,6 +11,7 @@ from agents.models import Agent
 from gate.models import MemoryGateDecision
 from ledger.collectors.database import Damaged
 from ledger.models import ConversationTurn
+from openclaw_web.clock import now_ms
 from openclaw_web.sqlite import writing
 
 from ..collectors.found import FoundWrite
@@ -241,14 +242,16 @@ def _correct(db, row_id, told):
     columns = {f"original_{name}": value for name, value in zip(names, told.original, strict=True)}
     columns |= {f"corrected_{name}": value for name, value in zip(names, told.corrected, strict=True)}
     is_rule = told.pattern is not None
-    columns |= {"switched_off_at": told.at, "switched_off_by": IMPORT} if is_rule else {}
+    at = min(told.at, now_ms())  # nobody has the last word ahead of time
+    columns |= {"switched_off_at": at, "switched_off_by": IMPORT} if is_rule else {}
     about = {
         "audit_id": row_id,
         "correction_reason": told.reason,
         "apply_to_future": is_rule,
         "correction_pattern": told.pattern,
         "corrected_by": _who(told.by),
-        "corrected_at": told.at,
+        "corrected_at": at,
+        "imported_from": SOURCE,
     }
     return int(BehaviorCorrection.objects.using(db).get_or_create(id=told.id, defaults=columns | about)[1])
 

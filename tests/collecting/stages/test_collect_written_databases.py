@@ -6,9 +6,11 @@ from contextlib import closing
 import pytest
 
 from guardian.collectors import reflection_db
+from guardian.correcting import correcting, counting, rules
 from guardian.models import BehaviorCorrection, Rollback
 from ledger.collectors.database import Database
 from ledger.models import RejectedRecord
+from openclaw_web.clock import now_ms
 from tests.collecting.collecting import MAIN, run
 from tests.collecting.plugin_log import written
 from tests.collecting.stages.test_collect_writes import CHANNEL, T0, place, rows, tell
@@ -250,6 +252,32 @@ def test_ids_that_are_taken_end_no_import(place, told, more):
     own = [row.own_audit for row in Rollback.objects.using(MAIN).exclude(own_audit=None)]
     assert len({row.id for row in own}) == len(own) and {row.origin for row in own} == {"rollback"}
     assert run(home)["guardian"]["rollbacks"] == 0
+
+
+def test_what_people_of_this_site_said_stands_over_what_is_imported(place, as_operator):
+    home, _talk, _log = place
+    workspace, agent = home.root / "workspace", "/api/v1/agents/main/guardian"
+    database(workspace, {"id": "w1"})
+    run(home)
+
+    def says(name, status, at):
+        more = f"""INSERT INTO behavior_corrections VALUES ('{name}', 'w1', 'written', 'Tea.', 'USER.md', '{status}',
+            'Tea.', 'USER.md', 'I was told so.', 1, 'tea', 'lea', {at});"""
+        database(workspace, more=more, schema="")
+        run(home)
+
+    says("c1", "refused", T0 + 9_000)
+    said = {"status": "refused", "reason": "In jest."}
+    answer = as_operator.post(f"{agent}/writes/w1/correction", said, "application/json")
+    assert answer.status_code == 201  # also where an import says the same
+    says("c2", "written", now_ms() + 10**9)
+    rows_now = correcting.of_audit(MAIN, "w1")
+    assert [row.corrected_by for row in rows_now] == [answer.json()["corrected_by"]] + 2 * ["reflection.db: lea"]
+    assert max(row.corrected_at for row in rows_now) <= now_ms()
+    ruled = counting.counted(MAIN, list(rules.all_of(MAIN)))
+    assert [one.is_replaced for one in ruled] == [True, True]
+    answer = as_operator.post(f"{agent}/writes/w1/correction", said, "application/json")
+    assert answer.status_code == 409  # that is what stands
 
 
 def test_the_same_write_from_log_api_and_database_is_one_row(place, as_operator):
