@@ -6,6 +6,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from agents import database_copies
 from agents.database_copies import NotCopied
 from agents.homes import NotReadable, look
@@ -35,11 +37,21 @@ def opened(collection: Any, source: Path, tables: Tables) -> Iterator[Database]:
             if not copy.is_checked:
                 database.check()
                 copy.is_checked = True
+            _note_computed(collection, source, database)
             yield database
     except Damaged as exc:
         raise Unreadable("bad_database", failures.in_words(str(exc))) from exc
     except (NotReadable, NotCopied) as exc:
         raise Unreadable("database_not_copied", str(exc)) from exc
+
+
+def _note_computed(collection, source, database):
+    """Say which tables are not read because SQLite would compute a column of them, for as long as the file likes."""
+    for table in filter(database.allowed.__contains__, database.computed):
+        words = {"file": collection.book.name(source), "table": table}
+        note = _("The table %(table)s of %(file)s was not read: it has generated columns.") % words
+        if note not in collection.home.notes:
+            collection.home.notes.append(note)
 
 
 def why(exc: Unreadable | Damaged) -> str:

@@ -95,7 +95,9 @@ def _not_tables(database):
         known = name.decode(errors="replace")
         if known in TABLES and known not in database.columns:
             what = "virtual table" if kind == b"table" else kind.decode(errors="replace")
-            yield Problem("bad_database", f"{known} is a {what}, not a table")
+            is_computed = known in database.computed
+            words = f"{known} has generated columns" if is_computed else f"{known} is a {what}, not a table"
+            yield Problem("bad_database", words)
 
 
 def _decisions(database):

@@ -9,10 +9,12 @@ from typing import Any
 from .database_tables import Tables
 from .jsonl import MAX_LINE
 
-PRAGMAS = frozenset({"table_info", "quick_check", "user_version", "query_only", "ignore_check_constraints"})
-ACTIONS = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_FUNCTION})
+PRAGMAS = frozenset({"table_xinfo", "quick_check", "user_version", "query_only", "ignore_check_constraints"})
+FUNCTIONS = frozenset({"count", "length", "max", "min", "sum", "typeof"})  # of queries of this package
+GENERATED = frozenset({2, 3})  # how PRAGMA table_xinfo calls columns that SQLite computes, virtual or stored
 CATALOGUE = {"type", "name", "rootpage"}
 TABLES = "SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0"  # virtual ones have no page
+SHARED = "SELECT 1 FROM sqlite_master WHERE rootpage > 0 GROUP BY rootpage HAVING count(*) > 1"
 NAME = re.compile(r"[a-z_]+")
 MAX_VALUE = 4 * MAX_LINE  # bytes of one value: archives are bigger than records
 
@@ -24,7 +26,8 @@ class Damaged(Exception):
 class Database:
     """Read-only access by name: a table or column that is missing reads as empty, one that is not allowed never.
 
-    Texts come as bytes: what is not UTF-8 is for the caller to judge. Use it as a context manager.
+    Texts come as bytes: what is not UTF-8 is for the caller to judge. A table with generated columns, which SQLite
+    computes as the file says, counts as missing, and is among `computed`. Use it as a context manager.
     """
 
     def __init__(self, file: Path | sqlite3.Connection, tables: Tables):
@@ -52,11 +55,13 @@ class Database:
         self._connection.execute("PRAGMA query_only=ON")
         # Checks call functions that this SQLite may not know; what they promise is looked at here anyway.
         self._connection.execute("PRAGMA ignore_check_constraints=ON")
-        names = {name for (name,) in self._connection.execute(TABLES)}
+        found = {name.decode(errors="replace"): self._columns_of(name) for (name,) in self._connection.execute(TABLES)}
+        # A column that is computed may take for ever, and no progress handler is asked within a function.
+        self.computed = sorted(name for name, columns in found.items() if columns is None)
         self.columns = {
-            table: frozenset(wanted).intersection(self._columns_of(table))
+            table: frozenset(wanted).intersection(columns)
             for table, wanted in self.allowed.items()
-            if table.encode() in names
+            if (columns := found.get(table)) is not None
         }
         self.version = self._connection.execute("PRAGMA user_version").fetchone()[0]
 
@@ -71,13 +76,16 @@ class Database:
         self._connection.close()
 
     def check(self) -> None:
-        """Have SQLite look at every page. Raises Damaged with its first complaint."""
-        try:
-            found = self._connection.execute("PRAGMA quick_check(1)").fetchone()
-        except sqlite3.Error as exc:
-            raise Damaged(str(exc)) from exc
-        if found != (b"ok",):
-            raise Damaged(found[0].decode(errors="replace") if found else "no answer")
+        """Have SQLite look at every page, where columns are computed of the tables that are read.
+
+        Raises Damaged with its first complaint.
+        """
+        if next(self.ask(SHARED), None):
+            raise Damaged("two tables have the same pages")
+        for what in self.columns if self.computed else ("1",):
+            found = next(self.ask(f"PRAGMA quick_check({what})"), (b"no answer",))
+            if found != (b"ok",):
+                raise Damaged(found[0].decode(errors="replace"))
 
     def has(self, table: str, *columns: str) -> bool:
         """Whether the table is there with all of these columns."""
@@ -108,12 +116,19 @@ class Database:
             raise Damaged(str(exc)) from exc
 
     def _columns_of(self, table):
-        return {row[1].decode(errors="replace") for row in self._connection.execute(f'PRAGMA table_info("{table}")')}
+        """The names of its columns; None where one of them is computed."""
+        quoted = table.decode(errors="replace").replace('"', '""')
+        rows = self._connection.execute(f'PRAGMA table_xinfo("{quoted}")').fetchall()
+        if not rows or any(row[6] in GENERATED for row in rows):  # none: its name is no text
+            return None
+        return {row[1].decode(errors="replace") for row in rows}
 
     def _may(self, action, first, second, _database, _trigger):
         """SQLite asks for every table and column while it prepares a query."""
-        if action in ACTIONS:
+        if action == sqlite3.SQLITE_SELECT:
             return sqlite3.SQLITE_OK
+        if action == sqlite3.SQLITE_FUNCTION:
+            return sqlite3.SQLITE_OK if second in FUNCTIONS else sqlite3.SQLITE_DENY
         if action == sqlite3.SQLITE_PRAGMA:
             return sqlite3.SQLITE_OK if first in PRAGMAS else sqlite3.SQLITE_DENY
         if action == sqlite3.SQLITE_READ:

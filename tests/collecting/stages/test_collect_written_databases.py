@@ -99,6 +99,18 @@ def test_columns_and_tables_of_a_database_may_be_missing(place):
     assert rows().get().session_id is None
 
 
+def test_a_table_that_sqlite_would_compute_is_not_read_and_the_import_says_so(place):
+    home, _talk, _log = place
+    heavy = "instr(hex(zeroblob(200000)), hex(zeroblob(100000)) || '1')"
+    schema = f"CREATE TABLE write_guardian_audit (id TEXT, status TEXT, created_at INTEGER, x AS ({heavy}) NOT NULL);"
+    database(home.root / "workspace", schema=schema)
+    written(home.root / "workspace", T0 + 1_800, "UPDATE_USER", "Tea.")
+    told = run(home)
+    note = "The table write_guardian_audit of workspace/.openclaw-reflection/reflection.db was not read: "
+    assert note + "it has generated columns." in told["notes"]
+    assert told["guardian"]["writes"] == 1
+
+
 @pytest.mark.parametrize(
     "wrong",
     [

@@ -50,6 +50,8 @@ def test_it_works(file):
         "UPDATE transcript_events SET seq = 1",
         "DELETE FROM transcript_events",
         "CREATE TABLE mine (x)",
+        "SELECT hex(zeroblob(9)) FROM transcript_events",
+        "SELECT seq FROM transcript_events WHERE event_json LIKE '%a%'",
         "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT x FROM c",
     ],
 )
@@ -58,6 +60,35 @@ def test_sqlite_refuses_everything_else(file, sql):
     with Database(file, database_tables.AGENT | database_tables.STATE) as database, pytest.raises(Damaged):
         list(database.ask(sql))
     assert file.read_bytes() == before
+
+
+SLOW = "instr(hex(zeroblob(200000)), hex(zeroblob(100000)) || '1')"  # minutes within one function
+
+
+@pytest.mark.parametrize("name", ["flow_runs", "other", "\udcff"])
+def test_a_table_with_generated_columns_counts_as_missing_and_is_never_computed(file, name):
+    shown = name.encode(errors="surrogateescape").decode(errors="replace")
+    with closing(sqlite3.connect(file)) as store:
+        store.execute("DROP VIEW flow_runs")
+        store.execute("CREATE TABLE made (flow_id TEXT, goal TEXT AS ('') VIRTUAL NOT NULL)")
+        store.execute("INSERT INTO made VALUES ('f')")
+        store.execute("PRAGMA writable_schema=ON")
+        sql = f"CREATE TABLE '{name}' (flow_id TEXT, goal TEXT AS ({SLOW}) VIRTUAL NOT NULL)"
+        values = [text.encode(errors="surrogateescape") for text in (name, name, sql)]
+        set_ = "name = CAST(? AS TEXT), tbl_name = CAST(? AS TEXT), sql = CAST(? AS TEXT)"
+        store.execute(f"UPDATE sqlite_master SET {set_} WHERE name = 'made'", values)
+        store.commit()
+    with Database(file, database_tables.AGENT | database_tables.STATE) as database:
+        database.check()
+        assert database.computed == [shown] and list(database.rows("flow_runs", "flow_id")) == []
+        assert list(database.rows("transcript_events", "seq")) == [(0,)]
+    with closing(sqlite3.connect(file)) as store:
+        store.execute("PRAGMA writable_schema=ON")
+        secret = "(SELECT rootpage FROM sqlite_master WHERE name = 'auth_profile_store')"
+        store.execute(f"UPDATE sqlite_master SET rootpage = {secret} WHERE name = 'conversations'")
+        store.commit()
+    with Database(file, database_tables.AGENT) as database, pytest.raises(Damaged, match="same pages"):
+        database.check()
 
 
 def test_no_table_of_secrets_is_on_the_list():
