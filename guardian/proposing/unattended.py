@@ -29,10 +29,11 @@ ADDED, REMOVED, WRITES = (f"writeGuardian.unattended{name}" for name in ("LinesA
 PLUGIN_DAYS = 7
 Audit = WriteGuardianAudit
 # Letters and marks that are drawn as nothing, beside those of the categories below.
-BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0") | {
+BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0") | {
     *map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)))
 }
-UNSEEN = ("Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp")
+UNSEEN = ("Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp", "Zs")
+SPACES = {" ", "\u00a0", "\u3000"}  # blanks that people write; others look like one and are something else
 
 
 def write(agent: Agent, run: GuardianRun) -> None:
@@ -107,8 +108,8 @@ def _why_not_these(change: Change, wanted):
 
 
 def _any_unseen(text):
-    plain = text.replace("\n", "").replace("\t", "")
-    return HIDDEN.search(plain) is not None or any(one in BLANK or unicodedata.category(one) in UNSEEN for one in plain)
+    seen = {*text} - {"\n", "\t", *SPACES}
+    return any(HIDDEN.match(one) or one in BLANK or unicodedata.category(one) in UNSEEN for one in seen)
 
 
 def _why_not_again(db):

@@ -107,6 +107,10 @@ def test_what_is_never_written_unattended(ada, workspace, endpoint, name):
         (["- te\U000e0061a"], "characters that are not seen"),
         (["- te\u3164a"], "characters that are not seen"),
         (["- te\u200da"], "characters that are not seen"),
+        (["- te\u180ba"], "characters that are not seen"),
+        (["- te\u180fa"], "characters that are not seen"),
+        (["- green\u2003tea"], "characters that are not seen"),
+        (["- green\u202ftea"], "characters that are not seen"),
     ],
 )
 def test_what_the_limits_refuse_is_a_proposal(ada, on, workspace, endpoint, lines, note):
