@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy
 
 from openclaw_web.commands.groups import Outcome, WrongUse
 from openclaw_web.errors import Refused
+from openclaw_web.pages import glyphs
 
 from ..lists.decision_list import DECISIONS
 from ..lists.schemas import DecisionDetail, DecisionOut
@@ -93,7 +94,7 @@ def _as_json(row, schema):
 def _lines(row):
     """A decision in two lines: when and what; why, and the fact."""
     at = datetime.fromtimestamp(row.created_at / 1000, UTC)
-    head = f"{at:%Y-%m-%d %H:%M:%S} UTC  {row.decision:<15}  {row.id}"
+    head = f"{at:%Y-%m-%d %H:%M:%S} UTC  {row.decision:<15}  {glyphs.plain(row.id)}"
     why = " ".join(row.reason.split())
     fact = f"  → {' '.join(row.candidate_fact.split())}" if row.candidate_fact else ""
     return f"{head}\n  {_short(why)}{_short(fact)}"
@@ -115,7 +116,7 @@ def _facts(row):
         _("tokens"): " + ".join(unknown if count is None else f"{count:,}" for count in tokens),
         _("cost"): unknown if row.cost_usd is None else f"${row.cost_usd:.6f}",
     }
-    return [f"  {name}: {value}" for name, value in known.items()]
+    return [f"  {name}: {glyphs.plain(str(value))}" for name, value in known.items()]
 
 
 def _window(row):

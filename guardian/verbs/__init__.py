@@ -9,5 +9,4 @@ BY = "command line"  # who does what is asked for in a terminal
 
 def visible(text: str | None) -> Iterator[str]:
     """The lines of a text, with what a terminal would hide or obey made visible."""
-    for line in (text or "").split("\n"):
-        yield glyphs.HIDDEN.sub(lambda run: glyphs.plain(run[0]), line)
+    yield from glyphs.visible(text or "").split("\n")

@@ -13,6 +13,7 @@ from gate.verbs import agent_of
 from openclaw_web import reasons, spreadsheets
 from openclaw_web.commands.groups import Outcome, WrongUse
 from openclaw_web.lists.paging import every
+from openclaw_web.pages import glyphs
 
 from ..lists.audit_list import FIELDS
 from ..models import FileSnapshot
@@ -90,12 +91,13 @@ def _markdown(rows, columns):
 
 
 def _on_line(value):
-    """A value as code on one line: what it says is no markup."""
-    text = " ".join(str(value).split())
+    """A value as code on one line: what it says is no markup, and nothing of it is hidden."""
+    text = glyphs.plain(str(value))
     return f"{(ticks := _ticks(text, 1))} {text} {ticks}"
 
 
 def _fenced(name, text):
+    text = glyphs.visible(text)
     fence = _ticks(text, 3)
     return f"### {name}\n\n{fence}{'diff' if name == 'diff' else ''}\n{text.removesuffix(chr(10))}\n{fence}\n\n"
 

@@ -151,7 +151,7 @@ def _at(moment):
 def _lines(row) -> Iterator[str]:
     """A write in two lines: when and what; the fact, and why it was not written."""
     change = "" if row.lines_added is None else f"  +{row.lines_added} −{row.lines_removed}"
-    yield f"{_at(row.created_at)}  {row.status:<11}  {row.target_file or UNKNOWN:<11}  {row.id}{change}"
+    yield f"{_at(row.created_at)}  {row.status:<11}  {row.target_file or UNKNOWN:<11}  {glyphs.plain(row.id)}{change}"
     said = [row.candidate_fact or "", write_reason(row.reason, row.origin)]
     yield "  " + (" | ".join(_short(text) for text in said if text) or UNKNOWN)
 
@@ -176,12 +176,12 @@ def _facts(row):
         _("rolled back by"): row.rolled_back and f"{row.rolled_back.rolled_back_by}: {_short(row.rolled_back.reason)}",
         _("took back"): ", ".join(row.takes_back),
     }
-    return [f"  {name}: {value}" for name, value in known.items() if value]
+    return [f"  {name}: {glyphs.plain(str(value))}" for name, value in known.items() if value]
 
 
 def _statuses(row):
     for one in row.status_history:
-        yield f"  {_at(one.created_at)}  {one.status}  {one.given_by}  {_short(one.reason)}".rstrip()
+        yield f"  {_at(one.created_at)}  {one.status}  {glyphs.plain(one.given_by)}  {_short(one.reason)}".rstrip()
 
 
 def _begin(diff):

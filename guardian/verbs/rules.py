@@ -6,7 +6,7 @@ from django.utils.translation import gettext_lazy
 from gate.verbs import agent_of
 from openclaw_web.commands import typed
 from openclaw_web.commands.groups import Outcome, WrongUse
-from openclaw_web.pages import states
+from openclaw_web.pages import glyphs, states
 
 from ..correcting import counting, rules, switching, telling
 from ..files import MEMORY_FILES
@@ -42,7 +42,8 @@ def _checked(db, fact, file):
     said = telling.check(db, fact, file)
     if said["rule_id"] is None:
         return Outcome(said, _("No rule speaks about this fact."))
-    words = {"status": states.word(said["status"]), "fact": said["fact"], "file": said["file"], "rule": said["rule_id"]}
+    fact, rule = glyphs.plain(said["fact"]), glyphs.plain(said["rule_id"])
+    words = {"status": states.word(said["status"]), "fact": fact, "file": said["file"], "rule": rule}
     return Outcome(said, _("%(status)s: %(fact)s → %(file)s (rule %(rule)s)") % words)
 
 
@@ -52,4 +53,5 @@ def _line(rule):
     words = {"acted": acted, "overruled": overruled}
     numbers = _("acted: %(acted)s, overruled: %(overruled)s") % words
     status = states.word(rule.row.corrected_status)
-    return f"{rule.row.id}  {is_on:<3}  {status}  {rule.row.correction_pattern}  ({numbers})"
+    name, pattern = glyphs.plain(rule.row.id), glyphs.plain(rule.row.correction_pattern)
+    return f"{name}  {is_on:<3}  {status}  {pattern}  ({numbers})"

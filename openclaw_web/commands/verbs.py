@@ -19,6 +19,7 @@ from django.utils.translation import gettext_lazy
 
 from ..disk import home, reserve
 from ..errors import Refused
+from ..pages import glyphs
 from ..sqlite import failures
 from . import language
 
@@ -109,7 +110,7 @@ class Verb(BaseCommand):
             if options.get("traceback"):
                 raise
             if str(error):
-                sys.stderr.write(f"{error}\n")
+                sys.stderr.write(f"{glyphs.visible(str(error))}\n")
             sys.exit(error.returncode)
         finally:
             connections.close_all()
@@ -179,7 +180,7 @@ class Verb(BaseCommand):
     def say(self, sentence: str) -> None:
         """Tell a person, at once; on standard error when standard output is for a receipt."""
         stream = self.stderr if getattr(self, "is_json", False) else self.stdout
-        stream.write(sentence, lambda text: text)
+        stream.write(glyphs.visible(str(sentence)), lambda text: text)
         stream.flush()
 
     def answer(self, facts: dict[str, Any], words: str) -> None:
@@ -205,7 +206,7 @@ class Verb(BaseCommand):
 
     def _print(self, text):
         if text:  # nothing to say is no empty line
-            self.stdout.write(text)
+            self.stdout.write(text if self.is_json else glyphs.visible(str(text)))
 
 
 def _receipt(**facts):

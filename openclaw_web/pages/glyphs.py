@@ -31,6 +31,11 @@ def plain(text: str) -> str:
     return " ".join(HIDDEN.sub(lambda run: f" ‹{_codes(run[0])}› ", text).split())
 
 
+def visible(text: str) -> str:
+    """`text` for a terminal, which would hide or obey some characters: they are named, lines and tabs stay."""
+    return HIDDEN.sub(lambda run: plain(run[0]), text)
+
+
 def mark(html: str) -> SafeString:
     """HTML whose texts may hold hidden characters (its tags may not), with the characters as marked codes."""
     if html.replace("\n", "").replace("\t", "").isprintable():  # so are most texts, and this is quickly known

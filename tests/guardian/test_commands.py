@@ -8,8 +8,9 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
-from guardian.models import WriteGuardianAudit
+from guardian.models import GuardianStatus, WriteGuardianAudit
 from tests import factories
+from tests.guardian.correcting.correcting import corrected
 from tests.guardian.written import T0, wrote
 
 DB = "agent_ada"
@@ -145,6 +146,19 @@ def test_an_export_has_every_write_that_fits(guardian, writes, tmp_path, kind):
     assert [row["id"] for row in rows] == ["w3", "w2", "w1"]
     assert rows[1]["before_content"] == "tea\n" and rows[1]["diff"].lstrip("'").startswith("--- a/MEMORY.md")
     assert "place" not in rows[0]
+
+
+def test_nothing_that_others_told_reaches_a_terminal_as_it_is(guardian, ada):
+    hostile = "x\x1b]0;owned\x07\u202e\nw9  fake"
+    named = ("session_id", "candidate_fact", "reason", "llm_model", "turn_id", "decision_id")
+    row = wrote(DB, 1, None, f"{hostile}\n".encode(), id=f"w1{hostile}", **dict.fromkeys(named, hostile))
+    corrected(row.id, apply_to_future=True, pattern="owned", by=hostile)
+    GuardianStatus.objects.using(DB).filter(audit=row).update(given_by=hostile)
+    said = (["list", "-d"], ["show", row.id], ["history", "MEMORY.md"], ["rules"], ["rules", "--check", hostile])
+    for words in (*said, ["export", "--format", "markdown", "--include-content"]):
+        out, status = guardian(*words, *(["--file", "USER.md"] if "--check" in words else []))
+        assert status == 0 and "owned" in out and not set("\x1b\x07\u202e") & set(out), words
+        assert words[0] == "export" or not [line for line in out.splitlines() if line.startswith("w9  fake")]
 
 
 def test_contents_are_left_out_unless_asked_for(guardian, writes):

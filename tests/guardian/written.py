@@ -10,7 +10,8 @@ T0 = 1_770_000_000_000
 def wrote(db: str, number: int, before: bytes | None, after: bytes | None, **columns) -> WriteGuardianAudit:
     """Write `w<number>`, a second after the one with the number before it."""
     told = {"session_id": "s1", "target_file": "MEMORY.md", "candidate_fact": "Likes tea.", "status": "written"}
-    row = WriteGuardianAudit(id=f"w{number}", created_at=T0 + number * 1000, **(told | columns))
+    named = {"id": f"w{number}", "created_at": T0 + number * 1000}
+    row = WriteGuardianAudit(**(named | told | columns))
     storing.store(db, [Told(row, Source.API, FileChange(before, after), body_sha256="1", told_by="plugin")])
     return WriteGuardianAudit.objects.using(db).get(id=row.id)
 
