@@ -5,6 +5,7 @@ Everything here reads. Of `openclaw.json` the agent list and workspace paths are
 
 import os
 import stat
+import sys
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -42,6 +43,8 @@ NEVER_FOLDERS = frozenset(
 AGENT_DATABASE = "openclaw-agent.sqlite"
 STATE_DATABASE = "state/openclaw.sqlite"
 READ_AHEAD = 256 * 1024
+FOLDER = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC  # a folder that may only be passed through will do
+FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class NotReadable(Exception):
@@ -81,9 +84,7 @@ def open_regular(root: Path, path: Path, *, may_be_linked: bool = False) -> Bina
     """
     _refuse_secrets(root, path)
     try:
-        if path.parent.resolve(strict=True) != _real(root, path):
-            raise NotReadable(_("a folder in the path is a link"))
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        handle = _opened(root, path)
     except (OSError, RuntimeError) as exc:  # RuntimeError: links in a circle
         raise NotReadable(reasons.of_system(exc) if isinstance(exc, OSError) else type(exc).__name__) from exc
     found = os.fstat(handle)  # of what was opened: its name may lead elsewhere by now
@@ -187,10 +188,33 @@ def _refuse_secrets(root, path):
         raise NotReadable(_("such files may contain secrets and are never read"))
 
 
-def _real(root, path):
-    if path.is_relative_to(root):
-        return root.resolve(strict=True) / path.parent.relative_to(root)
-    return path.parent.resolve(strict=True)
+def _opened(root, path):
+    """The file, opened from the root on, one name after the other: whoever exchanges a folder for a link is too late.
+
+    `path` is what an audit of opened files is told: the system gets its last name alone.
+    """
+    is_below = path.is_relative_to(root)
+    parts = path.parent.relative_to(root).parts if is_below else ()
+    if ".." in parts:
+        raise NotReadable(_("a folder in the path is a link"))
+    folder = os.open((root if is_below else path.parent).resolve(strict=True), FOLDER)
+    try:
+        for part in parts:
+            folder = _step_into(folder, part)
+        sys.audit("open", str(path), None, FILE)
+        return os.open(path.name, FILE, dir_fd=folder)
+    finally:
+        os.close(folder)
+
+
+def _step_into(folder, part):
+    """A folder within an opened one, which is closed once this one is open."""
+    try:
+        inner = os.open(part, FOLDER, dir_fd=folder)
+    except NotADirectoryError as exc:
+        raise NotReadable(_("a folder in the path is a link")) from exc
+    os.close(folder)
+    return inner
 
 
 def _configured(home) -> dict[str, str | None]:

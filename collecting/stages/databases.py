@@ -30,10 +30,14 @@ class Unreadable(Exception):
 
 
 @contextmanager
-def opened(collection: Any, source: Path, tables: Tables) -> Iterator[Database]:
-    """A checked copy of the database `source`. Raises Unreadable when there is none."""
+def opened(collection: Any, source: Path, tables: Tables, *, root: Path | None = None) -> Iterator[Database]:
+    """A checked copy of the database `source` below `root`, a workspace, else the home.
+
+    Raises Unreadable when there is none.
+    """
     try:
-        with collection.copies.of(collection.home.root, source) as copy, Database(copy.path, tables) as database:
+        within = root or collection.home.root
+        with collection.copies.of(within, source) as copy, Database(copy.path, tables) as database:
             if not copy.is_checked:
                 database.check()
                 copy.is_checked = True

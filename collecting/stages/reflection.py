@@ -168,7 +168,7 @@ def _databases(collection, counts):
 def _database(collection, agent, source, counts):
     stats = databases.stats_of(source)
     try:
-        with databases.opened(collection, source, reflection_db.TABLES) as database:
+        with databases.opened(collection, source, reflection_db.TABLES, root=source.parents[1]) as database:
             rows = list(reflection_db.read(database))
     except (Unreadable, Damaged) as exc:
         counts["rejected"] += 1

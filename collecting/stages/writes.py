@@ -155,7 +155,7 @@ def _database(collection, place, counts):
     if stat is None or _is_known(collection, source, stat, wal):
         return
     try:
-        with databases.opened(collection, source, reflection_db.TABLES) as database:
+        with databases.opened(collection, source, reflection_db.TABLES, root=place.workspace) as database:
             _rows(collection, database, source, place, counts)
     except (Unreadable, Damaged) as exc:
         counts["rejected"] += 1

@@ -1,0 +1,64 @@
+"""Opening a file of an OpenClaw folder: what is read is below the folder, whoever exchanges what meanwhile."""
+
+import os
+
+import pytest
+
+from agents.homes import NotReadable, open_regular
+from tests import faults
+
+
+@pytest.fixture
+def root(tmp_path):
+    (tmp_path / "private").mkdir()
+    (tmp_path / "private" / "diary.md").write_text("secret")
+    root = tmp_path / "workspace"
+    (root / "memory").mkdir(parents=True)
+    (root / "memory" / "diary.md").write_text("harmless")
+    return root
+
+
+def exchange(root):
+    """What an agent may do at any moment: its folder becomes a link to one of somebody else."""
+    (root / "memory").rename(root / "away")
+    (root / "memory").symlink_to(root.parent / "private")
+
+
+def read(root, name="memory/diary.md", **how):
+    with open_regular(root, root / name, **how) as file:
+        return file.read()
+
+
+def test_a_link_in_the_path_is_not_followed(root):
+    assert read(root) == b"harmless"
+    exchange(root)
+    with pytest.raises(NotReadable, match="a folder in the path is a link"):
+        read(root)
+    with pytest.raises(NotReadable, match="a folder in the path is a link"):
+        read(root, "../private/diary.md")
+
+
+@pytest.mark.parametrize("moment", ["workspace", "memory", "diary.md"])
+def test_a_folder_that_is_exchanged_for_a_link_meanwhile_leads_nowhere(root, moment):
+    with faults.once("open", lambda path: path.endswith(moment), lambda: exchange(root)):
+        try:
+            found = read(root)
+        except NotReadable:
+            found = b""
+    assert found in (b"harmless", b"") and (root / "memory").is_symlink()
+
+
+def test_folders_that_may_only_be_passed_through_will_do(root):
+    (root / "memory").chmod(0o311)
+    assert read(root) == b"harmless"
+
+
+def test_the_folder_itself_may_be_reached_by_a_link(root):
+    link = root.parent / "link"
+    link.symlink_to(root)
+    assert read(link) == b"harmless"
+    with pytest.raises(NotReadable):
+        read(root.parent / "workspace" / "memory", "none.md")
+    os.mkfifo(root / "pipe")
+    with pytest.raises(NotReadable, match="not a regular file"):
+        read(root, "pipe")
