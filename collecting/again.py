@@ -21,7 +21,7 @@ from ledger.collectors.session_index import IndexEntry
 from ledger.models import RejectedRecord, RemovedSession, Session
 from ledger.rebuilding import rereading
 from ledger.rebuilding.rereading import Part, Reread
-from ledger.transcripts import removing
+from ledger.transcripts import origins, removing
 from ledger.transcripts.storing import Transcript
 from openclaw_web.errors import Refused
 
@@ -244,7 +244,7 @@ def _take_out(collection, agent, stored, sources, made):
     for session in stored if collection.opted_out else ():
         entry = sources.entries.get(session.id)
         is_theirs = entry is not None and collect_consent.has_opted_out(entry, collection.opted_out)
-        if is_theirs or collect_consent.is_of_opted_out(session, collection.opted_out):
+        if is_theirs or origins.is_with(session, collection.opted_out):
             holdings.note_removed(agent.agent_id, [session.id], holdings.Why.OPTED_OUT)  # first: a kill is no loss
             made.artifacts.update(removing.take_out(agent.db, session.id))
             made.taken_out.append(session.id)

@@ -46,7 +46,10 @@ def sample_id(agent_id: str, turn_id: str) -> str:
 def exchanges(db: str, turns: list[ConversationTurn]) -> dict[str, Exchange]:
     """What was said in each of these turns of one session, by turn id."""
     opted_out = frozenset(configuration.get("collector.optedOutSenders"))
-    records, is_group = _records(db, turns), bool(opted_out) and _is_group(db, turns)
+    session = _session(db, turns) if opted_out else None
+    if session is not None and origins.is_with(session, opted_out):
+        return {turn.id: Exchange(problem=NOT_USED[Why.SENDER]) for turn in turns}
+    records, is_group = _records(db, turns), session is None or origins.is_group(session)
     resting = turn_facts.resting_on_tools(db, turns)
     return {turn.id: _exchange(turn, records, opted_out, is_group, turn.id in resting) for turn in turns}
 
@@ -98,9 +101,8 @@ def _records(db, turns):
     return {seqs[event.seq]: (event.kind, facts(full_record(event))) for event in events.iterator(chunk_size=50)}
 
 
-def _is_group(db, turns):
-    session = Session.objects.using(db).filter(id=turns[0].session_id).first() if turns else None
-    return session is None or origins.is_group(session)
+def _session(db, turns):
+    return Session.objects.using(db).filter(id=turns[0].session_id).first() if turns else None
 
 
 def _exchange(turn, records, opted_out, is_group, rests_on_tools):

@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from agents.homes import NotReadable, open_regular
 from ledger.collectors import session_index
 from ledger.collectors.senders import is_of
-from ledger.collectors.session_index import IndexEntry, origin_of
+from ledger.collectors.session_index import IndexEntry
 from ledger.models import Session
 from ledger.transcripts import origins
 
@@ -17,15 +17,7 @@ MAX_INDEX_BYTES = 64 * 1024 * 1024
 
 def has_opted_out(entry: IndexEntry, opted_out: frozenset[str]) -> bool:
     """A direct conversation is its person's: with them opted out, none of it is kept."""
-    origin = _dict(entry.metadata.get("origin"))
-    names = {entry.target, *(value for key, value in origin.items() if key in ("from", "to", "label"))}
-    return entry.origin == "direct" and is_of(names, opted_out)
-
-
-def is_of_opted_out(session: Session, opted_out: frozenset[str]) -> bool:
-    """Whether a session that is in the store is a direct conversation with somebody who has opted out since."""
-    is_direct = origin_of(session.session_key)[0] == "direct" if session.session_key else session.origin == "direct"
-    return is_direct and is_of(_names(session.conversation_target, session.metadata), opted_out)
+    return entry.origin == "direct" and is_of({entry.target, *origins.people_in(entry.metadata)}, opted_out)
 
 
 def reader(collection, found, agent, report, in_database: list[IndexEntry]) -> Callable[[str], bool]:
@@ -103,19 +95,5 @@ def entries(collection, found, report, in_database) -> list[IndexEntry]:
 
 def _named_before(agent, opted_out):
     rows = Session.objects.using(agent.db).filter(session_key__isnull=False)
-    return {
-        session_id
-        for session_id, key, target, metadata in rows.values_list(
-            "id", "session_key", "conversation_target", "metadata"
-        )
-        if not (origin_of(key)[0] == "direct" and is_of(_names(target, metadata), opted_out))
-    }
-
-
-def _names(target, metadata):
-    origin = _dict(origins.about(metadata).get("origin"))
-    return {target, *(name for key in ("from", "to", "label") if isinstance(name := origin.get(key), str))}
-
-
-def _dict(value):
-    return value if isinstance(value, dict) else {}
+    known = rows.only("id", "session_key", "origin", "conversation_target", "metadata")
+    return {session.id for session in known.iterator() if not origins.is_with(session, opted_out)}

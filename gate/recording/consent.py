@@ -29,8 +29,14 @@ def withheld(db: str, turns: Collection[ConversationTurn]) -> set[str]:
     if not names or not turns:
         return set()
     messages = _messages(db, turns)
-    groups = _groups(db, {turn.session_id for turn in turns})
-    return {turn.id for turn in turns if _is_withheld(turn, messages, groups, names)}
+    sessions = Session.objects.using(db).in_bulk({turn.session_id for turn in turns})
+    theirs = {session.id for session in sessions.values() if origins.is_with(session, names)}
+    alone = {session.id for session in sessions.values() if not origins.is_group(session)}
+    return {
+        turn.id
+        for turn in turns
+        if turn.session_id in theirs or _is_withheld(turn, messages, names, is_group=turn.session_id not in alone)
+    }
 
 
 def spoken_in(turns: Iterable[ConversationTurn], wanted: Collection[Spoken]) -> dict[Spoken, list[ConversationTurn]]:
@@ -62,7 +68,7 @@ def usable(db: str, turns: Collection[ConversationTurn], contexts: Mapping[str, 
     }
 
 
-def _is_withheld(turn, messages, groups, names):
+def _is_withheld(turn, messages, names, *, is_group):
     kind, record = messages.get((turn.session_id, turn.user_message_id), ("", None))
     if turn.agent_message_id:
         reply_kind, _record = messages.get((turn.session_id, turn.agent_message_id), ("", None))
@@ -71,7 +77,7 @@ def _is_withheld(turn, messages, groups, names):
     if kind == WITHHELD or record is None:
         return True
     found = facts(record)
-    return why_withheld(found.sender, found.around, names, is_group=turn.session_id in groups) is not None
+    return why_withheld(found.sender, found.around, names, is_group=is_group) is not None
 
 
 def _messages(db, turns):
@@ -88,9 +94,3 @@ def _messages(db, turns):
         for event in events.iterator(chunk_size=50)
         if (event.session_id, event.seq) in names
     }
-
-
-def _groups(db, session_ids):
-    sessions = Session.objects.using(db).filter(id__in=session_ids)
-    alone = {session.id for session in sessions if not origins.is_group(session)}
-    return session_ids - alone

@@ -11,6 +11,7 @@ import orjson
 
 from agents.services import AGENT_ID
 
+from ..collectors.senders import is_of
 from ..collectors.session_index import NAMED_ORIGINS, origin_of
 from ..json_columns import object_in
 from ..models import Session
@@ -27,6 +28,21 @@ def is_group(session: Session) -> bool:
     """Whether several people may speak in a session; true as well when its origin cannot be told."""
     origin = origin_of(session.session_key)[0] if session.session_key else session.origin
     return origin not in ALONE or about(session.metadata).get("chatType") in GROUPS
+
+
+def is_with(session: Session, names: frozenset[str]) -> bool:
+    """Whether a session is a direct conversation with one of these people: all that was said in it is theirs."""
+    origin, _channel, target = origin_of(session.session_key) if session.session_key else (session.origin, None, None)
+    if origin != "direct":
+        return False
+    return is_of({target, session.conversation_target, *people_in(about(session.metadata))}, names)
+
+
+def people_in(metadata: dict[str, Any]) -> set[str]:
+    """What the index calls the person of a direct conversation, besides its key."""
+    found = metadata.get("origin")
+    told = found if isinstance(found, dict) else {}
+    return {name for key in ("from", "to", "label") if isinstance(name := told.get(key), str)}
 
 
 def about(metadata: str | None) -> dict[str, Any]:

@@ -17,7 +17,6 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from collecting.stages import consent
 from jobs.kinds import BY_ITSELF, DAY_MS, Every, Kind
 from ledger.collectors.senders import is_of, why_withheld
 from ledger.models import ConversationTurn, Session
@@ -126,7 +125,7 @@ def _is_opted_out(session, turn, opted_out):
         sender.setdefault("sender_id", turn["user_from"])
     if why_withheld(sender, None, opted_out, is_group=is_group) or is_of([turn["user_from"]], opted_out):
         return True
-    return consent.is_of_opted_out(session, opted_out)
+    return origins.is_with(session, opted_out)
 
 
 def _told(agent_id, session, turn):

@@ -17,7 +17,6 @@ from agents import services as agents
 from agents.models import Agent
 from artifacts import services as artifacts
 from collecting import collect
-from collecting.stages import consent
 from ledger.models import Session
 from ledger.transcripts import counting, origins, removing, session_rows
 from ledger.transcripts.trimming import stashed
@@ -184,7 +183,7 @@ def _own(told, kept):
 
 def _check_consent(session):
     opted_out = frozenset(configuration.get("collector.optedOutSenders"))
-    if consent.is_of_opted_out(session, opted_out):
+    if origins.is_with(session, opted_out):
         raise Refused(
             _("This is a conversation with somebody who has since opted out. The conversation was not restored.")
         )

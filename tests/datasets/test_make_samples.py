@@ -5,7 +5,7 @@ import pytest
 from datasets import services
 from datasets.models import DatasetSample
 from datasets.review import verdicts
-from ledger.models import ConversationContext, ConversationTurn
+from ledger.models import ConversationContext, ConversationTurn, Session
 from openclaw_web.errors import Refused
 from people.configuration import keys as configuration
 from tests.datasets.conversations import agent, tell, tell_turns, user
@@ -140,6 +140,14 @@ def test_words_of_people_who_opted_out_are_not_used(ada):
     assert made.problems == ["Turn 1: The sender opted out, so the text is not used."]
     assert list(bodies()) == [2]
     assert bodies()[2]["context"] == []  # nor before another turn
+
+
+def test_words_of_a_direct_chat_with_somebody_who_opted_out_are_not_used(ada):
+    tell([user("u1", "names nobody"), agent("a1", "yes")])
+    Session.objects.using("agent_ada").update(session_key="agent:ada:irc:direct:alice", origin="direct")
+    configuration.put("collector.optedOutSenders", ["alice"])
+    made = services.make_samples(ada, "s1", None, by="root")
+    assert made.problems == ["Turn 1: The sender opted out, so the text is not used."]
 
 
 def test_what_others_said_before_a_turn_goes_with_it_while_somebody_is_opted_out(ada):

@@ -4,6 +4,7 @@ import pytest
 
 from gate.models import MemoryGateDecision
 from gate.recording import windows
+from gate.replaying import sendable
 from ledger.models import ConversationTurn, Session
 from people.configuration import keys as configuration
 from tests.gate.deciding.test_opted_out import says
@@ -41,6 +42,27 @@ def test_words_that_nobody_can_tell_whose_they_are_do_not_come_in(as_operator, t
     configuration.put("collector.optedOutSenders", ["tom"])
     row = record(as_operator, turns[1], ("user", "Mei one"), ("user", "Tom one"))
     assert (recent(row), row.is_window_derived) == (["Mei one", "To Mei"], True)
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "agent:ada:irc:direct:alice",
+        "agent:ada:irc:dm:Alice",
+        "agent:ada:irc:home:direct:irc:alice",
+        "agent:ada:direct:alice",
+    ],
+)
+def test_everything_said_in_a_direct_chat_is_of_its_person(as_operator, ada, key):
+    tell(says("", "My one"), assistant("To you"), says("", "My two"), assistant("To you again"))
+    Session.objects.using(DB).filter(id="s1").update(session_key=key, origin="direct")
+    first, second = ConversationTurn.objects.using(DB).order_by("first_seq")
+    configuration.put("collector.optedOutSenders", ["tom"])
+    assert post(as_operator, told(1, turn_id=first.id)).json()["recorded"] == ["d1"]
+    configuration.put("collector.optedOutSenders", ["alice"])
+    answer = post(as_operator, told(2, turn_id=second.id)).json()
+    assert (answer["recorded"], answer["withheld"]) == ([], 1)
+    assert sendable.withheld(DB, MemoryGateDecision.objects.using(DB).all()) == {"d1"}
 
 
 def test_windows_of_others_are_kept_as_they_were_told(as_operator, turns):

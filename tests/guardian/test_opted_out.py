@@ -1,5 +1,6 @@
 """The lines of memory files that come from people who opted out, and the way to take them out."""
 
+import orjson
 import pytest
 
 from guardian.looking import opted_out
@@ -13,6 +14,12 @@ from tests.people import settings_page
 
 pytestmark = pytest.mark.django_db
 DB = "agent_ada"
+
+
+def post(client, address, body):
+    return client.post(address, orjson.dumps(body), content_type="application/json")
+
+
 PAGE = "/agents/ada/writes/opted-out/"
 
 
@@ -69,6 +76,26 @@ def test_the_api_tells_the_same(as_stranger, turns):
     assert answer["theirs"][1]["turn_id"] == turns[0].id
     assert [one["audit_id"] for one in answer["unknown"]] == ["w3"]
     assert answer["unknown"][0]["turn_id"] is None and answer["without_write"] == {"MEMORY.md": 1}
+
+
+def test_all_that_was_said_in_a_direct_chat_is_of_its_person(as_operator, as_stranger, turns):
+    """What they said there names no sender: the key of the session does."""
+    tell(says("", "Alice one"), assistant("To Alice"), session_id="s2")
+    Session.objects.using(DB).filter(id="s2").update(session_key="agent:ada:irc:direct:alice", origin="direct")
+    turn = ConversationTurn.objects.using(DB).get(session_id="s2")
+    wrote(DB, 4, None, b"Alice sings.\n", target_file="USER.md", turn_id=turn.id, session_id="s2")
+    configuration.put("collector.optedOutSenders", ["alice"])
+    answer = as_stranger.get("/api/v1/agents/ada/guardian/opted-out").json()
+    assert [one["audit_id"] for one in answer["theirs"]] == ["w4"]
+    told = {"id": "n1", "session_id": "agent:ada:irc:direct:alice", "turn_id": turn.id, "target_file": "USER.md"}
+    told |= {"candidate_fact": "Alice dances.", "status": "refused", "created_at": 1}
+    answer = post(as_operator, "/api/v1/agents/ada/guardian/writes", {"writes": [told]})
+    assert (answer.json()["recorded"], answer.json()["withheld"]) == ([], 1)
+    said = {"status": "refused", "reason": "No."}
+    answer = post(as_operator, "/api/v1/agents/ada/guardian/writes/w4/correction", said)
+    assert (answer.status_code, "opted out" in answer.json()["detail"]) == (409, True)
+    answer = post(as_operator, "/api/v1/agents/ada/guardian/writes/w4/sample", {"verdict": "right"})
+    assert (answer.status_code, "opted out" in answer.json()["detail"]) == (409, True)
 
 
 def test_lines_that_several_writes_share_are_of_each_of_them(ada, turns):
