@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
+import orjson
 from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
 
 from gate.recording import checking
@@ -14,12 +15,13 @@ from ..models import (
     BehaviorCorrection,
     FileSnapshot,
     GuardianReceipt,
+    GuardianRun,
     GuardianStatus,
     Rollback,
     RollbackIntent,
     WriteGuardianAudit,
 )
-from .told import Status, columns_of
+from .told import CHANGED, Source, Status, columns_of
 
 OPEN_MS = 60_000  # a rollback that takes longer was broken off
 CHUNK = 50  # versions have up to megabytes
@@ -42,6 +44,63 @@ def damaged_versions(db: str) -> Iterator[str]:
             yield row.id
 
 
+def without_version(db: str) -> QuerySet[WriteGuardianAudit]:
+    """Writes that name a version before or after them that is not there: only a backup has what the file held."""
+    sides = [_names_what_is_gone(db, FileSnapshot, f"{side}_snapshot_id") for side in ("before", "after")]
+    return WriteGuardianAudit.objects.using(db).filter(sides[0] | sides[1])
+
+
+def missing_versions(db: str) -> set[str]:
+    """Ids of versions that writes and rollbacks name and that are not there."""
+    rows = [(WriteGuardianAudit, f"{side}_snapshot_id") for side in ("before", "after")]
+    rows += [(Rollback, "restored_snapshot_id"), (RollbackIntent, "after_snapshot_id")]
+    found = set()
+    for model, column in rows:
+        gone = model._base_manager.using(db).filter(_names_what_is_gone(db, FileSnapshot, column))
+        found |= set(gone.values_list(column, flat=True))
+    return found
+
+
+def without_rollback(db: str) -> QuerySet[WriteGuardianAudit]:
+    """Writes that were rolled back, as their history says too, and whose rollback is not there: who did it, and why."""
+    rows = _with_last_status(db).exclude(Exists(Rollback.objects.using(db).filter(audit=OuterRef("id"))))
+    return rows.filter(status=Status.ROLLED_BACK, last=Status.ROLLED_BACK)
+
+
+def missing_corrections(db: str) -> set[str]:
+    """Ids of corrections that writes, or what our guardian was asked, name as their rule and that are not there."""
+    found = set()
+    for model in (WriteGuardianAudit, GuardianRun):
+        gone = model._base_manager.using(db).filter(_names_what_is_gone(db, BehaviorCorrection, "rule_id"))
+        found |= set(gone.values_list("rule_id", flat=True))
+    return found
+
+
+def without_intent(db: str) -> list[str]:
+    """Ids of what this site wrote into memory files, rollbacks among it, of which no intent tells."""
+    wrote = WriteGuardianAudit.objects.using(db).filter(origin__in=("own", "rollback"), status__in=CHANGED)
+    ids = wrote.alias(is_own=F("sources").bitand(Source.OWN)).exclude(is_own=0).values_list("id", flat=True)
+    told = RollbackIntent.objects.using(db).values_list("told_json", flat=True)
+    intended = {orjson.loads(text).get("own_id") for text in told}
+    missing = set(ids) - intended
+    moved = GuardianReceipt.objects.using(db).filter(audit_id__in=missing).values_list("id", "audit_id")
+    return sorted(missing - {audit_id for name, audit_id in moved if name in intended})
+
+
+def without_receipt(db: str) -> QuerySet[WriteGuardianAudit]:
+    """Writes that a plugin told of and of which no receipt tells: other content under the same id is not noticed."""
+    told = WriteGuardianAudit.objects.using(db).alias(is_told=F("sources").bitand(Source.API)).exclude(is_told=0)
+    receipts = GuardianReceipt.objects.using(db)
+    by_id = receipts.filter(id=OuterRef("id"))
+    by_other = receipts.filter(audit_id=OuterRef("id")).exclude(id=F("audit_id"))  # which are few, and in an index
+    return told.filter(~Exists(by_id), ~Exists(by_other))
+
+
+def _names_what_is_gone(db, model, column) -> Q:
+    is_there = Exists(model.objects.using(db).filter(id=OuterRef(column)))
+    return Q(**{f"{column}__isnull": False}) & ~Q(is_there)
+
+
 def wrong_diffs(db: str) -> Iterator[str]:
     """Ids of writes whose diff does not follow from the versions before and after them."""
     for row, change in _with_change(db, WriteGuardianAudit.objects.using(db)):
@@ -59,8 +118,10 @@ def mend_diffs(db: str, ids: Iterable[str]) -> int:
 
 
 def _with_change(db, rows) -> Iterator[tuple[WriteGuardianAudit, Change]]:
-    """Writes with what lies between their versions, those whose versions have all of their bytes."""
-    known = rows.exclude(before_snapshot=None, after_snapshot=None).select_related("before_snapshot", "after_snapshot")
+    """Writes with what lies between their versions, those whose versions are there and have all of their bytes."""
+    # A version that is missing is not a file that was not there: what is known of such a write is in its row.
+    known = rows.exclude(before_snapshot=None, after_snapshot=None).exclude(id__in=without_version(db).values("id"))
+    known = known.select_related("before_snapshot", "after_snapshot")
     for row in known.order_by("id").iterator(chunk_size=CHUNK):
         try:
             before, after = (data_of(one) if one else None for one in (row.before_snapshot, row.after_snapshot))
@@ -83,12 +144,15 @@ def open_intents(db: str) -> QuerySet[RollbackIntent]:
 
 def wrong_statuses(db: str) -> QuerySet[WriteGuardianAudit]:
     """Writes whose status is not the last one of their history, or not what their rollback says."""
-    history = GuardianStatus.objects.using(db).filter(audit=OuterRef("id")).order_by("-created_at", "-id")
-    undone = Exists(Rollback.objects.using(db).filter(audit=OuterRef("id")))
-    rows = WriteGuardianAudit.objects.using(db).alias(last=Subquery(history.values("status")[:1]), is_undone=undone)
+    rows = _with_last_status(db).alias(is_undone=Exists(Rollback.objects.using(db).filter(audit=OuterRef("id"))))
     is_other = Q(last=None) | ~Q(last=F("status"))
-    without = Q(status=Status.ROLLED_BACK, is_undone=False) | ~Q(status=Status.ROLLED_BACK) & Q(is_undone=True)
-    return rows.filter(is_other | without)
+    # Rolled back as row and history say, and the rollback is gone: that is a loss, and no other status.
+    return rows.filter(is_other | ~Q(status=Status.ROLLED_BACK) & Q(is_undone=True))
+
+
+def _with_last_status(db):
+    history = GuardianStatus.objects.using(db).filter(audit=OuterRef("id")).order_by("-created_at", "-id")
+    return WriteGuardianAudit.objects.using(db).alias(last=Subquery(history.values("status")[:1]))
 
 
 def mend_statuses(db: str) -> int:
@@ -107,8 +171,8 @@ def _mend_status(db, audit_id):
     row = audits.get()
     told = [one.status for one in history if one.status != Status.ROLLED_BACK]
     wanted = told[-1] if told else Status.WRITTEN if row.status == Status.ROLLED_BACK else row.status
-    if rollback:
-        wanted = Status.ROLLED_BACK
+    if rollback or (history and history[-1].status == Status.ROLLED_BACK):
+        wanted = Status.ROLLED_BACK  # as a history that ends so says, also where its rollback is gone
     audits.update(status=wanted)
     if not history or history[-1].status != wanted:
         at = max([rollback.rolled_back_at if rollback else row.created_at, *(one.created_at for one in history)])

@@ -26,7 +26,7 @@ def find(losses: list[Loss], progress: Any, *, own: str) -> None:
     `own` is the backup that was made of the damaged store. Databases are unpacked beside their backup, one at a time.
     """
     unpacked: dict[str, set[str]] = defaultdict(set)
-    for path in [Path(own), *_paths(own)]:
+    for path in [Path(own), *paths(but=own)]:
         wanted = [loss for loss in losses if not loss.where and loss.missing]
         if not wanted:
             return
@@ -40,10 +40,11 @@ def find(losses: list[Loss], progress: Any, *, own: str) -> None:
                     loss.where = str(path)
 
 
-def _paths(own: str) -> list[Path]:
-    usable = BackupRun.objects.filter(status__in=BackupRun.USABLE).exclude(archive_path__in=("", own))
-    paths = usable.order_by("-created_at", "-id").values_list("archive_path", flat=True)
-    return [path for path in map(Path, paths[:OPENED]) if path.is_file()]
+def paths(*, but: str = "") -> list[Path]:
+    """The backups that are where they were written, the newest first."""
+    usable = BackupRun.objects.filter(status__in=BackupRun.USABLE).exclude(archive_path__in=("", but))
+    rows = usable.order_by("-created_at", "-id").values_list("archive_path", flat=True)
+    return [path for path in map(Path, rows[:OPENED]) if path.is_file()]
 
 
 def _held(path: Path, agents, unpacked, *, is_own) -> Iterator[tuple[str, dict[str, Counter[str]]]]:
@@ -76,7 +77,7 @@ def _counted(path, archive, entry):
     return held
 
 
-def command(path: str) -> str:
+def command(path: str | Path) -> str:
     """How to have a backup back in a home that is there."""
     return f"openclaw-web backup restore {path} --replace"
 

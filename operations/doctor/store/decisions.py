@@ -10,6 +10,7 @@ from gate.statistics import checking as whole_checks
 from gate.statistics import quick_checks
 
 from ..findings import NOTE, Finding, about_rows
+from . import ways_back
 
 
 def look(agent: Agent, *, is_deep: bool) -> Iterator[Finding]:
@@ -17,12 +18,12 @@ def look(agent: Agent, *, is_deep: bool) -> Iterator[Finding]:
     if mistyped := checking.of_other_types(agent.db):  # nothing else can be asked of such rows
         sentence = ngettext(
             "%(count)s memory_gate decision or call of agent %(agent)s contains a value of the wrong type: %(named)s."
-            " Backups contain the right one. Its decisions were not checked further.",
+            " Its decisions were not checked further.",
             "%(count)s memory_gate decisions or calls of agent %(agent)s contain values of the wrong type: %(named)s."
-            " Backups contain the right ones. Its decisions were not checked further.",
+            " Its decisions were not checked further.",
             len(mistyped),
         )
-        yield about_rows("gate_types", sentence, agent, mistyped)
+        yield ways_back.told(about_rows("gate_types", sentence, agent, mistyped))
     else:
         yield from _of_decisions(agent, is_deep)
 
@@ -74,19 +75,18 @@ def _wrong_sums(db, is_deep):
 def _windows(agent, is_deep):
     if gone := _ids(checking.without_window(agent.db)):
         sentence = ngettext(
-            "What memory_gate saw is missing for %(count)s decision of agent %(agent)s: %(named)s. Backups contain it.",
-            "What memory_gate saw is missing for %(count)s decisions of agent %(agent)s: %(named)s. Backups contain"
-            " it.",
+            "What memory_gate saw is missing for %(count)s decision of agent %(agent)s: %(named)s.",
+            "What memory_gate saw is missing for %(count)s decisions of agent %(agent)s: %(named)s.",
             len(gone),
         )
-        yield about_rows("gate_window_gone", sentence, agent, gone)
+        yield ways_back.told(about_rows("gate_window_gone", sentence, agent, gone))
     if is_deep and (damaged := list(checking.damaged_windows(agent.db))):
         sentence = ngettext(
-            "%(count)s window of memory_gate of agent %(agent)s is damaged: %(named)s. Backups contain it.",
-            "%(count)s windows of memory_gate of agent %(agent)s are damaged: %(named)s. Backups contain them.",
+            "%(count)s window of memory_gate of agent %(agent)s is damaged: %(named)s.",
+            "%(count)s windows of memory_gate of agent %(agent)s are damaged: %(named)s.",
             len(damaged),
         )
-        yield about_rows("gate_window_damaged", sentence, agent, damaged)
+        yield ways_back.told(about_rows("gate_window_damaged", sentence, agent, damaged))
 
 
 def _ids(rows) -> list[str]:

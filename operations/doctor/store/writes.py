@@ -8,6 +8,7 @@ from agents.models import Agent
 from guardian.recording import checking
 
 from ..findings import Finding, about_rows
+from . import lost_writes, ways_back
 
 
 def look(agent: Agent, *, is_deep: bool) -> Iterator[Finding]:
@@ -15,14 +16,15 @@ def look(agent: Agent, *, is_deep: bool) -> Iterator[Finding]:
     if mistyped := checking.of_other_types(agent.db):  # nothing else can be asked of such rows
         sentence = ngettext(
             "%(count)s row about writes of agent %(agent)s contains a value of the wrong type: %(named)s."
-            " Backups contain the right one. Its writes were not checked further.",
+            " Its writes were not checked further.",
             "%(count)s rows about writes of agent %(agent)s contain values of the wrong type: %(named)s."
-            " Backups contain the right ones. Its writes were not checked further.",
+            " Its writes were not checked further.",
             len(mistyped),
         )
-        yield about_rows("guardian_types", sentence, agent, mistyped)
+        yield ways_back.told(about_rows("guardian_types", sentence, agent, mistyped))
         return
     yield from _quick(agent)
+    yield from lost_writes.look(agent, is_deep=is_deep)
     if is_deep:
         yield from _deep(agent)
 
@@ -54,11 +56,11 @@ def _quick(agent):
 def _deep(agent):
     if damaged := list(checking.damaged_versions(agent.db)):
         sentence = ngettext(
-            "%(count)s version of a memory file of agent %(agent)s is damaged: %(named)s. Backups contain it.",
-            "%(count)s versions of memory files of agent %(agent)s are damaged: %(named)s. Backups contain them.",
+            "%(count)s version of a memory file of agent %(agent)s is damaged: %(named)s.",
+            "%(count)s versions of memory files of agent %(agent)s are damaged: %(named)s.",
             len(damaged),
         )
-        yield about_rows("guardian_versions", sentence, agent, damaged)
+        yield ways_back.told(about_rows("guardian_versions", sentence, agent, damaged))
     if diffs := list(checking.wrong_diffs(agent.db)):
         sentence = ngettext(
             "The diff of %(count)s write of agent %(agent)s does not follow from its versions: %(named)s.",

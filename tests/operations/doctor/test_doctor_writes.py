@@ -3,7 +3,7 @@
 import pytest
 
 from tests.homes import Home, assistant, user
-from tests.operations.backups.backing_up import python
+from tests.operations.backups.backing_up import python, run
 from tests.operations.doctor.doctoring import change, doctor, rows
 
 pytestmark = pytest.mark.kill
@@ -78,6 +78,73 @@ def test_what_follows_from_the_rest_is_made_again(home, how, check, sentence):
     assert rows(home, "SELECT count(*) FROM write_guardian_audit", "main") == [(8,)]
 
 
+WRITES = "SELECT id, status, diff, hunks_json, lines_added, lines_removed FROM write_guardian_audit ORDER BY 1"
+# This site rolls w4 back, and a person corrects w3 for the future: w4 names that rule.
+MORE = """
+from agents.models import Agent
+from guardian.correcting import correcting
+from guardian.models import Rollback, RollbackIntent, WriteGuardianAudit
+from guardian.rollbacks import recording
+from guardian.rollbacks.steps import Step, Take
+agent = Agent.objects.get(agent_id="main")
+rule = correcting.correct(agent, "w3", status="refused", reason="No.", apply_to_future=True, by="mei")
+WriteGuardianAudit.objects.using(agent.db).filter(id="w4").update(rule_id=rule.id)
+step = Step("USER.md", b"x\\n" * 5, b"x\\n" * 4, ("w4",), (Take("w4", "r4", "exact"),))
+recording.finish(agent.db, recording.intend(agent.db, [step], "otto", "Wrong."))
+RollbackIntent.objects.using(agent.db).update(state="done", ended_at=1)
+"""
+LOST = {
+    "guardian_versions_gone": "DELETE FROM file_snapshots WHERE id = (SELECT before_snapshot_id"
+                              " FROM write_guardian_audit WHERE id = 'w3')",
+    "guardian_rollbacks": "DELETE FROM rollbacks WHERE audit_id = 'w4'",
+    "guardian_corrections": "DELETE FROM behavior_corrections",
+    "guardian_intents_gone": "DELETE FROM rollback_intents",
+    "guardian_receipts_gone": "DELETE FROM guardian_receipts WHERE id = 'w1'",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("check", LOST)
+def test_rows_that_are_gone_are_named_with_the_backup_that_has_them(home, check):
+    python(home, MORE)
+    assert found(home, "--deep", status=0) == {}
+    before = rows(home, WRITES, "main")
+    change(home, f"PRAGMA foreign_keys=OFF; {LOST[check]}", "main")
+    for backup in backups(home):
+        backup.unlink()
+    for words in ((), ("--deep",)):
+        told = found(home, *words)
+        assert set(told) == {check} and not told[check]["is_repairable"]
+        assert told[check]["sentence"].endswith(" No backup exists.")
+    doctor(home, "--fix", "--deep")
+    assert rows(home, WRITES, "main") == before  # nothing is derived from what is not there
+    assert set(found(home)) == {check}
+
+
+def backups(home):
+    return list((home / "backups").glob("*.tar.zst"))
+
+
+def test_the_backup_that_holds_a_missing_version_is_named(home):
+    python(home, MORE)
+    run(home, "backup", "create")
+    (whole,) = set(backups(home)) - {min(backups(home))}
+    for how in LOST.values():
+        change(home, f"PRAGMA foreign_keys=OFF; {how}", "main")
+    run(home, "backup", "create")  # of what is lost
+    quick, deep = found(home), found(home, "--deep")
+    assert set(quick) == set(deep) == set(LOST)
+    for check in LOST:
+        assert quick[check]["sentence"].endswith("openclaw-web doctor --deep searches the backups.")
+        named = f"The backup {whole} contains it: openclaw-web backup restore {whole} --replace"
+        assert deep[check]["sentence"].endswith(named)
+    assert quick["guardian_versions_gone"]["sentence"].startswith(
+        "1 version of a memory file of agent main is missing, with what the file held: USER.md@"
+    )
+    assert quick["guardian_rollbacks"]["sentence"].startswith(
+        "The rollback of 1 write of agent main is missing; the write remains rolled back: w4."
+    )
+
+
 def test_a_version_that_is_damaged_needs_a_backup(home):
     change(home, "UPDATE file_snapshots SET content = 'other' WHERE id = (SELECT after_snapshot_id"
                  " FROM write_guardian_audit WHERE id = 'w4')", "main")  # fmt: skip
@@ -89,9 +156,9 @@ def test_a_version_that_is_damaged_needs_a_backup(home):
 
 def test_a_rollback_that_was_interrupted_is_undone(home):
     change(home, "INSERT INTO rollback_intents"
-                 " (id, file_name, audits_json, draft_name, told_json, state, created_at, meanwhile_json)"
+                 " (id, file_name, audits_json, draft_name, told_json, state, created_at, meanwhile_json, settled_json)"
                  " VALUES ('i1', 'USER.md', '[\"w4\"]', '.USER.md.x.rollback', '{\"by\": \"otto\", \"reason\": \"No.\","
-                 " \"at\": 1, \"own_id\": \"x\", \"takes\": []}', 'planned', 1, '[]')", "main")  # fmt: skip
+                 " \"at\": 1, \"own_id\": \"x\", \"takes\": []}', 'planned', 1, '[]', '[]')", "main")  # fmt: skip
     (home.parent / "home-source" / "workspace").mkdir(exist_ok=True)
     told = found(home)
     assert told["guardian_intents"]["sentence"].startswith("1 rollback of agent main was interrupted")
