@@ -8,6 +8,7 @@ from pydantic import Field
 
 from ledger.session.schemas import TurnOut
 
+from ..correcting.schemas import CorrectionOut
 from ..files import MEMORY_FILES
 from ..lists.schemas import STATUS, GuardianWriteOut
 from ..models import Rollback
@@ -72,6 +73,13 @@ class GuardianWriteDetail(GuardianWriteOut):
     retries: list[str] = Field(description="ids of writes that asked for it again")
     shared_with: list[str] = Field(description="ids of other writes with the same diff")
     turns_in_window: list[str] = Field(description="ids of the last turns in which an unattributed write may be")
+    corrections: list[CorrectionOut] = Field(description="oldest first, the last 100: the last one stands")
+    is_elsewhere: bool = Field(description="told in a workspace that no agent has: its files are others")
+
+    @staticmethod
+    def resolve_corrections(row: Any) -> list[dict[str, Any]]:
+        """What people said of it."""
+        return row.corrected
 
 
 class GuardianEventOut(Schema):

@@ -7,6 +7,8 @@ from django.shortcuts import get_object_or_404
 from agents.models import Agent
 from openclaw_web.diffs import comparing, unified
 
+from ..correcting import correcting
+from ..correcting import telling as corrections
 from ..models import WriteGuardianAudit
 from . import blamed, blaming, shown
 from . import opted_out as people
@@ -41,6 +43,8 @@ def told(agent: Agent, row: WriteGuardianAudit) -> dict[str, Any]:
         "retries": fate["retries"],
         "shared_with": [one.id for one in shown.shared_with(row)] if row.is_diff_shared else [],
         "turns_in_window": [turn.id for turn in shown.window_of(agent, row)] if row.earliest_at else [],
+        "corrected": [corrections.correction(one) for one in reversed(correcting.of_audit(agent.db, row.id))],
+        "is_elsewhere": bool(row.sources & WriteGuardianAudit.Source.ELSEWHERE),
     }
 
 

@@ -18,6 +18,7 @@ def filters(parser: CommandParser) -> None:
     parser.add_argument("-f", "--file", choices=MEMORY_FILES, metavar="FILE", help=_("only writes to this file"))
     statuses = WriteGuardianAudit.Status.values
     parser.add_argument("-s", "--status", choices=statuses, metavar="STATUS", help=", ".join(statuses))
+    parser.add_argument("--flagged", action="store_true", help=_("only writes that a rule applies to"))
     parser.add_argument("--since", metavar="TIME", help=_("at or after this ISO 8601 time"))
     parser.add_argument("--until", metavar="TIME", help=_("before this ISO 8601 time"))
 
@@ -25,6 +26,7 @@ def filters(parser: CommandParser) -> None:
 def listing(agent: Agent, options: dict[str, Any], session: str | None = None) -> Any:
     """The `Listing` of the writes that the options ask for, newest first."""
     asked = {name: options[name] for name in ("file", "status") if options.get(name)}
+    asked |= {"flagged": True} if options.get("flagged") else {}
     moments = {name: moment(options.get(name), f"--{name}") for name in ("since", "until")}
     asked |= {name: at for name, at in moments.items() if at is not None}
     return WRITES.fits(agent, **asked, **({"session": session} if session else {}))

@@ -16,6 +16,7 @@ from openclaw_web.lists.paging import every
 from openclaw_web.pages import glyphs
 
 from ..lists.audit_list import FIELDS
+from ..looking import fates
 from ..models import FileSnapshot
 from . import asking
 
@@ -25,13 +26,24 @@ FORMATS = ("json", "csv", "markdown")
 CONTENTS = ("before_content", "after_content")
 BYTES = ("before_base64", "after_base64")  # of contents that are not all text
 SIDES = ("before_snapshot_id", "after_snapshot_id")
+SAID = ("rollback", "corrections")  # what people did about a write, as it is told in JSON
+ROLLBACK = {"rolled_back_at": "rolled_back_at", "rolled_back_by": "rolled_back_by", "rollback_reason": "reason"}
+STANDING = {
+    **{name: name for name in ("corrected_status", "corrected_fact", "corrected_file", "corrected_by", "corrected_at")},
+    "correction_reason": "reason",
+}
+FLAT = (*ROLLBACK, *STANDING)  # in one row: the rollback, and of the corrections the last one
 BATCH, BIG_BATCH = 500, 20  # rows that are read together, without contents and with them
 
 
 def add_arguments(parser):
-    parser.add_argument("--format", default="json", choices=FORMATS, help=_("(%(default)s)"))
+    words = _("(%(default)s); in CSV, a cell that a spreadsheet would run as a formula has a ' before it")
+    parser.add_argument("--format", default="json", choices=FORMATS, help=words)
     parser.add_argument("-o", "--output", metavar="FILE", help=_("file to write (standard output)"))
-    words = _("with all that the file held before and after, as text, and in base64 where it is not all text")
+    words = _(
+        "with all that the file held before and after, as text, and in base64 where it is not all text, or where CSV"
+        " has a ' before it"
+    )
     parser.add_argument("--include-content", action="store_true", help=words)
     asking.filters(parser)
 
@@ -40,7 +52,8 @@ def run(agent, format, output, include_content, **options):
     if options["json"] and not output:
         raise WrongUse(_("--json prints only the receipt: name a file for the writes with --output."))
     rows = _rows(agent_of(agent), options, with_content=include_content)
-    columns = [*FIELDS, "diff", *((*CONTENTS, *BYTES) if include_content else ())]
+    said = SAID if format == "json" else FLAT
+    columns = [*FIELDS, *said, "diff", *((*CONTENTS, *BYTES) if include_content else ())]
     if not output:
         return Outcome({"file": None, "format": format, "count": _write(sys.stdout, format, columns, rows)}, "")
     try:
@@ -61,12 +74,13 @@ def _rows(agent, options, *, with_content):
     for batch in every(rows, order=listing.order, size=BIG_BATCH if with_content else BATCH):
         ids = {row[side] for row in batch for side in SIDES if row[side]} if with_content else ()
         found = versions.filter(id__in=ids).values_list("id", "content", "raw") if ids else ()
+        fate = fates.of_writes(agent.db, [row["id"] for row in batch])
         contents = {name: (content, raw and b64encode(raw).decode()) for name, content, raw in found}
         for row in batch:
             both = [contents.get(row[side], (None, None)) for side in SIDES]
             sides = dict(zip((*CONTENTS, *BYTES), (one[part] for part in (0, 1) for one in both), strict=True))
             kept = {name: value for name, value in row.items() if name not in (*SIDES, "place")}
-            yield kept | (sides if with_content else {})
+            yield kept | fate[row["id"]] | (sides if with_content else {})
 
 
 def _json(rows, _columns):
@@ -75,17 +89,35 @@ def _json(rows, _columns):
 
 
 def _csv(rows, columns):
-    return (spreadsheets.lines([[row[name] for name in columns]]).decode() for row in rows)
+    for row in map(_exact, map(_flat, rows)):
+        yield spreadsheets.lines([[row[name] for name in columns]]).decode()
+
+
+def _flat(row):
+    """A row with what people did about it as columns of their own; of several corrections the one that stands."""
+    rollback, corrections = row["rollback"] or {}, row["corrections"]
+    last = corrections[-1] if corrections else {}
+    told = {column: rollback.get(name) for column, name in ROLLBACK.items()}
+    return row | told | {column: last.get(name) for column, name in STANDING.items()}
+
+
+def _exact(row):
+    """A row in which contents that a cell changes are also in base64."""
+    for name, encoded in zip(CONTENTS, BYTES, strict=True):
+        text = row.get(name)
+        if text is not None and not row[encoded] and spreadsheets.cell(text) != text:
+            row[encoded] = b64encode(text.encode()).decode()
+    return row
 
 
 def _markdown(rows, columns):
-    for row in rows:
+    for row in map(_flat, rows):
         at = f"{datetime.fromtimestamp(row['created_at'] / 1000, UTC):%Y-%m-%d %H:%M:%S} UTC"
         yield f"## {at}: {row['target_file'] or '–'}, {row['status']}\n\n"
-        plain = [name for name in FIELDS if name not in ("created_at", "target_file", "status")]
+        plain = [name for name in (*FIELDS, *FLAT) if name not in ("created_at", "target_file", "status")]
         said = [f"- {name}: {_on_line(row[name])}\n" for name in plain if row[name] not in (None, "")]
         yield "".join(said) + "\n"
-        for name in columns[len(FIELDS) :]:
+        for name in columns[len(FIELDS) + len(FLAT) :]:
             if row[name]:
                 yield _fenced(name, row[name])
 

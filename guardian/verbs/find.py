@@ -62,12 +62,12 @@ class Showing:
     EXAMPLES = ("reflection guardian show 01J0000000000000000000DEMO",)
 
     def add_arguments(self, parser):
-        parser.add_argument("id", type=typed.text, metavar="WRITE", help=_("ID of the write"))
+        parser.add_argument("id", type=typed.text, metavar="AUDIT", help=_("ID of the write"))
 
     def run(self, agent, id, **options):
         row = _found(agent, id)
         told = GuardianWriteDetail.model_validate(row).model_dump()
-        lines = [*_lines(row), *_facts(row), *_statuses(row), *visible(row.diff)]
+        lines = [*_lines(row), *_facts(row), *_around(row), *_statuses(row), *_corrections(row), *visible(row.diff)]
         return Outcome({"write": told}, "\n".join(lines))
 
 
@@ -78,7 +78,7 @@ class Diffing:
     EXAMPLES = ("reflection guardian diff 01J0000000000000000000DEMO",)
 
     def add_arguments(self, parser):
-        parser.add_argument("id", type=typed.text, metavar="WRITE", help=_("ID of the write"))
+        parser.add_argument("id", type=typed.text, metavar="AUDIT", help=_("ID of the write"))
 
     def run(self, agent, id, **options):
         row = _found(agent, id)
@@ -179,13 +179,34 @@ def _facts(row):
     return [f"  {name}: {glyphs.plain(str(value))}" for name, value in known.items() if value]
 
 
+def _around(row):
+    """What is known of an unattributed write, of one from elsewhere, and of one that a rule is about."""
+    if row.earliest_at:
+        words = {"since": _at(row.earliest_at), "until": _at(row.created_at)}
+        yield "  " + _("changed between %(since)s and %(until)s") % words
+        yield "  " + _("turns in this time: %(turns)s") % {"turns": glyphs.plain(", ".join(row.turns_in_window)) or UNKNOWN}
+    if row.is_elsewhere:
+        yield "  " + _("from a workspace that no agent has: its files are not those of this agent")
+    if row.rule:
+        words = {"pattern": _short(row.rule.correction_pattern or ""), "reason": _short(row.rule.correction_reason)}
+        yield "  " + _("a rule is about this fact: %(pattern)s: %(reason)s") % words
+
+
+def _corrections(row):
+    for one in row.corrected:
+        words = {"status": one["corrected_status"], "by": _short(one["corrected_by"]), "reason": _short(one["reason"])}
+        words["file"], words["fact"] = _short(one["corrected_file"] or UNKNOWN), _short(one["corrected_fact"] or UNKNOWN)
+        sentence = _("corrected by %(by)s: %(status)s, %(file)s: %(fact)s | %(reason)s") % words
+        yield f"  {_at(one['corrected_at'])}  {sentence}"
+
+
 def _statuses(row):
     for one in row.status_history:
         yield f"  {_at(one.created_at)}  {one.status}  {glyphs.plain(one.given_by)}  {_short(one.reason)}".rstrip()
 
 
 def _begin(diff):
-    lines = list(visible(diff)) if diff else []
+    lines = list(visible(diff.removesuffix("\n"))) if diff else []
     yield from (f"    {line}" for line in lines[:DIFF_LINES])
     if len(lines) > DIFF_LINES:
         yield "    …"
