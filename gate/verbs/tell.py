@@ -21,7 +21,7 @@ def add_arguments(parser):
 
 def run(agent, file, **options):
     found = agent_of(agent)
-    decisions = told.checked(told.read(file), DecisionIn)
+    decisions = told.checked(told.read(file), DecisionIn, body="decisions")
     if not decisions:
         raise Refused(_("There is no decision in what was given."))
     counts = {"recorded": 0, "known": 0, "withheld": 0}

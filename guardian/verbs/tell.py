@@ -25,7 +25,7 @@ def add_arguments(parser):
 
 def run(agent, file, **options):
     found = agent_of(agent)
-    writes = told.checked(told.read(file), WriteIn)
+    writes = told.checked(told.read(file), WriteIn, body="writes")
     if not writes:
         raise Refused(_("There is no write in what was given."))
     counts = {"recorded": 0, "known": 0, "withheld": 0}

@@ -9,6 +9,7 @@ from ninja import Schema
 from pydantic import ValidationError
 
 from openclaw_web import reasons
+from openclaw_web.endpoints import problems
 from openclaw_web.errors import Refused
 
 from .groups import WrongUse
@@ -34,10 +35,13 @@ def read(file: str | None) -> bytes:
     return data
 
 
-def checked(data: bytes, schema: type[T]) -> list[T]:
-    """Each value of JSON, a JSON list or JSON lines. Raises Refused with what is wrong with which."""
+def checked(data: bytes, schema: type[T], *, body: str = "") -> list[T]:
+    """Each value of JSON, a JSON list or JSON lines. Raises Refused with what is wrong with which.
+
+    `body` is the key under which the API takes such a list: an object that has nothing else stands for its list.
+    """
     found, wrong = [], []
-    for number, value in enumerate(_values(data), 1):
+    for number, value in enumerate(_unwrapped(_values(data), body), 1):
         try:
             found.append(schema.model_validate(value))
         except ValidationError as exc:
@@ -66,6 +70,15 @@ def _values(data) -> list[Any]:
     return values
 
 
+def _unwrapped(values, body) -> list[Any]:
+    """The values, with the list of each body of the API in its place."""
+    found = []
+    for value in values:
+        is_body = isinstance(value, dict) and value.keys() == {body} and isinstance(value[body], list)
+        found += value[body] if is_body else [value]
+    return found
+
+
 def _why(exc):
     first = exc.errors(include_url=False, include_input=False)[0]
-    return f"{'.'.join(map(str, first['loc']))}: {first['msg']}".removeprefix(": ")
+    return f"{'.'.join(map(str, first['loc']))}: {problems.plain(first['msg'])}".removeprefix(": ")

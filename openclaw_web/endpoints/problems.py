@@ -41,13 +41,20 @@ def problem(status, detail, *, code=None, headers=None, **more):
 
 def invalid(errors):
     """The answer to a request that does not fit; `errors` are dictionaries with `loc` and `msg`."""
-    places = [{"loc": list(error["loc"]), "msg": str(error["msg"])} for error in errors]
+    places = [{"loc": list(error["loc"]), "msg": plain(str(error["msg"]))} for error in errors]
     first = places[0]
+    # Of a body that is one object, ninja names the argument too; who sent it knows only what is in it.
+    parts = first["loc"][2:] or ["body"] if first["loc"][:2] == ["body", "body"] else first["loc"]
     sentence = _("The request is not valid: %(place)s: %(why)s.") % {
-        "place": ".".join(map(str, first["loc"])),
+        "place": ".".join(map(str, parts)),
         "why": first["msg"].rstrip("."),
     }
     return problem(422, sentence, errors=places)
+
+
+def plain(message):
+    """What pydantic says of a value, without its word for a sentence of ours."""
+    return message.removeprefix("Value error, ")
 
 
 def answer_to(failure):

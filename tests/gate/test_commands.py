@@ -143,7 +143,10 @@ def test_a_file_that_cannot_be_written_is_told(gate, decisions, tmp_path):
     assert status == 2 and "cannot be written" in out
 
 
-@pytest.mark.parametrize("spell", [lambda rows: orjson.dumps(rows), lambda rows: b"\n".join(map(orjson.dumps, rows))])
+@pytest.mark.parametrize(
+    "spell",
+    [orjson.dumps, lambda rows: b"\n".join(map(orjson.dumps, rows)), lambda rows: orjson.dumps({"decisions": rows})],
+)
 def test_decisions_are_recorded_from_a_file(gate, tmp_path, spell):
     file = tmp_path / "decisions"
     file.write_bytes(spell([told(id=f"n{n}", created_at=T0 + n) for n in range(205)]))

@@ -122,6 +122,13 @@ def test_names_of_pages_are_no_ids(as_operator, turns, name):
     assert answer.status_code == 422 and f"{name} cannot be the id of a write" in answer.content.decode()
 
 
+def test_a_refusal_names_the_place_in_what_was_sent(as_operator, turns):
+    answer = post(as_operator, told(1, after="Tea.\n")).json()
+    why = "before and after belong together: null is for a file that was not there"
+    assert answer["detail"] == f"The request is not valid: writes.0: {why}."
+    assert answer["errors"][0]["msg"] == why
+
+
 def test_a_file_has_five_megabytes_at_most_and_so_has_a_request(as_operator, turns):
     assert post(as_operator, told(before=None, after="x" * 4_000_000)).status_code == 201
     answer = post(as_operator, told(2, before="x" * 4_000_000, after="y" * 4_000_000))

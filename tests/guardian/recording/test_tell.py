@@ -57,6 +57,11 @@ def test_standard_input_and_json(record, monkeypatch):
     assert (receipt["recorded"], receipt["known"], receipt["withheld"]) == (2, 0, 0)
 
 
+def test_a_body_of_the_api_is_taken_as_it_is(record, tmp_path):
+    (tmp_path / "writes.json").write_bytes(orjson.dumps({"writes": [told(1), told(2)]}))
+    assert record(str(tmp_path / "writes.json")) == ("2 writes recorded.\n", 0)
+
+
 @pytest.mark.parametrize(
     ("data", "said"),
     [
