@@ -27,7 +27,7 @@ from ..models import DatasetExport
 from . import words
 from .building.branches import with_branches
 from .building.prompts import prompts_for
-from .building.source import LISTED, Source
+from .building.source import LISTED, Source, other_task
 from .building.writer import ExportWriter
 from .options import BY_TASK, Options, check, check_name, read_options
 
@@ -97,7 +97,8 @@ def check_request(
     source = Source(options)
     if not source.chosen.exists():
         excluded = source.excluded()
-        sentence = words.nothing_left(excluded, is_scored=source.is_scored())
+        other = other_task(options)
+        sentence = words.nothing_left(excluded, is_scored=source.is_scored(), other_task=other)
         raise Refused(sentence, reasons=words.left_out(excluded)[:LISTED])
 
 

@@ -209,8 +209,14 @@ def prompt_counts(manifest: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def nothing_left(excluded: dict[str, dict[str, Any]], *, is_scored: bool = True) -> str:
-    """Why an export would be empty, and what to do about it. `is_scored`: some sample has a quality score."""
+def nothing_left(excluded: dict[str, dict[str, Any]], *, is_scored: bool = True, other_task: str = "") -> str:
+    """Why an export would be empty, and what to do about it.
+
+    `is_scored`: some sample has a quality score; `other_task`: one that is taught by samples that are there.
+    """
+    if not excluded and other_task:
+        sentence = _("No samples match these options. There are samples of the task “%(task)s”: choose this task.")
+        return sentence % {"task": other_task}
     if not excluded:
         return _("No samples match these options. Create samples from the turns of a session first.")
     parts = [f"{EXCLUSIONS[reason]}: {found['count']:,}" for reason, found in excluded.items()]

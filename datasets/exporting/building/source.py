@@ -1,6 +1,7 @@
 """The samples of an export, read in the order of their places."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
@@ -14,7 +15,7 @@ from ...exporters.made import RESTS_ON_TOOLS
 from ...exporters.samples import TOOLS
 from ...exporters.training_rows import LEAVE_OUT
 from ...models import CUT_OFF, DatasetSample
-from ..options import Options
+from ..options import TAUGHT_BY, Options
 from .plain_rows import PlainRow, PlainRows
 
 ORDER = ("session_id", "turn_number", "id")
@@ -126,3 +127,11 @@ def _after(row):
     return Q(session_id__gte=session) & (
         Q(session_id__gt=session) | Q(turn_number__gt=turn) | Q(turn_number=turn, id__gt=sample)
     )
+
+
+def other_task(options: Options) -> str:
+    """Another task that samples are there for; empty when there is none."""
+    for task, types in TAUGHT_BY.items():
+        if task != options.task and Source(replace(options, task=task.value, sample_types=types)).scope.exists():
+            return task.value
+    return ""

@@ -39,7 +39,7 @@ from .card import README, card
 from .decided import Decided
 from .prompt_counts import PromptCounts
 from .prompts import SessionPrompts
-from .source import LISTED
+from .source import LISTED, other_task
 
 PROFILE, NO_PROFILE = "strict", "stored"
 CHANGED = "changed"  # why a sample is in no row: the plan was made without it
@@ -110,7 +110,8 @@ class ExportWriter:
                 self._note_broken(written[side].name, [Broken("dates", column)])
         self._refuse_broken()
         if not written:
-            raise Refused(words.nothing_left(self.excluded), reasons=words.left_out(self.excluded)[:LISTED])
+            sentence = words.nothing_left(self.excluded, other_task=other_task(self.options))
+            raise Refused(sentence, reasons=words.left_out(self.excluded)[:LISTED])
         self._describe(written)
 
     def close(self) -> None:
