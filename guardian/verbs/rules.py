@@ -1,7 +1,7 @@
 """`reflection guardian rules`: the rules of an agent, what they say of a fact, and switching one off or on."""
 
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 
 from gate.verbs import agent_of
 from openclaw_web.commands import typed
@@ -33,9 +33,21 @@ def run(agent, check, file, off, on, **options):
         return _checked(found.db, check, file)
     if off or on:
         switching.switch(found, off or on, on=bool(on), by=BY)
-    rows = counting.counted(found.db, list(rules.all_of(found.db).order_by(*rules.NEWEST)[:SHOWN]))
-    words = "\n".join(map(_line, rows)) if rows else _("No rules.")
-    return Outcome({"rules": [telling.rule(row) for row in rows]}, words)
+    every = rules.all_of(found.db)
+    rows = counting.counted(found.db, list(every.order_by(*rules.NEWEST)[:SHOWN]))
+    more = every.count() - len(rows)
+    lines = [*map(_line, rows), *_left_out(more)] or [_("No rules.")]
+    return Outcome({"rules": [telling.rule(row) for row in rows], "more": more}, "\n".join(lines))
+
+
+def _left_out(more):
+    if more > 0:
+        words = ngettext(
+            "%(count)s older rule is not listed.",
+            "%(count)s older rules are not listed.",
+            more,
+        )
+        yield words % {"count": f"{more:,}"}
 
 
 def _checked(db, fact, file):
@@ -52,6 +64,16 @@ def _line(rule):
     acted, overruled = ("–" if count is None else f"{count:,}" for count in (rule.acted, rule.overruled))
     words = {"acted": acted, "overruled": overruled}
     numbers = _("acted: %(acted)s, overruled: %(overruled)s") % words
-    status = states.word(rule.row.corrected_status)
-    name, pattern = glyphs.plain(rule.row.id), glyphs.plain(rule.row.correction_pattern)
-    return f"{name}  {is_on:<3}  {status}  {pattern}  ({numbers})"
+    pattern = glyphs.plain(rule.row.correction_pattern)
+    return f"{glyphs.plain(rule.row.id)}  {is_on:<3}  {pattern} → {_what(rule.row)}  ({numbers})"
+
+
+def _what(row):
+    """What a rule does with a fact that matches: the status, and which other fact and file it is written as."""
+    parts = [str(states.word(row.corrected_status))]
+    if row.corrected_status == "written":
+        if row.corrected_candidate_fact != row.original_candidate_fact:
+            parts.append(f"“{glyphs.plain(row.corrected_candidate_fact or '')}”")
+        if row.corrected_target_file != row.original_target_file:
+            parts.append(glyphs.plain(row.corrected_target_file or ""))
+    return ", ".join(parts)

@@ -22,7 +22,7 @@ EXAMPLES = (
 
 
 def add_arguments(parser):
-    parser.add_argument("audit", type=typed.text, nargs="?", metavar="WRITE", help=_("ID of the write"))
+    parser.add_argument("audit", type=typed.text, nargs="?", metavar="AUDIT", help=_("ID of the write"))
     parser.add_argument("--reason", "-r", type=typed.text, metavar="TEXT", help=_("why; needed unless it is a preview"))
     parser.add_argument("--preview", action="store_true", help=_("only show what would change"))
     parser.add_argument(

@@ -2,13 +2,15 @@
 
 import csv
 import io
+from base64 import b64decode
 
 import orjson
 import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
-from guardian.models import GuardianStatus, WriteGuardianAudit
+from guardian.correcting import correcting
+from guardian.models import BehaviorCorrection, GuardianStatus, Rollback, WriteGuardianAudit
 from tests import factories
 from tests.guardian.correcting.correcting import corrected
 from tests.guardian.written import T0, wrote
@@ -165,6 +167,86 @@ def test_contents_are_left_out_unless_asked_for(guardian, writes):
     rows = orjson.loads(guardian("export")[0])
     assert len(rows) == 4 and "after_content" not in rows[0] and "+x" in rows[0]["diff"]
     assert orjson.loads(guardian("export", "-s", "failed")[0]) == []
+
+
+@pytest.fixture
+def judged(ada, writes):
+    """w1 was corrected twice, the second time as a rule that w4 is flagged by; w2 was rolled back."""
+    correcting.correct(ada, "w1", status="refused", reason="Not for long.", by="mei")
+    about = {"status": "written", "fact": "Drinks tea.", "file": "USER.md", "reason": "For \x1bgood.", "by": "otto"}
+    rule = correcting.correct(ada, "w1", **about, apply_to_future=True, pattern="likes tea")
+    WriteGuardianAudit.objects.using(DB).filter(id="w4").update(rule_id=rule.id)
+    said = {"rolled_back_at": 5, "rolled_back_by": "eve", "reason": "Wrong.", "previous_status": "written"}
+    Rollback.objects.using(DB).create(id="r2", audit_id="w2", **said)
+
+
+def test_what_people_said_of_a_write_is_shown(guardian, judged):
+    out, _status = guardian("show", "w1")
+    assert "corrected by mei: refused, MEMORY.md: Likes tea. | Not for long." in out
+    assert "corrected by otto: written, USER.md: Drinks tea." in out and "\x1b" not in out
+    said = orjson.loads(guardian("show", "w1", "--json")[0])["write"]["corrections"]
+    assert [(one["corrected_by"], one["corrected_status"]) for one in said] == [("mei", "refused"), ("otto", "written")]
+    assert said[1]["apply_to_future"] and said[1]["pattern"] == "likes tea"
+    assert "a rule is about this fact: likes tea: For" in guardian("show", "w4")[0]
+    assert ids(guardian("list", "--flagged", "--json")[0]) == ["w4"]
+
+
+def test_what_people_did_goes_with_an_export(guardian, judged):
+    rows = {row["id"]: row for row in orjson.loads(guardian("export")[0])}
+    assert [one["corrected_by"] for one in rows["w1"]["corrections"]] == ["mei", "otto"]
+    assert rows["w1"]["rollback"] is None and rows["w4"]["corrections"] == []
+    assert (rows["w2"]["rollback"]["rolled_back_by"], rows["w2"]["rollback"]["reason"]) == ("eve", "Wrong.")
+    text = guardian("export", "--format", "csv")[0].removeprefix("\ufeff")
+    rows = {row["id"]: row for row in csv.DictReader(io.StringIO(text))}
+    assert (rows["w1"]["corrected_by"], rows["w1"]["corrected_fact"]) == ("otto", "Drinks tea.")
+    assert (rows["w2"]["rolled_back_by"], rows["w2"]["rollback_reason"]) == ("eve", "Wrong.")
+    out, _status = guardian("export", "--format", "markdown")
+    assert "- rolled_back_by: ` eve `" in out and "- corrected_fact: ` Drinks tea. `" in out
+
+
+def test_contents_that_csv_changes_are_exact_in_base64(guardian, ada, tmp_path):
+    wrote(DB, 1, b"plain\n", b"- a list\r\n\r=1+1\n")
+    file = tmp_path / "out.csv"
+    guardian("export", "--format", "csv", "--include-content", "--output", str(file))
+    with file.open(encoding="utf-8-sig", newline="") as lines:
+        (row,) = csv.DictReader(lines)
+    assert (row["before_content"], row["before_base64"]) == ("plain\n", "")
+    assert row["after_content"].startswith("'- a list")
+    assert b64decode(row["after_base64"]) == b"- a list\r\n\r=1+1\n"
+
+
+def test_a_change_that_nobody_told_of_has_its_time_and_turns(guardian, ada):
+    turn = factories.TurnFactory(id="s1:u1", session=factories.SessionFactory(id="s1"), created_at=T0 + 500)
+    unattributed = {"origin": "unattributed", "status": "written", "target_file": "USER.md", "sources": 8}
+    row = WriteGuardianAudit(id="u1", created_at=T0 + 1000, earliest_at=T0, **unattributed)
+    row.save(using=DB)
+    out, _status = guardian("show", "u1")
+    assert "changed between 2026-02-02 02:40:00 UTC and 2026-02-02 02:40:01 UTC" in out
+    assert f"turns in this time: {turn.id}" in out and "workspace" not in out
+    WriteGuardianAudit.objects.using(DB).filter(id="u1").update(sources=2 | 32, earliest_at=None)
+    out, _status = guardian("show", "u1")
+    assert "from a workspace that no agent has" in out and "turns in this time" not in out
+    assert orjson.loads(guardian("show", "u1", "--json")[0])["write"]["is_elsewhere"]
+
+
+def test_diffs_of_a_list_end_where_they_end(guardian, writes):
+    assert "    \n" not in guardian("list", "-d")[0]
+
+
+def test_a_rule_says_what_it_does(guardian, judged, ada):
+    out, _status = guardian("rules")
+    assert "likes tea → Written, “Drinks tea.”, USER.md  (acted: 1, overruled: 0)" in out
+    old = BehaviorCorrection.objects.using(DB).get(correction_pattern="likes tea")
+    about = {name: getattr(old, name) for name in ("corrected_status", "correction_reason", "corrected_by", "audit_id")}
+    more = [
+        BehaviorCorrection(
+            id=f"c{n}", original_status="written", apply_to_future=True, correction_pattern="x", corrected_at=n, **about
+        )
+        for n in range(500)
+    ]
+    BehaviorCorrection.objects.using(DB).bulk_create(more)
+    assert guardian("rules")[0].endswith("1 older rule is not listed.\n")
+    assert orjson.loads(guardian("rules", "--json")[0])["more"] == 1
 
 
 def test_fences_hold_what_is_in_them(guardian, ada):
