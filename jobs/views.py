@@ -4,6 +4,7 @@ import orjson
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST, require_safe
+from django_htmx.http import trigger_client_event
 
 from openclaw_web.errors import Refused
 from openclaw_web.lists.answers import answer
@@ -51,7 +52,10 @@ def job_detail(request, job_id):
 @require_GET
 @needs("viewer")
 def job_notice(request, job_id):
-    """A job in one line, for a notice that shows it in another state: 204 when it is in the same, 286 when it ended."""
+    """A job in one line, for a notice that shows it in another state: 204 when it is in the same, 286 when it ended.
+
+    What waits on the page for `job-ended` then asks for itself again.
+    """
     job = jobs.visible_to(request.user).filter(id=job_id).defer("log", "result_json").first()
     if not request.htmx:
         return redirect(job or "jobs:job_list")
@@ -60,9 +64,10 @@ def job_notice(request, job_id):
     is_over = job.has_ended or notices.is_old(job)
     if job.state == request.GET.get("state") and not is_over:
         return HttpResponse(status=204)
+    response = render(request, "jobs/job_notice.html", {"notice": notices.of(job)})
     if job.has_ended:
         notices.seen(request, job)
-    response = render(request, "jobs/job_notice.html", {"notice": notices.of(job)})
+        trigger_client_event(response, "job-ended")
     return stop_polling(response) if is_over else response
 
 

@@ -22,11 +22,11 @@ class RunForm(forms.Form):
     since = forms.DateField(label=_("From (UTC)"), required=False, widget=forms.DateInput(attrs={"type": "date"}))
     until = forms.DateField(label=_("To (UTC)"), required=False, widget=forms.DateInput(attrs={"type": "date"}))
     limit = forms.IntegerField(
-        label=_("Facts at most"),
+        label=_("Maximum facts"),
         min_value=1,
         max_value=MOST_TURNS,
         initial=USUAL_TURNS,
-        help_text=_("Of more facts, the newest are handled."),
+        help_text=_("The newest facts come first."),
     )
 
     @property
@@ -61,7 +61,9 @@ class DeclineForm(forms.Form):
     """Why a proposal is left unwritten."""
 
     reason = forms.CharField(
-        label=_("Reason"), max_length=approving.LONGEST_REASON, error_messages={"required": approving.NO_REASON}
+        label=_("Reason for declining"),
+        max_length=approving.LONGEST_REASON,
+        error_messages={"required": approving.NO_REASON},
     )
 
 

@@ -44,6 +44,16 @@ class Looked:
         return unified.of_texts(old, new, self.run.target_file)
 
     @property
+    def is_held(self) -> bool:
+        """Whether the file holds by now what approving would write."""
+        return self.made is not None and self.made.wanted == self.made.now
+
+    @property
+    def is_awaited(self) -> bool:
+        """Whether the model has still to answer."""
+        return self.run.state in (GuardianRun.State.QUEUED, GuardianRun.State.RUNNING)
+
+    @property
     def has_change(self) -> bool:
         """Whether there is a change to be shown."""
         return self.run.after_zstd is not None

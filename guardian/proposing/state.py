@@ -1,24 +1,30 @@
 """How our own guardian of an agent stands: what its page and the API tell."""
 
 from dataclasses import dataclass
+from datetime import datetime
 
 import orjson
+from django.db.models import Max
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from agents.models import Agent
 from jobs import services as jobs
 from jobs.kinds import DAY_MS
 from jobs.models import JobRun
 from openclaw_web import clock
+from openclaw_web.pages import formatting, zones
 from people.configuration import keys as configuration
 
-from ..models import GuardianRun
+from ..models import GuardianRun, WriteGuardianAudit
 from . import plans, running, switch, unattended, waiting
 from .asking import guardians, prompts, steps
 from .asking.guardians import Guardian
 from .switch import Switched
 
 RUNS = 10
+WAITS_MS = unattended.PLUGIN_DAYS * DAY_MS
+Audit = WriteGuardianAudit
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +75,35 @@ def of(agent: Agent) -> State:
 def address(agent: Agent) -> str:
     """Where its page is."""
     return reverse("guardian:own_guardian", args=[agent.agent_id])
+
+
+def on_sentence(agent: Agent, name: str) -> str:
+    """That a file is written unattended from now on, and from when on if the plugin wrote lately."""
+    wrote = _plugin_wrote(agent.db)
+    if wrote is None:
+        return _("New facts are written to %(file)s unattended from now on.") % {"file": name}
+    words = {"file": name, "day": _day(wrote), "until": _day(wrote + WAITS_MS)}
+    return (
+        _(
+            "Unattended writing is on for %(file)s. The plugin last wrote on %(day)s; until %(until)s every fact "
+            "becomes a proposal."
+        )
+        % words
+    )
+
+
+def _plugin_wrote(db):
+    """When the plugin last wrote, if that is why facts become proposals; as in `unattended`."""
+    told = Audit.objects.using(db).filter(
+        created_at__gte=clock.now_ms() - WAITS_MS,
+        origin__in=(Audit.Origin.RECORDED, Audit.Origin.IMPORTED),
+        status=Audit.Status.WRITTEN,
+    )
+    return told.aggregate(last=Max("created_at"))["last"]
+
+
+def _day(ms):
+    return formatting.day_in_words(datetime.fromtimestamp(ms / 1000, zones.here()).date())
 
 
 def _today(db):

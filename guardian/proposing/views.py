@@ -14,6 +14,7 @@ from openclaw_web.lists.paging import places
 from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import after_post, refuse_post, render_page
 
+from ..looking.shown import origin_of
 from ..models import GuardianStep
 from . import approving, plans, retrying, running, shown, state, switch
 from .asking import guardians
@@ -51,16 +52,14 @@ def own_guardian_run(request, agent):
 def own_guardian_switch(request, agent):
     """Write a file unattended from now on, or no longer."""
     name = request.POST.get("file", "")
-    words = {"file": name}
     if request.POST.get("to") == "on":
         try:
             switch.turn_on(agent, name, by=request.user.username)
         except Refused as refused:
             return refuse_post(request, refused, to=state.address(agent))
-        said = _("New facts are written to %(file)s unattended from now on.") % words
-        return after_post(request, said, to=state.address(agent))
+        return after_post(request, state.on_sentence(agent, name), to=state.address(agent))
     switch.turn_off(agent, name, by=request.user.username)
-    said = _("Nothing is written to %(file)s unattended any more.") % words
+    said = _("Nothing is written to %(file)s unattended any more.") % {"file": name}
     return after_post(request, said, to=state.address(agent))
 
 
@@ -171,8 +170,10 @@ def _proposal(request, agent, run_id, form):
         "diff": diff,
         "view": comparing.view(diff) if diff else None,
         "steps": GuardianStep.objects.using(agent.db).filter(run=looked.run).order_by("created_at", "id"),
+        **origin_of(agent, looked.run),
     }
-    return render_page(request, "guardian/proposal_detail.html", context, status=422 if form.errors else 200)
+    status = 422 if form.errors else 200
+    return render_page(request, "guardian/proposal_detail.html", context, partial="proposal", status=status)
 
 
 def _address(agent, run_id):

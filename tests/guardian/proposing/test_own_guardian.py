@@ -2,12 +2,15 @@
 
 import pytest
 
+from guardian.models import WriteGuardianAudit
 from guardian.proposing import switch
 from jobs.models import JobRun
+from openclaw_web import clock
 from people.configuration import keys as configuration
 from people.models import AuditEntry
+from tests.guardian.written import wrote
 
-from .proposed import decided
+from .proposed import DB, decided
 
 pytestmark = pytest.mark.django_db
 PAGE = "/agents/ada/writes/own/"
@@ -69,3 +72,15 @@ def test_the_switches(ada, workspace, endpoint, as_admin):
 def test_a_switch_needs_an_endpoint_to_name(ada, as_admin):
     told = as_admin.post(f"{API}/unattended", {"file": "TOOLS.md", "is_on": True}, **JSON)
     assert (told.status_code, "No endpoint" in told.json()["detail"]) == (409, True)
+
+
+def test_without_an_endpoint_no_file_can_be_turned_on(ada, as_admin):
+    page = text_of(as_admin.get(PAGE))
+    assert page.count("disabled aria-describedby") == 3 and "once an endpoint is configured" in page
+
+
+def test_turning_on_says_that_the_plugin_still_writes(ada, workspace, endpoint, as_admin):
+    wrote(DB, 1, None, b"x")
+    WriteGuardianAudit.objects.using(DB).update(created_at=clock.now_ms())
+    page = text_of(as_admin.post(f"{PAGE}switch/", {"file": "USER.md", "to": "on"}, follow=True))
+    assert "Unattended writing is on for USER.md. The plugin last wrote on" in page and "from now on" not in page

@@ -1,13 +1,20 @@
 """The page of a proposal: its change, approving it, declining it."""
 
+import orjson
 import pytest
 
-from .proposed import NEW, audits, proposal, runs
+from guardian.proposing import running
+from jobs.models import JobRun
+from jobs.progress import Progress
+from tests.guardian.written import wrote
+
+from .proposed import DB, NEW, audits, proposal, read, refuse, runs
 
 pytestmark = pytest.mark.django_db
 PAGE = "/agents/ada/writes/own/"
 API = "/api/v1/agents/ada/guardian"
 JSON = {"content_type": "application/json"}
+HTMX = {"HX-Request": "true"}
 
 
 def text_of(answer):
@@ -62,3 +69,39 @@ def test_what_the_file_holds_by_now_is_not_written(ada, workspace, endpoint, as_
     done = as_operator.post(f"{PAGE}proposals/{one.id}/approve/", {"seen": seen}, follow=True)
     assert "Nothing was written: the file holds it already." in text_of(done)
     assert "The proposal was written." not in text_of(done)
+
+
+def test_a_proposal_tells_what_is_behind_it_and_what_its_columns_are(ada, workspace, endpoint, as_operator):
+    one = proposal(ada, endpoint=endpoint)
+    page = text_of(as_operator.get(f"{PAGE}proposals/{one.id}/"))
+    assert "I like tea." in page and "/sessions/s0/?turn=1" in page and "/gate/d0/" in page
+    assert "The file now" in page and "After approval" in page and "Reason for declining" in page
+
+
+def test_a_file_that_holds_the_lines_already_needs_no_approval(ada, workspace, endpoint, as_operator):
+    one = proposal(ada, endpoint=endpoint)
+    (workspace / "USER.md").write_text(NEW)
+    page = text_of(as_operator.get(f"{PAGE}proposals/{one.id}/"))
+    assert "The file already contains these lines. Decline this proposal." in page
+    assert "Approve and write" not in page and "Decline proposal" in page and "No changes." not in page
+
+
+def test_what_the_model_refused_is_called_so(ada, workspace, endpoint, as_operator):
+    one = proposal(ada, read(), refuse(), endpoint=endpoint)
+    assert "Refused fact for USER.md" in text_of(as_operator.get(f"{PAGE}proposals/{one.id}/"))
+    assert "lines added" not in text_of(as_operator.get(f"{PAGE}proposals/?all"))
+
+
+def test_a_page_of_a_fact_waits_for_its_job(ada, workspace, endpoint, as_operator):
+    wrote(DB, 1, None, b"x\n", target_file="USER.md")
+    address = as_operator.post(f"{PAGE}retry/w1/", {"fact": "Likes tea.", "file": "USER.md"})["Location"]
+    waiting = text_of(as_operator.get(address))
+    assert 'hx-trigger="job-ended from:body"' in waiting and "Waiting for the model." in waiting
+    assert ">Refresh<" in waiting and f'href="{address}"' in waiting
+    [job] = JobRun.objects.all()
+    running.run(orjson.loads(job.params_json), Progress())
+    JobRun.objects.update(state="finished", finished_at=job.created_at)
+    last = as_operator.get(f"{job.get_absolute_url()}notice/?state=queued", headers=HTMX)
+    assert (last.status_code, "job-ended" in last["HX-Trigger"]) == (286, True)
+    part = text_of(as_operator.get(address, headers=HTMX))
+    assert "Approve and write" in part and "<html" not in part and "job-ended" not in part

@@ -31,7 +31,7 @@ def test_proposals_in_the_api(ada, workspace, endpoint, as_operator):
 
 
 def test_the_page_counts_what_waits(ada, workspace, endpoint, as_operator):
-    assert "No proposals wait" in text_of(as_operator.get(f"{PAGE}proposals/"))
+    assert "No proposals to review" in text_of(as_operator.get(f"{PAGE}proposals/"))
     one = proposal(ada, endpoint=endpoint)
     assert one.id in text_of(as_operator.get(f"{PAGE}proposals/"))
     assert f'href="{PAGE}proposals/"' in text_of(as_operator.get(PAGE))

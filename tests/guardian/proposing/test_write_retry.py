@@ -100,6 +100,12 @@ def test_what_is_queued_without_a_job_ends_with_the_next_run(ada, workspace, end
     assert [(one.candidate_fact, one.state) for one in runs()] == [("One.", "stopped"), ("Two.", "proposed")]
 
 
+def test_without_an_endpoint_its_page_says_so_beside_the_button(ada, workspace, as_operator):
+    wrote(DB, 1, None, b"x\n", target_file="USER.md")
+    page = text_of(as_operator.get(f"{PAGE}retry/w1/"))
+    assert 'type="submit" disabled aria-describedby="problem"' in page and page.count("No endpoint for language") == 1
+
+
 def test_what_cannot_be_retried(ada, workspace, as_operator, settings):
     wrote(DB, 1, None, b"x\n", target_file="USER.md")
     told = retried(as_operator)
