@@ -31,7 +31,7 @@ def _broken_off(db):
     if row is None:
         return []
     words = {"file": row.file_name}
-    sentence = _("A rollback of %(file)s broke off. A repair by the doctor, or a restart, ends it.") % words
+    sentence = _("A rollback of %(file)s was interrupted. Restart the site, or run “Import and repair”.") % words
     return [Notice(sentence, "guardian:audit_list", f"file={row.file_name}")]
 
 

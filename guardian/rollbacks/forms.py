@@ -35,11 +35,9 @@ class RollbackForm(forms.Form):
         label=_("Reason"),
         max_length=LONGEST_REASON,
         widget=forms.Textarea(attrs={"rows": 2}),
-        help_text=_("It is kept with the rollback, and helps to judge the write."),
+        help_text=_("Kept with the rollback; reviewers see it."),
     )
-    keeps_copy = forms.BooleanField(
-        label=_("Also keep a copy of the file in the home of this site"), required=False, initial=True
-    )
+    keeps_copy = forms.BooleanField(label=_("Keep a backup copy of the file"), required=False, initial=True)
     seen = forms.CharField(required=False, widget=forms.HiddenInput)
 
     def wish(self, by: str) -> Wish:
@@ -52,6 +50,7 @@ class ChoiceForm(RollbackForm):
 
     content = forms.CharField(
         label=_("The file should hold"),
+        help_text=_("Starts as the file is now. Edit the lines shown above, then save."),
         required=False,  # it may be empty
         strip=False,
         max_length=2 * MOST_EDITED,

@@ -97,7 +97,7 @@ def planned(audit: WriteGuardianAudit, place: Path, now: bytes | None, *, hunk: 
         )
     merged = take_out(*texts, only=None if hunk is None else [hunk])
     if hunk is not None and not (merged.taken_out or merged.done or merged.conflicts):
-        raise NotPossible(_("This write has no hunk %(number)s.") % {"number": hunk + 1})
+        raise NotPossible(_("This write has no change %(number)s.") % {"number": hunk + 1})
     wanted = None if not merged.text and before is None else bytes_of(merged.text)
     _check_length(wanted, audit.target_file)
     if merged.text == texts[2]:
@@ -134,9 +134,7 @@ def _audit(agent, audit_id):
     if audit.status == Status.ROLLED_BACK:
         raise NotPossible(_("This write has been rolled back already."))
     if audit.status != Status.WRITTEN:
-        raise NotPossible(
-            _("Nothing was written, so nothing can be rolled back: %(status)s.") % {"status": audit.status}
-        )
+        raise NotPossible(_nothing_written(audit.status))
     if audit.hunks_json is None:
         raise NotPossible(_("Nobody knows what the file held before this write, so it cannot be rolled back."))
     check_versions(audit)
@@ -151,3 +149,12 @@ def check_versions(audit: WriteGuardianAudit) -> None:
         raise NotPossible(
             _("A version that the write %(id)s names is missing. A check by the doctor tells more.") % words
         )
+
+
+def _nothing_written(status):
+    sentences = {
+        Status.REFUSED: _("The guardian refused this write, so there is nothing to roll back."),
+        Status.SKIPPED: _("The guardian skipped this write, so there is nothing to roll back."),
+        Status.FAILED: _("This write failed, so there is nothing to roll back."),
+    }
+    return sentences.get(status) or _("Nothing was written, so there is nothing to roll back.")

@@ -1,12 +1,13 @@
 """Rolling back a write, or all writes of a session: what would happen first, then the button."""
 
 from django.http import HttpResponse
-from django.utils.http import content_disposition_header
+from django.utils.http import content_disposition_header, urlencode
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from agents.decorators import agent_view
+from ledger.models import Session
 from openclaw_web.errors import Refused
 from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import after_post, refuse_post, render_page
@@ -80,7 +81,7 @@ def session_rollback_do(request, agent, session_id):
     count = len(results)
     sentence = ngettext("%(count)s write was rolled back.", "%(count)s writes were rolled back.", count)
     question = settling.question(agent.db) if results[0].meanwhile else None
-    to = detail(agent, question) if question else session_page(agent)
+    to = detail(agent, question) if question else _writes_of(agent, session_id)
     return after_post(request, _with(sentence % {"count": count}, results[0].meanwhile), to=to)
 
 
@@ -99,7 +100,7 @@ def rollback_settle(request, agent, audit_id):
         settling.settle(agent, audit_id, asked["version"], **about)
     except Refused as refused:
         return refuse_post(request, refused, to=to)
-    sentence = _("The version is in the file now.") if seen is not None else _("The version remains in the history.")
+    sentence = _("The version was restored.") if seen is not None else _("The version remains in the history.")
     return after_post(request, sentence, to=to)
 
 
@@ -134,13 +135,19 @@ def _session_page(request, agent, session_id, form, status=200):
     context = {
         "agent": agent,
         "session_id": session_id,
+        "session": Session.objects.using(agent.db).filter(id=session_id).only("id", "title").first(),
         "files": files,
+        "count": sum(len(plans) for plans in made.by_file.values()),
         "made": made,
         "problem": shown.problem(agent, made.by_file),
         "form": form or RollbackForm(initial={"keeps_copy": True}),
         "to_do": session_page(agent, session_id, request.GET),
     }
     return render_page(request, "guardian/session_rollback.html", context, status=status)
+
+
+def _writes_of(agent, session_id):
+    return f"{session_page(agent)}?{urlencode({'session': f'={session_id}'})}"
 
 
 def _with(sentence, meanwhile):

@@ -220,7 +220,8 @@ def test_a_file_is_never_made_larger_than_may_be_read(ada, file):
 
 
 @pytest.mark.parametrize(
-    ("status", "words"), [("rolled_back", "already"), ("refused", "Nothing was written"), ("written", "Nobody knows")]
+    ("status", "words"),
+    [("rolled_back", "already"), ("refused", "The guardian refused this write"), ("written", "Nobody knows")],
 )
 def test_what_cannot_be_rolled_back(ada, file, status, words):
     wrote(file, 1, b"a\n", b"b\n")

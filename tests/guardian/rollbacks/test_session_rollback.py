@@ -24,7 +24,9 @@ def test_a_session_whole(as_operator, file):
     (hash_,) = re.findall(r'name="seen-MEMORY.md" value="(\w+)"', words)
     sent = {"reason": "All wrong.", "seen-MEMORY.md": hash_}
     assert as_operator.post(page("session_rollback_do"), sent | {"seen-MEMORY.md": "0"}).status_code == 422
-    assert as_operator.post(page("session_rollback_do"), sent).status_code == 302
+    assert "Roll back 2 writes" in words
+    done = as_operator.post(page("session_rollback_do"), sent)
+    assert (done.status_code, done["Location"]) == (302, "/agents/ada/writes/?session=%3Ds1")
     rows = WriteGuardianAudit.objects.using(DB).filter(id__in=["w1", "w2"])
     assert file.read_bytes() == b"a\n" and {row.status for row in rows} == {"rolled_back"}
 
