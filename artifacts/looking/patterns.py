@@ -15,6 +15,7 @@ MAX_PATTERN = 500
 MAX_REPEAT = 100  # each of them is a state: with many, RE2 falls back to a walk through all of them at every byte
 MAX_SIZE = 3_000  # instructions: repeats within repeats multiply, and each may be walked through at every byte
 MEMORY = 8 * 1024 * 1024
+_BEYOND = ("invalid perl operator", "invalid escape sequence")  # what RE2 says of look-around and back-references
 _REPEAT = re.compile(r"(?<!\\)\{(?:\d*,)?(\d{3,})(?:,\d*)?\}")
 _ANY_BYTE = re.compile(r"(?<!\\)(?:\\\\)*\\C")
 
@@ -37,10 +38,7 @@ def compiled(pattern: str, *, ignore_case: bool = False, longest: int = MAX_PATT
         made = re2.compile(f"(?m:{pattern})", options)
     except re2.error as exc:
         reason = exc.args[0].decode("utf-8", "replace") if exc.args and isinstance(exc.args[0], bytes) else str(exc)
-        raise WrongSelector(
-            _("This pattern cannot be used: %(reason)s. Look-around and back-references are not supported.")
-            % {"reason": reason}
-        ) from exc
+        raise WrongSelector(_why(reason)) from exc
     except UnicodeEncodeError as exc:
         raise WrongSelector(_("This pattern contains an incomplete character.")) from exc
     if made.programsize > MAX_SIZE:
@@ -51,3 +49,10 @@ def compiled(pattern: str, *, ignore_case: bool = False, longest: int = MAX_PATT
             )
         )
     return made
+
+
+def _why(reason):
+    words = {"reason": reason}
+    if reason.startswith(_BEYOND):
+        return _("This pattern cannot be used: %(reason)s. Look-around and back-references are not supported.") % words
+    return _("This pattern cannot be used: %(reason)s.") % words

@@ -66,7 +66,7 @@ def correct(
     """
     audit = audit_of(agent.db, audit_id)
     if is_withheld(agent.db, audit):
-        raise Refused(_("Somebody opted out whose words this write holds, or may hold. It cannot be corrected."))
+        raise Refused(_("This write cannot be corrected: somebody who opted out may be quoted in it."))
     if audit.origin == WriteGuardianAudit.Origin.ROLLBACK:
         raise Refused(_("A rollback cannot be corrected. Correct the write that it took back."))
     _check_sent(fact or "", reason, pattern)
@@ -182,7 +182,7 @@ def _stored(db, audit, was: Said, said: Said, *, reason, rule, by):
 def _check_differs(db, audit, was: Said, said: Said, before, rule):
     if before is None:
         if not said.is_other_than(was) and not _is_against_its_rule(db, audit, said):
-            raise Refused(_("This is what happened. Say what should have been different."))
+            raise Refused(_("Nothing differs from what happened. Change the status, fact or file."))
     elif before.imported_from is None and not said.is_other_than(says(before)):
         is_same_rule = before.correction_pattern == rule and not before.switched_off_at
         if rule is None or is_same_rule:

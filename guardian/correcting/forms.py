@@ -21,8 +21,8 @@ def _text(label, **options):
 class CorrectionForm(forms.Form):
     """What a write should have been, and why; for operators whether facts to come are treated the same."""
 
-    status = forms.ChoiceField(label=_("It should have been"), choices=lambda: states.choices(STATUSES))
-    fact = _text(_("Fact"), required=False, help_text=_("As it should be in the file."))
+    status = forms.ChoiceField(label=_("Correct status"), choices=lambda: states.choices(STATUSES))
+    fact = _text(_("Fact"), required=False, help_text=_("The fact as the file should state it."))
     file = forms.ChoiceField(label=_("File"), choices=[(name, name) for name in MEMORY_FILES])
     reason = _text(_("Reason"))
     apply_to_future = forms.BooleanField(label=_("Apply to similar facts in future"), required=False)

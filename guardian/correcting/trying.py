@@ -23,12 +23,21 @@ class Tried:
     compared: int = 0
     is_partial: bool = False
 
+    @property
+    def is_every(self) -> bool:
+        """Whether it matches all of several facts: it says nothing about any of them."""
+        return self.matched == self.compared > 1
+
 
 def tried(db: str, pattern: str) -> Tried:
-    """Which past facts of an agent a pattern matches, the newest first. Raises Refused for what is no pattern."""
+    """Which past facts of an agent a pattern matches, the newest first. Raises Refused for what is no pattern.
+
+    The fact of a rollback is that of the write which it took back: it is not compared again.
+    """
     found = Tried(pattern)
     patterns.compiled(pattern)
-    rows = WriteGuardianAudit.objects.using(db).order_by("-created_at").values(*READ)
+    rows = WriteGuardianAudit.objects.using(db).exclude(origin=WriteGuardianAudit.Origin.ROLLBACK)
+    rows = rows.order_by("-created_at").values(*READ)
     ends = time.monotonic() + SECONDS
     for number, row in enumerate(rows[: LOOKED_AT + 1].iterator(chunk_size=200)):
         if number == LOOKED_AT or time.monotonic() > ends:

@@ -60,7 +60,7 @@ def correct_save(request, agent, audit_id):
     except Refused as refused:
         form.add_error(None, refused.sentence)
         return _page(request, agent, audit, form)
-    sentence = _("Correction saved. The rule is switched on.") if row.apply_to_future else _("Correction saved.")
+    sentence = _("Correction saved. The rule is on.") if row.apply_to_future else _("Correction saved.")
     return after_post(request, sentence, to=reverse("guardian:corrections", args=[agent.agent_id, audit.id]))
 
 
@@ -82,7 +82,7 @@ def rule_try(request, agent):
     pattern = request.POST.get("pattern", "").strip()
     context = {"agent": agent, "pattern": pattern, "tried": None, "problem": ""}
     try:
-        context["tried"] = trying.tried(agent.db, pattern)
+        context["tried"] = trying.tried(agent.db, pattern) if pattern else None
     except Refused as refused:
         context["problem"] = refused.sentence
     return render_page(request, "guardian/rule_try.html", context, partial="tried")
@@ -98,7 +98,7 @@ def rule_switch(request, agent, rule_id):
         switching.switch(agent, rule_id, on=is_on, by=request.user.username)
     except Refused as refused:
         return refuse_post(request, refused, to=to)
-    return after_post(request, _("The rule is switched on.") if is_on else _("The rule is switched off."), to=to)
+    return after_post(request, _("The rule is on.") if is_on else _("The rule is off."), to=to)
 
 
 def _page(request, agent, audit, form):

@@ -3,6 +3,7 @@
 import pytest
 
 from guardian.models import BehaviorCorrection
+from people.configuration import keys as configuration
 from tests.guardian.written import wrote
 
 pytestmark = pytest.mark.django_db
@@ -42,7 +43,7 @@ def test_labellers_correct_without_rules(as_reviewer):
 def test_what_was_typed_comes_back_with_what_is_wrong(as_operator):
     response = as_operator.post(SAVE, SAID | {"status": "written", "reason": "Typed words"})
     page = response.content.decode()
-    assert response.status_code == 422 and "Typed words" in page and "This is what happened." in page
+    assert response.status_code == 422 and "Typed words" in page and "Nothing differs from what happened." in page
 
 
 def test_a_write_with_a_long_fact_is_corrected_like_any_other(as_operator):
@@ -93,3 +94,28 @@ def test_the_api(as_operator):
     assert as_operator.post(API, BODY, "application/json").status_code == 409
     assert as_operator.post(API, {"status": "failed", "reason": "x"}, "application/json").status_code == 422
     assert as_operator.post(API.replace("w1", "w9"), BODY, "application/json").status_code == 404
+
+
+def test_nothing_is_said_of_a_pattern_before_it_is_typed(as_operator):
+    part = as_operator.post(TRY, {"pattern": " "}, headers={"HX-Request": "true"}).content.decode()
+    assert "bad" not in part and "matches" not in part
+    assert "Type a pattern" in as_operator.post(TRY, {"pattern": ""}).content.decode()
+
+
+def test_look_around_is_named_only_where_it_is_meant(as_operator):
+    assert "Look-around" not in as_operator.post(TRY, {"pattern": "(tea"}).content.decode()
+    assert "Look-around" in as_operator.post(TRY, {"pattern": "(?=tea)"}).content.decode()
+
+
+def test_a_pattern_that_matches_everything_is_pointed_out(as_operator):
+    wrote(DB, 2, None, b"x", candidate_fact="Likes milk.")
+    wrote(DB, 3, None, b"x", candidate_fact="Rolled back.", origin="rollback")
+    part = as_operator.post(TRY, {"pattern": "."}).content.decode()
+    assert "This pattern matches every past fact." in part and "2 of 2 past facts match." in part
+    assert "every past fact" not in as_operator.post(TRY, {"pattern": "milk"}).content.decode()
+
+
+def test_a_write_that_cannot_be_corrected_has_no_form(as_operator):
+    configuration.put("collector.optedOutSenders", ["mallory"])
+    page = as_operator.get(PAGE).content.decode()
+    assert "This write cannot be corrected" in page and "Save correction" not in page and "Likes tea." in page
