@@ -124,8 +124,8 @@ SAMPLES = List(
     filters=SampleFilters,
     fits=fits,
     columns=(
-        ("", _("User"), False),
-        ("", _("Reply"), False),
+        ("", _("Message or fact"), False),
+        ("", _("Reply or result"), False),
         ("", _("Status"), False, PLAIN),
         ("", _("Agent"), False, PLAIN),
         ("", _("Reviewed by"), False),

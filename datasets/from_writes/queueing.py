@@ -17,6 +17,7 @@ from . import making, said
 from .seen import seen_of, write_of
 
 MOST = 200  # of one request, the newest
+MOST_REASONS = 3  # that are said
 Status = DatasetSample.Status
 
 
@@ -38,7 +39,8 @@ class Queued:
             (self.skipped, ngettext("%(count)s write skipped", "%(count)s writes skipped", len(self.skipped))),
         )  # fmt: skip
         parts = [words % {"count": len(some)} for some, words in counts if some or some is self.made]
-        return ", ".join(parts) + "."
+        reasons = list(dict.fromkeys(one["reason"] for one in self.skipped))[:MOST_REASONS]
+        return " ".join([", ".join(parts) + ".", *reasons])
 
 
 def queue(agent: Agent) -> Queued:

@@ -3,26 +3,34 @@
 from dataclasses import dataclass
 from typing import Any
 
-from openclaw_web.diffs import unified
+from openclaw_web.diffs import comparing
 
 from ..exporters import writes
 from ..exporters.writes import WRITE, WriteAnswer, WriteAsked
 
 
 @dataclass(frozen=True, slots=True)
+class Change:
+    """What became of a file, as `ui.diff` draws it."""
+
+    diff: comparing.Diff
+    view: comparing.View
+
+
+@dataclass(frozen=True, slots=True)
 class WriteShown:
     """What was asked and done, and what people said would have been right (`correction`, as it is stored).
 
-    `diff` is of what was written, `right_diff` from there to what would have been right; both unified texts, empty
-    where nothing was written or nobody knows.
+    `change` is what was written, `right_change` from there to what would have been right; None where nothing was
+    written or nobody knows.
     """
 
     asked: WriteAsked
     done: WriteAnswer | None
-    diff: str
+    change: Change | None
     correction: dict[str, Any]
     right_content: str | None
-    right_diff: str
+    right_change: Change | None
 
 
 def of(body: dict[str, Any]) -> WriteShown | None:
@@ -38,8 +46,13 @@ def of(body: dict[str, Any]) -> WriteShown | None:
     return WriteShown(
         asked=asked,
         done=done,
-        diff="" if written is None else unified.of_texts(asked.content, written, asked.file),
+        change=None if written is None else _change(asked.content, written),
         correction=correction,
         right_content=right,
-        right_diff="" if written is None or right is None else unified.of_texts(written, right, asked.file),
+        right_change=None if written is None or right is None else _change(written, right),
     )
+
+
+def _change(old, new):
+    diff = comparing.compare(old, new)
+    return Change(diff, comparing.view(diff))

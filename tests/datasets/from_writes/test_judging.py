@@ -167,7 +167,7 @@ def test_writes_that_cannot_be_samples_are_named(ada, write):
     corrected("w2")
     result = queueing.queue(ada)
     assert [one["id"] for one in result.skipped] == ["w2"] and "turn" in result.skipped[0]["reason"]
-    assert result.sentence == "0 samples added to the queue, 1 write skipped."
+    assert result.sentence.startswith("0 samples added to the queue, 1 write skipped. The turn of this write is not")
 
 
 @pytest.mark.parametrize(
