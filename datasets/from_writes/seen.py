@@ -6,7 +6,7 @@ from django.utils.translation import gettext as _
 
 from agents.models import Agent
 from gate.models import MemoryGateDecision
-from guardian import exact
+from guardian import exact, services
 from guardian.correcting import correcting
 from guardian.correcting.sayable import audit_of, is_withheld
 from guardian.models import BehaviorCorrection, Rollback, WriteGuardianAudit
@@ -64,6 +64,7 @@ def seen_of(agent: Agent, audit: WriteGuardianAudit) -> Seen:
         raise Refused(_("The turn of this write is not known or no longer stored, so it cannot become a sample."))
     if status == "written" and audit.after_snapshot_id is None and audit.before_snapshot_id is None:
         raise Refused(_("Nobody knows what the file held before and after this write, so it cannot become a sample."))
+    _find_the_file(db, audit, status)
     rollback = Rollback.objects.using(db).filter(audit_id=audit.id).select_related("own_audit__after_snapshot").first()
     choice = rollback.own_audit if rollback and rollback.way == Rollback.Way.CHOSEN else None
     if is_withheld(db, audit) or consent.is_file_withheld(db, audit, choice):
@@ -80,6 +81,16 @@ def seen_of(agent: Agent, audit: WriteGuardianAudit) -> Seen:
         rollback=rollback,
         chosen=_text(choice.after_snapshot) if choice else None,
     )
+
+
+def _find_the_file(db, audit, status):
+    """Have a write that was refused know the version that its file had then: who refuses says nothing of the file."""
+    if status == "written" or audit.before_snapshot_id:
+        return
+    versions = services.held(db, audit.target_file).filter(created_at__lte=audit.created_at)
+    audit.before_snapshot = versions.order_by("-created_at", "-id").first()
+    if audit.before_snapshot is None:
+        raise Refused(_("No sample can be created: nobody knows what the file held."))
 
 
 def _text(version):

@@ -184,7 +184,8 @@ def _around(row):
     if row.earliest_at:
         words = {"since": _at(row.earliest_at), "until": _at(row.created_at)}
         yield "  " + _("changed between %(since)s and %(until)s") % words
-        yield "  " + _("turns in this time: %(turns)s") % {"turns": glyphs.plain(", ".join(row.turns_in_window)) or UNKNOWN}
+        turns = glyphs.plain(", ".join(row.turns_in_window)) or UNKNOWN
+        yield "  " + _("turns in this time: %(turns)s") % {"turns": turns}
     if row.is_elsewhere:
         yield "  " + _("from a workspace that no agent has: its files are not those of this agent")
     if row.rule:
@@ -195,7 +196,7 @@ def _around(row):
 def _corrections(row):
     for one in row.corrected:
         words = {"status": one["corrected_status"], "by": _short(one["corrected_by"]), "reason": _short(one["reason"])}
-        words["file"], words["fact"] = _short(one["corrected_file"] or UNKNOWN), _short(one["corrected_fact"] or UNKNOWN)
+        words |= {name: _short(one[f"corrected_{name}"] or UNKNOWN) for name in ("file", "fact")}
         sentence = _("corrected by %(by)s: %(status)s, %(file)s: %(fact)s | %(reason)s") % words
         yield f"  {_at(one['corrected_at'])}  {sentence}"
 

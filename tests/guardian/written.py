@@ -1,18 +1,26 @@
 """Writes to memory files for tests: told as a plugin tells them, with what the file held before and after."""
 
+from guardian import services
 from guardian.models import Rollback, WriteGuardianAudit
 from guardian.recording import storing
-from guardian.recording.told import FileChange, Source, Told
+from guardian.recording.told import CHANGED, FileChange, Source, Told
 
 T0 = 1_770_000_000_000
 
 
 def wrote(db: str, number: int, before: bytes | None, after: bytes | None, **columns) -> WriteGuardianAudit:
-    """Write `w<number>`, a second after the one with the number before it."""
+    """Write `w<number>`, a second after the one with the number before it.
+
+    Of one that was refused a plugin tells no content: an import has seen the file a moment before.
+    """
     told = {"session_id": "s1", "target_file": "MEMORY.md", "candidate_fact": "Likes tea.", "status": "written"}
     named = {"id": f"w{number}", "created_at": T0 + number * 1000}
     row = WriteGuardianAudit(**(named | told | columns))
-    storing.store(db, [Told(row, Source.API, FileChange(before, after), body_sha256="1", told_by="plugin")])
+    is_told = row.status in CHANGED
+    if not is_told and before is not None:
+        services.keep_version(db, row.target_file, before, modified_ms=row.created_at - 1)
+    change = FileChange(before, after) if is_told else None
+    storing.store(db, [Told(row, Source.API, change, body_sha256="1", told_by="plugin")])
     return WriteGuardianAudit.objects.using(db).get(id=row.id)
 
 

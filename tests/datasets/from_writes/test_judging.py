@@ -5,6 +5,7 @@ import pytest
 
 from datasets.from_writes import judging, queueing
 from datasets.from_writes.judging import Correction
+from datasets.from_writes.seen import seen_of, write_of
 from datasets.models import DatasetSample, SampleLabel, SampleSignature
 from datasets.review import undo, verdicts
 from datasets.review.parts import PartVerdict
@@ -194,6 +195,18 @@ def test_a_refused_write_is_a_sample_without_content(ada):
     say(ada)
     body = only().body
     assert (body["decision"], body["writtenContent"], body["currentFileContent"]) == ("refused", None, "# Memory\n")
+
+
+def test_a_refused_write_knows_the_file_as_it_was_then(ada):
+    tell_turns(3)
+    wrote(DB, 1, None, BEFORE, turn_id="s1:u1")
+    wrote(DB, 2, None, None, turn_id="s1:u2", status="refused", reason="Known already.")
+    wrote(DB, 3, BEFORE, BEFORE + b"later\n", turn_id="s1:u1")
+    seen = seen_of(ada, write_of(ada, "w2"))
+    assert (seen.status, seen.before) == ("refused", BEFORE.decode())
+    wrote(DB, 4, None, None, turn_id="s1:u2", status="refused", target_file="USER.md", reason="Known already.")
+    with pytest.raises(Refused, match="nobody knows what the file held"):
+        seen_of(ada, write_of(ada, "w4"))
 
 
 def test_both_parts_are_judged_in_the_queue_and_undone(ada, write):
