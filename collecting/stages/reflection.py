@@ -20,7 +20,7 @@ from ledger.transcripts import storing
 from openclaw_web.clock import now_ms
 from people.configuration import keys as configuration
 
-from . import databases
+from . import databases, logs
 from .databases import Unreadable
 
 Kind = CollectorSource.Kind
@@ -29,7 +29,6 @@ FOLDER = "reflection.logFolder"
 OWN = ".openclaw-reflection"
 WRITTEN, DATABASE = "write-guardian.log.jsonl", "reflection.db"
 BEGIN, END = "reflection-", ".log"
-MOST_LINE = 16 * 1024 * 1024
 STILL_MS = 10_000
 RECENT_MS = 2 * 86_400_000  # decisions without a turn that are looked at again at each import
 
@@ -99,9 +98,9 @@ def _read(collection, file, reader, found, counts):
             stat = os.fstat(handle.fileno())
             reader.begin_file()
             offset = 0
-            while line := handle.readline(MOST_LINE):
+            while line := handle.readline(logs.MOST_LINE):
                 start, offset = offset, offset + len(line)
-                if not line.endswith(b"\n") and len(line) < MOST_LINE:
+                if not line.endswith(b"\n") and len(line) < logs.MOST_LINE:
                     break  # still being written
                 for one in _ready(reader, line):
                     if isinstance(one, Problem):
@@ -129,7 +128,7 @@ def _written(collection, file, states):
     try:
         with open_regular(file.parents[1], file) as handle:
             stat = os.fstat(handle.fileno())
-            found = list(guardian_log.read(handle))
+            found = list(guardian_log.read(line for _place, line in logs.lines(handle)))
     except NotReadable as exc:
         words = {"file": file.name, "reason": exc}
         collection.home.notes.append(_("%(file)s was not read: %(reason)s.") % words)

@@ -26,14 +26,13 @@ from ledger.transcripts import storing as ledger_storing
 from openclaw_web.clock import now_ms
 from people.configuration import keys as configuration
 
-from . import databases
+from . import databases, logs
 from .databases import Unreadable
 
 Kind = CollectorSource.Kind
 OWN = ".openclaw-reflection"
 WRITTEN, DATABASE = "write-guardian.log.jsonl", "reflection.db"
 WORKSPACE = re.compile("workspace(-.+)?")
-MOST_LINE = 16 * 1024 * 1024
 READER = 1  # raised when readers learn to read more: what has not changed is then read again
 RECENT_MS = 2 * 86_400_000  # writes without a turn that are looked at again at each import
 NAMES = ("writes", "merged", "withheld", "unattributed", "rollbacks", "corrections")
@@ -113,6 +112,9 @@ def _log(collection, place, counts):
         words = {"file": file.name, "reason": exc}
         collection.home.notes.append(_("%(file)s was not read: %(reason)s.") % words)
         return
+    if not logs.is_whole(stat):
+        words = {"file": collection.book.name(file), "size": f"{logs.MOST // 1024**2} MB"}
+        collection.home.notes.append(_("Of %(file)s only the first %(size)s were read.") % words)
     counts["lines"] += len(found) + len(problems)
     _reject(collection, agents[0], file, problems, counts)
     by_owner: dict[str, list[FoundWrite]] = {}
@@ -128,14 +130,11 @@ def _log(collection, place, counts):
 
 
 def _lines(handle) -> Iterator[FoundWrite | Line]:
-    reader, offset = written_log.LogReader(), 0
-    while line := handle.readline(MOST_LINE):
-        start, offset = offset, offset + len(line)
-        if not line.endswith(b"\n") and len(line) < MOST_LINE:
-            break  # still being written
+    reader = written_log.LogReader()
+    for start, line in logs.lines(handle):
         one = reader.feed(line)
         if isinstance(one, Problem):
-            yield Line(start, offset, line[:4096], None, one.reason, one.detail)
+            yield Line(start, start + len(line), line[:4096], None, one.reason, one.detail)
         elif one is not None:
             yield one
 

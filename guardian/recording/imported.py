@@ -22,6 +22,8 @@ from .told import FileChange, Origin, Source, Status, Stored, Told
 from .twins import Conflict
 
 CHUNK = 100  # writes in one transaction
+HELD = 16 * 1024 * 1024  # bytes of versions that wait for it
+MOST_BYTES = 5_000_000  # of a version, as of one that a running plugin tells
 AGAIN = 2_000  # writes without a turn that are looked at again after an import, the newest
 BY = "plugin"
 SOURCE = "reflection.db"  # whose names are not those of people of this site
@@ -100,16 +102,32 @@ def _store_some(agent, found, source, change, bits, result):
         told[-1].row.sources = bits
     fresh = _without_known(agent.db, told, result)
     wanted = {one.id: one for one in found}
-    for one in fresh:
-        one.change = _change(wanted[one.key], change, result) if change else None
-    stored = _stored(agent.db, fresh, result)
-    result.writes += len(stored.new)
-    result.merged += len(stored.merged)
-    result.unattributed += stored.unattributed
+    ids: dict[str, str] = {}
+    for some in _with_changes(fresh, wanted, change, result):
+        stored = _stored(agent.db, some, result)
+        result.writes += len(stored.new)
+        result.merged += len(stored.merged)
+        result.unattributed += stored.unattributed
+        ids |= stored.ids
     for one in told:
-        row_id = stored.ids.get(one.key) or storing.row_id(agent.db, one.key)
+        row_id = ids.get(one.key) or storing.row_id(agent.db, one.key)
         if row_id:
             _after(agent.db, row_id, wanted[one.key], result)
+
+
+def _with_changes(fresh, wanted, change, result):
+    """The same in lists, with what files held: no more of that than HELD bytes and one write at once."""
+    some, held = [], 0
+    for one in fresh:
+        one.change = _change(wanted[one.key], change, result) if change else None
+        some.append(one)
+        held += sum(len(side or b"") for side in (one.change.before, one.change.after)) if one.change else 0
+        if held > HELD:
+            yield some
+            for stored in some:
+                stored.change = None
+            some, held = [], 0
+    yield some
 
 
 def _without_known(db, told, result):
@@ -130,7 +148,10 @@ def _stored(db, told, result) -> Stored:
 
 def _change(one, change, result):
     try:
-        return change(one) if one.snapshots else None
+        found = change(one) if one.snapshots else None
+        if found and max(len(side or b"") for side in (found.before, found.after)) > MOST_BYTES:
+            raise Damaged("a version of more than 5 MB")
+        return found
     except Damaged as exc:
         result.refused.append((one.id, str(exc)))
         return None

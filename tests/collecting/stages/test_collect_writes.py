@@ -100,6 +100,19 @@ def test_lines_that_are_no_use_are_rejected_and_each_is_accounted_for(place):
     assert rows().last().status == "refused"
 
 
+def test_a_log_of_nothing_is_read_for_a_moment_only_and_the_import_says_so(place):
+    home, _talk, _log = place
+    written(home.root / "workspace", T0, "UPDATE_USER", "Tea.")
+    file = home.root / "workspace" / ".openclaw-reflection" / "write-guardian.log.jsonl"
+    with file.open("ab") as handle:
+        handle.truncate(2 * 1024**3)
+    written(home.root / "workspace", T0 + 60_000, "UPDATE_USER", "Milk.")
+    told = run(home)
+    assert told["guardian"]["writes"] == 1
+    words = "Of workspace/.openclaw-reflection/write-guardian.log.jsonl only the first 64 MB were read."
+    assert words in told["notes"]
+
+
 def test_versions_are_those_around_the_write(place):
     home, _talk, _log = place
     put(home, "# User\n", T0)

@@ -198,6 +198,24 @@ def told_of(workspace, *keys):
     database(workspace, *named)
 
 
+def test_versions_are_as_big_as_those_of_a_running_plugin_and_stored_in_pieces(place):
+    home, _talk, _log = place
+    sizes = {"v1": 5_000_001, "v2": 4_999_990, "v3": 4_999_991, "v4": 4_999_992, "v5": 4_999_993}
+    more = "".join(
+        f"INSERT INTO file_snapshots VALUES ('{name}', 'USER.md', printf('%.*c', {size}, 'x'), NULL, 1);"
+        for name, size in sizes.items()
+    )
+    writes = [
+        {"id": f"w{name}", "after_snapshot_id": name, "candidate_fact": name, "created_at": T0 + place * 5_000}
+        for place, name in enumerate(sizes)
+    ]
+    database(home.root / "workspace", *writes, more=more)
+    told = run(home)["guardian"]
+    assert (told["writes"], told["rejected"], told["unattributed"]) == (5, 1, 0)
+    assert [row.after_snapshot and len(row.after_snapshot.content) for row in rows()] == [None, *[*sizes.values()][1:]]
+    assert RejectedRecord.objects.using(MAIN).get(reason="bad_write").detail == "wv1: a version of more than 5 MB"
+
+
 def test_writes_of_a_shared_workspace_go_to_the_agent_of_their_key(tmp_path, real_files):
     home = two_agents(tmp_path, "workspace")
     (tmp_path / "link").symlink_to(home.root)
