@@ -8,6 +8,7 @@ from django.views.decorators.http import require_safe
 from agents.decorators import agent_view
 from ledger.models import ConversationTurn
 from ledger.session.session_forms import TurnsShown
+from openclaw_web.llm import endpoint
 from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import render_page
 
@@ -38,6 +39,7 @@ def audit_detail(request, agent, audit_id):
         "filters": filters,
         "in_list": beside.in_list(agent, row, filters),
         "meanwhile": settling.of_audit(agent, row.id) if request.user.has_role("operator") else [],
+        "no_endpoint": endpoint.missing(),
         **shown.write(agent, row, way=asked.way),
     }
     return render_page(request, "guardian/audit_detail.html", context)

@@ -48,6 +48,15 @@ def from_environment() -> Endpoint:
     return endpoint
 
 
+def missing() -> str:
+    """Why the environment names no endpoint that can be used, in a sentence; empty when it names one."""
+    try:
+        from_environment()
+    except Refused as refused:
+        return refused.sentence
+    return ""
+
+
 def problem_of(endpoint: Endpoint) -> str | None:
     """Why nothing is sent to an endpoint, as a sentence without its address; None when nothing is wrong with it."""
     address = endpoint.base_url

@@ -68,10 +68,8 @@ def as_set() -> Guardian:
 
 def problem_of() -> str:
     """Why nothing may be sent now, in a sentence; empty when something may be."""
-    try:
-        endpoint.from_environment()
-    except Refused as refused:
-        return refused.sentence
+    if problem := endpoint.missing():
+        return problem
     values = configuration.several(ENABLED, MODEL, KEPT)
     if not values[MODEL]:
         return _("No model is chosen: llm.model is empty in the settings.")

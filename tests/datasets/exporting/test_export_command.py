@@ -48,6 +48,13 @@ def test_it_says_how_long_rows_are_and_names_the_export_that_it_compared_with():
     assert "Rows compared with the export one: added 0, " in again
 
 
+def test_a_task_that_has_samples_is_named():
+    SampleFactory(sample_type="write_guardian_decision")
+    with pytest.raises(CommandError) as refused:
+        export("--format", "raw", "--all")
+    assert "There are samples of the task “guardian”: choose this task." in str(refused.value)
+
+
 def test_a_program_gets_one_json_object(home):
     SampleFactory(annotation_status="approved")
     receipt = orjson.loads(export("--format", "sharegpt", "--json")[0])

@@ -306,11 +306,6 @@ def test_nothing_approved_is_refused_with_advice():
     assert {reason["reason"] for reason in reasons} == {"Not approved yet"}
 
 
-def test_samples_of_another_task_are_named():
-    make(1, sample_type="write_guardian_decision")
-    assert "There are samples of the task “guardian”: choose this task." in refused().sentence
-
-
 def test_no_samples_at_all_is_refused():
     assert "Create samples from the turns of a session" in refused().sentence
 

@@ -102,6 +102,8 @@ def test_what_is_queued_without_a_job_ends_with_the_next_run(ada, workspace, end
 
 def test_without_an_endpoint_its_page_says_so_beside_the_button(ada, workspace, as_operator):
     wrote(DB, 1, None, b"x\n", target_file="USER.md")
+    write = text_of(as_operator.get("/agents/ada/writes/w1/"))
+    assert "Retry this write" in write and f'href="{PAGE}retry/w1/"' not in write and "No endpoint for" in write
     page = text_of(as_operator.get(f"{PAGE}retry/w1/"))
     assert 'type="submit" disabled aria-describedby="problem"' in page and page.count("No endpoint for language") == 1
 
