@@ -15,11 +15,10 @@ from typing import NamedTuple
 from agents.models import Agent
 from openclaw_web.diffs import comparing
 
-from .. import blame, versions
+from .. import blame, returned, versions
 from ..changes import Hunk, hunks_of
 from ..files import MEMORY_FILES
 from ..models import FileSnapshot, WriteGuardianAudit
-from . import returned
 
 Status = WriteGuardianAudit.Status
 ROLLBACK = WriteGuardianAudit.Origin.ROLLBACK

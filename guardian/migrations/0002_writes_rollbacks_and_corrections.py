@@ -162,6 +162,7 @@ class Migration(migrations.Migration):
                 ('corrected_at', openclaw_web.sqlite.fields.EpochMs()),
                 ('switched_off_at', openclaw_web.sqlite.fields.EpochMs(null=True)),
                 ('switched_off_by', models.TextField(null=True)),
+                ('imported_from', models.TextField(help_text='who else said so; null: a person of this site', null=True)),
                 ('audit', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='corrections', to='guardian.writeguardianaudit')),
             ],
             options={

@@ -18,7 +18,7 @@ from people.audit import log as audit
 from ..changes import Change, change_of
 from ..exact import bytes_of, text_of
 from ..models import GuardianRun, WriteGuardianAudit
-from ..rollbacks import exchanging, places, planning
+from ..rollbacks import exchanging, places, planning, recovering
 from ..rollbacks.exchanging import Changed
 from ..rollbacks.merging import Conflict, take_out
 from ..rollbacks.planning import hash_of
@@ -117,6 +117,7 @@ def approve(agent: Agent, run_id: str, *, by: str, seen: str) -> Written:
     """
     places.check_writes()
     with writing_alone(agent):
+        recovering.recover_alone(agent)
         made = preview(agent, find(agent.db, run_id))
         if made.seen != seen:
             raise Changed(_("%(file)s has changed since the preview. Check the new preview.") % _named(made.run))

@@ -21,6 +21,7 @@ from ..changes import Change
 from ..exact import text_of
 from ..models import GuardianRun, WriteGuardianAudit
 from ..recording.told import CHANGED
+from ..rollbacks import recovering
 from . import approving, switch
 from .approving import Preview
 from .ending import BY
@@ -40,6 +41,7 @@ def write(agent: Agent, run: GuardianRun) -> None:
     """Write a proposal now, or note in it why it waits for a person."""
     try:
         with approving.writing_alone(agent):
+            recovering.recover_alone(agent)
             made = approving.preview(agent, run)
             if note := why_not(agent, made):
                 _keep(agent.db, run, note)

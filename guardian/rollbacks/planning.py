@@ -147,7 +147,8 @@ def check_versions(audit: WriteGuardianAudit) -> None:
     if any(name and version is None for name, version in sides):
         words = {"id": audit.id}
         raise NotPossible(
-            _("A version that the write %(id)s names is missing. A check by the doctor tells more.") % words
+            _("A version of the file is missing, so the write %(id)s cannot be rolled back. Run a check under System.")
+            % words
         )
 
 

@@ -67,7 +67,7 @@ BUDGETS = {
     "guardian:proposal_list": 6,
     "guardian:proposal_detail": 12,
     "guardian:rollback": 9,
-    "guardian:session_rollback": 9,
+    "guardian:session_rollback": 11,
     "guardian:write_retry": 15,
     "gate:replay_detail": 12,
     "gate:replay_list": 4,

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from tests import processes
-from tests.guardian.rollbacks.killed import INTENTS, KILLS, RUNS, Killer, rows
+from tests.guardian.faults.killed import INTENTS, KILLS, RUNS, Killer, rows
 from tests.homes import Home, assistant, user
 from tests.llm_endpoint import Endpoint, answer, sends
 from tests.processes import wait_for

@@ -5,8 +5,8 @@ from collections.abc import Collection, Iterator, Sequence
 
 import orjson
 
-from ..changes import Hunk
-from ..models import Rollback, RollbackIntent, WriteGuardianAudit
+from .changes import Hunk
+from .models import Rollback, RollbackIntent, WriteGuardianAudit
 
 
 def taken_back(db: str, rollback_ids: Collection[str]) -> dict[str, list[str]]:

@@ -3,7 +3,7 @@
 import pytest
 
 from tests import processes
-from tests.guardian.rollbacks.killed import INTENTS, KILLS, Killer, rows
+from tests.guardian.faults.killed import INTENTS, KILLS, Killer, rows
 from tests.homes import Home, assistant, user
 from tests.processes import wait_for
 

@@ -29,7 +29,7 @@ import os, django
 os.environ["DJANGO_SETTINGS_MODULE"] = "openclaw_web.settings"
 django.setup()
 from tests import faults
-from tests.guardian.rollbacks.on_a_full_disk import FILE, AFTER, fill
+from tests.guardian.faults.on_a_full_disk import FILE, AFTER, fill
 from guardian.rollbacks import exchanging
 from django.core.management import execute_from_command_line
 exchanging.LOOKS = (0.0,)
