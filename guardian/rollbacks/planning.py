@@ -145,11 +145,10 @@ def check_versions(audit: WriteGuardianAudit) -> None:
     """Raises NotPossible when a version that a write names is not stored any more: that is not “there was no file”."""
     sides = (audit.before_snapshot_id, audit.before_snapshot), (audit.after_snapshot_id, audit.after_snapshot)
     if any(name and version is None for name, version in sides):
-        words = {"id": audit.id}
-        raise NotPossible(
-            _("A version of the file is missing, so the write %(id)s cannot be rolled back. Run a check under System.")
-            % words
+        sentence = _(
+            "A version of the file is missing, so the write %(id)s cannot be rolled back. Run a check under System."
         )
+        raise NotPossible(sentence % {"id": audit.id})
 
 
 def _nothing_written(status):

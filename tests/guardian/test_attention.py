@@ -23,10 +23,10 @@ def intent(**columns):
 
 def test_a_rollback_that_broke_off_is_told_and_one_under_way_is_not(as_operator, ada):
     intent(created_at=clock.now_ms())
-    assert "broke off" not in text_of(as_operator.get(PAGE))
+    assert "was interrupted" not in text_of(as_operator.get(PAGE))
     intent(id="i2")
     page = text_of(as_operator.get(PAGE))
-    assert "A rollback of USER.md broke off." in page and "/agents/ada/writes/?file=USER.md" in page
+    assert "A rollback of USER.md was interrupted." in page and "/agents/ada/writes/?file=USER.md" in page
 
 
 def test_what_was_written_during_a_rollback_waits_for_somebody(as_operator, ada):
