@@ -1,5 +1,7 @@
 """Writes that are not what their versions and histories say: the doctor tells, and mends what follows from the rest."""
 
+import json
+
 import pytest
 
 from tests.homes import Home, assistant, user
@@ -81,6 +83,7 @@ def test_what_follows_from_the_rest_is_made_again(home, how, check, sentence):
 WRITES = "SELECT id, status, diff, hunks_json, lines_added, lines_removed FROM write_guardian_audit ORDER BY 1"
 # This site rolls w4 back, and a person corrects w3 for the future: w4 names that rule.
 MORE = """
+from pathlib import Path
 from agents.models import Agent
 from guardian.correcting import correcting
 from guardian.models import Rollback, RollbackIntent, WriteGuardianAudit
@@ -90,7 +93,7 @@ agent = Agent.objects.get(agent_id="main")
 rule = correcting.correct(agent, "w3", status="refused", reason="No.", apply_to_future=True, by="mei")
 WriteGuardianAudit.objects.using(agent.db).filter(id="w4").update(rule_id=rule.id)
 step = Step("USER.md", b"x\\n" * 5, b"x\\n" * 4, ("w4",), (Take("w4", "r4", "exact"),))
-recording.finish(agent.db, recording.intend(agent.db, [step], "otto", "Wrong."))
+recording.finish(agent.db, recording.intend(agent.db, Path("/nowhere"), [step], "otto", "Wrong."))
 RollbackIntent.objects.using(agent.db).update(state="done", ended_at=1)
 """
 LOST = {
@@ -155,11 +158,13 @@ def test_a_version_that_is_damaged_needs_a_backup(home):
 
 
 def test_a_rollback_that_was_interrupted_is_undone(home):
+    workspace = home.parent / "home-source" / "workspace"
+    workspace.mkdir(exist_ok=True)
+    asked = {"by": "otto", "reason": "No.", "at": 1, "own_id": "x", "place": str(workspace), "takes": []}
     change(home, "INSERT INTO rollback_intents"
                  " (id, file_name, audits_json, draft_name, told_json, state, created_at, meanwhile_json, settled_json)"
-                 " VALUES ('i1', 'USER.md', '[\"w4\"]', '.USER.md.x.rollback', '{\"by\": \"otto\", \"reason\": \"No.\","
-                 " \"at\": 1, \"own_id\": \"x\", \"takes\": []}', 'planned', 1, '[]', '[]')", "main")  # fmt: skip
-    (home.parent / "home-source" / "workspace").mkdir(exist_ok=True)
+                 f" VALUES ('i1', 'USER.md', '[\"w4\"]', '.USER.md.x.rollback', '{json.dumps(asked)}',"
+                 " 'planned', 1, '[]', '[]')", "main")  # fmt: skip
     told = found(home)
     assert told["guardian_intents"]["sentence"].startswith("1 rollback of agent main was interrupted")
     fixed, _status = doctor(home, "--fix", OPENCLAW_WEB_WORKSPACE_WRITES="1")
