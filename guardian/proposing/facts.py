@@ -14,16 +14,10 @@ from gate.recording import consent, matching
 from ledger.models import ConversationTurn
 from openclaw_web.errors import Refused
 
+from ..files import FILE_OF
 from ..models import GuardianRun, WriteGuardianAudit
 from .memory import Memory
 
-TARGETS = {
-    "UPDATE_MEMORY": "MEMORY.md",
-    "UPDATE_USER": "USER.md",
-    "UPDATE_SOUL": "SOUL.md",
-    "UPDATE_IDENTITY": "IDENTITY.md",
-    "UPDATE_TOOLS": "TOOLS.md",
-}
 BATCH = 200
 State = GuardianRun.State
 
@@ -84,7 +78,7 @@ def is_withheld(db: str, turn_id: str | None) -> bool:
 
 def target_of(decision: MemoryGateDecision) -> str:
     """The file that a decision to write is about."""
-    return TARGETS[decision.decision]
+    return FILE_OF[decision.decision]
 
 
 def is_open(db: str, decision: MemoryGateDecision) -> bool:
@@ -93,7 +87,7 @@ def is_open(db: str, decision: MemoryGateDecision) -> bool:
 
 
 def _open(db):
-    rows = MemoryGateDecision.objects.using(db).filter(decision__in=TARGETS, candidate_fact__gt="")
+    rows = MemoryGateDecision.objects.using(db).filter(decision__in=FILE_OF, candidate_fact__gt="")
     runs = GuardianRun.objects.using(db).filter(decision_id=OuterRef("id")).exclude(state=State.STOPPED)
     audits = WriteGuardianAudit.objects.using(db).filter(decision_id=OuterRef("id"))
     return rows.exclude(Exists(audits)).exclude(Exists(runs)).defer("raw_response")

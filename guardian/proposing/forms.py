@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 from gate.deciding.forms import MOST_TURNS, USUAL_TURNS
 from openclaw_web.errors import Refused
 
-from ..files import MEMORY_FILES
+from ..files import LONGEST_FACT, MEMORY_FILES
 from . import approving, facts
 from .facts import Asked
 
@@ -49,7 +49,7 @@ class RunForm(forms.Form):
 class RetryForm(forms.Form):
     """What a write should have been asked for."""
 
-    fact = forms.CharField(label=_("Fact"), max_length=20_000, widget=forms.Textarea(attrs={"rows": 3}))
+    fact = forms.CharField(label=_("Fact"), max_length=LONGEST_FACT, widget=forms.Textarea(attrs={"rows": 3}))
     file = forms.ChoiceField(label=_("File"), choices=[(name, name) for name in MEMORY_FILES])
 
     def clean_fact(self):

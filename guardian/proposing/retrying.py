@@ -13,12 +13,10 @@ from jobs.progress import Listener
 from openclaw_web import clock
 from openclaw_web.errors import Refused
 
-from ..files import MEMORY_FILES
+from ..files import LONGEST_FACT, MEMORY_FILES
 from ..models import GuardianRun, WriteGuardianAudit
 from ..rollbacks.planning import NoSuchWrite
 from . import facts, running
-
-LONGEST = 20_000  # characters of a fact
 
 
 def find(db: str, audit_id: str) -> WriteGuardianAudit:
@@ -36,7 +34,7 @@ def wanted(agent: Agent, audit_id: str, *, fact: str | None, file: str | None, b
     """
     audit = find(agent.db, audit_id)
     fact, file = (fact or audit.candidate_fact or "").strip(), file or audit.target_file
-    if not fact or len(fact) > LONGEST:
+    if not fact or len(fact) > LONGEST_FACT:
         raise Refused(_("Say the fact, in at most 20,000 characters."))
     if file not in MEMORY_FILES:
         raise Refused(_("%(file)s is not a memory file.") % {"file": file or "–"})

@@ -10,6 +10,7 @@ from jobs.schemas import JobOut
 from openclaw_web.endpoints.schemas import BIGGEST, Body, PageQuery
 
 from ..correcting.schemas import NO_NUL
+from ..files import LONGEST_FACT
 from .approving import LONGEST_REASON
 from .facts import Asked
 
@@ -154,7 +155,9 @@ class ProposalWritten(Schema):
 
 
 class RetryIn(Body):
-    fact: str | None = Field(None, max_length=20_000, pattern=NO_NUL, description="default: the fact of the write")
+    fact: str | None = Field(
+        None, max_length=LONGEST_FACT, pattern=NO_NUL, description="default: the fact of the write"
+    )
     file: Literal["MEMORY.md", "USER.md", "SOUL.md", "IDENTITY.md", "TOOLS.md"] | None = None
 
 

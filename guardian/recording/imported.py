@@ -16,6 +16,7 @@ from openclaw_web.sqlite import writing
 
 from ..collectors.found import FoundWrite
 from ..exact import NotExact, data_of
+from ..files import MOST_BYTES
 from ..models import BehaviorCorrection, GuardianStatus, Rollback, WriteGuardianAudit
 from . import behind, storing
 from .told import FileChange, Origin, Source, Status, Stored, Told
@@ -23,7 +24,6 @@ from .twins import Conflict
 
 CHUNK = 100  # writes in one transaction
 HELD = 16 * 1024 * 1024  # bytes of versions that wait for it
-MOST_BYTES = 5_000_000  # of a version, as of one that a running plugin tells
 AGAIN = 2_000  # writes without a turn that are looked at again after an import, the newest
 BY = "plugin"
 SOURCE = "reflection.db"  # whose names are not those of people of this site

@@ -97,7 +97,7 @@ def _exchange(folder: Folder, intent, step: Step) -> Held | None:
         if step.wanted is None:
             if held:
                 folder.move_aside(step.name, intent.draft_name)
-                _check_displaced(folder, intent, lambda: folder.create(intent.draft_name, step.name))
+                _check_displaced(folder, intent, lambda: folder.move_aside(intent.draft_name, step.name))
             return held
         folder.write_draft(intent.draft_name, step.wanted, held, of=step.name)
         if held:
