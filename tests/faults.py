@@ -17,7 +17,10 @@ _is_listening: list[bool] = []
 
 @contextmanager
 def files(heard: Callable[[str, str], object]) -> Iterator[None]:
-    """Call `heard(event, path)` before each `open`, `os.scandir` and `os.rename` of the block; it may raise."""
+    """Call `heard(event, path)` before each `open`, `os.scandir`, `os.rename` and `ctypes.dlopen` of the block.
+
+    It may raise.
+    """
     if not _is_listening:  # such a hook cannot be taken away again
         sys.addaudithook(_tell)
         _is_listening.append(True)
@@ -58,6 +61,10 @@ def before(db: str, is_it: Callable[[str], bool], then: Callable[[], object]) ->
 
 
 def _tell(event, args):
-    if _listeners and event in ("open", "os.scandir", "os.rename") and isinstance(args[0], str | bytes | os.PathLike):
+    if event == "ctypes.dlopen" and _listeners:  # of the C library, before one of its functions is called: no path
+        args = ("",)
+    elif not isinstance(args[0] if args else None, str | bytes | os.PathLike):
+        return
+    if _listeners and event in ("open", "os.scandir", "os.rename", "ctypes.dlopen"):
         for heard in list(_listeners):
             heard(event, os.fsdecode(args[0]))

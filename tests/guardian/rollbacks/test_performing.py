@@ -180,18 +180,9 @@ def test_a_link_that_takes_the_place_of_the_file_at_the_last_moment_is_refused(a
 def test_what_takes_the_place_of_the_file_between_look_and_exchange_stays(ada, file, tmp_path, before, what):
     wrote(file, 1, before, b"b\n")
     make = {"link": lambda: file.symlink_to(tmp_path), "pipe": lambda: os.mkfifo(file), "folder": file.mkdir}[what]
-    at = ("open", lambda path: path.endswith(".rollback")) if before else ("open", lambda path: path == NAME)
-    calls = []
-
-    def heard(event, path):
-        # The file was read; what follows is the exchange, or that the file is moved aside.
-        if event == at[0] and at[1](path):
-            calls.append(path)
-            if len(calls) == (1 if before else 4):
-                file.unlink()
-                make()
-
-    with faults.files(heard), pytest.raises(workspace.NotOurs):
+    # The file was read; what follows is the exchange, or that the file is moved aside.
+    swapped = faults.once("ctypes.dlopen", lambda _path: True, lambda: (file.unlink(), make()))
+    with swapped, pytest.raises(workspace.NotOurs):
         roll_back(ada, 1)
     assert os.listdir(file.parent) == [NAME] and not file.is_file()
     assert not RollbackIntent.objects.using(DB).exclude(state="undone").exists()
