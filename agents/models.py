@@ -89,6 +89,9 @@ class CollectorSource(models.Model):
         default="", db_default="", help_text="fingerprint of the last bytes before the offset; empty: not known"
     )
     last_read_at = EpochMs(null=True)
+    session_id = models.TextField(
+        default="", db_default="", help_text="whose transcript a file was found to be; empty: none, or not known"
+    )
 
     class Meta:
         db_table = "collector_sources"
@@ -125,3 +128,80 @@ class CollectedSession(models.Model):
 
     def __str__(self):
         return f"{self.agent_id}/{self.session_id}"
+
+
+class SkippedSource(models.Model):
+    """One file, folder or index entry of an agent that the last import did not read, and why.
+
+    Written by `agents.skipped_sources`.
+    """
+
+    class Kind(models.TextChoices):
+        FILE = "file"
+        FOLDER = "folder"
+        INDEX_ENTRY = "index_entry"
+
+    class Reason(models.TextChoices):
+        """Why something was not read.
+
+        NO_RECORDS is the only one that explains nothing: an index entry that leads to no records. It is a finding.
+        """
+
+        # The content was looked at, and is not opened again until the file changes.
+        NOT_TRANSCRIPT = "not_transcript", "neither a session header nor a record"
+        # Records that are elsewhere, or are imported with --include-deleted.
+        CHECKPOINT = "checkpoint", "repeats records of its transcript"
+        DELETED = "deleted", "transcript of a deleted session"
+        RESET = "reset", "transcript before a reset"
+        BACKUP = "bak", "copy of a transcript"
+        IMPORTED = "imported", "transcript that OpenClaw moved into its database"
+        COLD = "cold", "archive of OpenClaw's database"
+        # Sessions that are left out on purpose.
+        OPTED_OUT = "opted_out", "conversation with somebody who opted out"
+        UNNAMED = "unnamed", "participants not known while somebody is opted out"
+        REMOVED = "removed", "session that was removed or archived here"
+        UNDONE = "undone", "session whose import was undone"
+        # What is beside transcripts; known by its name and never opened.
+        LOCK = "lock", "lock"
+        TEMPORARY = "temporary", "temporary file"
+        TRAJECTORY = "trajectory", "pointer to a trajectory"
+        INDEX = "index", "copy of a session index"
+        SKILLS_PROMPT = "skills_prompt", "text of a skill"
+        DATABASE = "database", "part of a database"
+        SECRET = "secret", "may hold a secret"
+        NOT_LISTED = "not_listed", "not among what is read"
+        # What cannot be opened or listed.
+        LINK = "link", "link"
+        UNREADABLE = "unreadable", "cannot be opened"
+        ODD_NAME = "odd_name", "name that is no text"
+        TOO_MANY = "too_many", "beyond the number of files that is looked at"
+        FAILED = "failed", "reading failed; the next import tries again"
+        # Index entries.
+        OTHER_AGENT = "other_agent", "transcript of another agent"
+        UNUSABLE = "unusable", "entry without a usable session id"
+        EMPTY = "empty", "transcript without a record"
+        NO_RECORDS = "no_records", "nothing holds its records"
+
+    source_key = models.TextField(primary_key=True, help_text="sha256 of root, kind and path; of an entry, also agent")
+    kind = models.TextField(choices=Kind.choices)
+    root = models.TextField(help_text="the OpenClaw home")
+    agent_id = models.TextField()
+    path = models.TextField(help_text="as of collector_sources; of an index entry its session key")
+    session_id = models.TextField(default="", help_text="whose transcript it is, as far as that is known")
+    reason = models.TextField(choices=Reason.choices)
+    detail = models.TextField(default="", help_text="the end of a sentence: why it cannot be opened, what it names")
+    size_bytes = Count(default=0)
+    mtime_ns = Count(default=0)
+    inode = Count(default=0)
+    noted_at = EpochMs()
+
+    class Meta:
+        db_table = "collector_skipped"
+        indexes = [
+            models.Index(fields=["agent_id", "reason", "path"], name="idx_skipped_agent_reason"),
+            models.Index(fields=["reason", "path"], name="idx_skipped_reason"),
+            models.Index(fields=["path"], name="idx_skipped_path"),
+        ]
+
+    def __str__(self):
+        return f"{self.kind}:{self.path}"

@@ -72,7 +72,7 @@ class SourceBook:
     def is_known(self, kind: str, path: Path, stat: os.stat_result) -> bool:
         """Whether the file is as it was when it was read last: nobody needs to open it."""
         row = self._rows.get((kind, self.name(path)))
-        return row is not None and (row.inode, row.size_bytes, row.mtime_ns) == _state(stat)
+        return row is not None and (row.inode, row.size_bytes, row.mtime_ns) == state_of(stat)
 
     def offset(self, kind: str, path: Path) -> int:
         """How far the file has been read; 0 for one that is new."""
@@ -93,7 +93,7 @@ class SourceBook:
         # older version know no end: their files are read once more.
         same_tail = row.byte_offset == 0 or hashlib.sha256(tail.data).hexdigest() == row.tail_sha256
         # Of equal length but touched, or another file under the name: only reading it all can tell what changed.
-        is_other = _state(stat)[0] != row.inode or stat.st_size == row.size_bytes
+        is_other = state_of(stat)[0] != row.inode or stat.st_size == row.size_bytes
         if not (same_head and same_tail) or is_other:
             return Reading(0, "replaced", Tail())
         return Reading(row.byte_offset, "appended", tail)
@@ -103,7 +103,7 @@ class SourceBook:
     ) -> bool:
         """Whether a database, its log or an artifact is as it was when it was read last, and was read in this way."""
         row = self._rows.get((kind, self.name(path)))
-        is_same = row is not None and (row.inode, row.size_bytes, row.mtime_ns) == _state(stat)
+        is_same = row is not None and (row.inode, row.size_bytes, row.mtime_ns) == state_of(stat)
         return is_same and row.head_sha256 == _sha256(how)
 
     def part(self, name: str) -> "Part | None":
@@ -128,7 +128,7 @@ class SourceBook:
 
     def save(self, kind: str, path: Path, stat: os.stat_result, *, agent_id: str, offset: int) -> None:
         """Remember that a file that nobody appends to was, as `stat` found it, read whole."""
-        self._save(kind, self.name(path), _state(stat), agent_id, offset, (0, _sha256(""), ""))
+        self._save(kind, self.name(path), state_of(stat), agent_id, offset, (0, _sha256(""), ""))
 
     def save_appended(
         self, kind: str, path: Path, stat: os.stat_result, *, agent_id: str, head: bytes, tail: Tail
@@ -136,7 +136,7 @@ class SourceBook:
         """Remember that a growing file, as `stat` found it, was read up to the end of `tail`; it begins with `head`."""
         head = head[: min(HEAD, tail.end)]
         fingerprint = (len(head), hashlib.sha256(head).hexdigest(), hashlib.sha256(tail.data).hexdigest())
-        self._save(kind, self.name(path), _state(stat), agent_id, tail.end, fingerprint)
+        self._save(kind, self.name(path), state_of(stat), agent_id, tail.end, fingerprint)
 
     def save_read(
         self,
@@ -148,7 +148,7 @@ class SourceBook:
         kind: str = CollectorSource.Kind.DATABASE,
     ) -> None:
         """Remember that a database, its log or an artifact was read to its end in this way."""
-        self._save(kind, self.name(path), _state(stat), agent_id, stat.st_size, (0, _sha256(how), ""))
+        self._save(kind, self.name(path), state_of(stat), agent_id, stat.st_size, (0, _sha256(how), ""))
 
     def _save(self, kind, name, state, agent_id, offset, fingerprint):
         row = self._rows.get((kind, name)) or CollectorSource(
@@ -174,7 +174,7 @@ def _sha256(text):
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _state(stat):
+def state_of(stat: os.stat_result) -> tuple[int, int, int]:
     """Inode, size and time as a column can hold them: some file systems count past 63 bits."""
     return stat.st_ino & MAX_COLUMN, stat.st_size, max(-MAX_COLUMN, min(stat.st_mtime_ns, MAX_COLUMN))
 

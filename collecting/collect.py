@@ -11,7 +11,7 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from agents import presence
+from agents import presence, skipped_sources
 from agents.database_copies import Copies
 from agents.homes import Home, read_home
 from agents.models import Agent
@@ -56,6 +56,7 @@ class AgentReport:
     cut_prompts: int = 0
     indexed_files: int = 0
     contents: int = 0
+    skipped: list[skipped_sources.Skipped] = field(default_factory=list)  # what was found and not read
     notes: list[str] = field(default_factory=list)
 
 
@@ -175,6 +176,7 @@ def _collect(collection):
         collection.begin(plans[found.home_name].bytes_to_read, message)
         waiting.expect_many_writes(agent.db)
         collect_agent.collect(collection, found, agent, plans[found.home_name], report)
+        skipped_sources.replace_skipped(collection.home.root, agent.agent_id, report.skipped)
         short = frozenset(plans[found.home_name].short)
         if collection.is_again or short:
             wanted = collection.again if collection.is_again else short
