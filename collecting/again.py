@@ -29,6 +29,7 @@ from .stages import agent as collect_agent
 from .stages import consent as collect_consent
 from .stages import databases as collect_databases
 from .stages import packed as collect_archives
+from .stages.agent_database import open_archive
 from .stages.databases import Unreadable
 from .stages.guard import guarding
 
@@ -323,13 +324,13 @@ def _is_orphan(archive, live, stored):
 
 @contextmanager
 def _archived(collection, found, database, archive: Archive):
-    blob = agent_database.blob_of(database, archive)
-    if blob is not None:
-        yield agent_database.archived_lines(archive, blob)
+    try:
+        file = open_archive(collection.home.root, found.database, database, archive)
+    except NotReadable:  # what is not met in any source stays as it was
+        yield iter(())
         return
-    cold = found.database.parent.parent / "sessions" / "cold" / archive.name
-    with _opened(collection, cold) as file:
-        yield packed.read_packed_lines(file) if file else iter(())
+    with file:
+        yield agent_database.archived_lines(archive, file)
 
 
 def _files(collection, found, sources, stored, names):

@@ -1,16 +1,18 @@
 """Collect an agent's own database: its session index, the records of its sessions and what was archived of them."""
 
+import io
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from django.db import transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from agents import holdings
+from agents.homes import NotReadable, open_regular
 from agents.sources import Part
 from ledger.collectors import agent_database
 from ledger.collectors.agent_database import Archive, Contents
@@ -24,7 +26,7 @@ from ledger.transcripts import storing
 from openclaw_web.clock import now_ms
 from openclaw_web.sqlite import failures
 
-from . import consent, counts, databases, packed
+from . import consent, counts, databases
 from . import outputs as collect_outputs
 from .databases import Stats, Unreadable
 from .guard import guarding
@@ -117,9 +119,10 @@ class Source:
             with collect_outputs.taking(self.collection, self.agent, self.report) as outputs:
                 for archive in agent_database.archives(database):
                     self.names.add(archive.name)
-                    is_live = archive.session_id in live or archive.reason == agent_database.COLD
-                    state = Session.State.LIVE if is_live else archive.reason
-                    if not self.collection.include_deleted:
+                    is_cold = archive.reason == agent_database.COLD  # only moved away: nobody deleted it
+                    state = Session.State.LIVE if is_cold or archive.session_id in live else archive.reason
+                    is_wanted = is_cold or self.collection.include_deleted
+                    if not is_wanted:
                         self.report.transcripts[f"skipped_{archive.reason}"] += 1
                         storing.mark_state(self.agent.db, archive.session_id, state)
                     elif may_read(archive.session_id):
@@ -220,20 +223,27 @@ class Source:
             self.report.transcripts["unchanged"] += 1
             return
         about = self._about(archive.session_id, name, state, archive.created_at)
-        blob = agent_database.blob_of(database, archive)
-        if blob is not None:
-            lines = agent_database.archived_lines(archive, blob)
-            stored = storing.store_transcript(self.agent.db, about, lines, outputs=outputs)
-        else:
-            file = self.path.parent.parent / "sessions" / "cold" / archive.name
-            stored = packed.store_packed(self.collection, self.agent, file, about, self.report, outputs)
-        if stored is not None:
-            self._count("new", stored)
-            if archive.session_id in self.put_away:
-                storing.store_index(self.agent.db, [self.put_away[archive.session_id]])
-            with transaction.atomic():
-                holdings.note(self.agent.agent_id, archive.session_id, stored.held)
-                book.save_part(name, Part(stored.end, stored.records, ""), agent_id=self.agent.agent_id)
+        try:
+            with open_archive(self.collection.home.root, self.path, database, archive) as file:
+                if problem := agent_database.problem_of(archive, file):
+                    self._refuse_archive(archive, problem)
+                    return
+                lines = agent_database.archived_lines(archive, file)
+                stored = storing.store_transcript(self.agent.db, about, lines, outputs=outputs)
+        except NotReadable as exc:
+            self._refuse_archive(archive, f"{archive.name}: {exc}")
+            return
+        self._count("new", stored)
+        if archive.session_id in self.put_away:
+            storing.store_index(self.agent.db, [self.put_away[archive.session_id]])
+        with transaction.atomic():
+            holdings.note(self.agent.agent_id, archive.session_id, stored.held)
+            book.save_part(name, Part(stored.end, stored.records, ""), agent_id=self.agent.agent_id)
+
+    def _refuse_archive(self, archive, problem):
+        """Name an archive that is missing or not what its row says, and look for it again next time."""
+        self._reject(agent_database.BAD_ARCHIVE, problem, of=f"!{archive.session_id}/{archive.generation}")
+        self.is_whole = False
 
     def _about(self, session_id, name, state=Session.State.LIVE, created_at=None):
         modified = (self.stats[0] and moment_ms(self.stats[0].st_mtime_ns // 1_000_000)) or now_ms()
@@ -269,6 +279,14 @@ class Source:
     def _reject(self, reason, detail, of=""):
         self.report.rejected[reason] += 1
         databases.reject(self.collection, self.agent, self.path, reason, detail, of=of)
+
+
+def open_archive(root: Path, source: Path, database: Database, archive: Archive) -> BinaryIO:
+    """The bytes of an archive of the database `source`, from its row or its own file. Raises NotReadable."""
+    blob = agent_database.blob_of(database, archive)
+    if blob is not None:
+        return io.BytesIO(blob)
+    return open_regular(root, source.parent.parent / agent_database.archive_file(archive))
 
 
 @contextmanager

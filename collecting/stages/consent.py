@@ -56,9 +56,9 @@ def untitled(entry):
     metadata = {
         name: value
         for name, value in entry.metadata.items()
-        if name not in ("label", "displayName") or str(value).startswith(own)
+        if name not in session_index.MADE_OF_WORDS or str(value).startswith(own)
     }
-    return replace(entry, label=metadata.get("label") or metadata.get("displayName") or "", metadata=metadata)
+    return replace(entry, label=session_index.title_in(metadata), metadata=metadata)
 
 
 def without_ignored(collection, agent, report, may_read: Callable[[str], bool]) -> Callable[[str], bool]:

@@ -17,7 +17,7 @@ from ledger.collectors.jsonl import Line
 from ledger.transcripts import storing
 from openclaw_web.sqlite import failures
 
-READER = 1  # raised when readers learn to read more: databases that have not changed are then read again
+READER = 2  # raised when readers learn to read more: databases that have not changed are then read again
 Stats = tuple[os.stat_result | None, os.stat_result | None]
 
 

@@ -1,11 +1,12 @@
 """An agent's own database: sessions, records and archives, as the same things that files are read into."""
 
 import hashlib
-import io
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, BinaryIO
+
+import orjson
 
 from . import session_index
 from .database import Damaged, Database
@@ -14,9 +15,15 @@ from .packed import read_packed_lines, unpack_record
 from .records import moment_ms
 from .session_index import SESSION_ID, IndexEntry
 
-KNOWN_VERSIONS = range(14, 24)
+KNOWN_VERSIONS = range(14, 26)
 ARCHIVES, COLD_ARCHIVES, COLD = "session_transcript_archives", "session_transcript_cold_archives", "cold"
 EVENTS = ("seq", "event_json", "event_zstd")
+# From schema 24 on these fields of an entry are rows of their own; the third, sessionDiffBaseline, is not used here.
+SNAPSHOTS = ("systemPromptReport", "skillsSnapshot")
+BAD_ARCHIVE = "bad_archive"
+HASHED = 1024 * 1024  # bytes at once
+# What a line of a cold archive is of: a record, or what OpenClaw computes from records.
+COLD_EVENT, COLD_OTHERS = "event", ("header", "identity", "active", "index", "fts")
 END = 2**53  # every `seq` is below it: what is not, no other program could tell apart
 IS_PLACE = f"typeof(seq) = 'integer' AND seq >= 0 AND seq < {END}"
 
@@ -42,6 +49,8 @@ class Archive:
     reason: str
     created_at: int | None
     is_packed: bool
+    sha256: str = ""  # of its bytes, as its row says; of a cold one only
+    size: int | None = None
 
 
 @dataclass(slots=True)
@@ -137,10 +146,11 @@ def archives(database: Database) -> Iterator[Archive]:
     for session, key, generation, name, created, reason, encoding in rows:
         about = (text(session), text(key), text(generation), text(name), text(reason), moment_ms(created))
         yield from _usable(Archive(*about, is_packed=text(encoding) == "zstd"))
-    cold = ("session_id", "generation", "archive_name", "archived_at")
-    for session, generation, name, archived in database.rows(COLD_ARCHIVES, *cold, order="archived_at"):
+    cold = ("session_id", "generation", "archive_name", "archived_at", "archive_sha256", "archive_bytes")
+    for session, generation, name, archived, sha256, size in database.rows(COLD_ARCHIVES, *cold, order="archived_at"):
         about = (text(session), "", text(generation), text(name), COLD, moment_ms(archived))
-        yield from _usable(Archive(*about, is_packed=True))
+        size = size if isinstance(size, int) else None
+        yield from _usable(Archive(*about, is_packed=True, sha256=text(sha256), size=size))
 
 
 def blob_of(database: Database, archive: Archive) -> bytes | None:
@@ -151,11 +161,33 @@ def blob_of(database: Database, archive: Archive) -> bytes | None:
     return next((blob for (blob,) in rows if isinstance(blob, bytes)), None)
 
 
-def archived_lines(archive: Archive, blob: bytes) -> Iterator[Line]:
-    """The records of an archive that is in the database."""
-    if archive.is_packed:
-        return read_packed_lines(io.BytesIO(blob))
-    return (parse(line) for line in _plain_lines(blob))
+def archive_file(archive: Archive) -> str:
+    """The place of a cold archive's file, relative to the folder of its agent."""
+    return f"sessions/cold/{archive.name}"
+
+
+def problem_of(archive: Archive, file: BinaryIO) -> str:
+    """Why the bytes of a cold archive are not those that its row names; empty when they are. Rewinds `file`."""
+    if archive.reason != COLD or not archive.sha256:
+        return ""
+    digest, size = hashlib.sha256(), 0
+    while chunk := file.read(HASHED):
+        digest.update(chunk)
+        size += len(chunk)
+    file.seek(0)
+    if archive.size not in (None, size):
+        return f"{archive.name} has {size:,} bytes, its row says {archive.size:,}"
+    if digest.hexdigest() != archive.sha256:
+        return f"{archive.name} does not have the hash of its row"
+    return ""
+
+
+def archived_lines(archive: Archive, file: BinaryIO) -> Iterator[Line]:
+    """The records of an archive, or one rejected line where its bytes are not those of its row."""
+    if problem := problem_of(archive, file):
+        return iter([Line(0, archive.size or 1, b"", reason=BAD_ARCHIVE, detail=problem)])
+    lines = read_packed_lines(file) if archive.is_packed else (parse(line) for line in _plain_lines(file.read()))
+    return _cold_records(lines) if archive.reason == COLD else lines
 
 
 def index(database: Database) -> Index:
@@ -183,6 +215,7 @@ def archived_entry(archive: Archive) -> IndexEntry | None:
 def _nodes(database, found):
     """Session key -> entry, as in a session index."""
     nodes: dict[str, dict[str, Any]] = {}
+    snapshots = _snapshots(database, found)
     columns = ("session_key", "current_session_id", "entry_json", "updated_at", "label", "display_name")
     for table in ("session_entries", "session_nodes"):
         for key, current, raw, updated, label, shown in database.rows(table, *columns):
@@ -191,13 +224,29 @@ def _nodes(database, found):
             except ValueError:
                 found.unusable += 1
                 entry = {}
-            entry = _flat(entry)
+            entry = _flat(entry) | snapshots.get(text(key), {})
             entry["sessionId"] = text(current) or entry.get("sessionId")
             entry.setdefault("updatedAt", updated)
             entry.setdefault("label", text(label))
             entry.setdefault("displayName", text(shown))
             nodes[text(key)] = entry
     return nodes
+
+
+def _snapshots(database, found):
+    """Session key -> fields of its entry that schema 24 keeps apart; a snapshot wins over the same field inline."""
+    snapshots: dict[str, dict[str, Any]] = {}
+    rows = database.rows(
+        "session_entry_snapshots", "session_key", "field", "value_json", where="field IN (?, ?)", values=SNAPSHOTS
+    )
+    for key, field_name, raw in rows:
+        if not isinstance(raw, bytes) or raw == b"null":
+            continue
+        try:
+            snapshots.setdefault(text(key), {})[text(field_name)] = load_object(raw)
+        except ValueError:
+            found.unusable += 1
+    return snapshots
 
 
 def _line(seq, plain, packed):
@@ -225,6 +274,18 @@ def _next_seq(database, session_id, start):
 def _usable(archive):
     if SESSION_ID.fullmatch(archive.session_id) and "/" not in archive.name:
         yield archive
+
+
+def _cold_records(lines):
+    """Records as they were: a cold archive holds rows of several tables, those of `transcript_events` as texts."""
+    for line in lines:
+        row = orjson.loads(line.raw) if line.reason == "missing_type" else {}
+        kind, values = row.get("kind"), row.get("row")
+        event = values.get("event_json") if isinstance(values, dict) else None
+        if kind == COLD_EVENT and isinstance(event, str):
+            yield parse(Line(line.offset, line.end, event.encode()))
+        elif kind not in COLD_OTHERS:
+            yield line
 
 
 def _plain_lines(blob):

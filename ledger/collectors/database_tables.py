@@ -15,10 +15,11 @@ MEMORY: Tables = {
     "chunks": ("path", "source"),
 }
 
-# agents/<agent>/agent/openclaw-agent.sqlite, versions 16 to 23; `session_entries` and the last three of other versions.
+# agents/<agent>/agent/openclaw-agent.sqlite, versions 16 to 25; `session_entries` and the last three of other versions.
 AGENT: Tables = {
     **VERSION,
     "session_nodes": ("session_key", "current_session_id", "entry_json", "updated_at", "label", "display_name"),
+    "session_entry_snapshots": ("session_key", "field", "value_json"),
     "session_entries": ("session_key", "entry_json", "updated_at"),
     "session_windows": (
         "session_id",
@@ -54,6 +55,8 @@ AGENT: Tables = {
         "session_id",
         "generation",
         "archive_name",
+        "archive_sha256",
+        "archive_bytes",
         "archived_at",
         "storage",
         "archive_blob",
@@ -66,7 +69,7 @@ AGENT: Tables = {
     "run_artifacts": ("run_id", "path", "kind", "blob", "created_at"),
 }
 
-# state/openclaw.sqlite, versions 1 to 18.
+# state/openclaw.sqlite, versions 1 to 20.
 STATE: Tables = {
     **VERSION,
     "cron_jobs": ("store_key", "job_id", "name", "enabled", "agent_id", "job_json", "state_json", "updated_at"),

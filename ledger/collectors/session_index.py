@@ -33,7 +33,16 @@ KEPT: dict[str, type | tuple[type, ...]] = {
     "lastInteractionAt": (int, float),
     "estimatedCostUsd": (int, float),
     "status": str,
+    # OpenClaw 2026.9.7 and later.
+    "autoLabel": str,
+    "pinnedAt": (int, float),
+    "archivedAt": (int, float),
+    "snoozedUntil": (int, float),
 }
+# Titles and recaps that a model may have made of what somebody said.
+MADE_OF_WORDS = ("label", "displayName", "autoLabel", "activitySummary")
+RECAP, RECAP_TEXTS = "activitySummary", ("text", "summary", "recap")
+MAX_RECAP = 4_000  # characters
 BIGGEST = 2**53
 DIRECT = ("direct", "dm")
 OF_ACCOUNT = tuple(f"{word}:" for word in DIRECT)
@@ -113,6 +122,11 @@ def origin_of(key: str) -> tuple[str, str | None, str | None]:
     return "unknown", parts[2], ":".join(parts[3:]) or None
 
 
+def title_in(metadata: dict[str, Any]) -> str:
+    """The title that an entry gives its session: a person's before one that a model made."""
+    return metadata.get("label") or metadata.get("displayName") or metadata.get("autoLabel") or ""
+
+
 def _entry(key, session_id, entry):
     origin, channel, target = origin_of(key)
     delivery = _dict(entry, "deliveryContext")
@@ -121,6 +135,7 @@ def _entry(key, session_id, entry):
         model = model.get("model")
     metadata = {name: entry[name] for name, types in KEPT.items() if _is_usable(entry.get(name), types)}
     metadata["origin"] = {k: v for k, v in _dict(entry, "origin").items() if isinstance(v, str)}
+    metadata[RECAP] = _recap(entry.get(RECAP), session_id)
     channel = _text(delivery, "channel") or _text(entry, "lastChannel") or _text(entry, "channel") or channel
     return IndexEntry(
         session_key=key,
@@ -131,7 +146,7 @@ def _entry(key, session_id, entry):
         account=_text(delivery, "accountId") or _text(entry, "lastAccountId"),
         updated_at=moment_ms(entry.get("updatedAt")),
         model=model if isinstance(model, str) else None,
-        label=metadata.get("label") or metadata.get("displayName") or "",
+        label=title_in(metadata),
         metadata={name: value for name, value in metadata.items() if value not in ("", {})},
         report=_report(entry),
     )
@@ -155,6 +170,15 @@ def _report(entry):
         "systemPromptChars": _number(_dict(report, "systemPrompt").get("chars")) or _number(report.get("totalSize")),
     }
     return {name: value for name, value in found.items() if value}
+
+
+def _recap(value, session_id):
+    """The text of OpenClaw's recap of a session; empty for one of another session, or in an unknown shape."""
+    if isinstance(value, dict):
+        if value.get("sessionId", session_id) != session_id:
+            return ""
+        value = next((value[name] for name in RECAP_TEXTS if isinstance(value.get(name), str)), "")
+    return value[:MAX_RECAP] if _is_usable(value, str) else ""
 
 
 def _is_usable(value, types):

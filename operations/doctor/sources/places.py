@@ -169,7 +169,8 @@ def _archives(collection, looked, allowed, names, is_deep):
     for archive in agent_database.archives(database):
         names.add(archive.name)
         was_read = book.part(f"{source.name}!{archive.session_id}/{archive.generation}") is not None
-        is_new = source.is_to_read and collection.include_deleted and not was_read
+        is_wanted = collection.include_deleted or archive.reason == agent_database.COLD
+        is_new = source.is_to_read and is_wanted and not was_read
         if (is_new or is_deep) and allowed(archive.session_id):
             lines = _archived(collection, source, database, archive)
             looked.add(Place(source, archive.session_id, lines, 0 if is_new else None, END if was_read else 0))
@@ -177,13 +178,9 @@ def _archives(collection, looked, allowed, names, is_deep):
 
 def _archived(collection, source, database, archive) -> Lines:
     def lines(_start):
-        blob = agent_database.blob_of(database, archive)
-        if blob is not None:
-            yield from agent_database.archived_lines(archive, blob)
-            return
-        file = source.file.parent.parent / "sessions" / "cold" / archive.name
-        with open_regular(collection.home.root, file) as opened:
-            yield from packed.read_packed_lines(opened)
+        root = collection.home.root
+        with collect_agent_database.open_archive(root, source.file, database, archive) as opened:
+            yield from agent_database.archived_lines(archive, opened)
 
     return lines
 

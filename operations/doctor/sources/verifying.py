@@ -10,6 +10,7 @@ from agents import databases
 from agents.homes import NotReadable, look
 from agents.models import CollectorSource
 from collecting.stages import databases as collect_databases
+from collecting.stages.agent_database import open_archive
 from collecting.stages.databases import Unreadable
 from ledger.collectors import agent_database
 from ledger.collectors.database import Damaged
@@ -98,11 +99,11 @@ def _of_database(collection, source, apart):
                     missing += _not_held(source.agent, one.session_id, read)
             for archive in agent_database.archives(database):
                 is_read = book.part(f"{source.name}!{archive.session_id}/{archive.generation}") is not None
-                blob = agent_database.blob_of(database, archive) if is_read else None
-                if blob is not None and archive.session_id not in apart:
-                    lines = agent_database.archived_lines(archive, blob)
-                    missing += _not_held(source.agent, archive.session_id, lines)
-    except (Unreadable, Damaged) as exc:
+                if is_read and archive.session_id not in apart:
+                    with open_archive(collection.home.root, source.file, database, archive) as file:
+                        lines = agent_database.archived_lines(archive, file)
+                        missing += _not_held(source.agent, archive.session_id, lines)
+    except (NotReadable, Unreadable, Damaged) as exc:
         return str(exc)
     return _missing(missing)
 
