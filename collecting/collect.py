@@ -11,7 +11,7 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from agents import presence, skipped_sources
+from agents import presence, skipped_sources, unread_parts
 from agents.database_copies import Copies
 from agents.homes import Home, read_home
 from agents.models import Agent
@@ -221,6 +221,7 @@ def _result(collection, schedules, artifacts, plugin):
         "schedules": schedules,
         "artifacts": artifacts,
         **plugin,
+        "databases": unread_parts.parts_of(collection.home.root),
         "notes": collection.home.notes,
         "lost": collection.lost,
         "again": {agent_id: again.as_json() for agent_id, again in collection.made_again.items()},

@@ -4,6 +4,7 @@ import orjson
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext, ngettext_lazy
 
+from agents import unread_parts
 from ledger.collectors.senders import Why
 from openclaw_web import amounts
 
@@ -107,10 +108,20 @@ def in_words(result: dict) -> str:
         lines.append((words + (_(", %(rejected)s rejected") if artifacts["rejected"] else "")) % artifacts)
     lines += _plugin_lines(_("  memory_gate: %(parts)s"), GATE, result.get("gate") or {})
     lines += _plugin_lines(_("  write_guardian: %(parts)s"), GUARDIAN, result.get("guardian") or {})
+    lines += [f"  {sentence}" for sentence in _unread_lines(result.get("databases", {}))]
     lines += [f"  {note}" for note in result["notes"]]
     lines += _held_lines(result["still_held"])
     lines += _problems(result)
     return "\n".join(lines)
+
+
+def _unread_lines(databases):
+    """What of OpenClaw's databases is not read, by name."""
+    for path, parts in databases.items():
+        if parts["is_newer"]:
+            yield unread_parts.describe_newer(path, parts)
+        if sentence := unread_parts.describe_unread(path, parts):
+            yield sentence
 
 
 def _plugin_lines(sentence, words, counts):

@@ -5,7 +5,7 @@ from django.db import DEFAULT_DB_ALIAS
 from django.http import HttpResponse
 from django.views.decorators.http import require_GET
 
-from agents import presence
+from agents import presence, unread_parts
 from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import render_page
 from openclaw_web.sqlite import statements
@@ -31,6 +31,7 @@ def overview(request):
         "chosen": chosen,
         "ranges": list(RANGES),
         "problems": presence.told(),
+        "newer_schemas": unread_parts.newer_schemas(),
     }
     return render_page(request, "overview/overview.html", context)
 

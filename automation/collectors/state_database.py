@@ -13,7 +13,6 @@ from ledger.collectors.records import moment_ms
 
 from . import cron, subagents
 
-KNOWN_VERSIONS = range(1, 21)
 MAX_TEXT = 20_000  # characters of one column
 TASK = (
     *("task_id", "runtime", "task_kind", "source_id", "requester_session_key", "child_session_key"),

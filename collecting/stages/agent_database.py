@@ -14,7 +14,7 @@ from django.utils.translation import ngettext
 from agents import holdings
 from agents.homes import NotReadable, open_regular
 from agents.sources import Part
-from ledger.collectors import agent_database
+from ledger.collectors import agent_database, schemas
 from ledger.collectors.agent_database import Archive, Contents
 from ledger.collectors.database import Damaged, Database
 from ledger.collectors.database_tables import AGENT
@@ -158,9 +158,8 @@ class Source:
             self._fail(exc.reason, str(exc))
             return
         self.database = database
-        if database.version not in agent_database.KNOWN_VERSIONS:
-            words = _("%(file)s has the unknown version %(version)s; only its known parts were imported.")
-            self.report.notes.append(words % {"file": self.path.name, "version": database.version})
+        with self.reading():
+            databases.note_unread(self.collection, self.path, database, schemas.AGENT)
 
     def finish(self) -> None:
         """Remember a database that was read to its end."""

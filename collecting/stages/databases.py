@@ -8,9 +8,10 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from agents import database_copies
+from agents import database_copies, unread_parts
 from agents.database_copies import NotCopied
 from agents.homes import NotReadable, look
+from ledger.collectors import schemas
 from ledger.collectors.database import Damaged, Database
 from ledger.collectors.database_tables import Tables
 from ledger.collectors.jsonl import Line
@@ -56,6 +57,15 @@ def _note_computed(collection, source, database):
         note = _("The table %(table)s of %(file)s was not read: it has generated columns.") % words
         if note not in collection.home.notes:
             collection.home.notes.append(note)
+
+
+def note_unread(collection: Any, source: Path, database: Database, schema: schemas.Schema) -> None:
+    """Note what of a database is not read; one that is older than any known version says so in the notes."""
+    unread_parts.note_parts(source, schemas.unread_parts(database, schema).as_json())
+    if database.version < schema.versions.start:
+        words = {"file": collection.book.name(source), "version": database.version}
+        note = _("%(file)s has the unknown version %(version)s; only its known parts were imported.") % words
+        collection.home.notes.append(note)
 
 
 def why(exc: Unreadable | Damaged) -> str:

@@ -12,7 +12,7 @@ from agents.homes import STATE_DATABASE, NotReadable, look, names_in, open_regul
 from agents.models import CollectorSource
 from automation.collectors import state_database
 from automation.models import CronRunLog, DeliveryQueueEntry, FlowRun, TaskRun
-from ledger.collectors import jsonl
+from ledger.collectors import jsonl, schemas
 from ledger.collectors.database import Damaged, Database
 from ledger.collectors.database_tables import STATE
 
@@ -46,9 +46,7 @@ def _database(collection, source, counts):
     stats, size = databases.stats_of(source), databases.size_of(source)
     try:
         with databases.opened(collection, source, STATE) as database:
-            if database.version not in state_database.KNOWN_VERSIONS:
-                words = _("%(file)s has the unknown version %(version)s; only its known parts were imported.")
-                collection.home.notes.append(words % {"file": STATE_DATABASE, "version": database.version})
+            databases.note_unread(collection, source, database, schemas.STATE)
             _read(collection, database, counts)
     except (Unreadable, Damaged) as exc:
         counts["rejected"] += 1

@@ -15,7 +15,6 @@ from .packed import read_packed_lines, unpack_record
 from .records import moment_ms
 from .session_index import SESSION_ID, IndexEntry
 
-KNOWN_VERSIONS = range(14, 26)
 ARCHIVES, COLD_ARCHIVES, COLD = "session_transcript_archives", "session_transcript_cold_archives", "cold"
 EVENTS = ("seq", "event_json", "event_zstd")
 # From schema 24 on these fields of an entry are rows of their own; the third, sessionDiffBaseline, is not used here.

@@ -14,6 +14,7 @@ FUNCTIONS = frozenset({"count", "length", "max", "min", "sum", "typeof"})  # of 
 GENERATED = frozenset({2, 3})  # how PRAGMA table_xinfo calls columns that SQLite computes, virtual or stored
 CATALOGUE = {"type", "name", "rootpage"}
 TABLES = "SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0"  # virtual ones have no page
+VIRTUAL = "SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage = 0"
 SHARED = "SELECT 1 FROM sqlite_master WHERE rootpage > 0 GROUP BY rootpage HAVING count(*) > 1"
 NAME = re.compile(r"[a-z_]+")
 MAX_VALUE = 4 * MAX_LINE  # bytes of one value: archives are bigger than records
@@ -58,6 +59,8 @@ class Database:
         found = {name.decode(errors="replace"): self._columns_of(name) for (name,) in self._connection.execute(TABLES)}
         # A column that is computed may take for ever, and no progress handler is asked within a function.
         self.computed = sorted(name for name, columns in found.items() if columns is None)
+        self.tables = {name: columns for name, columns in found.items() if columns is not None}
+        self.virtual = [name.decode(errors="replace") for (name,) in self._connection.execute(VIRTUAL)]
         self.columns = {
             table: frozenset(wanted).intersection(columns)
             for table, wanted in self.allowed.items()
@@ -107,6 +110,11 @@ class Database:
         names = ", ".join(name if name in known else "NULL" for name in columns)
         condition = f" WHERE {where}" if where else ""
         return self.ask(f"SELECT {names} FROM {table}{condition}{f' ORDER BY {order}' if order else ''}", values)  # noqa: S608 - names are constants of this package
+
+    def count(self, table: str) -> int:
+        """How many rows a table of `tables` has, whether it may be read or not. Raises Damaged when SQLite stumbles."""
+        quoted = table.replace('"', '""')
+        return next(self.ask(f'SELECT count(*) FROM "{quoted}"'))[0]  # noqa: S608 - quoted
 
     def ask(self, sql: str, values: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
         """The rows of a query of this package. Raises Damaged when SQLite stumbles."""

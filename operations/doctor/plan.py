@@ -24,7 +24,7 @@ from people.configuration import keys as configuration
 
 from . import ignoring, report
 from .findings import FINDING, Finding
-from .sources import deep, home_sources, looking, places, things
+from .sources import deep, home_sources, looking, places, schema_findings, things
 from .sources.deep import Compared
 from .sources.home_sources import LEFT, UNCHANGED, Source
 from .sources.secrets import places_left
@@ -136,6 +136,7 @@ def look_at_home(plan: Plan, params: dict[str, Any], progress: Any, copies: Copi
         plan.sources += home_sources.of_agent(collection, found, plan.names[found.home_name])
     plan.sources += home_sources.of_home(collection, plan.names.values())
     _look_inside(plan, progress)
+    plan.store += schema_findings.find_unread(home.root, plan.sources)
     _look_for_skipped(plan, home)
     left_out = ignoring.rows().filter(root=str(plan.root)).order_by("agent_id", "source_key")
     plan.ignored = [ignoring.as_json(row) for row in left_out]

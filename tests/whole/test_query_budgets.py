@@ -115,7 +115,7 @@ BUDGETS = {
     "operations:system": 24,
     "operations:system_needs": 24,
     "overview:agent_list": 4,
-    "overview:overview": 7,
+    "overview:overview": 8,
     "people:account": 3,
     "people:audit_list": 7,
     "people:invitation_list": 3,

@@ -15,7 +15,7 @@ from collecting.stages import consent
 from collecting.stages import databases as collect_databases
 from collecting.stages import packed as collect_archives
 from collecting.stages.databases import Unreadable
-from ledger.collectors import agent_database, jsonl, packed
+from ledger.collectors import agent_database, jsonl, packed, schemas
 from ledger.collectors.database import Damaged, Database
 from ledger.collectors.database_tables import AGENT
 from ledger.collectors.jsonl import Line
@@ -129,6 +129,8 @@ def tell_about(source: Source, database: Database) -> None:
     source.skipped_tables = [
         {"name": name, "why": why_not_read(name)} for name in names if name not in database.columns
     ]
+    if schema := next((each for each in (schemas.AGENT, schemas.STATE) if each.tables is database.allowed), None):
+        source.unread = schemas.unread_parts(database, schema).as_json()
 
 
 def _consent(collection, found, agent_id, database) -> MayRead:

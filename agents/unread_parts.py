@@ -1,0 +1,66 @@
+"""What of OpenClaw's databases is not read: noted by imports for pages, receipts and the doctor.
+
+A row of `kv` for each database, by its path; the value is `ledger.collectors.schemas.UnreadParts` as JSON.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import orjson
+from django.db import transaction
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from openclaw_web import clock
+from people.models.kept import KeyValue
+
+SCOPE = "unread_parts"
+NAMED = 10
+
+
+def note_parts(database: Path, parts: dict[str, Any]) -> None:
+    """Note what an import left unread of a database; done again, the last one holds."""
+    kept = {"value_json": orjson.dumps(parts).decode(), "updated_at": clock.now_ms()}
+    with transaction.atomic():
+        KeyValue.objects.update_or_create(scope=SCOPE, key=str(database), defaults=kept)
+
+
+def parts_of(root: Path) -> dict[str, dict[str, Any]]:
+    """Path within a home -> what was left unread of that database, of those that are still there."""
+    rows = _rows().filter(key__startswith=f"{root}/")
+    return {str(Path(key).relative_to(root)): orjson.loads(value) for key, value in rows if Path(key).exists()}
+
+
+def newer_schemas() -> list[str]:
+    """Sentences about databases that a newer OpenClaw wrote than is known here, for a page."""
+    rows = ((key, orjson.loads(value)) for key, value in _rows().filter(value_json__contains='"is_newer":true'))
+    return [describe_newer(key, parts) for key, parts in rows if Path(key).exists()]
+
+
+def describe_newer(path: str, parts: dict[str, Any]) -> str:
+    """Say that a database has a higher schema, and what of it is not read."""
+    words = {"path": path, "version": parts["version"], "known": parts["known"]}
+    sentence = _("%(path)s has schema %(version)s; this version of OpenClaw Web knows schemas up to %(known)s.") % words
+    if not parts["unfamiliar"]:
+        return sentence + " " + _("It has no unknown tables or columns, but known ones may mean something else.")
+    return sentence + " " + _("Not read: %(names)s.") % {"names": _listed(parts["unfamiliar"])}
+
+
+def describe_unread(path: str, parts: dict[str, Any]) -> str:
+    """Say which tables of a database hold rows and are not read; empty when there are none."""
+    named = [
+        ngettext("%(table)s (%(count)s row)", "%(table)s (%(count)s rows)", count)
+        % {"table": table, "count": f"{count:,}"}
+        for table, count in parts["rows"].items()
+    ]
+    named += [] if parts["is_newer"] else parts["unfamiliar"]
+    return _("Not read of %(path)s: %(names)s.") % {"path": path, "names": _listed(named)} if named else ""
+
+
+def _rows():
+    return KeyValue.objects.filter(scope=SCOPE).order_by("key").values_list("key", "value_json")
+
+
+def _listed(names):
+    more = [_("%(count)s more") % {"count": f"{len(names) - NAMED:,}"}] if len(names) > NAMED else []
+    return ", ".join([*names[:NAMED], *more])
