@@ -1,4 +1,4 @@
-"""Databases of OpenClaw 2026.9.7 and later, converted from schema 23 (tests/converted_homes.py)."""
+"""Databases of OpenClaw 2026.9.7 and later, converted from schema 23 (converted_homes.py)."""
 
 import hashlib
 import json
@@ -17,7 +17,7 @@ from collecting import report
 from ledger.models import RejectedRecord, Session
 from people.configuration import keys as configuration
 from tests.collecting.collecting import MAIN, events, run
-from tests.converted_homes import REACTIONS_DDL, convert_agent_database, copy_converted, set_version
+from tests.collecting.stages.converted_homes import REACTIONS_DDL, convert_agent_database, copy_converted, set_version
 from tests.homes import assistant, user
 from tests.sqlite_homes import T0, SqliteHome
 
@@ -177,7 +177,11 @@ def test_a_session_that_was_imported_before_it_became_cold_is_not_doubled(home):
 
 @pytest.mark.parametrize(
     ("wrong", "why"),
-    [({"sha256": "0" * 64}, "does not have the hash of its row"), ({"size": 7}, "its row says 7"), ({}, "there is no such file")],
+    [
+        ({"sha256": "0" * 64}, "does not have the hash of its row"),
+        ({"size": 7}, "its row says 7"),
+        ({}, "there is no such file"),
+    ],
 )
 def test_a_cold_archive_that_is_not_what_its_row_says_is_rejected(home, wrong, why):
     home.session(ONE, user("Hi"))
