@@ -39,7 +39,7 @@ class ExportSample:
     sample_id: str
     agent_id: str
     session_id: str
-    turn_number: int
+    turn_number: int | None  # None: a decision without a turn
     user_text: str
     agent_reply: str
     edited_reply: str | None = None

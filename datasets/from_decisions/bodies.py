@@ -16,6 +16,7 @@ from gate.recording.windows import Window
 
 from ..exporters.samples import NEGATIVE, POSITIVE, GateAnswer, decided
 from ..review.parts import PartVerdict
+from . import window_words
 
 CORRECT = "correct"
 # What a verdict decides, and nobody else.
@@ -24,10 +25,11 @@ JUDGED = {"type", "rejectionReason", *(f"{how}{what}" for how in ("correct", "in
 
 
 def content(decision: MemoryGateDecision, window: Window, *, is_right: bool) -> dict[str, Any]:
-    """The sample of a decision before anybody has said what would be right.
+    """The sample of a decision before anybody has said what would be right, without envelopes around words.
 
     `evidence.wasWritten` is not in it: nobody knows what write_guardian did.
     """
+    window = window_words.unwrap_window(window)
     own = [{"role": role, "message": text} for role, text in (("user", window.user), ("agent", window.reply)) if text]
     before = [{"role": message["role"], "message": message["message"]} for message in window.recent]
     said = GateAnswer(decision.decision, decision.reason, decision.candidate_fact or "")

@@ -88,9 +88,12 @@ def judge(
 def create(agent: Agent, decision_id: str, *, by: str) -> DatasetSample:
     """The `annotated_turn` sample of a decision's turn; a new one says nothing yet of the decision. Raises as `judge`.
 
-    A turn has one such sample, whichever of its decisions it was created from.
+    A turn has one such sample, whichever of its decisions it was created from. A decision without a turn gets its own
+    sample, which nobody has judged.
     """
     seen = seen_of(agent, decision_of(agent, decision_id))
+    if seen.turn is None:
+        return making.add_own(agent, seen)[0]
     chosen = {seen.turn.id: seen.decision}
     made = services.make_samples(agent, seen.turn.session_id, [seen.turn.turn_number], by=by, chosen=chosen)
     if made.skipped:

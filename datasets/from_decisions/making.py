@@ -15,11 +15,12 @@ from openclaw_web.errors import Refused
 from openclaw_web.sqlite import writing
 
 from .. import turn_facts
+from ..likeness import signatures
 from ..models import DatasetSample
-from . import bodies
+from . import bodies, window_words
 from .seen import Seen
 
-TYPES = DatasetSample.Type
+TYPES, Status = DatasetSample.Type, DatasetSample.Status
 
 
 def sample_id(agent_id: str, decision_id: str) -> str:
@@ -27,22 +28,27 @@ def sample_id(agent_id: str, decision_id: str) -> str:
     return hashlib.sha256("\n".join([agent_id, decision_id, "memory_gate"]).encode()).hexdigest()[:32]
 
 
-def sample_of(agent: Agent, seen: Seen, *, is_right: bool) -> DatasetSample:
-    """The sample of a decision, not stored yet and not judged: a positive one, or one of which something is wrong."""
+def sample_of(agent: Agent, seen: Seen, *, is_right: bool, status: str = Status.PENDING) -> DatasetSample:
+    """The sample of a decision, not stored yet and not judged: a positive one, or one of which something is wrong.
+
+    Without a turn it has the session, or the key, of its decision, and what its window says of itself.
+    """
     decision, turn = seen.decision, seen.turn
+    facts = turn_facts.of_turn(agent.db, turn) if turn else window_words.read_facts(seen.window)
     body = bodies.content(decision, seen.window, is_right=is_right)
     return DatasetSample(
         id=sample_id(agent.agent_id, decision.id),
         sample_type=body["type"],
-        turn_id=turn.id,
+        turn_id=turn.id if turn else None,
         decision_id=decision.id,
-        session_id=turn.session_id,
+        session_id=turn.session_id if turn else decision.session_id,
         content=orjson.dumps(body).decode(),
+        annotation_status=status,
         collection_strategy="manual",
         created_at=clock.now_ms(),
         agent_id=agent.agent_id,
-        turn_number=turn.turn_number,
-        **turn_facts.of_turn(agent.db, turn),
+        turn_number=turn.turn_number if turn else None,
+        **facts,
     )
 
 
@@ -57,9 +63,21 @@ def stored(agent: Agent, sample: DatasetSample | None) -> Iterator[None]:
             yield
         return
     with transaction.atomic(using=agent.db):
-        if not ConversationTurn.objects.using(agent.db).filter(id=sample.turn_id).exists():
+        if sample.turn_id and not ConversationTurn.objects.using(agent.db).filter(id=sample.turn_id).exists():
             raise Refused(_("The turn is no longer stored, so it cannot become a sample."))
         with writing.in_turn():
             if not DatasetSample.objects.filter(id=sample.id).exists():
                 sample.save(force_insert=True)
             yield
+
+
+def add_own(agent: Agent, seen: Seen, *, status: str = Status.PENDING) -> tuple[DatasetSample, bool]:
+    """The decision's own sample, which says nothing of it when it is new; and whether it is new."""
+    name = sample_id(agent.agent_id, seen.decision.id)
+    known = DatasetSample.objects.filter(id=name).first()
+    if known:
+        return known, False
+    with stored(agent, sample_of(agent, seen, is_right=True, status=status)):
+        sample = DatasetSample.objects.get(id=name)
+    signatures.complete(name)
+    return sample, True

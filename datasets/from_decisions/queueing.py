@@ -14,7 +14,7 @@ from openclaw_web.errors import Refused
 from .. import annotated_turns, services
 from ..models import DatasetSample
 from ..review.queues import WAITING
-from . import said
+from . import making, said
 from .seen import Seen, seen_of
 
 
@@ -54,36 +54,52 @@ class Queued(services.Made):
 def queue(agent: Agent, decision_ids: Collection[str], *, by: str) -> Queued:
     """Have people look at these decisions: each gets an `annotated_turn` sample that needs review.
 
-    A sample that waits already stays as it is. Left out with a reason are decisions that cannot become samples, and
-    those that somebody has judged: a verdict is never taken back this way.
+    One without a turn gets a sample of its own. A sample that waits already stays as it is. Left out with a reason are
+    decisions that cannot become samples, and those that somebody has judged: a verdict is never taken back this way.
     """
     result = Queued()
     rows = MemoryGateDecision.objects.using(agent.db).defer("raw_response").in_bulk(list(decision_ids))
     known = said.of(agent.agent_id, rows.values())
     by_session: defaultdict[str, dict[str, Seen]] = defaultdict(dict)
     for decision_id in dict.fromkeys(decision_ids):
-        if reason := _why_not(agent, rows.get(decision_id), known, by_session):
+        reason, seen = _why_not(agent, rows.get(decision_id), known, by_session)
+        if reason:
             result.skip(decision_id, reason)
+        elif seen and seen.turn is None:
+            _queue_own(agent, seen, result)
     for session_id, seen in by_session.items():
         _queue_session(agent, session_id, list(seen.values()), by, result)
     return result
 
 
 def _why_not(agent, decision, known, by_session):
-    """Why a decision is left out; one that is not is added to its session, as one decision of its turn."""
+    """Why a decision is left out, and what it is made of; one with a turn is added to its session, once for a turn."""
     if decision is None:
-        return _("There is no such decision.")
+        return _("There is no such decision."), None
     if decision.id in known:
-        return _("Somebody has judged this decision.")
+        return _("Somebody has judged this decision."), None
     try:
         seen = seen_of(agent, decision)
     except Refused as refused:
-        return refused.sentence
+        return refused.sentence, None
+    if seen.turn is None:
+        return "", seen
     others = by_session[seen.turn.session_id]
     if seen.turn.id in others:
-        return _("Another decision of the same turn is in the queue.")
+        return _("Another decision of the same turn is in the queue."), None
     others[seen.turn.id] = seen
-    return None
+    return "", seen
+
+
+def _queue_own(agent, seen, result):
+    """The sample of a decision without a turn."""
+    sample, is_new = making.add_own(agent, seen, status=DatasetSample.Status.NEEDS_REVIEW)
+    if is_new:
+        result.made.append(sample.id)
+    elif sample.annotation_status in WAITING:
+        result.existing.append(sample.id)
+    else:
+        result.skip(seen.decision.id, _("The sample of this decision has been reviewed."))
 
 
 def _queue_session(agent, session_id, seen, by, result):

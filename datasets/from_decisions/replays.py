@@ -64,8 +64,8 @@ def _different(db, replay) -> list[str]:
 
 
 def _without_sample(agent, ids: Sequence[str]) -> list[str]:
-    """Those of these decisions that are in no sample, and have a turn that has none either."""
-    rows = [row for row in _decisions(agent.db, ids) if row.turn_id]
+    """Those of these decisions that are in no sample, with a turn that has none either or with a window alone."""
+    rows = [row for row in _decisions(agent.db, ids) if row.turn_id or row.window_hash]
     known = said.samples_of(agent.agent_id, rows)
     of_turns = {annotated_turns.sample_id(agent.agent_id, row.turn_id): row.id for row in rows if row.turn_id}
     taken = known.keys() | {of_turns[name] for name in _there(list(of_turns))}
@@ -80,6 +80,6 @@ def _there(sample_ids: Sequence[str]) -> Iterator[str]:
 
 
 def _decisions(db, ids: Sequence[str]) -> Iterator[MemoryGateDecision]:
-    rows = MemoryGateDecision.objects.using(db).only("id", "turn_id")
+    rows = MemoryGateDecision.objects.using(db).only("id", "turn_id", "window_hash")
     for start in range(0, len(ids), BATCH):
         yield from rows.filter(id__in=ids[start : start + BATCH])

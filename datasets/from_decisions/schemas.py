@@ -16,7 +16,8 @@ class DecisionSampleIn(Body):
     """Whether a decision is right. What would have been right is for wrong decisions only."""
 
     verdict: Literal["right", "wrong", "none"] = Field(
-        description="`none`: create an `annotated_turn` sample without a verdict on the decision"
+        description="`none`: create an `annotated_turn` sample without a verdict on the decision, or without a turn "
+        "the decision's own"
     )
     correct_decision: Literal[DECISIONS] | None = Field(  # type: ignore[valid-type]
         None, description="what would have been right; left out: the sample needs review"

@@ -1,4 +1,4 @@
-"""What is known of a decision that is to become a sample: its turn, and what the gate saw; or why it cannot be one."""
+"""What a sample of a decision is made of: what the gate saw, and the turn where there is one."""
 
 from dataclasses import dataclass
 
@@ -20,10 +20,10 @@ class NoSuchDecision(Refused):
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A decision with its turn and the window it was made on."""
+    """A decision with the window it was made on, and its turn; None: no turn was found for it."""
 
     decision: MemoryGateDecision
-    turn: ConversationTurn
+    turn: ConversationTurn | None
     window: Window
 
 
@@ -38,10 +38,8 @@ def decision_of(agent: Agent, decision_id: str) -> MemoryGateDecision:
 
 def seen_of(agent: Agent, decision: MemoryGateDecision) -> Seen:
     """What a sample of the decision is made of. Raises Refused where it cannot have one."""
-    if decision.turn_id is None:
-        raise Refused(_("No turn was found for this decision, so it cannot become a sample."))
-    turn = ConversationTurn.objects.using(agent.db).filter(id=decision.turn_id).first()
-    if turn is None:
+    turn = ConversationTurn.objects.using(agent.db).filter(id=decision.turn_id).first() if decision.turn_id else None
+    if decision.turn_id and turn is None:
         raise Refused(_("The turn of this decision is no longer stored, so the decision cannot become a sample."))
     window = windows.read(agent.db, decision.window_hash)
     if window is None:

@@ -8,6 +8,7 @@ from django_htmx.http import trigger_client_event
 
 from agents.decorators import agent_view
 from gate.models import MemoryGateDecision
+from gate.recording import consent
 from openclaw_web.errors import Refused
 from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import after_post, render_page, safe_next
@@ -55,7 +56,7 @@ def decision_judge(request, agent, decision_id):
 def decision_verdicts(request, agent):
     """What was said of the decisions that a list shows, each for its place in the row (HTMX, out of band)."""
     ids = DecisionsShown(request.GET).ids()
-    rows = MemoryGateDecision.objects.using(agent.db).filter(id__in=ids).only("id", "turn_id")
+    rows = MemoryGateDecision.objects.using(agent.db).filter(id__in=ids).only("id", "turn_id", "window_hash")
     context = {"agent": agent, "rows": _rows(request, agent, list(rows))}
     return render(request, "datasets/decision_verdicts.html", context)
 
@@ -85,7 +86,7 @@ def _shown(request, agent, decision, form=None, *, sentence="", warning="", stat
         "said": known,
         "own": said.own(samples),
         "sample": samples[0] if samples else None,
-        "has_turn_sample": len(samples) > (said.own(samples) is not None),
+        "has_turn_sample": len(samples) > (said.own(samples) is not None and decision.turn_id is not None),
         "problem": _problem(agent, decision) if not samples else "",
         "form": form if form and warning else JudgeForm.about(known),
         "may_label": request.user.has_role("labeller"),
@@ -107,12 +108,14 @@ def _problem(agent, decision):
 def _rows(request, agent, decisions):
     samples = said.samples_of(agent.agent_id, decisions)
     known, may_label = said.of_samples(samples), request.user.has_role("labeller")
+    alone = {one.id for one in decisions if one.turn_id is None and one.window_hash is not None}
+    alone = set() if alone and consent.opted_out() else alone
     return [
         {
             "decision": one,
             "said": known.get(one.id),
             "own": said.own(samples.get(one.id, [])),
-            "may_label": may_label and one.turn_id is not None,
+            "may_label": may_label and (one.turn_id is not None or one.id in alone),
             "warning": "",
         }
         for one in decisions

@@ -18,6 +18,7 @@ OWN = ("session_id", "turn_number", "id", "agent_id", "output", "annotation_stat
 COLUMNS = (*OWN, *[f"signature__{name}" for name in SIGNATURE])
 LONG_COLUMN = "signature__numbers"
 STATUSES = {DatasetSample.Status.APPROVED: 0, DatasetSample.Status.AUTO_APPROVED: 1}
+NO_TURN = 2**53  # of a decision without a turn: of what is alike, a sample with a turn comes first
 Row = tuple[Any, ...]
 Array = np.ndarray[Any, Any]
 
@@ -52,7 +53,7 @@ class Gathered:
         _sessions, turns, ids, _agents, outputs, statuses, qualities, handles, *found = zip(*rows, strict=True)
         _rules, made_from, words, numbers, _checksums = found
         self._extend("key", map(key, ids, made_from))
-        self._extend("turn", turns)
+        self._extend("turn", (NO_TURN if turn is None else turn for turn in turns))
         self._extend("handle", handles)
         self._extend("session", [self._session(row[3], row[0]) for row in rows])
         judged = zip(outputs, statuses, strict=True)

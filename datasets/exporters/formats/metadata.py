@@ -40,7 +40,7 @@ def place(sample: ExportSample) -> dict[str, str]:
         "sample_id": sample.sample_id,
         "agent_id": sample.agent_id,
         "session_id": sample.session_id,
-        "turn_number": str(sample.turn_number),
+        "turn_number": "" if sample.turn_number is None else str(sample.turn_number),
     }
 
 

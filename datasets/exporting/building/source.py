@@ -10,9 +10,11 @@ from django.db.models import F, Q, QuerySet, TextField, Value
 from django.db.models.functions import Coalesce
 from django.db.models.lookups import In
 
+from gate.recording import consent
+
 from ...exporters.formats import raw
 from ...exporters.made import RESTS_ON_TOOLS
-from ...exporters.samples import TOOLS
+from ...exporters.samples import GATE_TYPES, TOOLS
 from ...exporters.training_rows import LEAVE_OUT
 from ...models import CUT_OFF, DatasetSample
 from ..options import TAUGHT_BY, Options
@@ -36,6 +38,7 @@ COLUMNS = (
 )
 STORED = (*COLUMNS, *(name for name in raw.COLUMNS if name not in COLUMNS))  # all that a sample has
 LISTED = 200
+OF_NO_TURN = Q(turn_number=None, sample_type__in=GATE_TYPES)  # decisions whose window alone is known
 RESTING = Q(turn_traits__contains=TOOLS)  # samples whose reply is known to rest on tools
 Samples = QuerySet[DatasetSample]
 Row = dict[str, Any]
@@ -103,7 +106,9 @@ class Source:
             yield RESTS_ON_TOOLS, RESTING
         if self.options.min_quality is not None:
             yield "low_quality", Q(quality_score=None) | Q(quality_score__lt=self.options.min_quality)
-        yield "no_turn", Q(turn_number=None)
+        if set(GATE_TYPES) & set(self.options.sample_types) and consent.opted_out():
+            yield "opted_out", OF_NO_TURN
+        yield "no_turn", Q(turn_number=None) & ~OF_NO_TURN
 
     def _rows(self, agent_id) -> Iterator[Row]:
         for batch in self._batches(agent_id, self.columns, "content"):
@@ -121,12 +126,11 @@ class Source:
 
 
 def _after(row):
-    """Behind `row` in ORDER, within one agent."""
+    """Behind `row` in ORDER, within one agent. Samples without a turn are the first of their session."""
     session, turn, sample = row[: len(ORDER)]
+    later = Q(turn_number__isnull=False) if turn is None else Q(turn_number__gt=turn)
     # session >= x AND (session > x OR ...): the first half lets SQLite seek in the index.
-    return Q(session_id__gte=session) & (
-        Q(session_id__gt=session) | Q(turn_number__gt=turn) | Q(turn_number=turn, id__gt=sample)
-    )
+    return Q(session_id__gte=session) & (Q(session_id__gt=session) | later | Q(turn_number=turn, id__gt=sample))
 
 
 def other_task(options: Options) -> str:

@@ -109,10 +109,10 @@ def test_a_sample_without_a_verdict(as_reviewer):
     assert DatasetSample.objects.count() == 2
 
 
-def test_a_decision_without_a_turn_has_a_sentence_and_no_buttons(as_reviewer, ada):
+def test_a_decision_without_turn_and_window_has_a_sentence_and_no_buttons(as_reviewer, ada):
     decide("d2", turn=None)
     page = as_reviewer.get("/agents/ada/verdicts/d2/")
-    assert "No turn was found for this decision" in said(page)
+    assert "What the gate saw is not stored for this decision" in said(page)
     assert 'name="verdict"' not in page.text
     assert give(as_reviewer, url="/agents/ada/judge/d2/").status_code == 422
 

@@ -16,11 +16,12 @@ import json
 from agents import services
 from people.accounts import services as accounts
 from tests.datasets.conversations import tell_turns
-from tests.datasets.from_decisions.gates import decide
+from tests.datasets.from_decisions.gates import decide, saw
 services.register("ada")
 tell_turns(3)
 for number in (1, 2, 3):
     decide(f"d{number}", turn=f"s1:u{number}", candidate_fact="<b>likes</b> <script>document.title='owned'</script>")
+decide("loose", turn=None, session_id="channel:irc:al", window=saw(("user", "I get up early."), reply="Noted."))
 print(json.dumps(accounts.add_user("ann", "labeller")[1]))
 """
 ROWS = """names => {
@@ -79,6 +80,20 @@ def test_a_decision_is_judged_by_keyboard(opened):
     page.set_viewport_size({"width": 390, "height": 844})
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     assert "owned" not in page.title()
+
+
+def test_a_decision_without_a_turn_is_judged_by_keyboard_and_seen_in_review(opened):
+    page, address = opened
+    page.goto(f"{address}/agents/ada/verdicts/loose/")
+    place = page.locator("#decision-verdict")
+    press(page, "w")
+    expect(place.get_by_role("status")).to_have_text("Saved: wrong.")
+    page.goto(f"{address}/review/")
+    sample = page.locator("#review-sample")
+    expect(sample).to_contain_text("I get up early.")
+    expect(sample).to_contain_text("Not found: judge the decision by what the gate saw")
+    page.keyboard.press("a")
+    expect(page.locator("#main")).to_contain_text("Approved")
 
 
 def test_a_row_is_judged_where_the_focus_is(opened):

@@ -67,7 +67,7 @@ def test_only_decisions_that_there_are(as_reviewer, bob):
     assert post(as_reviewer, URL.replace("ada", "bob"), verdict="right").status_code == 404
     decide("d2", turn=None)
     answer = post(as_reviewer, URL.replace("d1", "d2"), verdict="right")
-    assert (answer.status_code, answer.json()["detail"][:17]) == (409, "No turn was found")
+    assert (answer.status_code, answer.json()["detail"][:31]) == (409, "What the gate saw is not stored")
 
 
 def test_it_is_undone_as_every_verdict(as_reviewer):

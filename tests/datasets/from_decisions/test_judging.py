@@ -197,7 +197,7 @@ def test_decisions_that_cannot_become_samples(ada, verdict):
     lost = MemoryGateDecision.objects.using(ada.db).get(id="lost").window_hash
     GateWindow.objects.using(ada.db).filter(hash=lost).delete()
     for name, why in (
-        ("unmatched", "No turn was found"),
+        ("unmatched", "What the gate saw is not stored"),
         ("windowless", "What the gate saw is not stored"),
         ("lost", "What the gate saw is not stored"),
         ("gone", "no longer stored"),

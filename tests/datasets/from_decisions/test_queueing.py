@@ -58,7 +58,7 @@ def test_what_people_have_judged_is_left_to_them(ada):
         "d3": "Somebody has judged this decision.",
         "rival": "The sample of its turn is about another decision.",
         "twin": "Another decision of the same turn is in the queue.",
-        "unmatched": "No turn was found for this decision, so it cannot become a sample.",
+        "unmatched": "What the gate saw is not stored for this decision, so it cannot become a sample.",
         "nowhere": "There is no such decision.",
     }
     assert len(result.made) == 1

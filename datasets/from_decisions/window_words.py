@@ -1,0 +1,33 @@
+"""Words of a window as turns hold them: without envelopes, and with what prompted them."""
+
+from dataclasses import replace
+
+from gate.recording.windows import Window
+from ledger.collectors.unwrapping import unwrapped
+
+from .. import turn_facts
+from ..exporters.samples import ENVELOPE
+
+
+def unwrap_window(window: Window) -> Window:
+    """The window without what OpenClaw puts around words of people; a message that is nothing else is left out."""
+    recent = ({**message, "message": _plain(message["role"], message["message"])} for message in window.recent)
+    return replace(
+        window,
+        recent=tuple(message for message in recent if message["message"]),
+        user=window.user and unwrapped(window.user).words,
+    )
+
+
+def read_facts(window: Window) -> dict[str, str]:
+    """turn_facts.COLUMNS of a sample without a turn: its last message of a user counts as the question."""
+    plain = unwrap_window(window)
+    asked = [message["message"] for message in plain.recent if message["role"] == "user"]
+    question = plain.user or (asked[-1] if asked else "")
+    traits = ENVELOPE if plain != window else ""
+    found = (turn_facts.prompted_by(question, plain.reply or ""), "", traits)
+    return dict(zip(turn_facts.COLUMNS, found, strict=True))
+
+
+def _plain(role, text):
+    return unwrapped(text).words if role == "user" else text
