@@ -11,6 +11,7 @@ from gate.redaction import Kind
 
 from .models import (
     BehaviorCorrection,
+    FileContent,
     FileSnapshot,
     GuardianReceipt,
     GuardianRun,
@@ -25,6 +26,7 @@ from .models import (
 WORDS, WHO, OWN, NONE = Kind.WORDS, Kind.WHO, Kind.OWN, Kind.NONE
 VERSION = {"id": NONE, "content": WORDS, "content_hash": NONE, "raw": WORDS}
 COLUMNS: dict[type[models.Model], dict[str, Kind]] = {
+    FileContent: {"id": NONE, "text": WORDS, "raw": WORDS},
     FileSnapshot: VERSION | {"file_name": NONE},
     WorkspaceFile: VERSION | {"file_name": NONE},
     WriteGuardianAudit: {

@@ -3,11 +3,13 @@
 from .audits import Consolidation, GuardianReceipt, GuardianStatus, WriteGuardianAudit
 from .proposals import GuardianRun, GuardianStep
 from .rollbacks import BehaviorCorrection, Rollback, RollbackIntent
+from .shared_columns import FileContent
 from .versions import FileSnapshot, FileVersion, WorkspaceFile
 
 __all__ = [
     "BehaviorCorrection",
     "Consolidation",
+    "FileContent",
     "FileSnapshot",
     "FileVersion",
     "GuardianReceipt",

@@ -7,6 +7,7 @@ from django.urls import reverse
 from ledger.models import PlacedQuerySet
 from openclaw_web.sqlite.fields import Count, EpochMs
 
+from .shared_columns import SharedText
 from .versions import FileSnapshot
 
 
@@ -48,7 +49,7 @@ class WriteGuardianAudit(models.Model):
     candidate_fact = models.TextField(null=True)
     before_snapshot = models.ForeignKey(FileSnapshot, models.PROTECT, null=True, related_name="+", db_index=False)
     after_snapshot = models.ForeignKey(FileSnapshot, models.PROTECT, null=True, related_name="+", db_index=False)
-    diff = models.TextField(null=True, help_text="unified; null where the versions are not known")
+    diff = SharedText(null=True, help_text="unified; null where the versions are not known")
     lines_added = Count(null=True)
     lines_removed = Count(null=True)
     lines_modified = Count(null=True, help_text="the smaller of removed and added, of each hunk")
@@ -63,7 +64,7 @@ class WriteGuardianAudit(models.Model):
     match = models.TextField(default="none", help_text="how its turn was found, as for decisions")
     sources = Count(default=0, help_text="the bits of Source")
     session_key = models.TextField(null=True)
-    hunks_json = models.TextField(null=True, help_text="where lines went, as they were when it was written")
+    hunks_json = SharedText(null=True, help_text="where lines went, as they were when it was written")
     is_diff_shared = models.BooleanField(default=False, help_text="several writes came between two versions")
     earliest_at = EpochMs(null=True, help_text="of an unattributed write: when the file was last seen without it")
     retry_of = models.TextField(null=True, help_text="the write that was asked for again")

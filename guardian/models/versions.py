@@ -5,19 +5,20 @@ from django.db import models
 from openclaw_web.sqlite.fields import Count, EpochMs
 
 from ..files import MEMORY_FILES
+from .shared_columns import SharedBytes, SharedText
 
 
 class FileVersion(models.Model):
     """One state a file was seen in. A file that returns to an old state gets a new row: history is a list."""
 
     id = models.TextField(primary_key=True, help_text="<file>@<content hash>@<modified ms>: importing twice is once")
-    content = models.TextField()
+    content = SharedText()
     content_hash = models.TextField(help_text="sha256 of the bytes")
     created_at = EpochMs(help_text="when the file was modified")
     # Ours.
     size_bytes = Count()
     is_lossy = models.BooleanField(default=False, help_text="the bytes were not UTF-8 and were replaced in content")
-    raw = models.BinaryField(null=True, help_text="the bytes of a lossy content; null: from before they were kept")
+    raw = SharedBytes(null=True, help_text="the bytes of a lossy content; null: from before they were kept")
 
     class Meta:
         abstract = True

@@ -20,6 +20,7 @@ from ..models import (
     Rollback,
     RollbackIntent,
     WriteGuardianAudit,
+    shared_columns,
 )
 from .told import CHANGED, Source, Status, columns_of
 
@@ -112,7 +113,11 @@ def mend_diffs(db: str, ids: Iterable[str]) -> int:
     """Make the diffs of these writes again."""
     count = 0
     for row, change in _with_change(db, WriteGuardianAudit.objects.using(db).filter(id__in=list(ids))):
-        WriteGuardianAudit.objects.using(db).filter(id=row.id).update(**columns_of(change))
+        columns = columns_of(change)
+        with writing.in_turn_of(db):
+            # What is stored of them may be damaged.
+            shared_columns.forget(db, [columns["diff"], columns["hunks_json"]])
+            WriteGuardianAudit.objects.using(db).filter(id=row.id).update(**columns)
         count += 1
     return count
 

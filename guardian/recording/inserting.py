@@ -2,22 +2,22 @@
 
 from collections.abc import Sequence
 
-from django.db import models
+from django.db import connections, models
 
 from openclaw_web.sqlite import rows as sqlite_rows
 from openclaw_web.sqlite import statements, words
 
 from ..models import FileSnapshot, GuardianReceipt, GuardianStatus, WriteGuardianAudit
+from ..models.shared_columns import column_value
 
 FIELDS = {
-    model: [
-        field.attname
-        for field in model._meta.concrete_fields
-        if field.column and not isinstance(field, models.AutoField)
-    ]
+    model: [field for field in model._meta.concrete_fields if field.column and not isinstance(field, models.AutoField)]
     for model in (FileSnapshot, GuardianReceipt, GuardianStatus, WriteGuardianAudit)
 }
-SQL = {model: sqlite_rows.insert_sql(model._meta.db_table, names) for model, names in FIELDS.items()}
+SQL = {
+    model: sqlite_rows.insert_sql(model._meta.db_table, [field.attname for field in fields])
+    for model, fields in FIELDS.items()
+}
 SQL[FileSnapshot] = SQL[FileSnapshot].replace("INSERT", words.INSERT_OR_LEAVE, 1)  # its id says what it holds
 SQL[GuardianReceipt] = SQL[GuardianReceipt].replace("INSERT", words.INSERT_OR_REPLACE, 1)  # what was told last
 
@@ -35,7 +35,8 @@ def insert(db: str, new: Sequence[models.Model]) -> None:
     """Insert rows of one model, in the caller's transaction."""
     if not new:
         return
-    names = FIELDS[type(new[0])]
-    statements.run_many(db, SQL[type(new[0])], ([getattr(row, name) for name in names] for row in new))
+    fields, connection = FIELDS[type(new[0])], connections[db]
+    rows = [[column_value(row, field, connection) for field in fields] for row in new]
+    statements.run_many(db, SQL[type(new[0])], rows)
     for row in new:
         row._state.db, row._state.adding = db, False

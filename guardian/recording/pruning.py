@@ -1,22 +1,43 @@
 """Versions of memory files that nothing refers to, and that are not among the newest of them: they go."""
 
 import orjson
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, OuterRef, Q, TextField, Value
+from django.db.models.functions import Cast, Concat, Substr
 
 from openclaw_web.sqlite import writing
 from people.configuration import keys as configuration
 
 from .. import services
 from ..files import MEMORY_FILES
-from ..models import Rollback, RollbackIntent, WriteGuardianAudit
+from ..models import FileContent, FileSnapshot, Rollback, RollbackIntent, WorkspaceFile, WriteGuardianAudit
+from ..models.shared_columns import PREFIX, RAW_ID
 
 SETTING = "writeGuardianAuditing.maxSnapshotsPerFile"
 BATCH = 200
+# The columns that may keep the hash of a content, and how the ids of their contents begin.
+REFERRING = (
+    *((model, "content", "") for model in (FileSnapshot, WorkspaceFile)),
+    *((model, "raw", RAW_ID) for model in (FileSnapshot, WorkspaceFile)),
+    *((WriteGuardianAudit, column, "") for column in ("diff", "hunks_json")),
+)
 
 
 def prune(db: str) -> int:
     """Remove what is beyond the setting; how many versions that were. Each batch is a short transaction."""
-    return sum(_prune(db, name) for name in MEMORY_FILES)
+    removed = sum(_prune(db, name) for name in MEMORY_FILES)
+    forget_unused(db)
+    return removed
+
+
+def forget_unused(db: str) -> int:
+    """Remove contents that no version and no diff refers to; how many."""
+    unused = FileContent.objects.using(db)
+    for model, column, prefix in REFERRING:
+        digest = Substr(Cast(column, TextField()), len(PREFIX) + 1)
+        rows = model._base_manager.using(db).filter(**{f"{column}__startswith": PREFIX})
+        unused = unused.exclude(id__in=rows.values_list(Concat(Value(prefix), digest), flat=True))
+    with writing.in_turn_of(db):
+        return unused.delete()[0]
 
 
 def _prune(db, name):

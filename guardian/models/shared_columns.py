@@ -1,0 +1,102 @@
+"""Long texts and bytes of files and diffs, stored once by their hash; columns that hold them keep the hash."""
+
+import hashlib
+from collections.abc import Iterable
+from typing import Any
+
+from django.db import models
+
+from openclaw_web.sqlite import statements, words
+
+INLINE = 1_000  # characters or bytes that a column keeps itself, so that the spec's own SQL reads them there
+PREFIX = "sha256:"
+LENGTH = len(PREFIX) + 64
+RAW_ID = "raw-"  # a text and bytes of the same hash are two contents
+STORE = f"{words.INSERT_OR_LEAVE} INTO file_contents (id, text, raw) VALUES (%s, %s, %s)"
+TEXT = "SELECT text FROM file_contents WHERE id = %s"
+RAW = "SELECT raw FROM file_contents WHERE id = %s"
+
+
+class FileContent(models.Model):
+    """One content, however many versions and diffs hold it: a text, or the bytes of what is none."""
+
+    id = models.TextField(primary_key=True, help_text="sha256 of a text, or raw- and that of bytes")
+    text = models.TextField(default="")
+    raw = models.BinaryField(null=True)
+
+    class Meta:
+        db_table = "file_contents"
+
+    def __str__(self):
+        return self.id
+
+
+class SharedText(models.TextField):
+    """A text whose column keeps `sha256:<hash>` of a long one. Whoever reads the column gets the text."""
+
+    def deconstruct(self) -> Any:
+        """As the plain field: the column is the same, and the table is not rebuilt."""
+        name, _path, args, kwargs = super().deconstruct()
+        return name, "django.db.models.TextField", args, kwargs
+
+    def get_db_prep_save(self, value, connection):
+        """What the column keeps; a long text is stored first, in the caller's transaction."""
+        value = super().get_db_prep_save(value, connection)
+        if not isinstance(value, str) or _is_short(value, PREFIX):
+            return value
+        digest = _digest(value)
+        statements.run(connection.alias, STORE, [digest, value, None])
+        return PREFIX + digest
+
+    def from_db_value(self, value, _expression, connection):
+        """The text itself. A reference that leads nowhere stays as it is: its hash shows the damage."""
+        if not isinstance(value, str) or len(value) != LENGTH or not value.startswith(PREFIX):
+            return value
+        row = statements.one(connection.alias, TEXT, [value[len(PREFIX) :]])
+        return row[0] if row else value
+
+
+class SharedBytes(models.BinaryField):
+    """The same for bytes."""
+
+    def deconstruct(self) -> Any:
+        """As the plain field."""
+        name, _path, args, kwargs = super().deconstruct()
+        return name, "django.db.models.BinaryField", args, kwargs
+
+    def get_db_prep_save(self, value, connection):
+        """What the column keeps; long bytes are stored first."""
+        if value is None or _is_short(data := bytes(value), PREFIX.encode()):
+            return super().get_db_prep_save(value, connection)
+        digest = hashlib.sha256(data).hexdigest()
+        statements.run(connection.alias, STORE, [RAW_ID + digest, "", data])
+        return super().get_db_prep_save((PREFIX + digest).encode(), connection)
+
+    def from_db_value(self, value, _expression, connection):
+        """The bytes themselves."""
+        if value is None or len(value) != LENGTH or not bytes(value).startswith(PREFIX.encode()):
+            return value
+        digest = bytes(value)[len(PREFIX) :].decode(errors="replace")
+        row = statements.one(connection.alias, RAW, [RAW_ID + digest])
+        return row[0] if row and row[0] is not None else value
+
+
+def forget(db: str, texts: Iterable[str | None]) -> None:
+    """Remove the contents of these texts, in the caller's transaction, before they are stored again."""
+    ids = [_digest(text) for text in texts if text is not None]
+    FileContent.objects.using(db).filter(id__in=ids).delete()
+
+
+def _digest(text):
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _is_short(value, prefix):
+    """Whether a value stays in its column; one that looks like a reference never does."""
+    return len(value) < INLINE and not value.startswith(prefix)
+
+
+def column_value(row: models.Model, field: models.Field, connection: Any) -> Any:
+    """What the column of a row keeps, for statements that are written out."""
+    value = getattr(row, field.attname)
+    return field.get_db_prep_save(value, connection) if isinstance(field, SharedText | SharedBytes) else value

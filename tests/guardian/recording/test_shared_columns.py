@@ -1,0 +1,77 @@
+"""Long contents and diffs are stored once, whoever told of them, and are read as if they stood in their rows."""
+
+import pytest
+from django.db import connections
+
+from guardian import services
+from guardian.models import FileContent, FileSnapshot, WorkspaceFile, WriteGuardianAudit
+from guardian.recording import checking, pruning
+from people.configuration import keys as configuration
+from tests.guardian.written import T0, wrote
+
+pytestmark = pytest.mark.django_db
+DB = "agent_ada"
+LONG = [b"".join(b"- fact %d of %s\n" % (number, name) for number in range(2_000)) for name in (b"tea", b"milk")]
+
+
+def stored_bytes():
+    rows = FileContent.objects.using(DB)
+    return sum(len(row.text) + len(row.raw or b"") for row in rows)
+
+
+def test_the_same_two_versions_over_and_over_are_two_contents(ada):
+    for number in range(20):
+        wrote(DB, number, *LONG)
+    assert FileSnapshot.objects.using(DB).count() == 40
+    assert stored_bytes() < 6 * sum(map(len, LONG))  # with the diffs there and back
+    for row in WriteGuardianAudit.objects.using(DB).filter(origin="recorded"):
+        assert (row.before_snapshot.content, row.after_snapshot.content) == (LONG[0].decode(), LONG[1].decode())
+        assert row.diff.startswith("--- a/MEMORY.md") and row.lines_added == 2_000
+    assert list(checking.damaged_versions(DB)) == list(checking.wrong_diffs(DB)) == []
+
+
+def test_bytes_that_are_no_text_and_texts_that_look_like_a_reference_come_back_as_they_were(ada):
+    odd = [b"\xff" * 5_000, b"sha256:" + b"0" * 64, b"sha256:", b"\xff" + b"sha256:", b"a\0b" * 900, b"x" * 999, b""]
+    for number, data in enumerate(odd):
+        services.keep_version(DB, "USER.md", data, modified_ms=T0 + number)
+        services.keep_version(DB, "AGENTS.md", data, modified_ms=T0 + number)
+    for model in (FileSnapshot, WorkspaceFile):
+        rows = list(model.objects.using(DB).order_by("created_at"))
+        assert [bytes(row.raw) if row.is_lossy else row.content.encode() for row in rows] == odd
+        assert list(model.objects.using(DB).order_by("created_at").values_list("content", flat=True)) == [
+            row.content for row in rows
+        ]
+    assert list(checking.damaged_versions(DB)) == []
+
+
+def test_versions_from_before_are_read_in_place(ada):
+    services.keep_version(DB, "USER.md", LONG[0], modified_ms=T0)
+    with connections[DB].cursor() as cursor:
+        cursor.execute("UPDATE file_snapshots SET content = %s", [LONG[0].decode()])
+        cursor.execute("DELETE FROM file_contents")
+    assert FileSnapshot.objects.using(DB).get().content == LONG[0].decode()
+    assert list(checking.damaged_versions(DB)) == []
+
+
+def test_a_content_that_is_gone_or_damaged_is_found_and_diffs_are_made_again(ada):
+    wrote(DB, 1, *LONG)
+    write = WriteGuardianAudit.objects.using(DB).get(id="w1")
+    with connections[DB].cursor() as cursor:
+        cursor.execute("UPDATE file_contents SET text = 'x' WHERE text LIKE '--- a/%%'", [])
+    assert list(checking.wrong_diffs(DB)) == ["w1"]
+    assert checking.mend_diffs(DB, ["w1"]) == 1
+    assert WriteGuardianAudit.objects.using(DB).get(id="w1").diff == write.diff
+    FileContent.objects.using(DB).filter(id=write.before_snapshot.content_hash).delete()
+    assert list(checking.damaged_versions(DB)) == [write.before_snapshot_id]
+
+
+def test_contents_go_with_the_last_version_that_has_them(ada):
+    configuration.put("writeGuardianAuditing.maxSnapshotsPerFile", 1)
+    wrote(DB, 1, *LONG)
+    held = FileContent.objects.using(DB).count()
+    for number, data in enumerate([LONG[0] + b"new\n", b"\xff" * 5_000, LONG[1]]):
+        services.keep_version(DB, "MEMORY.md", data, modified_ms=T0 + 100_000 + number)
+    assert FileContent.objects.using(DB).count() == held + 3
+    assert pruning.prune(DB) == 2
+    assert FileContent.objects.using(DB).count() == held
+    assert list(checking.damaged_versions(DB)) == []
