@@ -52,6 +52,7 @@ EVENT_WORDS = {
     TranscriptEvent.Kind.SESSION_INFO: _("Session information"),
     TranscriptEvent.Kind.RESET: states.word("reset"),
     TranscriptEvent.Kind.LEAF: _("Leaf"),
+    TranscriptEvent.Kind.USAGE: _("Usage"),
     TranscriptEvent.Kind.MESSAGE: _("Other message"),
     TranscriptEvent.Kind.WITHHELD: _("Withheld"),
     TranscriptEvent.Kind.UNKNOWN: states.word("unknown"),

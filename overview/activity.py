@@ -10,10 +10,12 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from ledger.transcripts.rows import added_up
 from openclaw_web import clock
 from openclaw_web.errors import Refused
 from openclaw_web.pages.charts import Chart, Point, Series, bar_chart
 from openclaw_web.pages.formatting import day_in_words
+from openclaw_web.sqlite.fields import KnownCost
 from openclaw_web.sqlite.time_limits import time_box
 
 from .models import AgentDailyStat, AgentSummary
@@ -24,7 +26,7 @@ STEPS = {1: gettext_lazy("Day"), 7: gettext_lazy("Week"), 28: gettext_lazy("4 we
 MOST_BARS = 100
 ADDING_MS = 50
 
-SUMS = ("session_count", "turn_count", "error_count", "total_tokens", "cost_usd", "rejected_count")
+SUMS = ("session_count", "turn_count", "error_count", "total_tokens", "cost_usd", "unpriced_tokens", "rejected_count")
 COLUMNS = {
     "agent_id": gettext_lazy("Agent"),
     "session_count": gettext_lazy("Sessions"),
@@ -36,7 +38,8 @@ COLUMNS = {
     "last_activity_at": gettext_lazy("Last activity"),
     "last_collected_at": gettext_lazy("Last import"),
 }
-DAILY_SUMS = ("turn_count", "tool_call_count", "error_count", "total_tokens", "cost_usd")
+NOTHING = {"cost_usd": None}  # what stands where nothing adds up
+DAILY_SUMS = ("turn_count", "tool_call_count", "error_count", "total_tokens", "cost_usd", "unpriced_tokens")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +86,8 @@ def read_period(start: str, end: str) -> Period | None:
 
 def summaries(order: str) -> list[AgentSummary]:
     """A row for each agent, ordered by one of COLUMNS, `-` before it for the largest first."""
-    return list(AgentSummary.objects.order_by(order, "agent_id"))
+    known = order.replace("cost_usd", "known_cost")
+    return list(AgentSummary.objects.annotate(known_cost=KnownCost()).order_by(known, "agent_id"))
 
 
 def totals(rows: Sequence[AgentSummary]) -> dict:
@@ -92,7 +96,7 @@ def totals(rows: Sequence[AgentSummary]) -> dict:
     return {
         "agent_count": len(rows),
         "last_collected_at": max(collected, default=None),
-        **{name: sum(getattr(row, name) for row in rows) for name in SUMS},
+        **{name: added_up(getattr(row, name) for row in rows) or NOTHING.get(name, 0) for name in SUMS},
     }
 
 

@@ -7,6 +7,7 @@ from openclaw_web.endpoints.operations import Operations
 from openclaw_web.endpoints.schemas import Page, listed
 from openclaw_web.lists.paging import page_of
 from openclaw_web.pages.doors import needs
+from openclaw_web.sqlite.fields import KnownCost
 
 from . import activity
 from .models import AgentDailyStat, AgentSummary
@@ -28,4 +29,8 @@ def overview_sums(request, filters: Query[OverviewQuery]):
 @needs("viewer")
 def overview_agents(request, filters: Query[SummaryQuery]):
     """What each agent did, by id or in another order."""
-    return listed(page_of(AgentSummary.objects.all(), order=SUMMARY_ORDERS[filters.sort], **filters.place))
+    return listed(
+        page_of(
+            AgentSummary.objects.annotate(known_cost=KnownCost()), order=SUMMARY_ORDERS[filters.sort], **filters.place
+        )
+    )

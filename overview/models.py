@@ -21,7 +21,8 @@ class AgentDailyStat(models.Model):
     cache_read_tokens = Count(default=0)
     cache_write_tokens = Count(default=0)
     total_tokens = Count(default=0)
-    cost_usd = models.FloatField(default=0)
+    cost_usd = models.FloatField(null=True, help_text="of the calls whose cost is known; null: of none it is")
+    unpriced_tokens = Count(default=0, help_text="tokens of calls whose cost is not known")
 
     class Meta:
         db_table = "agent_daily_stats"
@@ -39,7 +40,8 @@ class AgentSummary(models.Model):
     turn_count = Count(default=0)
     error_count = Count(default=0)
     total_tokens = Count(default=0)
-    cost_usd = models.FloatField(default=0)
+    cost_usd = models.FloatField(null=True, help_text="as of a day")
+    unpriced_tokens = Count(default=0)
     rejected_count = Count(default=0)
     unknown_envelope_count = Count(default=0, help_text="records with an envelope that is not understood")
     last_activity_at = EpochMs(null=True)

@@ -5,6 +5,7 @@ from typing import Literal
 from ninja import Schema
 from pydantic import Field
 
+from ledger.session.schemas import COST, UNPRICED
 from openclaw_web.endpoints.schemas import PageQuery
 
 
@@ -18,7 +19,8 @@ class TotalsOut(Schema):
     turn_count: int
     error_count: int
     total_tokens: int
-    cost_usd: float
+    cost_usd: float | None = COST
+    unpriced_tokens: int = UNPRICED
     rejected_count: int
     last_collected_at: int | None
 
@@ -31,7 +33,8 @@ class DayOut(Schema):
     tool_call_count: int
     error_count: int
     total_tokens: int
-    cost_usd: float
+    cost_usd: float | None = COST
+    unpriced_tokens: int = UNPRICED
 
 
 class OverviewOut(Schema):
@@ -39,8 +42,9 @@ class OverviewOut(Schema):
     days: list[DayOut] = Field(description="days with activity, oldest first")
 
 
+COLUMNS = {"cost_usd": "known_cost"}  # what is ordered by, where it is not the column itself
 SUMMARY_ORDERS = {
-    f"{sign}{name}": tuple(f"{sign}{column}" for column in dict.fromkeys((name, "agent_id")))
+    f"{sign}{name}": tuple(f"{sign}{column}" for column in dict.fromkeys((COLUMNS.get(name, name), "agent_id")))
     for name in ("agent_id", "session_count", "turn_count", "error_count", "total_tokens", "cost_usd", "rejected_count")
     for sign in ("", "-")
 }
@@ -56,7 +60,8 @@ class SummaryOut(Schema):
     turn_count: int
     error_count: int
     total_tokens: int
-    cost_usd: float
+    cost_usd: float | None = COST
+    unpriced_tokens: int = UNPRICED
     rejected_count: int
     last_activity_at: int | None
     last_collected_at: int | None

@@ -58,6 +58,7 @@ def _summary(agent):
         errors=Sum("error_count"),
         tokens=Sum("total_tokens"),
         cost=Sum("cost_usd"),
+        unpriced=Sum("unpriced_tokens"),
         last=Max("last_activity_at"),
     )
     return {
@@ -65,7 +66,8 @@ def _summary(agent):
         "turn_count": total["turns"] or 0,
         "error_count": total["errors"] or 0,
         "total_tokens": total["tokens"] or 0,
-        "cost_usd": total["cost"] or 0,
+        "cost_usd": total["cost"],
+        "unpriced_tokens": total["unpriced"] or 0,
         "rejected_count": rejected.count() - unknown,
         "unknown_envelope_count": unknown,
         "last_activity_at": total["last"],

@@ -15,6 +15,7 @@ import orjson
 from .jsonl import is_too_deep
 from .senders import sender_of
 from .unwrapping import Unwrapped, may_be_wrapped, unwrapped
+from .usage import Usage, read_usage
 
 SYNTHETIC_MODELS = frozenset({"delivery-mirror", "gateway-injected"})
 KINDS_BY_ROLE = {"user": "user", "assistant": "assistant", "toolResult": "tool_result", "tool": "tool_result"}
@@ -32,6 +33,7 @@ KINDS_BY_TYPE = {
         "session_info",
         "reset",
         "leaf",
+        "usage",
     )
 }
 TEXT_BLOCKS = frozenset({"text", "output_text", "input_text"})
@@ -40,7 +42,6 @@ CALL_BLOCKS = frozenset({"toolCall", "tool_use", "tool_call"})
 FILE_BLOCKS = frozenset({"image_url", "input_image", "file", "input_file", "document", "audio", "input_audio", "video"})
 # A year that a log of agents can have: anything else is a damaged number.
 EARLIEST_MS, LATEST_MS = 946_684_800_000, 4_102_444_800_000
-MAX_TOKENS = 10**12
 MAX_NAME = 256
 
 
@@ -51,23 +52,6 @@ class ToolCall:
     id: str
     name: str
     arguments: dict[str, Any]
-
-
-@dataclass(slots=True)
-class Usage:
-    """Tokens and US dollars of one model call; `cost` is None when the record does not say."""
-
-    input: int = 0
-    output: int = 0
-    cache_read: int = 0
-    cache_write: int = 0
-    total: int = 0
-    cost: float | None = None
-
-    @property
-    def prompt(self) -> int:
-        """What the model read: new, from the cache and into the cache."""
-        return self.input + self.cache_read + self.cache_write
 
 
 @dataclass(slots=True)
@@ -247,29 +231,7 @@ def _read_assistant(found, message):
     # A person who stops an answer is no failure, whatever the message says.
     found.is_failed = found.stop_reason == "error" or (found.error is not None and found.stop_reason != "aborted")
     if isinstance(usage := message.get("usage"), dict) and not found.is_synthetic:
-        found.usage = _usage(usage)
-
-
-def _usage(usage):
-    def count(*names):
-        for name in names:
-            value = usage.get(name)
-            if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= MAX_TOKENS:
-                return int(value)
-        return 0
-
-    read = Usage(
-        count("input", "inputTokens", "input_tokens"),
-        count("output", "outputTokens", "output_tokens"),
-        count("cacheRead", "cacheReadTokens", "cache_read_input_tokens"),
-        count("cacheWrite", "cacheWriteTokens", "cache_creation_input_tokens"),
-    )
-    read.total = count("totalTokens", "total_tokens") or read.input + read.output + read.cache_read + read.cache_write
-    cost = usage.get("cost")
-    total = cost.get("total") if isinstance(cost, dict) else cost
-    if isinstance(total, int | float) and not isinstance(total, bool) and 0 <= total <= MAX_TOKENS:
-        read.cost = float(total)
-    return read
+        found.usage = read_usage(usage)
 
 
 def _read_tool_result(found, message):
@@ -289,6 +251,7 @@ def _read_other(found, record):
     details = record.get("details", record.get("data"))
     found.details = details if isinstance(details, dict) else {}
     if found.kind in ("compaction", "branch_summary"):
+        found.usage = read_usage(usage) if isinstance(usage := record.get("usage"), dict) else None
         found.text = _text(record.get("summary")) or ""
     elif found.kind == "custom_message":
         _read_content(found, record.get("content"))
@@ -302,6 +265,10 @@ def _read_other(found, record):
         found.text = _text(record.get("label")) or ""
     elif found.kind == "reset":
         found.text = _text(record.get("reason")) or ""
+    elif found.kind == "usage":
+        found.provider, found.model = _text(record.get("provider")), _name(record.get("model"))
+        told = record.get("usage", found.details.get("usage"))
+        found.usage = read_usage(told if isinstance(told, dict) else found.details or record)
 
 
 INJECTED = (

@@ -10,6 +10,7 @@ import orjson
 from . import placeholders
 from .jsonl import Line
 from .records import moment_ms
+from .usage import read_usage
 
 SCHEMA = "openclaw-trajectory"
 COMPILED = "context.compiled"  # the step that holds what a model is given: prompt, tools, messages
@@ -72,9 +73,9 @@ def _step(record, seq, session_id):
     usage = data.get("usage")
     if isinstance(usage, dict):
         about["usage"] = {name: value for name, value in usage.items() if _is_number(value)}
-        cost = usage.get("cost")
-        if isinstance(cost, dict) and _is_number(cost.get("total")):
-            about["usage"]["cost"] = cost["total"]
+        about["usage"].pop("cost", None)
+        if (cost := read_usage(usage).cost) is not None:
+            about["usage"]["cost"] = cost
     about |= dict(_not_whole(data))
     prompt, tools = data.get("systemPrompt"), data.get("tools")
     return Step(

@@ -27,7 +27,7 @@ SEARCHED = _("Searches the start of long texts. Search inside a session to cover
 COLUMNS = {"kind": "kind", "tool": "tool_name", "model": "model", "failed": Term("is_failed", "exact", True)}
 READ = (
     *("session_id", "seq", "created_at", "turn_number", "kind", "tool_name", "model", "is_failed"),
-    *("total_tokens", "cost_usd"),
+    *("total_tokens", "cost_usd", "repeat_of"),
 )
 FIELDS = (*READ, "record_id", "text")
 

@@ -51,7 +51,7 @@ class SessionFilters(AgentFilters):
         {
             "activity": ("last_activity_at", "id"),
             "started": ("created_at", "id"),
-            "cost": ("cost_usd", "id"),
+            "cost": ("known_cost", "id"),
             "tokens": ("total_tokens", "id"),
             "errors": ("error_count", "id"),
             "turns": ("turn_count", "id"),
@@ -116,7 +116,7 @@ SESSIONS = List(
         *("id", "title", "session_key", "channel_id", "origin", "source_state", "model"),
         *("created_at", "last_activity_at"),
         *("turn_count", "record_count", "tool_call_count", "error_count", "input_tokens", "output_tokens"),
-        *("cache_read_tokens", "cache_write_tokens", "total_tokens", "cost_usd"),
+        *("cache_read_tokens", "cache_write_tokens", "total_tokens", "cost_usd", "unpriced_tokens"),
     ),
     prepare=_prepared,
     amounts=lambda agent, ms: SEGMENTS.amounts(facets.amounts_of(agent.db, "origin", ms)),

@@ -26,7 +26,7 @@ COLUMNS = {
 }
 READ = (
     *("id", "session_id", "turn_number", "created_at", "model", "tool_call_count", "error_count"),
-    *("total_tokens", "cost_usd", "latency_ms"),
+    *("total_tokens", "cost_usd", "unpriced_tokens", "latency_ms", "repeat_of"),
 )
 FIELDS = (*READ, "user", "reply")
 

@@ -1,5 +1,6 @@
 """What templates can do with the words of transcripts. Formatting only: no queries, no HTML but Markdown's."""
 
+from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from openclaw_web import amounts
@@ -109,11 +110,16 @@ def turn_sums(turn):
     if turn["total_tokens"]:
         count = turn["total_tokens"]
         found.append(ngettext("%(count)s token", "%(count)s tokens", count) % {"count": tokens(count)})
-    if turn["cost_usd"]:
-        found.append(money(turn["cost_usd"]))
+    if turn["cost_usd"] or turn["unpriced_tokens"]:
+        found.append(_cost(turn["cost_usd"], turn["unpriced_tokens"]))
     if turn["latency_ms"] is not None:
         found.append(duration(turn["latency_ms"]))
     return " · ".join(found)
+
+
+def _cost(usd, unpriced):
+    """`$0.07`, `≥$0.07` when there are tokens without a price beside it, `cost unknown` when they all are."""
+    return f"{'≥' if unpriced else ''}{money(usd)}" if usd else _("cost unknown")
 
 
 def entry_notes(entry):
@@ -130,8 +136,7 @@ def _notes(entry):
         yield str(STOP_WORDS[entry.stop_reason])
     if entry.tokens:
         yield ngettext("%(count)s token", "%(count)s tokens", entry.tokens) % {"count": tokens(entry.tokens)}
-    if entry.cost:
-        yield money(entry.cost)
+        yield _cost(entry.cost, 0 if entry.cost else entry.tokens)
     if entry.model and entry.kind == "assistant" and not entry.copy:
         yield entry.model
     if before := entry.tokens_before:

@@ -7,14 +7,14 @@ is ours and comes after them.
 from django.db import models
 from django.urls import reverse
 
-from openclaw_web.sqlite.fields import Count, EpochMs, Place
+from openclaw_web.sqlite.fields import Count, EpochMs, KnownCost, Place
 
 from .around import IndexedFile, TrajectoryEvent, VfsEntry  # noqa: F401 - Django looks for models here
 from .removed import RemovedSession  # noqa: F401 - as above
 
 
 class Totals(models.Model):
-    """What a session, a turn or a day adds up to. Synthetic assistants are in none of these."""
+    """What a session, a turn or a day adds up to. Synthetic assistants and repeated records are in none of these."""
 
     tool_call_count = Count(default=0)
     error_count = Count(default=0, help_text="failed tool calls and failed model calls")
@@ -23,7 +23,8 @@ class Totals(models.Model):
     cache_read_tokens = Count(default=0)
     cache_write_tokens = Count(default=0)
     total_tokens = Count(default=0)
-    cost_usd = models.FloatField(default=0)
+    cost_usd = models.FloatField(null=True, help_text="of the calls whose cost is known; null: of none it is")
+    unpriced_tokens = Count(default=0, help_text="tokens of calls whose cost is not known")
 
     class Meta:
         abstract = True
@@ -44,8 +45,8 @@ class PromptReport(models.Model):
 
 class SessionQuerySet(models.QuerySet):
     def for_reading(self):
-        """The columns a list shows."""
-        return self.defer("metadata")
+        """The columns a list shows, with `known_cost` to order it by."""
+        return self.defer("metadata").annotate(known_cost=KnownCost())
 
 
 class Session(Totals):
@@ -79,6 +80,10 @@ class Session(Totals):
     turn_count = Count(default=0, help_text="on the active branch")
     compaction_count = Count(default=0)
     withheld_count = Count(default=0, help_text="records not kept because their sender opted out")
+    parents = models.TextField(
+        default="", help_text="JSON: the sessions whose records it may repeat; empty: it names none (repeats.lineage)"
+    )
+    repeats_mark = models.TextField(default="", help_text="the sessions that its repeated records were compared with")
 
     objects = SessionQuerySet.as_manager()
 
@@ -97,10 +102,13 @@ class Session(Totals):
             models.Index(fields=["session_key"], name="idx_session_key"),
             # The other orders of the list.
             models.Index(fields=["created_at", "id"], name="idx_session_started"),
-            models.Index(fields=["cost_usd", "id"], name="idx_session_cost"),
+            # An unknown cost comes before every known one.
+            models.Index(KnownCost(), "id", name="idx_session_cost"),
             models.Index(fields=["total_tokens", "id"], name="idx_session_tokens"),
             models.Index(fields=["error_count", "id"], name="idx_session_errors"),
             models.Index(fields=["turn_count", "id"], name="idx_session_turns"),
+            # Few: forks and successors.
+            models.Index(fields=["id"], name="idx_session_parents", condition=~models.Q(parents="")),
             # Few or none: sessions of an older version whose records were not counted by kind.
             models.Index(fields=["id"], name="idx_session_uncounted", condition=models.Q(kind_counts="")),
         ]
@@ -146,6 +154,7 @@ class TranscriptEvent(models.Model):
         SESSION_INFO = "session_info"
         RESET = "reset"
         LEAF = "leaf"
+        USAGE = "usage"
         MESSAGE = "message", "message with another role"
         WITHHELD = "withheld", "not kept: the sender opted out"
         UNKNOWN = "unknown", "a type this version does not know, kept raw"
@@ -169,6 +178,7 @@ class TranscriptEvent(models.Model):
     cache_write_tokens = Count(null=True)
     total_tokens = Count(null=True)
     cost_usd = models.FloatField(null=True)
+    repeat_of = models.TextField(null=True, help_text="the session that has this record, which this one repeats")
     trim_json = models.TextField(null=True, help_text="what event_json leaves out: see ledger.transcripts.trimming")
     event_json = models.TextField()
     full_zstd = models.BinaryField(null=True, help_text="the rests of the texts that are capped")
@@ -180,6 +190,10 @@ class TranscriptEvent(models.Model):
         indexes = [
             # Few records are off the active branch: counting them must not walk through the others.
             models.Index(fields=["session_id", "seq"], name="idx_event_aside", condition=models.Q(is_active=False)),
+            # Few records are repeated ones.
+            models.Index(
+                fields=["session_id", "seq"], name="idx_event_repeat", condition=models.Q(repeat_of__isnull=False)
+            ),
             # The time alone, half the price of an index that holds the session as well: lists go by time and place.
             models.Index(fields=["created_at"], name="idx_event_created"),
         ]
@@ -257,6 +271,7 @@ class ConversationTurn(Totals):
     latency_ms = Count(null=True, help_text="from the user message to the reply")
     model = models.TextField(null=True)
     prompt_tokens = Count(null=True, help_text="the prompt of its biggest model call; null: none is known")
+    repeat_of = models.TextField(null=True, help_text="the session that has this turn, which this one repeats")
 
     objects = TurnQuerySet.as_manager()
 

@@ -16,7 +16,7 @@ from openclaw_web.errors import Refused
 from ..collectors.records import Facts, facts
 from ..models import Session, TranscriptEvent, TranscriptEventIdentity, TranscriptSnapshot
 from ..transcripts import counting, tool_days, turns
-from ..transcripts.rows import TOTALS, Row
+from ..transcripts.rows import TOTALS, Row, added_up, plus
 from ..transcripts.tool_days import Buckets
 from ..transcripts.trees import Node, Tree
 from ..transcripts.trees import Turn as Branched
@@ -25,12 +25,16 @@ from ..transcripts.trimming import untrim
 BATCH = 500
 ROWS_AT_ONCE = 2_000
 SAYING = ("user", "assistant", "compaction")  # kinds whose words stand in other tables too
-ADDED = tuple("is_failed" if name == "error_count" else name for name in TOTALS)  # the column of each total
+UNPRICED = "unpriced_tokens"  # of records: the tokens of those without a cost
+# The column of each total.
+ADDED = tuple("is_failed" if name == "error_count" else name for name in TOTALS if name != UNPRICED)
+UNKNOWN = tuple(None if name == "cost_usd" else 0 for name in TOTALS)
+TOKENS = TOTALS.index("total_tokens")
 PROMPT = tuple(TOTALS.index(name) for name in tool_days.PROMPT)
 
 
 class Record(NamedTuple):
-    """The small columns of a record; `numbers` are those of TOTALS, 0 where it has none or is synthetic."""
+    """The small columns of a record; `numbers` are those of TOTALS, which one that is synthetic or repeated has not."""
 
     seq: int
     kind: str
@@ -39,7 +43,8 @@ class Record(NamedTuple):
     is_synthetic: bool
     model: str | None
     place: tuple[int | None, bool]  # turn number, on the active branch
-    numbers: tuple[float, ...]
+    repeat_of: str | None
+    numbers: tuple[float | None, ...]
 
 
 @dataclass(slots=True)
@@ -86,11 +91,20 @@ def derive(db: str, session_id: str) -> Derived | None:
 
 
 def _records(db, session_id) -> Iterator[Record]:
-    columns = ("seq", "kind", "created_at", "is_failed", "is_synthetic", "model", "turn_number", "is_active", *ADDED)
+    about = ("seq", "kind", "created_at", "is_failed", "is_synthetic", "model")
+    columns = (*about, "turn_number", "is_active", "repeat_of", *ADDED)
     events = TranscriptEvent.objects.using(db).filter(session_id=session_id).order_by("seq")
-    for seq, kind, at, failed, synthetic, model, number, is_active, *numbers in events.values_list(*columns).iterator():
-        counted = (0,) * len(ADDED) if synthetic else tuple(value or 0 for value in numbers)
-        yield Record(seq, kind, at, failed, synthetic, model, (number, is_active), counted)
+    for seq, kind, at, failed, synthetic, model, *more in events.values_list(*columns).iterator():
+        number, is_active, repeat_of, *numbers = more
+        counted = UNKNOWN if synthetic or repeat_of else _numbers(numbers)
+        yield Record(seq, kind, at, failed, synthetic, model, (number, is_active), repeat_of, counted)
+
+
+def _numbers(values):
+    """TOTALS of a record; one without usage has no cost, and no tokens without one."""
+    *counts, cost = values
+    tokens = counts[TOKENS]
+    return (*(count or 0 for count in counts), cost, 0 if cost is not None else tokens or 0)
 
 
 def _nodes(db, session_id, records):
@@ -144,16 +158,17 @@ class _Reader:
         text = event.event_json if event else ""
         row = Row(self._ids[record.seq], None, record.created_at, found, text, None, None, None)
         row.seq, (row.turn_number, row.is_active) = record.seq, self._places[record.seq]
+        row.repeat_of = record.repeat_of
         return row
 
-    def numbers(self, seqs: list[int]) -> list[float]:
+    def numbers(self, seqs: list[int]) -> list[float | None]:
         """What these records add up to, as TOTALS."""
-        return [sum(column) for column in zip(*(self._records[seq].numbers for seq in seqs), strict=True)]
+        return [added_up(column) for column in zip(*(self._records[seq].numbers for seq in seqs), strict=True)]
 
     def biggest_prompt(self, seqs: list[int]) -> int | None:
         """The biggest prompt of a model call among these records."""
-        each = (self._records[seq].numbers for seq in seqs)
-        return max(sum(numbers[place] for place in PROMPT) for numbers in each) or None
+        calls = (self._records[seq] for seq in seqs if self._records[seq].kind == "assistant")
+        return max((sum(call.numbers[place] for place in PROMPT) for call in calls), default=0) or None
 
 
 def _facts(event):
@@ -188,10 +203,10 @@ def _groups(branched):
 def _days(records, places):
     found: dict[str, list[float]] = {}
     for record in records:
-        is_turn = record.kind == "user" and places[record.seq][1]
+        is_turn = record.kind == "user" and places[record.seq][1] and not record.repeat_of
         numbers = (*record.numbers, is_turn, 1)
         day = turns.utc_day(record.created_at)
-        found[day] = [sum(pair) for pair in zip(found[day], numbers, strict=True)] if day in found else [*numbers]
+        found[day] = list(map(plus, found[day], numbers)) if day in found else [*numbers]
     names = (*TOTALS, "turn_count", "record_count")
     return [{"date": day, **dict(zip(names, found[day], strict=True))} for day in sorted(found)]
 
@@ -199,16 +214,17 @@ def _days(records, places):
 def _columns(session, records, made_turns):
     """The columns of `sessions` that records decide."""
     kinds = [record.kind for record in records.values()]
-    numbers = [record.numbers for record in records.values()] or [(0,) * len(TOTALS)]
+    numbers = [record.numbers for record in records.values()] or [UNKNOWN]
     moments = [record.created_at for record in records.values()]
     current = [turn for turn in made_turns if turn["is_active"]]
+    repeated = {record.seq for record in records.values() if record.repeat_of}
     words = [(turn["user_message_content"], turn["user_metadata"]) for turn in current[: turns.TITLE_TURNS]]
     return {
-        **dict(zip(TOTALS, map(sum, zip(*numbers, strict=True)), strict=True)),
+        **dict(zip(TOTALS, map(added_up, zip(*numbers, strict=True)), strict=True)),
         "record_count": len(kinds),
         # What an older version stored stays uncounted until its source is read again.
         "kind_counts": counting.told(Counter(kinds)) if session.kind_counts else "",
-        "turn_count": len(current),
+        "turn_count": sum(turn["first_seq"] not in repeated for turn in current),
         "compaction_count": kinds.count("compaction"),
         "withheld_count": kinds.count("withheld"),
         "created_at": min(moments, default=session.created_at),

@@ -13,23 +13,23 @@ from typing import Any
 
 from openclaw_web.sqlite import statements, words
 
-from ..transcripts.rows import TOTALS
+from ..transcripts.rows import TOTALS, plus
 from ..transcripts.tool_days import ADDED, TOTAL_PLACE
 from ..transcripts.turns import utc_day
 
 DAY_MS = 86_400_000
 CLOSE = 1e-9  # dollars: costs are not added up in the same order everywhere
-TOTAL_SQL = {
-    name: f"COALESCE(SUM(CASE WHEN is_synthetic THEN 0 ELSE {'is_failed' if name == 'error_count' else name} END), 0)"
-    for name in TOTALS
-}
+COUNTS = "NOT is_synthetic AND repeat_of IS NULL"  # a record in sums
+OTHERS = {"error_count": "is_failed", "unpriced_tokens": "CASE WHEN cost_usd IS NULL THEN total_tokens END"}
+TOTAL_SQL = {name: f"SUM(CASE WHEN {COUNTS} THEN {OTHERS.get(name, name)} END)" for name in TOTALS}
+TOTAL_SQL |= {name: f"COALESCE({sql}, 0)" for name, sql in TOTAL_SQL.items() if name != "cost_usd"}
 PROMPT = "COALESCE(input_tokens, 0) + COALESCE(cache_read_tokens, 0) + COALESCE(cache_write_tokens, 0)"
 TURN_SQL = {
     "is_active": words.count_if("kind = 'user' AND is_active"),
     "first_seq": "MIN(seq)",
     "last_seq": "MAX(seq)",
     "record_count": "COUNT(*)",
-    "prompt_tokens": f"NULLIF(MAX(CASE WHEN is_synthetic THEN 0 ELSE {PROMPT} END), 0)",
+    "prompt_tokens": f"NULLIF(MAX(CASE WHEN {COUNTS} AND kind = 'assistant' THEN {PROMPT} END), 0)",
     **TOTAL_SQL,
 }
 SUMMED = ("record_count", "turn_count", "compaction_count", "withheld_count", "result_count", "failed_count", *TOTALS)
@@ -38,11 +38,11 @@ OF_SESSION = ("record_count", "turn_count", "compaction_count", "withheld_count"
 OF_DAY = ("record_count", "turn_count", *TOTALS)
 OF_TOOLS = ("call_count", "result_count", "failed_count", "prompt_tokens")
 COUNTED = (
-    "kind = 'user' AND is_active",
+    "kind = 'user' AND is_active AND repeat_of IS NULL",
     "kind = 'compaction'",
     "kind = 'withheld'",
-    "kind = 'tool_result'",
-    "kind = 'tool_result' AND is_failed",
+    "kind = 'tool_result' AND repeat_of IS NULL",
+    "kind = 'tool_result' AND is_failed AND repeat_of IS NULL",
 )
 PROMPTS = ("input_tokens", "cache_read_tokens", "cache_write_tokens")
 
@@ -50,7 +50,9 @@ PROMPTS = ("input_tokens", "cache_read_tokens", "cache_write_tokens")
 def _unlike(name):
     if name == "cost_usd":
         apart = f"ABS(of_records.{name} - turns.{name})"
-        return f"{apart} > {CLOSE} AND {apart} > {CLOSE} * ABS(of_records.{name})"
+        is_apart = f"{apart} > {CLOSE} AND {apart} > {CLOSE} * ABS(of_records.{name})"
+        is_unlike = words.differ(f"(of_records.{name} IS NULL)", f"(turns.{name} IS NULL)")
+        return f"(COALESCE({is_apart}, 0) OR {is_unlike})"
     return words.differ(f"of_records.{name}", f"turns.{name}")
 
 
@@ -100,16 +102,16 @@ class Sums:
 
     first_at: int = 2**63 - 1
     last_at: int = 0
-    sums: list[float] = field(default_factory=lambda: [0] * len(SUMMED))
+    sums: list[float | None] = field(default_factory=lambda: [None] * len(SUMMED))
 
     def add(self, part: tuple[Any, ...]) -> None:
         """Count in what the records of a session on one day add up to."""
         _id, _day, first_at, last_at, *sums = part
         self.first_at, self.last_at = min(self.first_at, first_at), max(self.last_at, last_at)
-        self.sums = [one + other for one, other in zip(self.sums, sums, strict=True)]
+        self.sums = list(map(plus, self.sums, sums))
 
     def __getitem__(self, name: str) -> Any:
-        return self.sums[PLACES[name]]
+        return self.sums[PLACES[name]] if name == "cost_usd" else self.sums[PLACES[name]] or 0
 
 
 def quick(db: str) -> Iterator[Wrong]:

@@ -1,6 +1,9 @@
 """What the pages of a session show: map, filters, branches, origin, and tables of them."""
 
+from dataclasses import dataclass
 from typing import Any
+
+from django.db.models import Count
 
 from openclaw_web.lists.paging import page_of
 
@@ -13,6 +16,7 @@ TURNS = 100
 TURN_COLUMNS = (
     *("turn_number", "user_message_content", "created_at", "is_active", "model", "latency_ms", "input_tokens"),
     *("output_tokens", "cache_read_tokens", "total_tokens", "cost_usd", "tool_call_count", "error_count"),
+    *("unpriced_tokens", "repeat_of"),
 )
 FORKS = 60  # branches named on one page
 
@@ -24,8 +28,30 @@ def around(session: Session) -> dict[str, Any]:
         "here": session.get_absolute_url(),
         "about": about.session(session),
         "origin": origins.of_session(session),
+        "sources": _sources(session),
         "outline": minimap.outline(session),
     }
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Another session that records of this one are from."""
+
+    session_id: str
+    title: str
+    count: int
+
+
+def _sources(session):
+    """Sessions that records of a session are from, those with most of them first. Most sessions name no parent."""
+    if not session.parents:
+        return []
+    rows = (
+        session.events.filter(repeat_of__isnull=False).order_by().values_list("repeat_of").annotate(count=Count("seq"))
+    )
+    counts = dict(rows.order_by("-count", "repeat_of")[:FORKS])
+    titles = dict(Session.objects.using(session._state.db).filter(id__in=counts).values_list("id", "title"))
+    return [Source(name, titles.get(name) or name, count) for name, count in counts.items()]
 
 
 def transcript(session: Session, form, outline) -> dict[str, Any]:

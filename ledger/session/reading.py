@@ -19,11 +19,11 @@ BUDGET = 150_000  # characters shown
 LEAD = 40  # records before the one asked for, at most: it is read in its turn
 COLUMNS = (
     *("seq", "kind", "turn_number", "is_active", "is_failed", "is_synthetic", "created_at"),
-    *("model", "total_tokens", "cost_usd", "tool_call_count", "trim_json", "event_json"),
+    *("model", "total_tokens", "cost_usd", "repeat_of", "tool_call_count", "trim_json", "event_json"),
 )
 TURN_COLUMNS = (
     *("turn_number", "created_at", "is_active", "first_seq", "model", "latency_ms"),
-    *("total_tokens", "cost_usd", "tool_call_count", "error_count", "record_count"),
+    *("total_tokens", "cost_usd", "unpriced_tokens", "tool_call_count", "error_count", "record_count", "repeat_of"),
 )
 
 

@@ -10,6 +10,9 @@ from openclaw_web.endpoints.schemas import PageQuery
 from ..models import TranscriptEvent
 
 Branch = Literal["active", "all"]
+COST = Field(description="US dollars of the calls whose cost is known; null if no cost is known")
+UNPRICED = Field(description="tokens of calls whose cost is unknown")
+REPEATED = Field(description="the session from which this was copied; null for its own. Copies are in no sum")
 BRANCH = Field("active", description="only the current branch of the session, or every record")
 
 
@@ -31,7 +34,7 @@ class TurnQuery(PageQuery):
 
 
 class TotalsOut(Schema):
-    """Sums; synthetic assistants are in none of them."""
+    """Sums; synthetic assistants and repeated records are in none of them."""
 
     tool_call_count: int
     error_count: int
@@ -40,7 +43,8 @@ class TotalsOut(Schema):
     cache_read_tokens: int
     cache_write_tokens: int
     total_tokens: int
-    cost_usd: float
+    cost_usd: float | None = COST
+    unpriced_tokens: int = UNPRICED
 
 
 class SessionOut(TotalsOut):
@@ -93,7 +97,8 @@ class EventOut(Schema):
     cache_read_tokens: int | None
     cache_write_tokens: int | None
     total_tokens: int | None
-    cost_usd: float | None
+    cost_usd: float | None = Field(description="US dollars; null if unknown")
+    repeat_of: str | None = REPEATED
     payload: dict[str, Any] | None = Field(
         None, description="the record; long texts are cut, and outputs stored as artifacts are previews"
     )
@@ -136,6 +141,7 @@ class TurnOut(TotalsOut):
     first_seq: int
     last_seq: int
     record_count: int
+    repeat_of: str | None = REPEATED
 
 
 class ContextItem(Schema):

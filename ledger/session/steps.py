@@ -51,8 +51,8 @@ class Told:
 
     @property
     def cost(self):
-        """What a model call cost in US dollars."""
-        return _number(self.usage.get("cost"))
+        """What a model call cost in US dollars; None when that is unknown: tokens for nothing have no price."""
+        return _number(self.usage.get("cost")) or (None if self.tokens_in or self.tokens_out else 0)
 
 
 def of(session: Session):

@@ -107,6 +107,8 @@ class Entry:
     model: str | None = None
     tokens: int | None = None
     cost: float | None = None
+    repeat_of: str | None = None  # the session that has it first
+    is_marked: bool = True  # it says so itself, because its turn does not
     error: str | None = None
     stop_reason: str | None = None
     read_files: list[str] = field(default_factory=list)
@@ -152,6 +154,12 @@ class Section:
     hidden: int = 0
 
     @property
+    def repeat_of(self):
+        """The session that all of it is from; empty when some of it is its own."""
+        sources = {entry.repeat_of for entry in self.entries}
+        return (sources.pop() if len(sources) == 1 else None) or ""
+
+    @property
     def html_id(self):
         """Its id in HTML; the part of a turn that a second page begins with has another one than the turn."""
         begin = f"-{self.entries[0].seq}" if self.is_continued and self.entries else ""
@@ -159,8 +167,8 @@ class Section:
 
     @property
     def may_be_sample(self):
-        """Whether it is the beginning of a turn on the active branch."""
-        return bool(self.turn and self.turn["is_active"] and not self.is_continued)
+        """Whether it is the beginning of a turn of its own on the active branch."""
+        return bool(self.turn and self.turn["is_active"] and not self.turn["repeat_of"] and not self.is_continued)
 
 
 def sections(rows, turns, *, show_all=False, keep=None, outputs=NO_OUTPUTS) -> list[Section]:
@@ -194,6 +202,9 @@ def sections(rows, turns, *, show_all=False, keep=None, outputs=NO_OUTPUTS) -> l
             entry.model = None  # the turn's own line says it
         calls.update((asked.id, call) for asked, call in zip(said.calls, entry.calls, strict=False) if asked.id)
         section.entries.append(entry)
+    for section in found:
+        for entry in section.entries:
+            entry.is_marked = not (section.turn and section.repeat_of)
     return found
 
 
@@ -235,6 +246,9 @@ def _entry(row, said: Facts, missing, calls=None):
         text=preview(said.text, WORDS, missing["text"]),
         images=said.images,
         calls=calls or [],
+        repeat_of=row["repeat_of"],
+        tokens=row["total_tokens"],
+        cost=row["cost_usd"],
     )
     if shape := SHAPES.get(row["kind"]):
         shape(entry, row, said, missing)
@@ -254,7 +268,7 @@ def _shape_user(entry, row, said, missing):
 
 def _shape_assistant(entry, row, said, missing):
     entry.copy = (said.model or "") if row["is_synthetic"] else ""
-    entry.model, entry.tokens, entry.cost = row["model"], row["total_tokens"], row["cost_usd"]
+    entry.model = row["model"]
     entry.error, entry.stop_reason = said.error and said.error[:SHORT], said.stop_reason
     if said.thinking:
         entry.thinking = preview(said.thinking, WORDS // 2, missing["thinking"])
@@ -301,6 +315,7 @@ SHAPES = {
     "reset": _shape_words,
     "leaf": _shape_words,
     "label": _shape_words,
+    "usage": _shape_words,
     "session_info": _shape_words,
     "thinking_level_change": _shape_words,
 }

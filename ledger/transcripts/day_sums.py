@@ -9,7 +9,7 @@ from openclaw_web.sqlite import statements
 
 from ..models import SessionDay
 from . import turns
-from .rows import TOTALS, Sums
+from .rows import TOTALS, Sums, plus
 
 ADDED = (*TOTALS, "record_count")
 # Days of removed sessions stay as they were; all others add up to what their sessions say.
@@ -34,7 +34,7 @@ def add(db: str, session_id: str, new: Mapping[str, Sums], turns_by_day: Counter
         before = dict(day.__dict__)
         day.turn_count = turns_by_day[date]
         for name in ADDED if date in new else ():
-            setattr(day, name, getattr(day, name) + getattr(new[date], name))
+            setattr(day, name, plus(getattr(day, name), getattr(new[date], name)))
         if date not in stored:
             fresh.append(day)
         elif day.__dict__ != before:

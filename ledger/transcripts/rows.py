@@ -1,6 +1,8 @@
 """Records as the rows of the ledger's tables: which column holds what. The only place that knows their order."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 from ..collectors.jsonl import Line
@@ -16,6 +18,7 @@ TOTALS = (
     "cache_write_tokens",
     "total_tokens",
     "cost_usd",
+    "unpriced_tokens",
 )
 EVENT_COLUMNS = (
     "session_id",
@@ -68,6 +71,7 @@ TURN_COLUMNS = (
     "latency_ms",
     "model",
     "prompt_tokens",
+    "repeat_of",
     *TOTALS,
 )
 
@@ -87,6 +91,7 @@ class Row:
     seq: int = 0
     turn_number: int | None = None
     is_active: bool = True
+    repeat_of: str | None = None  # the session whose record it repeats
 
     def event(self, session_id: str) -> tuple[Any, ...]:
         """The values of EVENT_COLUMNS."""
@@ -167,9 +172,19 @@ def withheld(row: Row) -> Row:
     return row
 
 
+def plus(one: Any, other: Any) -> Any:
+    """The sum of two totals, of which each may be unknown."""
+    return other if one is None else one if other is None else one + other
+
+
+def added_up(numbers: Iterable[Any]) -> Any:
+    """The sum of totals; unknown (None) when none of them is known."""
+    return reduce(plus, numbers, None)
+
+
 @dataclass(slots=True)
 class Sums:
-    """What rows add up to; synthetic assistants add nothing."""
+    """What rows add up to; synthetic assistants and repeated records add nothing."""
 
     tool_call_count: int = 0
     error_count: int = 0
@@ -178,7 +193,8 @@ class Sums:
     cache_read_tokens: int = 0
     cache_write_tokens: int = 0
     total_tokens: int = 0
-    cost_usd: float = 0.0
+    cost_usd: float | None = None
+    unpriced_tokens: int = 0
     record_count: int = 0
     biggest_prompt: int = 0
 
@@ -186,7 +202,7 @@ class Sums:
         """Count one row in."""
         found = row.facts
         self.record_count += 1
-        if found.is_synthetic:
+        if found.is_synthetic or row.repeat_of:
             return
         self.tool_call_count += len(found.calls)
         self.error_count += found.is_failed
@@ -196,9 +212,13 @@ class Sums:
             self.cache_read_tokens += usage.cache_read
             self.cache_write_tokens += usage.cache_write
             self.total_tokens += usage.total
-            self.cost_usd += usage.cost or 0.0
-            self.biggest_prompt = max(self.biggest_prompt, usage.prompt)
+            if usage.cost is None:
+                self.unpriced_tokens += usage.total
+            else:
+                self.cost_usd = usage.cost + (self.cost_usd or 0)
+            if found.kind == "assistant":  # other records may tell of many calls
+                self.biggest_prompt = max(self.biggest_prompt, usage.prompt)
 
-    def totals(self) -> tuple[float, ...]:
+    def totals(self) -> tuple[float | None, ...]:
         """The values of TOTALS."""
         return tuple(getattr(self, name) for name in TOTALS)

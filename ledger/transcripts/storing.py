@@ -23,7 +23,7 @@ from ..models import PromptReport, RejectedRecord, Session
 from ..outputs import stashing
 from ..outputs.stashing import Outputs
 from . import counting, day_sums, removing, tool_days, turns
-from .rows import EVENT_COLUMNS, IDENTITY_COLUMNS, TOTALS, Row, Sums, fill, row_of, withheld
+from .rows import EVENT_COLUMNS, IDENTITY_COLUMNS, TOTALS, Row, Sums, fill, plus, row_of, withheld
 from .trees import Node, Tree
 from .unnamed import Unnamed
 from .withholding import Withholding
@@ -315,7 +315,7 @@ def _add_up(db, session, rows, turns_by_day):
         counting.add(session, Counter(row.facts.kind for row in rows))
     for sums in days.values():
         for name in TOTALS:
-            setattr(session, name, getattr(session, name) + getattr(sums, name))
+            setattr(session, name, plus(getattr(session, name), getattr(sums, name)))
     day_sums.add(db, session.id, days, turns_by_day, is_new=is_new)
 
 

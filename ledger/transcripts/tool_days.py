@@ -24,7 +24,9 @@ from .rows import Row
 from .turns import utc_day
 
 Kind = TranscriptEvent.Kind
-KINDS = frozenset({Kind.ASSISTANT.value, Kind.TOOL_RESULT.value, Kind.COMPACTION.value, Kind.RESET.value})
+CALLS = (Kind.ASSISTANT.value, Kind.COMPACTION.value, Kind.BRANCH_SUMMARY.value, Kind.USAGE.value)
+KINDS = frozenset({*CALLS, Kind.TOOL_RESULT.value, Kind.RESET.value})
+ENDS = (Kind.COMPACTION, Kind.RESET)  # of what is in the context
 COUNTED = (
     *("call_count", "result_count", "failed_count", "chars"),
     *("stashed_count", "stashed_chars", "kept_chars", "carried_chars"),
@@ -48,7 +50,7 @@ ADD_TOTAL = _upsert("tool_days", TOTAL_PLACE, ())
 DELETE_NOTHING = f"DELETE FROM tool_days WHERE {' AND '.join(f'{name} = %s' for name in TOTAL_PLACE)} AND " + (  # noqa: S608
     " AND ".join(f"{name} = 0" for name in ADDED)
 )
-STORED = ("kind", "created_at", "is_failed", "is_synthetic", "trim_json", "event_json")
+STORED = ("kind", "created_at", "is_failed", "is_synthetic", "repeat_of", "trim_json", "event_json")
 TURN_BATCH = 500
 
 
@@ -65,6 +67,7 @@ class Step:
     is_failed: bool = False
     has_read: bool = False
     prompt_tokens: int = 0
+    is_repeated: bool = False  # it is in the context, and counts where it was said first
 
 
 @dataclass(slots=True)
@@ -162,13 +165,13 @@ def counted(steps: Iterable[Step], known: Buckets) -> Buckets:
     for step in steps:
         if step.kind == Kind.TOOL_RESULT:
             _count_result(_bucket(buckets, step, step.tool), step, calls)
-        elif step.kind == Kind.ASSISTANT:
+        else:
             calls += step.has_read
             if step.prompt_tokens:
                 _bucket(buckets, step, NO_TOOL).prompt_tokens += step.prompt_tokens
             for name in step.calls:
                 _bucket(buckets, step, name).call_count += 1
-        else:
+        if step.kind in ENDS:
             for bucket in buckets.values():
                 bucket.settle(calls)
                 bucket.open_chars = bucket.paid = 0
@@ -190,14 +193,16 @@ def _bucket(buckets, step, tool):
 
 
 def _count_result(bucket, step, calls):
-    bucket.result_count += 1
-    bucket.failed_count += step.is_failed
-    bucket.chars += step.chars
+    if not step.is_repeated:
+        bucket.result_count += 1
+        bucket.failed_count += step.is_failed
+        bucket.chars += step.chars
     for note in step.notes:
         saved = max(note.chars - kept(note), 0)
-        bucket.stashed_count += 1
-        bucket.stashed_chars += note.chars
-        bucket.kept_chars += note.chars - saved
+        if not step.is_repeated:
+            bucket.stashed_count += 1
+            bucket.stashed_chars += note.chars
+            bucket.kept_chars += note.chars - saved
         bucket.open_chars += saved
         bucket.paid += saved * calls
 
@@ -208,7 +213,7 @@ def _of_row(row: Row) -> Step:
     if found.kind == Kind.TOOL_RESULT:
         step.tool, step.chars = found.tool_name or NO_TOOL, len(found.text)
         step.notes = trimming.stashed(row.trim_json) if row.trim_json else ()
-    elif found.kind == Kind.ASSISTANT and not found.is_synthetic:
+    elif found.kind in CALLS and not found.is_synthetic:
         _of_call(step, found)
     return step
 
@@ -217,22 +222,23 @@ def _of_call(step, found):
     if found.calls:
         step.calls = [call.name for call in found.calls]
     step.prompt_tokens = found.usage.prompt if found.usage else 0
-    # A call that failed before it read anything says so.
-    step.has_read = found.usage is None or step.prompt_tokens > 0
+    # A call that failed before it read anything says so. What other records tell of read none of the outputs.
+    step.has_read = found.kind == Kind.ASSISTANT and (found.usage is None or step.prompt_tokens > 0)
 
 
 def _stored(db, session_id) -> Iterator[Step]:
     events = TranscriptEvent.objects.using(db).filter(session_id=session_id, kind__in=KINDS).order_by("seq")
-    for kind, created_at, is_failed, is_synthetic, trim_json, event_json in events.values_list(*STORED).iterator():
+    rows = events.values_list(*STORED).iterator()
+    for kind, created_at, is_failed, is_synthetic, repeat_of, trim_json, event_json in rows:
         try:
             record = orjson.loads(event_json)
         except orjson.JSONDecodeError:  # a row that a disk or a person damaged: the rest is counted
             continue
-        found, step = facts(record), Step(kind, created_at, is_failed=is_failed)
+        found, step = facts(record), Step(kind, created_at, is_failed=is_failed, is_repeated=bool(repeat_of))
         if kind == Kind.TOOL_RESULT:
             step.tool, step.notes = found.tool_name or NO_TOOL, trimming.stashed(trim_json)
             step.chars = len(found.text) + _left_out(trim_json, step.notes, record)
-        elif kind == Kind.ASSISTANT and not is_synthetic:
+        elif kind in CALLS and not (is_synthetic or repeat_of):
             _of_call(step, found)
         yield step
 
@@ -250,7 +256,8 @@ def _is_text(path):
 def _prompts_again(db, session_id):
     """The biggest prompt of each turn from the numbers beside the records."""
     prompt = sum((Coalesce(F(name), 0) for name in PROMPT), 0)
-    calls = TranscriptEvent.objects.using(db).filter(session_id=session_id, kind=Kind.ASSISTANT, is_synthetic=False)
+    calls = TranscriptEvent.objects.using(db).filter(session_id=session_id, kind=Kind.ASSISTANT)
+    calls = calls.filter(is_synthetic=False, repeat_of=None)
     biggest = calls.filter(turn_number__isnull=False).values("turn_number").annotate(prompt=Max(prompt)).order_by()
     known = dict(biggest.values_list("turn_number", "prompt"))
     turns = list(ConversationTurn.objects.using(db).filter(session_id=session_id).only("id", "turn_number"))

@@ -131,9 +131,15 @@ def store_turns(db: str, session: Session, rows: list[Row], refresh: set[int]) -
 
 
 def by_day(db: str, session_id: str) -> Counter[str]:
-    """How many turns of the active branch a session has on each UTC day: what a turn counts for, everywhere."""
+    """How many turns of the active branch a session has on each UTC day: what a turn counts for, everywhere.
+
+    A turn whose user message was said in another session counts there.
+    """
     turns = ConversationTurn.objects.using(db).filter(session_id=session_id).active()
-    return Counter(map(utc_day, turns.values_list("created_at", flat=True).iterator()))
+    repeated = TranscriptEvent.objects.using(db).filter(session_id=session_id, repeat_of__isnull=False)
+    repeated = repeated.filter(kind=TranscriptEvent.Kind.USER, is_active=True)
+    days = Counter(map(utc_day, turns.values_list("created_at", flat=True).iterator()))
+    return days - Counter(map(utc_day, repeated.values_list("created_at", flat=True)))
 
 
 def store_snapshots(db: str, session: Session, tree: Tree, rows: Iterable[Row]) -> None:
@@ -202,6 +208,8 @@ def _summed(rows):
         "is_active": user.is_active,
         "record_count": len(rows),
         "prompt_tokens": sums.biggest_prompt or None,
+        # An answer of its own makes it a turn of its own, wherever the question was asked first.
+        "repeat_of": user.repeat_of if not reply or reply.repeat_of else None,
         "last_seq": rows[-1].seq,
         "model": next((row.facts.model for row in reversed(answers) if row.facts.model), None),
         "agent_message_id": reply.record_id if reply else None,
@@ -232,6 +240,7 @@ def _stored_rows(db, turn):
         found.kind, found.is_failed = event.kind, event.is_failed
         row = Row(ids[event.seq], None, event.created_at, found, "", None, None, None)
         row.seq, row.turn_number, row.is_active = event.seq, event.turn_number, event.is_active
+        row.repeat_of = event.repeat_of
         rows.append(row)
     return rows
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
 from html import escape
+from math import floor, log10
 from time import time as now
 
 from django.utils.formats import date_format
@@ -16,6 +17,7 @@ from django.utils.translation import gettext as _
 from . import zones
 
 SHORTEST_MONTH = 28 * 86_400
+TINY = 1e-12  # dollars
 EPOCH = date(1970, 1, 1).toordinal()
 SIXTY = [f"{number:02}" for number in range(60)]
 
@@ -180,17 +182,34 @@ def number(count):
 
 
 def money(usd):
-    """US dollars as `$0.0162`, `$4.20`, `$1,204`."""
+    """US dollars as `$0.0162`, `$4.20`, `$1,204`, a tiny amount with its first two digits; `unknown` is no amount."""
+    if usd is None:
+        return _("unknown")
     if not usd:
         return "$0"
     if usd < 0.01:
-        return f"${usd:.4f}"
+        return f"${usd:.{min(12, max(4, 1 - floor(log10(usd))))}f}" if usd > TINY else f"<${TINY:.12f}"
     return f"${usd:.2f}" if usd < 1000 else f"${usd:,.0f}"
 
 
-def cents(usd):
-    """US dollars in a column of a list, all to the cent: `$0`, `<$0.01`, `$4.20`, `$1,204`."""
-    return "<$0.01" if 0 < (usd or 0) < 0.005 else money(round(usd or 0, 2))
+def cost(usd, unpriced=0):
+    """The cost of calls that have `unpriced` tokens without a price: `–` where there were no calls at all."""
+    return "–" if usd is None and not unpriced else money(usd or None if unpriced else usd)
+
+
+def cents(usd, unpriced=0):
+    """The same in a column of a list, to the cent: `<$0.01`, `$4.20`; `≥$4.20` when it is not the whole of it."""
+    if not usd:
+        return cost(usd, unpriced)
+    if usd < 0.005:
+        return f"≥{money(usd)}" if unpriced else "<$0.01"
+    return f"{'≥' if unpriced else ''}{money(round(usd, 2))}"
+
+
+def without_price(unpriced):
+    """`5.3k tokens without a price`; nothing when all of them have one."""
+    words = ngettext("%(count)s token without a price", "%(count)s tokens without a price", unpriced or 0)
+    return words % {"count": tokens(unpriced)} if unpriced else ""
 
 
 def _since(moment, seconds):
@@ -239,5 +258,8 @@ def who(name: str | None) -> str:
     return _("command line") if name == "command line" else name or "–"
 
 
-SHOWN = (ago, anchor, cents, clock, day_in_words, due, duration, listed, moment, money, number, size, tokens, who)
+SHOWN = (
+    *(ago, anchor, cents, clock, cost, day_in_words, due, duration, listed, moment, money, number, size, tokens, who),
+    without_price,
+)
 FILTERS = {made.__name__: made for made in SHOWN}

@@ -69,3 +69,14 @@ class Constant(Expression):
     def as_sql(self, compiler, connection):
         """`5000`"""
         return str(self.number), []
+
+
+class KnownCost(models.Func):
+    """A cost to order rows by: one that is not known comes before every one that is."""
+
+    function = "COALESCE"
+    template = "%(function)s(%(expressions)s, -1.0)"
+    output_field = models.FloatField()
+
+    def __init__(self, column: str = "cost_usd"):
+        super().__init__(column)

@@ -27,6 +27,7 @@ def rows(*records, turns=None):
                 "model": message.get("model"),
                 "total_tokens": None,
                 "cost_usd": None,
+                "repeat_of": None,
                 "tool_call_count": 0,
                 "trim_json": record.pop("trim", None),
                 "event_json": json.dumps(record),
@@ -37,7 +38,7 @@ def rows(*records, turns=None):
 
 
 def turn(first_seq, **more):
-    return {"first_seq": first_seq, "model": "fake-gpt", "is_active": True} | more
+    return {"first_seq": first_seq, "model": "fake-gpt", "is_active": True, "repeat_of": None} | more
 
 
 def test_it_works():

@@ -21,7 +21,7 @@ LONG = "a line of a log\n" * 1_000
 COSTS = {"cost_usd"}
 # Columns of `sessions` that only the source knows.
 TOLD = {"id", "channel_id", "conversation_target", "account_id", "metadata", "session_key", "origin", "source_state"}
-TOLD |= {"prompt_report_id", "title", "last_activity_at"}
+TOLD |= {"prompt_report_id", "title", "last_activity_at", "parents", "repeats_mark"}
 PLACES = {
     "sessions": {"id", *TOLD},
     "conversation_turns": {"id", "session_id"},
