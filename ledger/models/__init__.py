@@ -11,23 +11,7 @@ from openclaw_web.sqlite.fields import Count, EpochMs, KnownCost, Place
 
 from .around import IndexedFile, TrajectoryEvent, VfsEntry  # noqa: F401 - Django looks for models here
 from .removed import RemovedSession  # noqa: F401 - as above
-
-
-class Totals(models.Model):
-    """What a session, a turn or a day adds up to. Synthetic assistants and repeated records are in none of these."""
-
-    tool_call_count = Count(default=0)
-    error_count = Count(default=0, help_text="failed tool calls and failed model calls")
-    input_tokens = Count(default=0)
-    output_tokens = Count(default=0)
-    cache_read_tokens = Count(default=0)
-    cache_write_tokens = Count(default=0)
-    total_tokens = Count(default=0)
-    cost_usd = models.FloatField(null=True, help_text="of the calls whose cost is known; null: of none it is")
-    unpriced_tokens = Count(default=0, help_text="tokens of calls whose cost is not known")
-
-    class Meta:
-        abstract = True
+from .sums import SessionDay, SessionTool, ToolDay, Totals  # noqa: F401 - as above
 
 
 class PromptReport(models.Model):
@@ -316,75 +300,6 @@ class ConversationContext(models.Model):
 
     def __str__(self):
         return f"{self.turn_id}#{self.sequence_number}"
-
-
-class SessionDay(Totals):
-    """What one session adds up to on one UTC day: the rows that `agent_daily_stats` is summed from."""
-
-    pk = models.CompositePrimaryKey("session_id", "date")
-    # Sums stay when their session is removed because of its age (ledger.transcripts.removing).
-    session = models.ForeignKey(Session, models.CASCADE, db_index=False, db_constraint=False, related_name="days")
-    date = models.TextField(help_text="YYYY-MM-DD, UTC")
-    turn_count = Count(
-        default=0
-    )  # of the active branch, by the day of their user messages (ledger.transcripts.day_sums)
-    record_count = Count(default=0)
-
-    class Meta:
-        db_table = "session_days"
-        indexes = [models.Index(fields=["date"], name="idx_session_days_date")]
-
-    def __str__(self):
-        return f"{self.session_id} {self.date}"
-
-
-class ToolSums(models.Model):
-    """What outputs of a tool add up to. Characters are those of the whole texts.
-
-    They follow their session when the index says later that it was in another channel.
-    """
-
-    date = models.TextField(help_text="YYYY-MM-DD, UTC")
-    tool = models.TextField(help_text="empty when the record does not say")
-    channel_id = models.TextField(help_text="of the session when its first records came")
-    call_count = Count(default=0)
-    result_count = Count(default=0)
-    failed_count = Count(default=0)
-    chars = Count(default=0, help_text="of all results")
-    stashed_count = Count(default=0, help_text="results' texts that are artifacts")
-    stashed_chars = Count(default=0, help_text="of these, whole")
-    kept_chars = Count(default=0, help_text="of what would stay of them: preview, summary, handle")
-    carried_chars = Count(default=0, help_text="what would be saved, once for each later model call that read it again")
-    prompt_tokens = Count(default=0, help_text="what model calls read; counted in the row without a tool")
-
-    class Meta:
-        abstract = True
-
-
-class SessionTool(ToolSums):
-    """The outputs of one tool in one session on one day."""
-
-    pk = models.CompositePrimaryKey("session_id", "date", "tool")
-    session = models.ForeignKey(Session, models.CASCADE, db_index=False, db_constraint=False, related_name="tools")
-    open_chars = Count(default=0, help_text="what would be saved of each model call from here on")
-
-    class Meta:
-        db_table = "session_tools"
-
-    def __str__(self):
-        return f"{self.session_id} {self.date} {self.tool}"
-
-
-class ToolDay(ToolSums):
-    """The outputs of one tool on one day, of all sessions of a channel: the sums of `session_tools`."""
-
-    pk = models.CompositePrimaryKey("date", "tool", "channel_id")
-
-    class Meta:
-        db_table = "tool_days"
-
-    def __str__(self):
-        return f"{self.date} {self.tool} {self.channel_id}"
 
 
 class RejectedRecord(models.Model):
