@@ -3,6 +3,8 @@
 import re
 from dataclasses import dataclass
 
+from .collectors.machine_prompts import text_kind
+
 LONGEST = 600  # characters in which a prefix ends
 CRON = re.compile(r"\[cron:([0-9A-Za-z-]{1,64})(?: ([^\]\n]{0,200}))?\]\s*")
 SYSTEM = re.compile(r"\[System Message\]\s*(?:\[sessionId: [^\]\n]{1,128}\]\s*)?")
@@ -21,7 +23,8 @@ class Injected:
 def split(text: str) -> tuple[Injected | None, str]:
     """What stands before the words, and the words; a text that nothing stands before is given back as it is."""
     if not text.startswith("["):
-        return None, text
+        kind = text_kind(text)
+        return (Injected(kind) if kind else None), text
     if found := CRON.match(text):
         return Injected("cron", (found[2] or "").strip()), text[found.end() :]
     if found := SYSTEM.match(text):
@@ -29,4 +32,5 @@ def split(text: str) -> tuple[Injected | None, str]:
     if CONTEXT.match(text):
         task = TASK.search(text, 0, LONGEST)
         return Injected("subagent_task"), text[task.end() :] if task else text
-    return None, text
+    kind = text_kind(text)
+    return (Injected(kind) if kind else None), text

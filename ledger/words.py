@@ -19,6 +19,17 @@ INJECTED_WORDS = {
     "system_message": _("System message"),
     "subagent_task": _("Task for a sub-agent"),
     "heartbeat": _("Heartbeat"),
+    "boot": _("Boot check"),
+    "hook": _("Webhook or mail"),
+    "task_result": _("Result of a background task"),
+    "command_result": _("Result of a background command"),
+    "other_session": _("Message from another session"),
+    "continuation": _("Continuation of a run"),
+    "naming": _("Name for a session or file"),
+    "dream_diary": _("Dream diary"),
+    "startup_context": _("Startup context"),
+    "command": _("Command without words"),
+    "internal": _("Internal prompt"),
 }
 
 COPY_WORDS = {

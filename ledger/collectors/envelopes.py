@@ -7,6 +7,7 @@ Django, no files.
 
 import hashlib
 import re
+from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
@@ -36,8 +37,34 @@ FENCED = {
 }
 LEGACY_HISTORY = "Chat history since last reply (untrusted, for context):"
 CHRONOLOGICAL = " (untrusted, chronological"
+# What a block is.
+CONVERSATION, SENDER, FORWARDED, QUOTE, OTHER, PLAIN = "conversation", "sender", "forwarded", "quote", "other", "plain"
 WITH_ENVELOPES = ("user", "assistant")
 SIGNS = (b"ntrusted", MARKER.encode(), MEMORY_OPEN.encode())  # one of them is in every record that may be rewritten
+
+
+@dataclass(slots=True)
+class Block:
+    """One block: `value` is its JSON, or its plain lines as a list of texts."""
+
+    kind: str
+    value: Any
+
+
+@dataclass(slots=True)
+class Unwrapped:
+    """`words` without what stood around them; `unknown` begins what looks like an envelope and is not understood.
+
+    `images` and `files` came with the words, as lines name them. `is_unnamed`: a header tells of no sender.
+    """
+
+    words: str
+    blocks: list[Block] = field(default_factory=list)
+    system_lines: str = ""
+    unknown: str = ""
+    images: int = 0
+    files: int = 0
+    is_unnamed: bool = False
 
 
 def content_digest(record: dict[str, Any]) -> str:

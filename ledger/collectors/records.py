@@ -4,7 +4,6 @@ Real transcripts use `toolCall`/`arguments` and `usage.input`; the data format s
 use `tool_use`/`input` and `usage.inputTokens`. Both are read, neither is rewritten: the record is stored as it is.
 """
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -13,6 +12,7 @@ from typing import Any
 import orjson
 
 from .jsonl import is_too_deep
+from .machine_prompts import provenance_origin, text_kind
 from .senders import sender_of
 from .unwrapping import Unwrapped, may_be_wrapped, unwrapped
 from .usage import Usage, read_usage
@@ -123,6 +123,7 @@ def said(record: dict[str, Any]) -> Facts:
         found.around = around = unwrapped(found.text)
         found.is_unwrapped = around.words != found.text
         found.text = around.words
+        found.images, found.files = max(found.images, around.images), max(found.files, around.files)
     return found
 
 
@@ -271,21 +272,13 @@ def _read_other(found, record):
         found.usage = read_usage(told if isinstance(told, dict) else found.details or record)
 
 
-INJECTED = (
-    (re.compile(r"A new session was started via /(?:new|reset)"), "new_session"),
-    (re.compile(r"Pre-compaction memory flush"), "memory_flush"),
-    (re.compile(r"\[cron:[^\]\n]+\]|\[OpenClaw cron wake\]"), "cron"),
-    (re.compile(r"\[System Message\]"), "system_message"),
-    (re.compile(r"\[Subagent Context\]"), "subagent_task"),
-    (re.compile(r"Read HEARTBEAT\.md if it exists"), "heartbeat"),
-)
 # What an agent writes when nothing is to be sent: to a heartbeat also before or after words.
 SILENT, HEARTBEAT = "NO_REPLY", "HEARTBEAT_OK"
 
 
 def injected(text: str) -> str:
-    """Which of OpenClaw's own prompts the words of a user are (a name in INJECTED); empty for a person's."""
-    return next((name for pattern, name in INJECTED if pattern.match(text)), "")
+    """Which of OpenClaw's own prompts a text is by its words alone (`machine_prompts.TEXTS`); empty for others."""
+    return text_kind(text)
 
 
 def is_silent(reply: str) -> bool:
@@ -305,8 +298,17 @@ def _read_sender(found, message):
             found.sender["envelope"] = "unknown"
     elif own is not None:
         found.sender = sender_of([], own)
-    if name := injected(found.text):
-        found.sender["injected"] = name
+    _read_prompt(found, message.get("provenance"))
+
+
+def _read_prompt(found, provenance):
+    """Whether somebody typed the words: the record's own provenance says it, else the words."""
+    origin = provenance_origin(provenance, found.text)
+    kind = text_kind(found.text) if origin is None or origin.is_unknown else origin.kind
+    if kind:
+        found.sender["injected"] = kind
+    elif origin is not None:
+        found.sender["envelope" if origin.is_unknown else "is_person"] = "unknown" if origin.is_unknown else True
 
 
 def _identifier(value):

@@ -91,7 +91,7 @@ def why_withheld(
     if is_of(names, opted_out):
         return Why.SENDER
     is_group = is_group or any(sender.get(sign) for sign in GROUP_SIGNS)
-    if is_group and (not names or (found is not None and found.unknown)):
+    if is_group and (not names or (found is not None and (found.unknown or found.is_unnamed))):
         return Why.UNKNOWN_SENDER
     return Why.QUOTE if found is not None and _may_quote(found, opted_out, is_group) else None
 

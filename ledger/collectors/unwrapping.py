@@ -5,25 +5,33 @@ takes grows with the length of the text and no faster.
 """
 
 import re
-from dataclasses import dataclass, field
-from typing import Any
 
 import orjson
 
 from .envelopes import (
     ACTIVE_MEMORY,
+    CONVERSATION,
     FENCE,
     FENCE_END,
     FENCED,
+    FORWARDED,
     MARKER,
     MEMORY_CLOSE,
     MEMORY_OPEN,
+    OTHER,
+    PLAIN,
+    QUOTE,
+    SENDER,
     TIME_PREFIX,
+    Block,
+    Unwrapped,
     respelled,
 )
+from .machine_prompts import text_kind
+from .wrappers import QUEUE, SIGNS, is_odd, queued_messages, spoken_words, without_trailers, wrapper_end
+from .wrappers import STARTS as WRAPPER_STARTS
 
 # What a block is, by its label in today's spelling.
-CONVERSATION, SENDER, FORWARDED, QUOTE, OTHER, PLAIN = "conversation", "sender", "forwarded", "quote", "other", "plain"
 KINDS = {
     "Conversation info:": CONVERSATION,
     "Sender:": SENDER,
@@ -50,7 +58,11 @@ HINTS = (
     " reply is genuinely warranted, send it with the `message` tool; anything else you produce stays private.",
 )
 GOAL = re.compile(r"Active goal: [^\n]* — advance; keep active until [^\n]*")
-SYSTEM_LINES = re.compile(r"(?:System: \[[^\]\n]{6,40}\][^\n]*\n)+\n*")
+# Of an event of several lines the first has a time, and what channels say of themselves has none.
+SYSTEM_LINES = re.compile(
+    r"(?:System(?: \([^)\n]{1,40}\))?: (?!\[)[^\n]*\n)*"
+    r"System(?: \([^)\n]{1,40}\))?: \[[^\]\n]{6,40}\][^\n]*\n(?:System(?: \([^)\n]{1,40}\))?: [^\n]*\n)*\n*"
+)
 # Telegram's quote, which names nobody and leads into the words.
 REPLYING = re.compile(r'Current message:\n\[Replying to: "(?:[^"\\\n]|\\.){0,4000}"\](?:\n#\S{1,64}:)? ?')
 ODD_HEADER = re.compile(r"[^\n]{1,80} \([Uu]ntrusted[^)\n]{0,60}\):[ \t]*")
@@ -60,54 +72,82 @@ FIRST_SPELLINGS = re.compile(
     r"|\[[A-Z][\w -]{1,30} [^\]\n]{1,200}\d{4}-\d\d-\d\d[T ]\d\d:\d\d[^\]\n]{0,40}\]"
 )
 TOKENS = re.compile("|".join(map(re.escape, (MARKER, MEMORY_OPEN, *HINTS))))
-STARTS = re.compile(r"\s*(?:\[|System: \[|Active goal: |Current message:|Delivery: )")
-INSIDE = ("ntrusted", MARKER, MEMORY_OPEN, DELIVERY)
+STARTS = re.compile(r"\s*(?:Active goal: |Current message:|Delivery: )")
+INSIDE = ("ntrusted", MARKER, MEMORY_OPEN, DELIVERY, *SIGNS)
 BLANK = re.compile(r"(?:[^\S\n]*\n)*")
 EMPTY_LINE = re.compile(r"\n[^\S\n]*(?:\n|\Z)")
 FIRST_LINE = 120
-
-
-@dataclass(slots=True)
-class Block:
-    """One block: `value` is its JSON, or its plain lines as a list of texts."""
-
-    kind: str
-    value: Any
-
-
-@dataclass(slots=True)
-class Unwrapped:
-    """`words` without their blocks; `unknown` begins what looks like an envelope and is not understood."""
-
-    words: str
-    blocks: list[Block] = field(default_factory=list)
-    system_lines: str = ""
-    unknown: str = ""
+PASSES = 12  # how often the whole of a text may be gone through, until nothing is left to take off
 
 
 def may_be_wrapped(text: str) -> bool:
     """Whether a text is worth unwrapping: most are not, and this is quick."""
     if any(sign in text for sign in INSIDE):
         return True
-    return STARTS.match(text) is not None
+    return STARTS.match(text) is not None or WRAPPER_STARTS.match(text) is not None
 
 
 def unwrapped(text: str) -> Unwrapped:
     """The words of a user message, and what stood around them. Unwrapping words again changes nothing."""
     if not may_be_wrapped(text):
         return Unwrapped(text)
-    reader = _Reader(respelled(text))
-    found = reader.found
-    found.words = reader.rest(reader.leading())
+    found = Unwrapped(text)
+    found.words = _Layers(found, len(text)).words(respelled(text))
     return found
+
+
+class _Layers:
+    """Takes one layer after the other off, within a number of characters that grows with the text and no faster."""
+
+    def __init__(self, found: Unwrapped, size: int):
+        self.found = found
+        self.left = PASSES * (size + FIRST_LINE)
+
+    def words(self, text: str) -> str:
+        """The words of a message, or of one of several that waited."""
+        while True:
+            self.left -= len(text)
+            reader = _Reader(text, self.found)
+            start = reader.leading()
+            if self.left < 0 or reader.is_stuck:
+                self.found.unknown = self.found.unknown or text[:FIRST_LINE].partition("\n")[0]
+                return text
+            if (messages := queued_messages(text, start)) is not None:
+                return self._several(messages)
+            words = reader.rest(start)
+            if not reader.is_stuck:
+                words = spoken_words(without_trailers(words, self.found), self.found)
+            if words == text or reader.is_stuck:
+                return words
+            text = words
+
+    def _several(self, messages):
+        """The words of messages that waited, without prompts that nobody typed where others are."""
+        said = [self._message(name, text) for name, text in messages]
+        said = [words for words in said if words.strip() and words != QUEUE]
+        typed = [words for words in said if not text_kind(words)]
+        return "\n\n".join(typed or said)
+
+    def _message(self, name, text):
+        """The words of one of several messages, and its lines among those of all. In a group each names its sender."""
+        layers = _Layers(Unwrapped(text, [Block(SENDER, {"name": name})] if name else []), 0)
+        layers.left = self.left
+        words, own = layers.words(text), layers.found
+        self.left, found = layers.left, self.found
+        found.blocks += own.blocks
+        found.system_lines = found.system_lines or own.system_lines
+        found.unknown = found.unknown or own.unknown
+        found.images, found.files = found.images + own.images, found.files + own.files
+        found.is_unnamed |= not name and (own.is_unnamed or not any(map(_names_sender, own.blocks)))
+        return words
 
 
 class _Reader:
     """Goes through a text once. A fence that never ends stops it: where the words begin again nobody can tell."""
 
-    def __init__(self, text: str):
+    def __init__(self, text: str, found: Unwrapped):
         self.text = text
-        self.found = Unwrapped(text)
+        self.found = found
         self.is_stuck = self.has_no_memory_end = False
 
     def leading(self) -> int:
@@ -117,7 +157,7 @@ class _Reader:
             start = self._blank(at)
             after = self._block_at(start)
             if after < 0:
-                if FIRST_SPELLINGS.match(self.text, start) or ODD_HEADER.match(self.text, start):
+                if self._is_odd(start):
                     self._puzzle(start)
                 return start if at else 0
             at = after
@@ -145,7 +185,9 @@ class _Reader:
         text = self.text
         if text.startswith("[", start):  # first: many of them may be on one line
             prefix = TIME_PREFIX.match(text, start)
-            return prefix.end() if prefix else -1
+            return prefix.end() if prefix else wrapper_end(text, start, self.found)
+        if (after := wrapper_end(text, start, self.found)) >= 0:
+            return after
         end = self._line_end(start)
         line = text[start:end].strip()
         if _is_header(line):
@@ -165,6 +207,13 @@ class _Reader:
         if ODD_HEADER.fullmatch(line) and self._line(end + 1) == FENCE:
             return self._block(start, end, f"{line} {MARKER}")
         return -1
+
+    def _is_odd(self, start):
+        """Whether something begins here that looks like an envelope, and is no block and no prompt that is known."""
+        if text_kind(self.text, start):
+            return False
+        is_old = FIRST_SPELLINGS.match(self.text, start) or ODD_HEADER.match(self.text, start)
+        return bool(is_old) or is_odd(self.text, start)
 
     def _later_block(self, begin, end, token, done):
         """Where the block around a token begins and ends; -1 as its end when there is none."""
@@ -241,6 +290,11 @@ class _Reader:
     def _line_end(self, at):
         end = self.text.find("\n", at)
         return len(self.text) if end < 0 else end
+
+
+def _names_sender(block):
+    value = block.value if block.kind in (CONVERSATION, SENDER) and isinstance(block.value, dict) else {}
+    return any(value.get(name) for name in ("sender", "sender_id", "e164", "username", "name", "id", "label"))
 
 
 def _is_header(line):

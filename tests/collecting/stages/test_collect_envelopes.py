@@ -215,7 +215,7 @@ def test_both_spellings_of_a_record_in_one_file_are_one_record(tmp_path, real_fi
 
 
 def test_an_envelope_that_is_not_understood_is_counted_and_listed(as_admin, home):
-    odd = "[Telegram Lab id:-100 2026-01-30 11:10 GMT+8] Ada: Hello"
+    odd = "[Carrier Lab id:-100 2026-01-30 11:10 GMT+8] Ada: Hello"
     script = home.transcript(user(odd), assistant("Hi"), user(new("Sender", id="42") + "Bye"))
     home.index({GROUP: {"sessionId": script.session}})
     found = run(home)
@@ -237,14 +237,14 @@ def test_an_envelope_that_is_not_understood_is_counted_and_listed(as_admin, home
 
 def test_while_somebody_is_opted_out_it_is_listed_without_its_words(home):
     configuration.put(OPTED_OUT, ["bob"])
-    script = home.transcript(user("[Telegram Lab id:-100 2026-01-30 11:10 GMT+8] Ada: Hello"))
+    script = home.transcript(user("[Carrier Lab id:-100 2026-01-30 11:10 GMT+8] Ada: Hello"))
     home.index({GROUP: {"sessionId": script.session}})
     assert run(home)["agents"]["main"]["withheld"] == {"unknown_sender": 1}
     assert RejectedRecord.objects.using(MAIN).get().raw_preview == ""
 
 
 def test_the_report_of_a_collect_is_on_its_page_also_of_an_older_version(as_admin, home):
-    home.transcript(user("[Telegram Ada id:42 2026-01-30 11:10 GMT+8] Hello"))
+    home.transcript(user("[Carrier Ada id:42 2026-01-30 11:10 GMT+8] Hello"))
     result = run(home)
     job = JobFactory(kind="collect", state="finished", result_json=orjson.dumps(result).decode())
     assert "1 record with an unknown envelope" in as_admin.get(job.get_absolute_url()).text
