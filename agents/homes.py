@@ -1,6 +1,7 @@
-"""An OpenClaw home on disk: which agents it has, where their files are, and the only way a file of it is opened.
+"""An OpenClaw home on disk: what is known of it and of its agents, and the only way a file of it is opened.
 
-Everything here reads. Of `openclaw.json` the agent list and workspace paths are kept and nothing else: it holds keys.
+Everything here reads. Of `openclaw.json` the agents and the places they are given are kept and nothing else: it holds
+keys.
 """
 
 import os
@@ -15,9 +16,10 @@ from django.utils.translation import gettext as _
 
 from openclaw_web import reasons
 from openclaw_web.errors import Refused
+from openclaw_web.pages.glyphs import escaped
 
-from . import home_configuration
-from .services import AGENT_ID, normalise_agent_id
+from .layout.places import Oddity, Why
+from .services import normalise_agent_id
 
 # Secrets, other programs' state, or large and useless: never opened, whoever asks.
 NEVER_NAMES = frozenset(
@@ -42,6 +44,8 @@ NEVER_FOLDERS = frozenset(
 )
 AGENT_DATABASE = "openclaw-agent.sqlite"
 STATE_DATABASE = "state/openclaw.sqlite"
+INDEX = "sessions.json"
+MOST_NAMED = 5  # names that a sentence lists
 READ_AHEAD = 256 * 1024
 FOLDER = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC  # a folder that may only be passed through will do
 FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -57,13 +61,29 @@ class NoHome(Refused):
 
 @dataclass(frozen=True, slots=True)
 class HomeAgent:
-    """One agent of a home: the name its folder has, and where its files are (None: not there)."""
+    """One agent of a home: the name its folder has, and where its files are (None: not there).
+
+    `more_sessions` and `more_databases` are read as well: what it wrote before the configuration named another place.
+    """
 
     home_name: str
-    sessions: Path | None
-    workspace: Path | None
+    sessions: Path | None  # where it writes its transcripts now
+    workspace: Path | None  # that of the newest report of a prompt, else the configured one
     folder: Path | None = None
     database: Path | None = None
+    index: Path | None = None  # its session index, whether or not there is one
+    agent_dir: Path | None = None  # where the configuration puts its database, when that is elsewhere
+    more_sessions: tuple[Path, ...] = ()
+    more_databases: tuple[Path, ...] = ()
+    configured: Path | None = None  # the workspace that the configuration leads to
+    written: str = ""  # and that as the configuration writes it, `~` and `{agentId}` replaced
+    reported: str = ""  # the workspace that the newest report of a prompt names, as it is written there
+    is_reported: bool = False  # whether that is the workspace that is read
+
+    @property
+    def session_folders(self) -> tuple[Path, ...]:
+        """Every folder with transcripts of it, the one in use last."""
+        return (*self.more_sessions, *([self.sessions] if self.sessions else []))
 
 
 @dataclass(slots=True)
@@ -74,6 +94,20 @@ class Home:
     agents: list[HomeAgent] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+    oddities: list[Oddity] = field(default_factory=list)
+
+    def add(self, *oddities: Oddity | None) -> None:
+        """Note what is odd about a place, once."""
+        for oddity in oddities:
+            if oddity is not None and oddity not in self.oddities:
+                self.oddities.append(oddity)
+                self.notes.append(oddity.sentence)
+
+    def forget(self, agent: str, *whys: Why) -> None:
+        """Take back what was said of the places of an agent for these reasons: it is said anew."""
+        for oddity in [one for one in self.oddities if one.agent == agent and one.why in whys]:
+            self.oddities.remove(oddity)
+            self.notes.remove(oddity.sentence)
 
 
 def open_regular(root: Path, path: Path, *, may_be_linked: bool = False) -> BinaryIO:
@@ -103,17 +137,29 @@ def look(path: Path) -> os.stat_result | None:
 
 
 def names_in(folder: Path | None, notes: list[str]) -> list[str]:
-    """The names in a folder that can be stored and shown, in order; none of a link or where there is no folder.
+    """The names in a folder that can be stored, in order; none of a link or where there is no folder.
 
-    A folder that cannot be listed, or is gone in this moment, is a sentence in `notes`.
+    A folder that cannot be listed, or is gone in this moment, is a sentence in `notes`, and so are names that are not
+    UTF-8.
     """
     try:
         if folder is None or not folder.is_dir() or folder.is_symlink():
             return []
-        return sorted(entry.name for entry in folder.iterdir() if is_text(entry.name))
+        names = sorted(entry.name for entry in folder.iterdir())
     except OSError as exc:
         notes.append(_("%(file)s was not read: %(reason)s.") % {"file": folder, "reason": exc.strerror})
         return []
+    if odd := [name for name in names if not is_text(name)]:
+        note = undecodable(folder, odd)
+        notes += [] if note in notes else [note]
+    return [name for name in names if is_text(name)]
+
+
+def undecodable(folder: Path, names: list[str]) -> str:
+    """The sentence about files and folders whose names no page and no table can hold."""
+    named = ", ".join(escaped(name) for name in names[:MOST_NAMED]) + (", …" if len(names) > MOST_NAMED else "")
+    words = {"folder": escaped(str(folder)), "names": named}
+    return _("In %(folder)s these names are not UTF-8 and were not read; rename them: %(names)s.") % words
 
 
 def gone(name: str) -> str:
@@ -121,49 +167,13 @@ def gone(name: str) -> str:
     return _("%(file)s was not read: the file was renamed or removed in the meantime.") % {"file": name}
 
 
-def read_home(root: Path) -> Home:
-    """The agents of the home at `root`. Raises NoHome when there are none."""
-    if not root.is_dir():
-        raise NoHome(_("There is no OpenClaw folder at %(path)s. Choose another location.") % {"path": root})
-    home = Home(root)
-    listed = _configured(home)
-    folders = {folder.name: folder for folder in _folders(root / "agents", home.notes)}
-    for name in sorted({*listed, *folders}):
-        if not AGENT_ID.fullmatch(normalise_or_empty(name)):
-            home.notes.append(
-                _("The folder agents/%(name)s was skipped: its name is not a valid agent name.") % {"name": name}
-            )
-            continue
-        found = _agent(name, folders.get(name), _workspace(root, name, listed.get(name)))
-        if found.sessions or found.database or found.workspace:
-            home.agents.append(found)
-    if not home.agents:
-        raise NoHome(
-            _(
-                "There are no OpenClaw agents in %(path)s (no agents/<name>/sessions and no "
-                "agents/<name>/agent/openclaw-agent.sqlite)."
-            )
-            % {"path": root}
-        )
-    return home
-
-
-def _agent(name, folder, workspace):
-    if folder is None:
-        return HomeAgent(name, None, workspace)
-    sessions, database = folder / "sessions", folder / "agent" / AGENT_DATABASE
-    return HomeAgent(
-        name,
-        sessions if sessions.is_dir() else None,
-        workspace,
-        folder,
-        database if database.is_file() and not database.is_symlink() else None,
-    )
-
-
 def is_text(name: str) -> bool:
     """Whether a file's name is UTF-8; one that is not cannot be stored or shown."""
-    return name.isprintable()
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def normalise_or_empty(name: str) -> str:
@@ -215,43 +225,3 @@ def _step_into(folder, part):
         raise NotReadable(_("a folder in the path is a link")) from exc
     os.close(folder)
     return inner
-
-
-def _configured(home) -> dict[str, str | None]:
-    """Agent name -> workspace path as the configuration gives it."""
-    if not os.path.lexists(home.root / home_configuration.NAME):
-        home.notes.append(_("There is no openclaw.json: agents and workspaces were found by their folders."))
-        return {}
-
-    def open_bytes(path, most):
-        try:
-            with open_regular(home.root, path) as file:
-                return file.read(most)
-        except NotReadable as exc:
-            raise home_configuration.NotUsable(str(exc)) from None
-
-    found = home_configuration.read(home.root, open_bytes)
-    home.problems += found.problems
-    home.notes += found.problems
-    return found.workspaces
-
-
-def _workspace(root, name, configured):
-    """The configured folder; in a home that was copied elsewhere, the folder of the same name inside it."""
-    usual = root / ("workspace" if name == "main" else f"workspace-{name}")
-    candidates = [usual]
-    with suppress(RuntimeError):  # "~somebody" of a person who is not here
-        candidates = [Path(configured).expanduser(), root / Path(configured).name, usual] if configured else [usual]
-    return next(filter(_is_own_folder, candidates), None)
-
-
-def _is_own_folder(folder):
-    try:
-        return folder.is_absolute() and folder.is_dir() and not folder.is_symlink()
-    except (OSError, ValueError):  # a path that no system can have
-        return False
-
-
-def _folders(parent, notes):
-    paths = (parent / name for name in names_in(parent, notes))
-    return [path for path in paths if path.is_dir() and not path.is_symlink()]

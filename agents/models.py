@@ -18,6 +18,10 @@ class Agent(models.Model):
     agent_db_path = models.TextField()
     # Ours: the name its own home gives it, when --as chose another one here.
     home_name = models.TextField(default="")
+    reported_workspace = models.TextField(
+        default="", blank=True, help_text="what the newest report of a prompt names, as it is written there"
+    )
+    workspace_reported_at = EpochMs(null=True, help_text="when that was; 0: no report says so; empty: not known yet")
 
     class Meta:
         db_table = "agents"

@@ -30,7 +30,7 @@ def problem_of(agent: Agent) -> str:
         return ""
     words = {"agent": agent.agent_id, "held": f"{held:,}", "noted": amounts.of("records", noted)}
     sentence = _("The database of agent %(agent)s contains only %(held)s of %(noted)s stored before.")
-    return f"{sentence % words} {_ways_out(agent.agent_id)}"
+    return f"{sentence % words} {ways_out(agent.agent_id)}"
 
 
 def gone(agent_id: str, noted: int | None = None) -> str:
@@ -38,7 +38,7 @@ def gone(agent_id: str, noted: int | None = None) -> str:
     noted = holdings.total(agent_id) if noted is None else noted
     words = {"agent": agent_id, "noted": amounts.of("records", noted)}
     sentence = _("The database of agent %(agent)s is missing, and %(noted)s with it.")
-    return f"{sentence % words} {_ways_out(agent_id)}"
+    return f"{sentence % words} {ways_out(agent_id)}"
 
 
 def problems() -> dict[str, str]:
@@ -65,7 +65,8 @@ def _noted(agent):
         return 0
 
 
-def _ways_out(agent_id):
+def ways_out(agent_id: str) -> str:
+    """How an agent's file that is gone or damaged comes back, in sentences."""
     return _(
         "Restore a backup, or import the agent again: on the Doctor page, or in a terminal with "
         "“openclaw-web backup restore FILE” or “openclaw-web collect --again --agent %(agent)s”."

@@ -1,20 +1,19 @@
 """The option that helps when an OpenClaw folder was refused: the sentences serve pages too, which have no options."""
 
-from pathlib import Path
-
 from django.conf import settings
 from django.db import DatabaseError
 from django.utils.translation import gettext as _
 
 from agents import homes, sources
+from agents.layout import home_agents
 from openclaw_web.errors import Refused
 
 
 def on_source(sentence: str, source: str | None, as_name: str | None) -> str:
     """What to add to the sentence of a refusal; nothing when the folder is not why."""
-    root = Path(source or settings.STATE_DIR).expanduser().absolute()
+    root = sources.root_of(source or settings.STATE_DIR)
     try:
-        sources.names_here(homes.read_home(root), as_name=as_name)
+        sources.names_here(home_agents.read_home(root), as_name=as_name)
     except homes.NoHome as refused:
         return _("Use --source DIR.") if refused.sentence == sentence else ""
     except Refused as refused:

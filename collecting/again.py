@@ -292,7 +292,7 @@ def _index(database, sources):
 
 
 def _entries(collection, found, report, sources):
-    path = found.sessions / "sessions.json" if found.sessions else None
+    path = found.index
     if path is not None and look(path) is not None:
         for entry in collect_consent.entries(collection, found, report, []):
             sources.entries.setdefault(entry.session_id, entry)

@@ -4,7 +4,6 @@ import gc
 from collections import Counter
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 from django.conf import settings
@@ -13,10 +12,11 @@ from django.utils.translation import gettext_lazy
 
 from agents import presence, skipped_sources, unread_parts
 from agents.database_copies import Copies
-from agents.homes import Home, read_home
+from agents.homes import Home
+from agents.layout.home_agents import read_home
 from agents.models import Agent
 from agents.services import is_lost
-from agents.sources import Claimed, SourceBook, claim, names_here
+from agents.sources import Claimed, SourceBook, claim, follow_reports, names_here, root_of
 from jobs.kinds import MINUTE_MS, Every, Kind
 from ledger.outputs import stashing
 from openclaw_web import amounts
@@ -34,6 +34,7 @@ from .runs import ignored_sessions
 from .stages import agent as collect_agent
 from .stages import mem_store, reflection, state, writes
 from .stages import schedules as collect_schedules
+from .stages.damage import containing, without_damaged
 
 
 @dataclass(slots=True)
@@ -109,7 +110,7 @@ def run(params: dict[str, Any], progress: Any, copies: Copies | None = None) -> 
     is harmless and reads only what is new. With `again`, sessions are made anew from their sources after that: those in
     `session` (ids or keys), else all. `copies` are those that a watcher keeps of databases.
     """
-    source = Path(params.get("source") or settings.STATE_DIR).expanduser().absolute()
+    source = root_of(params.get("source") or settings.STATE_DIR)
     if source.resolve() == settings.HOME_DIR.resolve():
         raise Refused(_("%(path)s is OpenClaw Web's own home. Choose the OpenClaw folder instead.") % {"path": source})
     room.check(settings.HOME_DIR, 2 * reserve.TO_READ)  # the last of it is for who makes room
@@ -132,7 +133,7 @@ def _collection(home, claimed, params, copies, progress):
         stashes_outputs=configuration.get(stashing.SETTING),
         copies=copies,
         ignored=ignored_sessions(home.root),
-        only=params.get("agent"),
+        only=_only(home, params, claimed),
         again=frozenset(params["session"]) if params.get("session") else None,
         is_again=bool(params.get("again")),
     )
@@ -147,18 +148,32 @@ def _check_sessions(home, params, copies, progress):
 
 def _names(home, params):
     """The names here of the agents that are to be read, by those of the home. Raises Refused for one it has not."""
-    only, names = params.get("agent"), names_here(home, as_name=params.get("as"))
+    only, folder = params.get("agent"), _renamed(home, params)
+    names = names_here(home, as_name=params.get("as"), folder=folder)
+    only = names.get(folder, only)
     if only and only not in names.values():
         words = {"agent": only, "names": ", ".join(names.values())}
         raise Refused(_("This OpenClaw folder has no agent %(agent)s. Its agents: %(names)s.") % words)
     return {name: agent_id for name, agent_id in names.items() if only in (None, agent_id)}
 
 
+def _renamed(home, params):
+    """The folder of the one agent that gets another name, where `agent` names a folder; None: `as` is about all."""
+    folders = {agent.home_name for agent in home.agents}
+    return params["agent"] if params.get("as") and params.get("agent") in folders else None
+
+
+def _only(home, params, claimed):
+    folder = _renamed(home, params)
+    return claimed.agents[folder].agent_id if folder in claimed.agents else params.get("agent")
+
+
 def _claimed(home, params):
     """The agents of the home. To be collected again, one whose file is gone gets an empty one, to be filled now."""
     names = _names(home, params).values()
     anew = frozenset(one for one in names if params.get("again") and is_lost(one))
-    claimed = claim(home, as_name=params.get("as"), anew=anew)
+    claimed = claim(home, as_name=params.get("as"), folder=_renamed(home, params), anew=anew)
+    follow_reports(home, {name: agent.agent_id for name, agent in claimed.agents.items()})
     for agent_id in anew:
         collect_again.prepare(home.root, agent_id)
     return claimed
@@ -166,37 +181,46 @@ def _claimed(home, params):
 
 def _collect(collection):
     here = [found for found in collection.home.agents if _is_chosen(collection, found)]
-    plans = {found.home_name: collect_agent.plan(collection, found) for found in here}
+    plans = {}
+    for found in here:
+        with containing(collection, found):
+            plans[found.home_name] = collect_agent.plan(collection, found)
     others = state.bytes_to_read(collection), mem_store.bytes_to_read(collection)
     collection.total_bytes = sum(plan.bytes_to_read for plan in plans.values()) + sum(others)
     for found in here:
-        agent = collection.agents[found.home_name]
-        report = collection.reports[agent.agent_id] = AgentReport()
-        message = _("Importing %(agent)s") % {"agent": agent.agent_id}
-        collection.begin(plans[found.home_name].bytes_to_read, message)
-        waiting.expect_many_writes(agent.db)
-        collect_agent.collect(collection, found, agent, plans[found.home_name], report)
-        skipped_sources.replace_skipped(collection.home.root, agent.agent_id, report.skipped)
-        short = frozenset(plans[found.home_name].short)
-        if collection.is_again or short:
-            wanted = collection.again if collection.is_again else short
-            collection.made_again[agent.agent_id] = collect_again.run(collection, found, agent, report, wanted)
-        if problem := presence.problem_of(agent):
-            collection.lost[agent.agent_id] = problem
-        waiting.expect_few_writes(agent.db)
-        summaries.refresh(agent, collected_at=now_ms())
+        if found.home_name in plans:
+            with containing(collection, found):
+                _collect_agent(collection, found, plans[found.home_name])
     collection.begin(others[0])
-    schedules = collect_schedules.collect(collection)
-    state.collect(collection, schedules)
+    schedules = without_damaged(collection, collect_schedules.collect)
+    without_damaged(collection, lambda collection: state.collect(collection, schedules))
     collection.begin(others[1])
-    artifacts = mem_store.collect(collection)
-    plugin = {"gate": reflection.collect(collection), "guardian": writes.collect(collection)}
+    artifacts = without_damaged(collection, mem_store.collect)
+    plugin = {"gate": without_damaged(collection, reflection.collect)}
+    plugin["guardian"] = without_damaged(collection, writes.collect)
     told = (schedules, artifacts, *plugin.values())
     if any(counts["rejected"] for counts in told):  # they are counted in the sums of agents
-        for found in here:
+        for found in filter(lambda found: _is_chosen(collection, found), here):
             summaries.refresh(collection.agents[found.home_name])
     collection.begin(0)
     return _result(collection, schedules, artifacts, plugin)
+
+
+def _collect_agent(collection, found, plan):
+    agent = collection.agents[found.home_name]
+    report = collection.reports[agent.agent_id] = AgentReport()
+    collection.begin(plan.bytes_to_read, _("Importing %(agent)s") % {"agent": agent.agent_id})
+    waiting.expect_many_writes(agent.db)
+    collect_agent.collect(collection, found, agent, plan, report)
+    skipped_sources.replace_skipped(collection.home.root, agent.agent_id, report.skipped)
+    short = frozenset(plan.short)
+    if collection.is_again or short:
+        wanted = collection.again if collection.is_again else short
+        collection.made_again[agent.agent_id] = collect_again.run(collection, found, agent, report, wanted)
+    if problem := presence.problem_of(agent):
+        collection.lost[agent.agent_id] = problem
+    waiting.expect_few_writes(agent.db)
+    summaries.refresh(agent, collected_at=now_ms())
 
 
 def _is_chosen(collection, found):
@@ -224,9 +248,15 @@ def _result(collection, schedules, artifacts, plugin):
         "databases": unread_parts.parts_of(collection.home.root),
         "notes": collection.home.notes,
         "lost": collection.lost,
+        "unread": _unread(collection.home),
         "again": {agent_id: again.as_json() for agent_id, again in collection.made_again.items()},
         "still_held": still_held.tell(collection.made_again),
     }
+
+
+def _unread(home):
+    """What of the home was not read because of where it is, as sentences: the import was not whole."""
+    return [*home.problems, *(one.sentence for one in home.oddities if one.is_unread)]
 
 
 def _as_json(report):

@@ -109,7 +109,8 @@ def in_words(result: dict) -> str:
     lines += _plugin_lines(_("  memory_gate: %(parts)s"), GATE, result.get("gate") or {})
     lines += _plugin_lines(_("  write_guardian: %(parts)s"), GUARDIAN, result.get("guardian") or {})
     lines += [f"  {sentence}" for sentence in _unread_lines(result.get("databases", {}))]
-    lines += [f"  {note}" for note in result["notes"]]
+    unread = result.get("unread", [])  # said at the end
+    lines += [f"  {note}" for note in result["notes"] if note not in unread]
     lines += _held_lines(result["still_held"])
     lines += _problems(result)
     return "\n".join(lines)
@@ -132,7 +133,7 @@ def _plugin_lines(sentence, words, counts):
 
 def is_partly(result: dict) -> bool:
     """Whether something was not imported as it should be."""
-    return bool(result["rejected"] or result["lost"])
+    return bool(result["rejected"] or result["lost"] or result.get("unread"))
 
 
 def problems(result: dict) -> str:
@@ -141,7 +142,11 @@ def problems(result: dict) -> str:
 
 
 def _problems(result):
-    return [*result["lost"].values(), *([rejected_words(result)] if result["rejected"] else [])]
+    return [
+        *result["lost"].values(),
+        *result.get("unread", []),
+        *([rejected_words(result)] if result["rejected"] else []),
+    ]
 
 
 def rejected_words(result: dict) -> str:

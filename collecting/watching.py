@@ -12,7 +12,9 @@ from django.utils.translation import gettext as _
 from watchfiles import watch as changes_in
 
 from agents.database_copies import WAL, Copies
-from agents.homes import AGENT_DATABASE, NEVER_FOLDERS, NEVER_NAMES, STATE_DATABASE, NoHome, read_home
+from agents.homes import AGENT_DATABASE, NEVER_FOLDERS, NEVER_NAMES, STATE_DATABASE, NoHome
+from agents.layout.home_agents import read_home
+from agents.sources import follow_reports, names_here, root_of
 from jobs.progress import Progress
 from openclaw_web import amounts
 from openclaw_web.errors import Refused
@@ -35,7 +37,7 @@ def watch(params: dict, *, say: Callable[[str], object], waits: bool = False) ->
     fails because a database is busy is tried again with the next change, at the latest after 30 s; so is a change on
     a file system that reports none.
     """
-    source = Path(params.get("source") or settings.STATE_DIR).expanduser().absolute()
+    source = root_of(params.get("source") or settings.STATE_DIR)
     stop, changed = threading.Event(), threading.Event()
 
     def end(*_signal):
@@ -97,9 +99,14 @@ def _matters(folders, path):
 
 
 def _folders(source):
-    """The home and the workspaces it names elsewhere."""
-    workspaces = {agent.workspace for agent in read_home(source).agents if agent.workspace}
-    return [source, *sorted(folder for folder in workspaces if not folder.is_relative_to(source))]
+    """The home and the folders it names elsewhere."""
+    home = read_home(source)
+    follow_reports(home, names_here(home))
+    folders: set[Path] = set()
+    for agent in home.agents:
+        places = (agent.workspace, agent.agent_dir, *agent.session_folders)
+        folders |= {folder for folder in places if folder and not folder.is_relative_to(source)}
+    return [source, *sorted(folders)]
 
 
 def _collect(params, copies, say, said):

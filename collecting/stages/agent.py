@@ -12,10 +12,12 @@ from django.utils.translation import gettext as _
 
 from agents import holdings
 from agents.homes import NotReadable, gone, look, names_in, open_regular
+from agents.layout.home_agents import follow_report
 from agents.models import CollectorSource
 from agents.sources import HEAD
 from guardian import services as guardian
 from guardian.collectors import workspace as workspaces
+from ledger import prompt_workspaces
 from ledger.collectors import jsonl, session_index
 from ledger.collectors.jsonl import Line
 from ledger.collectors.records import moment_ms
@@ -96,6 +98,7 @@ def collect(collection, found, agent, plan, report) -> None:
     report.transcripts["unchanged"] += plan.unchanged
     with agent_database.source_of(collection, plan.database, agent, report) as source:
         source.index()
+        found = _follow_report(collection, found, agent)
         may_read = consent.reader(collection, found, agent, report, source.entries)
         may_read = consent.without_ignored(collection, agent, report, may_read)
         counts.note_removed(agent)
@@ -289,7 +292,7 @@ def _index_again(collection, found, agent, source, report):
 
 def _index(collection, found, agent, report, *, also_known=False):
     """Bring sessions up to sessions.json when that has changed; without the people who opted out."""
-    path = found.sessions / "sessions.json" if found.sessions else None
+    path = found.index
     if path is None or not path.exists():
         return
     try:
@@ -297,7 +300,8 @@ def _index(collection, found, agent, report, *, also_known=False):
     except OSError:
         report.notes.append(gone(path.name))
         return
-    if not also_known and collection.book.is_known(Kind.SESSION_INDEX, path, stat):
+    is_looked_at = agent.workspace_reported_at is not None and not also_known
+    if is_looked_at and collection.book.is_known(Kind.SESSION_INDEX, path, stat, agent_id=agent.agent_id):
         return
     try:
         with open_regular(collection.home.root, path) as file:
@@ -306,11 +310,20 @@ def _index(collection, found, agent, report, *, also_known=False):
         storing.reject(agent.db, collection.book.name(path), [Line(0, stat.st_size, b"", None, "bad_index", str(exc))])
         report.rejected["bad_index"] += 1
         return
+    prompt_workspaces.note(agent, found.home_name, entries)
     kept = consent.kept(collection, agent, report, entries)
     report.sessions_indexed += storing.store_index(agent.db, kept)
     # With somebody opted out it is read every time: the setting may have changed since.
     if not collection.opted_out:
         collection.book.save(Kind.SESSION_INDEX, path, stat, agent_id=agent.agent_id, offset=stat.st_size)
+
+
+def _follow_report(collection, found, agent):
+    """The agent with the workspace of its newest report, now that its indexes were read."""
+    prompt_workspaces.note_none(agent)
+    followed = follow_report(collection.home, found, agent.reported_workspace)
+    collection.home.agents[collection.home.agents.index(found)] = followed
+    return followed
 
 
 def _workspace(collection, folder, agent, report):
@@ -320,7 +333,7 @@ def _workspace(collection, folder, agent, report):
         except OSError:
             report.notes.append(gone(entry.name))
             continue
-        if collection.book.is_known(Kind.WORKSPACE_FILE, entry.path, stat):
+        if collection.book.is_known(Kind.WORKSPACE_FILE, entry.path, stat, agent_id=agent.agent_id):
             continue
         try:
             data = workspaces.content(folder, entry)

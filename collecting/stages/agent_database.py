@@ -14,6 +14,7 @@ from django.utils.translation import ngettext
 from agents import holdings
 from agents.homes import NotReadable, open_regular
 from agents.sources import Part
+from ledger import prompt_workspaces
 from ledger.collectors import agent_database, schemas
 from ledger.collectors.agent_database import Archive, Contents
 from ledger.collectors.database import Damaged, Database
@@ -101,6 +102,7 @@ class Source:
                 entry = agent_database.archived_entry(archive)
                 if entry is not None and entry.session_id not in named:
                     self.put_away[entry.session_id] = entry
+            prompt_workspaces.note(self.agent, self.agent.home_name, found.entries)
             kept = consent.kept(self.collection, self.agent, self.report, found.entries)
             self.report.sessions_indexed += storing.store_index(self.agent.db, kept)
             self.entries = [*found.entries, *self.put_away.values()]

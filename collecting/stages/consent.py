@@ -80,7 +80,7 @@ def without_ignored(collection, agent, report, may_read: Callable[[str], bool]) 
 
 def entries(collection, found, report, in_database) -> list[IndexEntry]:
     """What sessions.json says now; nothing, with a note, when it cannot be read."""
-    path = found.sessions / "sessions.json" if found.sessions else None
+    path = found.index
     if path is None or (in_database and not path.exists()):
         return []
     try:

@@ -9,10 +9,14 @@ from pathlib import Path
 from django.conf import settings
 from django.utils.translation import gettext as _
 
-from agents.homes import NoHome, read_home
+from agents.database_copies import Copies
+from agents.homes import HomeAgent, NoHome
+from agents.layout.home_agents import follow_report, read_home
 from agents.models import Agent, CollectorSource
+from ledger import prompt_workspaces
 from openclaw_web.disk import locks
 from openclaw_web.errors import Refused
+from openclaw_web.pages.glyphs import escaped
 from people.configuration import keys as configuration
 
 SYSTEM = tuple(map(Path, ("/bin", "/boot", "/dev", "/etc", "/lib", "/lib64", "/proc", "/run", "/sbin", "/sys", "/usr")))
@@ -25,17 +29,42 @@ class MayNotWrite(Refused):
 
 
 def workspace_of(agent: Agent) -> Path:
-    """The workspace of an agent, as its OpenClaw folder names it today. Raises MayNotWrite when there is none."""
+    """The workspace of an agent that its newest prompt was made in, else the configured one; where writes may go.
+
+    Raises MayNotWrite when there is none, or when the newest report names a folder that is not there.
+    """
     source = CollectorSource.objects.filter(kind=CollectorSource.Kind.AGENT, agent_id=agent.agent_id).first()
     if source is not None:
-        try:
-            home = read_home(Path(source.root))
-        except NoHome as exc:
-            raise MayNotWrite(exc.sentence) from exc
-        found = next((one.workspace for one in home.agents if one.home_name == agent.home_name), None)
-        if found is not None:
-            return _checked(found.resolve())
+        found = _home_agent(Path(source.root), agent)
+        if found is not None and found.reported and not found.is_reported:
+            words = {"agent": agent.agent_id, "path": escaped(found.reported)}
+            raise MayNotWrite(
+                _(
+                    "OpenClaw's newest prompt of the agent %(agent)s was made in the workspace %(path)s, which is not "
+                    "there. Nothing is written into another folder. Import again after the agent's next answer."
+                )
+                % words
+            )
+        if found is not None and found.workspace is not None:
+            return _checked(found.workspace.resolve())
     raise MayNotWrite(_("The workspace of agent %(agent)s is not known.") % {"agent": agent.agent_id})
+
+
+def _home_agent(root, agent) -> HomeAgent | None:
+    """The agent as its home has it now, with the workspace of its newest report."""
+    try:
+        home = read_home(root)
+    except NoHome as exc:
+        raise MayNotWrite(exc.sentence) from exc
+    found = next((one for one in home.agents if one.home_name == agent.home_name), None)
+    if found is None:
+        return None
+    if agent.workspace_reported_at is None:  # stored by a version that did not ask
+        with Copies() as copies:
+            at, folder = prompt_workspaces.look(home, found, copies)
+        agent.workspace_reported_at, agent.reported_workspace = at, folder
+        Agent.objects.filter(agent_id=agent.agent_id).update(workspace_reported_at=at, reported_workspace=folder)
+    return follow_report(home, found, agent.reported_workspace)
 
 
 def _checked(place):

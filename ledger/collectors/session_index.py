@@ -44,6 +44,7 @@ MADE_OF_WORDS = ("label", "displayName", "autoLabel", "activitySummary")
 RECAP, RECAP_TEXTS = "activitySummary", ("text", "summary", "recap")
 MAX_RECAP = 4_000  # characters
 BIGGEST = 2**53
+MAX_PATH = 4096
 DIRECT = ("direct", "dm")
 OF_ACCOUNT = tuple(f"{word}:" for word in DIRECT)
 NAMED_ORIGINS = frozenset({"main", "cron", "subagent", "openai", "dashboard", "hook", "acp"})
@@ -71,6 +72,8 @@ class IndexEntry:
     label: str = ""
     metadata: dict[str, Any] = field(default_factory=dict)
     report: dict[str, Any] = field(default_factory=dict)
+    workspace: str = ""  # where the last prompt was made, and when
+    workspace_at: int = 0
 
 
 def read(data: bytes) -> Iterator[IndexEntry]:
@@ -99,6 +102,8 @@ def read_entries(index: dict[str, Any]) -> Iterator[IndexEntry]:
         if earlier is None or len(key) > len(earlier.session_key):
             found[session_id] = read_entry
         if earlier is not None:
+            latest = max(earlier, read_entry, key=lambda one: one.workspace_at)
+            found[session_id].workspace, found[session_id].workspace_at = latest.workspace, latest.workspace_at
             keys = {earlier.session_key, key, *earlier.metadata.get("keys", [])}
             found[session_id].metadata["keys"] = sorted(keys)
     yield from found.values()
@@ -149,7 +154,17 @@ def _entry(key, session_id, entry):
         label=title_in(metadata),
         metadata={name: value for name, value in metadata.items() if value not in ("", {})},
         report=_report(entry),
+        **_workspace(entry),
     )
+
+
+def _workspace(entry):
+    """The workspace of a session's last prompt; none of one made in a sandbox, which has a folder of its own."""
+    report = _dict(entry, "systemPromptReport")
+    folder, at = _text(report, "workspaceDir"), moment_ms(report.get("generatedAt"))
+    if not folder or len(folder) > MAX_PATH or _dict(report, "sandbox").get("sandboxed") is True:
+        return {}
+    return {"workspace": folder, "workspace_at": at or 0}
 
 
 def _report(entry):

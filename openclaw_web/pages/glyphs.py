@@ -36,6 +36,11 @@ def visible(text: str) -> str:
     return HIDDEN.sub(lambda run: plain(run[0]), text)
 
 
+def escaped(name: str) -> str:
+    """The name of a file, with a code for each character that cannot be seen or is not UTF-8: two names differ."""
+    return "".join(letter if letter.isprintable() else f"‹{_code(ord(letter))}›" for letter in name)
+
+
 def mark(html: str) -> SafeString:
     """HTML whose texts may hold hidden characters (its tags may not), with the characters as marked codes."""
     if html.replace("\n", "").replace("\t", "").isprintable():  # so are most texts, and this is quickly known

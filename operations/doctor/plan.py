@@ -9,11 +9,11 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from agents import home_configuration
 from agents.database_copies import Copies
-from agents.homes import read_home
+from agents.layout import home_configuration
+from agents.layout.home_agents import read_home
 from agents.models import Agent
-from agents.sources import SourceBook, names_here
+from agents.sources import SourceBook, names_here, root_of
 from collecting import collect, runs
 from collecting.report import OF_DATABASES
 from jobs import kinds as job_kinds
@@ -24,7 +24,7 @@ from people.configuration import keys as configuration
 
 from . import ignoring, report
 from .findings import FINDING, Finding
-from .sources import deep, home_sources, looking, places, schema_findings, things
+from .sources import deep, home_places, home_sources, looking, places, schema_findings, things
 from .sources.deep import Compared
 from .sources.home_sources import LEFT, UNCHANGED, Source
 from .sources.secrets import places_left
@@ -74,7 +74,7 @@ def make(params: dict[str, Any], progress: Any, copies: Copies) -> Plan:
     """Look at everything. `params`: `source`, `as`, `include_deleted`, `deep`, and `counts` (false: do
     not count the store). Databases are looked at in `copies`.
     """
-    root = Path(params.get("source") or settings.STATE_DIR).expanduser().absolute()
+    root = root_of(params.get("source") or settings.STATE_DIR)
     plan = Plan(root, is_deep=bool(params.get("deep")))
     plan.store = list(own_store.look(progress, is_deep=plan.is_deep))
     if any(one.check in UNREADABLE and one.path == "state/openclaw.sqlite" for one in plan.store):
@@ -132,6 +132,8 @@ def look_at_home(plan: Plan, params: dict[str, Any], progress: Any, copies: Copi
         copies=copies,
         ignored=runs.ignored_sessions(plan.root),
     )
+    home_places.follow_reports(collection, plan.names)
+    plan.store += home_places.findings(home, plan.names)
     for found in home.agents:
         plan.sources += home_sources.of_agent(collection, found, plan.names[found.home_name])
     plan.sources += home_sources.of_home(collection, plan.names.values())
@@ -268,8 +270,14 @@ def _source(plan):
         "layout": layout_of(plan.sources),
         "bytes": sum(source.size for source in plan.sources),
         "bytes_to_read": sum(source.size for source in plan.to_read),
-        "notes": plan.collection.home.notes if plan.collection else [],
+        "notes": _notes(plan.collection.home) if plan.collection else [],
     }
+
+
+def _notes(home):
+    """What is said of a home and is no finding."""
+    said = {one.sentence for one in home.oddities}
+    return [note for note in home.notes if note not in said]
 
 
 def _agent(plan, name, agent_id):

@@ -99,8 +99,8 @@ def of_agent(collection: Any, found: HomeAgent, agent_id: str) -> Iterator[Sourc
     about = {"agent": agent_id, "home_agent": found.home_name}
     notes = collection.home.notes
     ignored = collection.ignored.get(agent_id, frozenset())
-    if found.sessions:
-        yield from _one(collection, Kind.SESSION_INDEX, found.sessions / "sessions.json", **about)
+    if found.index:
+        yield from _one(collection, Kind.SESSION_INDEX, found.index, **about)
     for file in collect_agent.transcripts(found.sessions, notes):
         yield _transcript(collection, file, ignored, **about)
     for file in collect_agent.imported(found, notes):
@@ -173,7 +173,8 @@ def _source(collection, kind, path, stat, **about):
 
 
 def _source_of(book, kind, path, stat, **about):
-    state = UNCHANGED if book.is_known(kind, path, stat) else CHANGED if book.offset(kind, path) else NEW
+    of = {"agent_id": about.get("agent", "")}
+    state = UNCHANGED if book.is_known(kind, path, stat, **of) else CHANGED if book.offset(kind, path, **of) else NEW
     return Source(kind, path, book.name(path), stat, state, target=TARGETS[kind], **about)
 
 

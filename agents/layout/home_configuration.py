@@ -1,10 +1,11 @@
-"""Which agents `openclaw.json` names and where their workspaces are. Nothing else of it is kept: it holds keys.
+"""Which agents `openclaw.json` names and which places it gives them. Nothing else of it is kept: it holds keys.
 
 Source format: JSON5. In place of an object or a list there may be `{"$include": "other.json5"}`, or a list of files,
 relative to the file that names them and below the home: objects are merged, lists joined, and what stands beside the
 directive wins.
 """
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +17,7 @@ from openclaw_web import loose_json
 
 NAME = "openclaw.json"
 INCLUDE = "$include"
+READ = (INCLUDE, "agents", "session", "meta")  # what is looked at; of the last two a name each
 MOST_BYTES = 4 * 1024 * 1024
 MOST_FILES = 20
 MOST_DEEP = 10
@@ -26,29 +28,53 @@ class NotUsable(Exception):
     """A file that cannot be opened, is too big or is no JSON5: the words say why."""
 
 
+@dataclass(frozen=True, slots=True)
+class AgentEntry:
+    """The places of one agent, as the configuration writes them."""
+
+    workspace: str | None = None
+    agent_dir: str | None = None
+    is_default: bool = False
+
+
 @dataclass(slots=True)
 class Configured:
-    """What was found: agent name -> workspace path as it is written, and a sentence about each file that failed."""
+    """The roster of agents with their places as written, and a sentence about each file that failed."""
 
-    workspaces: dict[str, str | None] = field(default_factory=dict)
+    agents: dict[str, AgentEntry] = field(default_factory=dict)
+    workspace: str | None = None  # agents.defaults.workspace
+    store: str | None = None  # session.store: the path of the index
+    is_by_id: bool = False  # OpenClaw 2026.9 and later: an entry without a workspace has one below the default
     problems: list[str] = field(default_factory=list)
+
+    @property
+    def default_agent(self) -> str:
+        """The name of the agent that has the default workspace: the first marked one, else the first, else main."""
+        marked = [name for name, entry in self.agents.items() if entry.is_default]
+        return next(iter([*marked, *self.agents]), "main")
 
 
 def read(root: Path, open_bytes: Callable[[Path, int], bytes]) -> Configured:
     """The agents of the home at `root`. `open_bytes` gives the first bytes of a file or raises NotUsable."""
-    reader, found = _Reader(root, open_bytes), Configured()
+    reader, configured = _Reader(root, open_bytes), Configured()
     config = reader.file(root / NAME, 0, ())
     if not isinstance(config, dict):
         reader.problems.append(_problem(NAME, _("the file does not contain an object")))
     section = _object(_object(config).get("agents"))
     for name, entry in _entries(section):
-        workspace = entry.get("workspace")
-        found.workspaces[name] = workspace if isinstance(workspace, str) else None
-    usual = _object(section.get("defaults")).get("workspace")
-    if isinstance(usual, str):
-        found.workspaces["main"] = found.workspaces.get("main") or usual
-    found.problems = reader.problems
-    return found
+        places = (_text(entry.get("workspace")), _text(entry.get("agentDir")))
+        configured.agents[name] = AgentEntry(*places, is_default=entry.get("default") is True)
+    configured.workspace = _text(_object(section.get("defaults")).get("workspace"))
+    configured.store = _text(_object(_object(config).get("session")).get("store"))
+    version = _text(_object(_object(config).get("meta")).get("lastTouchedVersion")) or ""
+    configured.is_by_id = _is_since_2026_9(version) if version else "ownership" in section
+    configured.problems = reader.problems
+    return configured
+
+
+def _is_since_2026_9(version):
+    parts = re.match(r"(\d{4})\.(\d{1,2})(?!\d)", version, re.ASCII)
+    return parts is not None and (int(parts[1]), int(parts[2])) >= (2026, 9)
 
 
 def _entries(section) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -58,6 +84,11 @@ def _entries(section) -> Iterator[tuple[str, dict[str, Any]]]:
             yield entry["id"], entry
     for name, entry in _object(section.get("entries")).items():
         yield name, _object(entry)
+
+
+def _text(value):
+    """A text with something in it, without the characters that no path can have."""
+    return value.replace("\0", "").strip() or None if isinstance(value, str) else None
 
 
 def _object(value):
@@ -92,7 +123,7 @@ class _Reader:
             return [self.resolved(item, level + 1, chain) for item in value]
         if not isinstance(value, dict):
             return value
-        wanted = value if level else {name: value[name] for name in (INCLUDE, "agents") if name in value}
+        wanted = value if level else {name: value[name] for name in READ if name in value}
         own = {name: self.resolved(part, level + 1, chain) for name, part in wanted.items() if name != INCLUDE}
         if INCLUDE not in value:
             return own

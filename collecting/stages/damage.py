@@ -1,0 +1,64 @@
+"""Contains the damage of one agent's own file, so that the import of the others goes on."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from django.db import DatabaseError, connections
+from django.utils.translation import gettext as _
+
+from agents import databases, presence
+from agents.models import Agent
+from openclaw_web import reasons
+from openclaw_web.errors import Refused
+from openclaw_web.sqlite import failures, inspection
+
+
+@contextmanager
+def containing(collection: Any, found: Any) -> Iterator[None]:
+    """End the import of one agent when its own file cannot be used, and say so among what was lost."""
+    agent = collection.agents[found.home_name]
+    try:
+        yield
+    except databases.OldAgentFile as exc:
+        _leave_out(collection, found.home_name, agent, str(exc))
+    except DatabaseError as exc:
+        if not _is_damaged(agent, exc):
+            raise
+        _leave_out(collection, found.home_name, agent, _sentence(agent, exc))
+
+
+def without_damaged(collection: Any, stage: Callable[[Any], Any]) -> Any:
+    """What a stage of a collect gives, once more without the agents whose own files turn out to be damaged."""
+    while True:
+        try:
+            return stage(collection)
+        except DatabaseError as exc:
+            damaged = {name: agent for name, agent in collection.agents.items() if _is_damaged(agent, exc)}
+            if not damaged:
+                raise
+            for name, agent in damaged.items():
+                _leave_out(collection, name, agent, _sentence(agent, exc))
+
+
+def _leave_out(collection, name, agent: Agent, sentence):
+    collection.lost[agent.agent_id] = f"{sentence} {presence.ways_out(agent.agent_id)}"
+    del collection.agents[name]
+    if not collection.agents:
+        raise Refused(" ".join(collection.lost.values()))
+
+
+def _is_damaged(agent, exc):
+    """Whether a failure may come from this agent's file: its pages are looked at."""
+    if not (failures.is_damage(exc) or failures.is_of_disk(exc)):
+        return False
+    name = f"agent_{agent.agent_id}"
+    if name in connections.settings:
+        connections[name].close()  # what broke off in the middle of a transaction is given up
+    file = databases.path(agent.agent_id)
+    return file.exists() and inspection.look(file).damage != ""
+
+
+def _sentence(agent, exc):
+    words = {"agent": agent.agent_id, "reason": reasons.of(exc)}
+    return _("The database of agent %(agent)s was not read: %(reason)s.") % words
