@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ledger.models import ConversationTurn
+from ledger.transcripts.resets import active_resets, last_before
 
 from ..recording import consent
 from ..recording.windows import Window
@@ -24,9 +25,10 @@ def window_of(db: str, turn: ConversationTurn, size: int) -> Window | None:
 
 
 def _turns_before(db, turn, size):
-    """The turns before one on the active branch, oldest first: at most as many as messages are wanted of them."""
+    """The turns before one on the active branch since the last reset, oldest first: as many as messages are wanted."""
     turns = ConversationTurn.objects.using(db).active().filter(session_id=turn.session_id)
-    near = turns.filter(first_seq__lt=turn.first_seq).order_by("-first_seq")
+    begin = last_before(active_resets(db, [turn.session_id]).get(turn.session_id, []), turn.first_seq)
+    near = turns.filter(first_seq__gt=begin, first_seq__lt=turn.first_seq).order_by("-first_seq")
     return list(reversed(near.defer("user_metadata", "agent_metadata")[:size]))
 
 

@@ -12,6 +12,7 @@ from ..collectors.records import Facts, facts
 from ..models import Session, TranscriptEvent
 from ..session import reach
 from ..transcripts import trimming
+from ..transcripts.resets import last_before, list_resets
 
 LATEST, ALL = "latest", "all"
 BATCH = 100
@@ -76,7 +77,7 @@ def asked_for(session: Session, which: str) -> Iterator[Compaction]:
 
 
 def part_of(compaction: Compaction) -> Part:
-    """What a compaction took out of sight: from where the one before it on its branch had stopped.
+    """What a compaction took out of sight: from where the one before it on its branch had stopped, or from a reset.
 
     Every record of a branch is in the part of one compaction at most. Without a usable first kept record it goes up
     to the compaction itself.
@@ -87,6 +88,7 @@ def part_of(compaction: Compaction) -> Part:
     if before:
         earlier, _state = _kept(before)
         first = before.seq + 1 if earlier is None else earlier
+    first = max(first, _after_reset(compaction))
     end = compaction.seq if kept_seq is None else kept_seq
     return Part(first, max(first, end), kept, before.record_id if before else None)
 
@@ -145,6 +147,13 @@ def _before(compaction):
         if _is_on(way, seq):
             return _load(session, record_id, seq, way)
     return None
+
+
+def _after_reset(compaction):
+    """The first place after the last reset before a compaction on its branch; 0 when there is none."""
+    session, way = compaction.session, compaction.way
+    resets = list_resets(session._state.db, session.id)
+    return last_before([seq for seq, is_active in resets if way.holds(seq, is_active)], compaction.seq) + 1
 
 
 def _kept(compaction):

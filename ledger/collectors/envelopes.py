@@ -12,6 +12,7 @@ from typing import Any
 
 import orjson
 
+from .projections import SIGN, without_projection
 from .repeats import without_repeated_output
 
 MARKER = "⟦openclaw:ctx⟧"
@@ -40,7 +41,12 @@ CHRONOLOGICAL = " (untrusted, chronological"
 # What a block is.
 CONVERSATION, SENDER, FORWARDED, QUOTE, OTHER, PLAIN = "conversation", "sender", "forwarded", "quote", "other", "plain"
 WITH_ENVELOPES = ("user", "assistant")
-SIGNS = (b"ntrusted", MARKER.encode(), MEMORY_OPEN.encode())  # one of them is in every record that may be rewritten
+SIGNS = (
+    b"ntrusted",
+    MARKER.encode(),
+    MEMORY_OPEN.encode(),
+    SIGN,
+)  # one of them is in every record that may be rewritten
 
 
 @dataclass(slots=True)
@@ -88,8 +94,11 @@ def is_header(text: str) -> bool:
 
 
 def comparable(record: dict[str, Any]) -> dict[str, Any]:
-    """The record with its envelopes in today's spelling, without an output it repeats; `record` is left alone."""
-    record, _left_out = without_repeated_output(record)
+    """The record with its envelopes in today's spelling, without an output it repeats; `record` is left alone.
+
+    What the model saw of a message is left out too: OpenClaw adds it to a record that may have been read before.
+    """
+    record, _left_out = without_repeated_output(without_projection(record))
     message = record.get("message")
     if record.get("type") != "message" or not isinstance(message, dict) or message.get("role") not in WITH_ENVELOPES:
         return record

@@ -13,6 +13,7 @@ import orjson
 
 from .jsonl import is_too_deep
 from .machine_prompts import provenance_origin, text_kind
+from .projections import projected_text
 from .senders import sender_of
 from .unwrapping import Unwrapped, may_be_wrapped, unwrapped
 from .usage import Usage, read_usage
@@ -81,6 +82,7 @@ class Facts:
     details: dict[str, Any] = field(default_factory=dict)
     around: Unwrapped | None = None  # what stood around the words of a person
     is_unwrapped: bool = False  # and something did
+    model_prompt: str = ""  # what the model saw of a person's message; never what the person said
 
 
 def facts(record: dict[str, Any]) -> Facts:
@@ -92,6 +94,7 @@ def facts(record: dict[str, Any]) -> Facts:
             _read_assistant(found, message)
         elif found.kind == "user":
             _read_sender(found, message)
+            found.model_prompt = projected_text(record)
     else:
         type_ = record["type"]
         base = type_.split(":", 1)[0]  # the specification writes custom:<customType>

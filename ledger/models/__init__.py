@@ -201,7 +201,13 @@ class TranscriptEventIdentity(models.Model):
 
     class Meta:
         db_table = "transcript_event_identities"
-        indexes = [models.Index(fields=["session_id", "seq"], name="idx_identity_seq")]
+        indexes = [
+            models.Index(fields=["session_id", "seq"], name="idx_identity_seq"),
+            # A session has few resets: asking for them must not walk through its records.
+            models.Index(
+                fields=["session_id", "seq"], name="idx_identity_reset", condition=models.Q(event_type="reset")
+            ),
+        ]
 
     def __str__(self):
         return f"{self.session_id}:{self.event_id}"

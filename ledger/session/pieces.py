@@ -12,7 +12,8 @@ from ..outputs import reading as outputs
 from .timeline import pretty
 
 SIZE = 16_000  # characters
-FIELDS = ("text", "thinking", "arguments", "raw")
+WORDS = ("text", "model_prompt", "thinking")
+FIELDS = (*WORDS, "arguments", "raw")
 CALLS = 5  # whose arguments stand on the record's page; the others have links
 
 
@@ -85,12 +86,12 @@ class Whole:
 
     def first_pieces(self):
         """The first piece of everything the record says, the record itself last."""
-        yield from (self.piece(name, 0) for name in ("text", "thinking") if getattr(self.said, name))
+        yield from (self.piece(name, 0) for name in WORDS if getattr(self.said, name))
         yield from (self.piece("arguments", number) for number in range(len(self.said.calls[:CALLS])))
         yield self.piece("raw", 0)
 
     def _text(self, field, call):
-        if field in ("text", "thinking"):
+        if field in WORDS:
             return getattr(self.said, field), ""
         if field == "raw":
             return pretty(self.record), ""

@@ -160,6 +160,10 @@ class ContextOut(Schema):
     is_kept: bool = Field(description="as stored when the turn became evidence; otherwise computed now")
     left_out: int = Field(description="older messages left out because an answer ends at 2 MB")
     items: list[ContextItem] = Field(description="oldest first")
+    model_prompt: str | None = Field(
+        None,
+        description="what the model saw of the user's message, as far as OpenClaw recorded it; never the user's words",
+    )
 
 
 class RejectedOut(Schema):

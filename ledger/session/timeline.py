@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 import orjson
 
+from ..collectors import projections
 from ..collectors.records import Facts, ToolCall, facts, file_lists
 from ..transcripts import trimming
 
@@ -19,6 +20,7 @@ LONG = 600  # characters from which on a person's words are no longer strong
 SHORT = 2_000  # characters of a tool's output, the arguments of a call, raw JSON
 CALLS = 20  # of one record
 FILES = 100  # names in one list of a compaction
+MODEL_PROMPT = f"message.{projections.OWN}.{projections.PROJECTION}.text"
 HIDDEN_KINDS = frozenset({"custom"})
 NO_OUTPUTS: dict[int, list[Any]] = {}
 ROLES = {
@@ -28,6 +30,7 @@ ROLES = {
     "compaction": "compaction",
     "branch_summary": "compaction",
     "withheld": "withheld",
+    "reset": "reset",
 }
 # The argument that says most about a call, first match first.
 MAIN_ARGUMENTS = (
@@ -100,6 +103,7 @@ class Entry:
     text: Preview
     copy: str = ""  # the synthetic model that wrote it
     thinking: Preview | None = None
+    model_prompt: Preview | None = None  # what the model saw of a person's words
     calls: list[Call] = field(default_factory=list)
     more_calls: int = 0
     images: int = 0
@@ -264,6 +268,8 @@ def _shape_user(entry, row, said, missing):
         "injected": said.sender.get("injected", ""),
         "system_lines": str(said.sender.get("system_lines", "")),
     }
+    if said.model_prompt:
+        entry.model_prompt = preview(said.model_prompt, WORDS // 2, missing["model_prompt"])
 
 
 def _shape_assistant(entry, row, said, missing):
@@ -373,5 +379,7 @@ def _missing(trim_json):
 def _part(path):
     if path.endswith(".thinking"):
         return "thinking"
+    if path == MODEL_PROMPT:
+        return "model_prompt"
     is_text = path in ("summary", "message.content") or (path.startswith("message.content.") and path.endswith(".text"))
     return "text" if is_text else "other"

@@ -1,6 +1,6 @@
 """The messages before a turn, written down once the turn becomes evidence: turns go and come back, evidence stays."""
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -15,6 +15,8 @@ from openclaw_web.sqlite import statements, words
 
 from ..models import ConversationContext, ConversationTurn
 from . import forks
+from .late_projections import model_prompt_of
+from .resets import active_resets, last_before, list_resets
 
 Messages = list[dict[str, Any]]
 NONE_GIVEN: Mapping[str, Messages] = MappingProxyType({})
@@ -44,6 +46,7 @@ class Context:
     items: Messages
     is_kept: bool
     left_out: int = 0
+    model_prompt: str | None = None  # what the model saw of the turn's own message
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -53,13 +56,15 @@ class Context:
             "is_kept": self.is_kept,
             "left_out": self.left_out,
             "items": self.items,
+            "model_prompt": self.model_prompt,
         }
 
 
 def context_of(db: str, size: int, **which: Any) -> Context:
     """What was said before one turn: as it was kept, else the `size` messages before it now. Raises NoSuchTurn.
 
-    `which` is `id`, or `session` and `turn_number`. A turn off the active branch has the messages of its own branch.
+    Nothing from before a reset of the session is in it. `which` is `id`, or `session` and `turn_number`. A turn off
+    the active branch has the messages of its own branch.
     """
     turn = ConversationTurn.objects.using(db).filter(**which).defer("agent_message_content").first()
     if turn is None:
@@ -74,7 +79,7 @@ def context_of(db: str, size: int, **which: Any) -> Context:
             for number, message in enumerate(before)
         ]
     fitting = _fitting(items)
-    return Context(turn, fitting, is_kept, len(items) - len(fitting))
+    return Context(turn, fitting, is_kept, len(items) - len(fitting), model_prompt_of(turn))
 
 
 def _fitting(items):
@@ -120,7 +125,7 @@ def _kept(db, turns):
 
 
 def _before(db, turns, size):
-    """The messages before each turn, from the turns before it on its branch: two queries for all active ones."""
+    """The messages before each turn, from the turns before it on its branch: three queries for all active ones."""
     aside = {turn.id: _before_aside(db, turn, size) for turn in turns if not turn.is_active}
     return aside | _before_active(db, [turn for turn in turns if turn.is_active], size)
 
@@ -130,9 +135,15 @@ def _before_aside(db, turn, size):
     way = forks.way(turn.session, turn.id.removeprefix(f"{turn.session_id}:"))
     if way is None:
         return _before_active(db, [turn], size)[turn.id]
-    shared, own = Q(is_active=True, first_seq__lte=way.fork_seq), Q(is_active=False, first_seq__in=way.own[-OWN:])
-    turns = ConversationTurn.objects.using(db).filter(shared | own, session_id=turn.session_id)
-    near = turns.filter(first_seq__lt=turn.first_seq).order_by("-first_seq").values_list("turn_number", flat=True)
+    shared, aside = Q(is_active=True, first_seq__lte=way.fork_seq), Q(is_active=False, first_seq__in=way.own[-OWN:])
+    turns = ConversationTurn.objects.using(db).filter(shared | aside, session_id=turn.session_id)
+    own = set(way.own)
+    resets = [
+        seq for seq, active in list_resets(db, turn.session_id) if (seq <= way.fork_seq if active else seq in own)
+    ]
+    begin = last_before(resets, turn.first_seq)
+    near = turns.filter(first_seq__gt=begin, first_seq__lt=turn.first_seq).order_by("-first_seq")
+    near = near.values_list("turn_number", flat=True)
     numbers = list(near[:size])
     said = _messages(turns.filter(turn_number__in=numbers))
     messages = [message for number in reversed(numbers) for message in said[number]]
@@ -145,10 +156,12 @@ def _before_active(db, turns, size):
     active = ConversationTurn.objects.using(db).active().filter(session_id=turns[0].session_id)
     places = list(active.order_by("first_seq").values_list("first_seq", "turn_number"))
     seqs = [seq for seq, _ in places]
+    resets = active_resets(db, [turns[0].session_id]).get(turns[0].session_id, [])
     near: dict[str, list[int]] = {}
     for turn in turns:
+        begin = bisect_right(seqs, last_before(resets, turn.first_seq))
         end = bisect_left(seqs, turn.first_seq)
-        before = places[max(0, end - size) : end]  # each turn has one message at least
+        before = places[max(begin, end - size) : end]  # each turn has one message at least
         near[turn.id] = [number for _, number in before]
     said = _messages(active.filter(turn_number__in={number for numbers in near.values() for number in numbers}))
     contexts = {}

@@ -5,7 +5,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
 import orjson
@@ -15,6 +15,7 @@ from openclaw_web.clock import now_ms
 from openclaw_web.sqlite import statements
 from openclaw_web.sqlite.rows import insert_sql
 
+from ..collectors import projections
 from ..collectors.envelopes import fingerprint
 from ..collectors.jsonl import Line
 from ..collectors.senders import Why
@@ -23,6 +24,7 @@ from ..models import PromptReport, RejectedRecord, Session
 from ..outputs import stashing
 from ..outputs.stashing import Outputs
 from . import counting, day_sums, removing, tool_days, turns
+from .late_projections import add_projections
 from .rows import EVENT_COLUMNS, IDENTITY_COLUMNS, TOTALS, Row, Sums, fill, plus, row_of, withheld
 from .trees import Node, Tree
 from .unnamed import Unnamed
@@ -185,6 +187,8 @@ def _store_chunk(db, transcript, chunk, stored, outputs, unnamed):
     session = _session(db, transcript)
     known = turns.known_nodes(db, session) if session.record_count else {}
     rows, leaf_id = _new_rows(db, session, transcript, chunk, known, stored, outputs, unnamed)
+    if known and not transcript.opted_out:
+        add_projections(db, session.id, chunk, known)
     has_moved = leaf_id is not None and leaf_id != session.leaf_record_id
     session.leaf_record_id = leaf_id or session.leaf_record_id
     session.source_state = transcript.state
@@ -243,7 +247,7 @@ def _new_rows(db, session, transcript, chunk, known, stored, outputs, unnamed):
             session.withheld_count += 1
             stored.withheld[why.value] += 1
         else:
-            fill(row, line, outputs.keeper(session.id, row))
+            fill(row, _storable(line, transcript), outputs.keeper(session.id, row))
         seq += 1
         row.seq = seq
         rows.append(row)
@@ -251,6 +255,14 @@ def _new_rows(db, session, transcript, chunk, known, stored, outputs, unnamed):
     stored.rejected.update(line.reason for line in bad if line.reason != UNKNOWN_ENVELOPE)
     _reject_of(db, transcript, bad)
     return rows, leaf_id
+
+
+def _storable(line, transcript):
+    """The line, while somebody is opted out without what the model saw: that may hold words of anybody."""
+    if not transcript.opted_out or projections.SIGN not in line.raw:
+        return line
+    record = projections.without_projection(line.record)
+    return line if record is line.record else replace(line, raw=orjson.dumps(record), record=record)
 
 
 def _row(line, before, fallback_ms):

@@ -31,6 +31,7 @@ class Said(Protocol):
     is_synthetic: bool
     is_failed: bool  # a tool result that is recorded as an error
     about: changes.Changes
+    is_after_reset: bool  # nothing before it is in the context of what follows
 
 
 @dataclass(slots=True)
@@ -46,6 +47,7 @@ class Turn:
     work: list[Step] = field(default_factory=list)  # the steps, before they are messages
     answers: list[str] = field(default_factory=list)
     changes: set[str] = field(default_factory=set)
+    is_after_reset: bool = False
 
 
 def turns_of(messages: Iterable[Said], spelling: Spelling, *, tools: bool = True) -> Iterator[Turn]:
@@ -61,6 +63,7 @@ def turns_of(messages: Iterable[Said], spelling: Spelling, *, tools: bool = True
             if turn:
                 yield reader.finish(turn)
             turn = Turn(message.turn_number, message.text, changes=set(message.about))
+            turn.is_after_reset = message.is_after_reset
             if has_opening:
                 turn.changes.add(changes.OPENING_DROPPED)
                 has_opening = False

@@ -41,7 +41,7 @@ def told(
     holds. A turn with a change of `withheld` is in no other turn's row.
     """
     walk = WALKS[history](spelling, characters, withheld)
-    turns = turns_of(messages, spelling, tools=RESTS_ON_TOOLS not in withheld)
+    turns = _without_crossing(walk, turns_of(messages, spelling, tools=RESTS_ON_TOOLS not in withheld))
     turn = next(turns, None)
     for sample in samples:
         while turn and (turn.number or 0) < sample.turn_number:
@@ -54,6 +54,14 @@ def told(
         else:
             yield walk.rebuilt(sample)
     yield from walk.rest()
+
+
+def _without_crossing(walk, turns):
+    """The same turns; the walk begins anew where the session was reset, once the turn before was left."""
+    for turn in turns:
+        if turn.is_after_reset:
+            walk.begin_anew()
+        yield turn
 
 
 class Edited:
@@ -78,6 +86,11 @@ class Edited:
             self.begins = self._beginning(turn)
         else:
             self._go_past(exchange)
+
+    def begin_anew(self) -> None:
+        """Forget what was said: the session was reset, and the agent saw nothing of it from here on."""
+        self.latest.clear()
+        self.begins = ""
 
     def made(self, sample: ExportSample, turn: Turn) -> Iterator[Told]:
         """The row of a sample of the turn that comes next."""
@@ -173,6 +186,11 @@ class Session(Edited):
         else:
             self.ended = AFTER_GAP
 
+    def begin_anew(self) -> None:
+        """End the row: what follows a reset is another conversation."""
+        self._complete()
+        self.begins = self.ended = ""
+
     def made(self, sample: ExportSample, turn: Turn) -> Iterator[Told]:
         """Take the turn into the row, or say why it is not in it."""
         if reason := self._why_not(sample):
@@ -232,6 +250,11 @@ class Context(Edited):
             return
         self.unanswered.clear()
         self._go_past(exchange)
+
+    def begin_anew(self) -> None:
+        """Forget unanswered words as well."""
+        super().begin_anew()
+        self.unanswered.clear()
 
     def made(self, sample: ExportSample, turn: Turn) -> Iterator[Told]:
         """The row of a sample of the turn that comes next."""

@@ -1,5 +1,6 @@
 """The active branches of many sessions, read together: asking for one session at a time costs more than reading it."""
 
+from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain, groupby, islice
@@ -10,6 +11,7 @@ from agents import databases
 from ledger.collectors.records import ToolCall, run_of, said
 from ledger.models import TranscriptEvent
 from ledger.outputs import reading as outputs
+from ledger.transcripts.resets import active_resets
 from openclaw_web.errors import Refused
 from openclaw_web.sqlite import waiting
 
@@ -39,6 +41,7 @@ class Message:
     is_synthetic: bool
     is_failed: bool
     about: changes.Changes = changes.NONE
+    is_after_reset: bool = False  # the first words of a person after the session was reset
 
 
 def with_branches(
@@ -57,12 +60,14 @@ def with_branches(
         before = db
         told = groupby(_records(db, session_ids), key=itemgetter(0)) if db else iter(())
         given = prompts.of_sessions(db, session_ids) if prompts else {}
+        resets = active_resets(db, session_ids) if db else {}
         ahead = next(told, None)
         for session_id, rows in group:
             if ahead is None or ahead[0] != session_id:
                 yield agent_id, session_id, rows, (), given.get(session_id)
                 continue
-            yield agent_id, session_id, rows, _messages(ahead[1], kinds, given.get(session_id)), given.get(session_id)
+            messages = _messages(ahead[1], kinds, given.get(session_id), resets.get(session_id, []))
+            yield agent_id, session_id, rows, messages, given.get(session_id)
             ahead = next(told, None)
 
 
@@ -117,10 +122,16 @@ def _rest(reader, records, seq):
         seq = batch[-1][1] if batch else seq
 
 
-def _messages(rows, kinds, prompts):
-    """The messages of a branch; `prompts` takes note of their turns."""
+def _messages(rows, kinds, prompts, resets):
+    """The messages of a branch; `prompts` takes note of their turns, `resets` are places where it was reset."""
+    ahead = deque(resets)
     for row in rows:
-        yield _message(row, kinds, prompts)
+        message = _message(row, kinds, prompts)
+        if ahead and message.role == "user":
+            while ahead and ahead[0] < row[1]:
+                ahead.popleft()
+                message.is_after_reset = True
+        yield message
 
 
 def _message(row, kinds, prompts):

@@ -31,10 +31,11 @@ class Said:
     is_synthetic: bool = False
     is_failed: bool = False
     about: frozenset = frozenset()
+    is_after_reset: bool = False
 
 
-def user(text, turn):
-    return Said("user", text, turn)
+def user(text, turn, *, after_reset=False):
+    return Said("user", text, turn, is_after_reset=after_reset)
 
 
 def agent(text="", *calls, synthetic=False):

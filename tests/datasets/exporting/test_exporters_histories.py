@@ -101,6 +101,25 @@ def test_earlier_turns_can_be_kept_and_marked():
     assert done == [set()]
 
 
+@pytest.mark.parametrize("history", HISTORIES)
+def test_nothing_from_before_a_reset_stands_before_a_reply(history):
+    branch = [message for n in range(1, 5) for message in (user(f"q{n}", n, after_reset=n == 3), agent(f"a{n}"))]
+    told = rows_of(shape(history), [approved(n) for n in range(1, 5)], branch)
+    made = {one.sample.turn_number: one for one in told if one.row}
+    words = {number: [each["value"] for each in one.row["conversations"].messages] for number, one in made.items()}
+    assert words[4] == ["q3", "a3", "q4", "a4"]
+    assert words[2] == ["q1", "a1", "q2", "a2"]
+    assert words.get(3, ["q3", "a3"]) == ["q3", "a3"]
+    done = frozenset().union(*[one.changes for one in made.values()])
+    assert done.isdisjoint({changes.HISTORY_BEGINS_LATER, changes.HISTORY_SHORTENED})
+
+
+def test_unanswered_words_do_not_cross_a_reset():
+    branch = [user("q1", 1), user("q2", 2, after_reset=True), agent("a2")]
+    (row,), _ = rows("sharegpt", approved(2), branch=branch, history="context")
+    assert values(row) == ["q2", "a2"]
+
+
 def shape(history, characters=32_000):
     return Shape("sharegpt", "reply", characters, history=history)
 

@@ -8,6 +8,8 @@ from datasets.models import DatasetSample
 from datasets.services import make_samples
 from tests.datasets.conversations import tell_turns
 from tests.datasets.exporting.branches import Steps
+from tests.homes import assistant, user
+from tests.ledger.talks import tell
 
 pytestmark = pytest.mark.django_db
 
@@ -53,3 +55,17 @@ def test_context_is_marked_for_each_trainer():
     assert "dataset: ocl_one_sharegpt\nmask_history: true\n" in (folder / "llamafactory.yaml").read_text()
     assert "message_field_training: train\n" in (folder / "axolotl.yaml").read_text()
     assert "llamafactory.yaml" in {file["name"] for file in manifest["files"]}
+
+
+def test_what_the_model_saw_is_nobodys_words_and_a_reset_begins_anew(ada):
+    own = {"modelPromptProjection": {"version": 1, "text": "A hook wrote this"}}
+    before = (user("q1", __openclaw=own), assistant("a1"), {"type": "reset", "reason": "new"})
+    tell(*before, user("q2", __openclaw=own), assistant("a2"), user("q3"), assistant("a3"), session_id="s2")
+    make_samples(ada, "s2", None, by="ann")
+    DatasetSample.objects.filter(session_id="s2").update(annotation_status="approved")
+    for history in ("edited", "session", "context"):
+        _manifest, conversations, folder = built(history)
+        said = [[message["value"] for message in one] for one in conversations]
+        assert [row for row in said if row[0] == "q2"][-1] == ["q2", "a2", "q3", "a3"]
+        assert not any("q1" in row and "q2" in row for row in said)
+        assert not any(b"A hook wrote this" in path.read_bytes() for path in folder.iterdir())

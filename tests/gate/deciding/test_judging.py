@@ -6,7 +6,7 @@ from gate.deciding import prompts
 from gate.models import GateHour, GatePrompt, GateWindow, MemoryGateStats
 from gate.recording import windows
 from gate.statistics import sums
-from ledger.models import ConversationTurn
+from ledger.models import ConversationTurn, TranscriptEventIdentity
 from openclaw_web import clock
 from people.configuration import keys as configuration
 from tests import factories
@@ -154,6 +154,18 @@ def test_the_size_of_the_window_is_a_setting(ada, endpoint):
     configuration.put("memoryGate.windowSize", 0)
     run(ada, limit=1)
     assert windows.read(DB, decisions()[0].window_hash).recent == ()
+
+
+def test_nothing_from_before_a_reset_is_shown(ada, endpoint):
+    talk(3)
+    event = factories.EventFactory(db=DB, session_id="s1", seq=3, kind="reset", event_json="{}")
+    TranscriptEventIdentity.objects.using(DB).create(
+        session_id="s1", event_id="reset", seq=3, event_type="reset", has_parent=False, created_at=event.created_at
+    )
+    run(ada, limit=1)
+    window = windows.read(DB, decisions().get().window_hash)
+    assert [message["message"] for message in window.recent] == []
+    assert window.user == "Question 2"
 
 
 def test_sums_follow_and_are_made_again(ada, endpoint):

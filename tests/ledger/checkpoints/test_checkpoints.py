@@ -71,6 +71,13 @@ def test_turns_say_who_said_what():
     assert second["reply"] == "Done, but the notes could not be written."
 
 
+def test_what_a_compaction_took_begins_after_a_reset():
+    session = tell(*worked()[:4], {"type": "reset", "reason": "new"}, user("x"), assistant("y"), compaction("gone"))
+    [asked] = compactions.asked_for(session, "latest")
+    part = compactions.part_of(asked)
+    assert [seen.said.text for seen in compactions.records(asked, part.first_seq, part.end_seq)] == ["x", "y"]
+
+
 def test_files_come_from_calls_that_succeeded_and_from_the_compaction():
     pack = packed(tell(*worked()))
     assert names(pack, "files_read", "path") == ["AGENTS.md", "src/importer.py"]

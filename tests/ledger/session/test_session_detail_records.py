@@ -2,10 +2,14 @@
 
 import pytest
 
+from ledger.collectors.envelopes import content_digest
+from ledger.models import ConversationTurn, RejectedRecord, TranscriptEvent
+from ledger.transcripts.trimming import full_record
 from tests.homes import assistant, result, user
 from tests.ledger.talks import tell, text_of
 
 PAGE = "/agents/ada/sessions/s1/"
+CONTEXT = "/api/v1/agents/ada/turns/context"
 pytestmark = pytest.mark.django_db
 
 
@@ -125,6 +129,52 @@ def test_quiet_records_are_one_line(client):
     page = text_of(client.get(PAGE))
     for words in ("p/m-2", "high", "&lt;i&gt;here", "Taxes", "Session reset: new"):
         assert words in page
+
+
+def test_a_reset_is_a_divider(client):
+    tell(user("one"), assistant("1"), {"type": "reset", "reason": "new"}, user("two"))
+    page = text_of(client.get(PAGE))
+    assert "record--reset" in page
+    assert "What stands above is in no context of what follows." in page
+
+
+def test_what_the_model_saw_stands_beside_the_words(client):
+    text = "Project rules first. " + "x" * 9_000
+    own = {"modelPromptProjection": {"version": 1, "text": text}}
+    tell(user("Hello", __openclaw=own), user("Ho", __openclaw={"modelPromptProjection": {"version": 2, "text": "odd"}}))
+    page = text_of(client.get(PAGE))
+    assert page.count("What the model saw") == 1
+    assert "Project rules first." in page
+    assert "Show all 9,021 characters" in page
+    piece = text_of(client.get(f"{PAGE}records/r1/?field=model_prompt"))
+    assert piece.count("x" * 9_000)
+    turn = ConversationTurn.objects.using("agent_ada").get(turn_number=1)
+    assert turn.user_message_content == "Hello"
+    answers = [client.get(CONTEXT, {"turn_id": f"s1:{record}"}).json()["model_prompt"] for record in ("r1", "r2")]
+    assert answers == [text, None]
+
+
+def test_what_the_model_saw_may_come_later(client):
+    """OpenClaw writes it into a message that is in the transcript, and may be in the store, already."""
+    tell(user("Hello"), assistant("Hi"))
+    before = content_digest(full_record(TranscriptEvent.objects.using("agent_ada").get(seq=0)))
+    own = {"modelPromptProjection": {"version": 1, "text": "Rules. Hello"}}
+    tell(user("Hello", __openclaw=own), assistant("Hi"), user("More"))
+    record = full_record(TranscriptEvent.objects.using("agent_ada").get(seq=0))
+    assert record["message"]["__openclaw"] == own
+    assert content_digest(record) == before
+    assert not RejectedRecord.objects.using("agent_ada").exists()
+
+
+def test_what_the_model_saw_is_not_kept_while_somebody_is_opted_out(client):
+    sender = 'Sender: ⟦openclaw:ctx⟧\n```json\n{"id": "ann"}\n```\n\n'
+    own = {"modelPromptProjection": {"version": 1, "text": "bob said: secret"}, "senderId": "ann"}
+    tell(user(sender + "Hello", __openclaw=own), opted_out=("bob",))
+    event = TranscriptEvent.objects.using("agent_ada").get()
+    assert event.kind == "user"
+    assert "secret" not in event.event_json
+    tell(user(sender + "Hello", __openclaw=own), opted_out=("bob",))
+    assert "secret" not in TranscriptEvent.objects.using("agent_ada").get().event_json
 
 
 def test_a_compaction_says_what_went(client):

@@ -37,6 +37,7 @@ def test_a_turn_without_a_sample(client):
     answer = ask(client, "s1:r9")
     assert answer | {"items": None} == {
         "turn_id": "s1:r9", "session_id": "s1", "turn_number": 3, "is_kept": False, "left_out": 0, "items": None,
+        "model_prompt": None,
     }  # fmt: skip
     assert answer["items"][0] == {
         "id": None, "turn_id": "s1:r9", "role": "user", "message": "question 1", "timestamp": T0 + 1000,
@@ -98,6 +99,36 @@ def forked():
 )
 def test_a_turn_has_the_context_of_its_own_branch(client, ada, forked, turn, before):
     assert said(ask(client, f"s1:{turn}")) == before
+
+
+RESET = {"type": "reset", "reason": "new"}
+
+
+@pytest.mark.parametrize("reset", [RESET, RESET | {"firstKeptEntryId": "r3"}, RESET | {"firstKeptEntryId": "gone"}])
+def test_nothing_from_before_a_reset_is_in_a_context(client, ada, reset):
+    tell(*working_turns(2), reset, user("three"), assistant("3"), user("four"), assistant("4"), reset, user("five"))
+    assert said(ask(client, "s1:r5")) == ["question 1", "reply 1"]
+    assert said(ask(client, "s1:r10")) == []
+    assert said(ask(client, "s1:r12")) == ["three", "3"]
+    assert said(ask(client, "s1:r15")) == []
+    services.make_samples(ada, "s1", [3, 4], by="root")
+    assert said(ask(client, "s1:r12")) == ["three", "3"]
+
+
+def test_a_reset_on_another_branch_hides_nothing(client):
+    tell(user("one"), assistant("1"), RESET, user("aside"), assistant("aside"), user("two") | {"parentId": "r2"})
+    assert said(ask(client, "s1:r6")) == ["one", "1"]
+    assert said(ask(client, "s1:r4")) == []
+
+
+def test_a_withheld_reset_is_still_one(client):
+    def says(name, text):
+        return user(f'Sender: ⟦openclaw:ctx⟧\n```json\n{{"id": "{name}"}}\n```\n\n{text}')
+
+    tell(says("ann", "one"), assistant("1"), says("bob", "mine"), RESET, says("ann", "two"), opted_out=("bob",))
+    assert said(ask(client, "s1:r5")) == []
+    tell(says("ann", "one"), assistant("1"), says("ann", "two"), session_id="s2", opted_out=("bob",))
+    assert said(ask(client, "s2:r3")) == ["one", "1"]
 
 
 def test_an_answer_ends_at_two_megabytes(client):

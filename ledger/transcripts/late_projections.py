@@ -1,0 +1,54 @@
+"""Projections that OpenClaw added to messages which are stored: the text a model saw comes later than the words."""
+
+from collections.abc import Container, Iterable
+
+import orjson
+
+from ..collectors import projections
+from ..collectors.jsonl import Line
+from ..collectors.records import own_id
+from ..models import ConversationTurn, TranscriptEvent, TranscriptEventIdentity
+from . import trimming
+
+BATCH = 200
+
+
+def add_projections(db: str, session_id: str, lines: Iterable[Line], known: Container[str]) -> int:
+    """Put projections of `lines` into `known` stored messages that have none, in the caller's transaction.
+
+    Returns how many there were.
+    """
+    late = {}
+    for line in lines:
+        if line.record is not None and projections.SIGN in line.raw and (record_id := own_id(line.record)) in known:
+            late[record_id] = projections.projection_of(line.record)
+    ids, added = [record_id for record_id, projection in late.items() if projection], 0
+    for start in range(0, len(ids), BATCH):
+        rows = TranscriptEventIdentity.objects.using(db).filter(
+            session_id=session_id, event_id__in=ids[start : start + BATCH]
+        )
+        places = dict(rows.values_list("seq", "event_id"))
+        for event in TranscriptEvent.objects.using(db).filter(session_id=session_id, seq__in=places, kind="user"):
+            added += _add(db, event, late[places[event.seq]])
+    return added
+
+
+def _add(db, event, projection):
+    record = trimming.untrim(event.event_json, event.full_zstd)
+    if projections.projection_of(record) is not None or trimming.stashed(event.trim_json):
+        return False
+    changed = projections.with_projection(record, projection)
+    event_json, trim_json, full_zstd = trimming.trim(changed, orjson.dumps(changed))
+    TranscriptEvent.objects.using(db).filter(session_id=event.session_id, seq=event.seq).update(
+        event_json=event_json.decode(), trim_json=trim_json, full_zstd=full_zstd
+    )
+    return True
+
+
+def model_prompt_of(turn: ConversationTurn) -> str | None:
+    """The text that the model saw of a turn's message; None when OpenClaw did not record it."""
+    events = TranscriptEvent.objects.using(turn._state.db).filter(session_id=turn.session_id, seq=turn.first_seq)
+    event = events.first()
+    if event is None:
+        return None
+    return projections.projected_text(trimming.untrim(event.event_json, event.full_zstd)) or None

@@ -1,0 +1,38 @@
+"""Where a session was reset and went on under its id: what was said before is in no context of what follows."""
+
+from collections.abc import Sequence
+
+from openclaw_web.sqlite import statements
+
+# By what a record was when it came: a withheld one has lost its kind.
+RESETS = (
+    "SELECT i.session_id, i.seq, e.is_active FROM transcript_event_identities i"
+    " JOIN transcript_events e ON e.session_id = i.session_id AND e.seq = i.seq"
+    " WHERE i.event_type = 'reset' AND i.session_id IN ({marks}) ORDER BY i.session_id, i.seq"
+)
+BEGINNING = -1  # before every record
+BATCH = 500
+
+
+def list_resets(db: str, session_id: str) -> list[tuple[int, bool]]:
+    """Places of a session's resets in order, and whether each is on the active branch."""
+    rows = statements.rows(db, RESETS.format(marks="%s"), [session_id])
+    return [(seq, bool(is_active)) for _id, seq, is_active in rows]
+
+
+def active_resets(db: str, session_ids: Sequence[str]) -> dict[str, list[int]]:
+    """Places of resets on the active branch, in order, of those of these sessions that have any."""
+    found: dict[str, list[int]] = {}
+    for start in range(0, len(session_ids), BATCH):
+        batch = list(session_ids[start : start + BATCH])
+        for session_id, seq, is_active in statements.rows(
+            db, RESETS.format(marks=", ".join(["%s"] * len(batch))), batch
+        ):
+            if is_active:
+                found.setdefault(session_id, []).append(seq)
+    return found
+
+
+def last_before(resets: Sequence[int], seq: int) -> int:
+    """The last of these places before `seq`; BEGINNING when there is none."""
+    return max((place for place in resets if place < seq), default=BEGINNING)
