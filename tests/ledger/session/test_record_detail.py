@@ -81,7 +81,8 @@ def test_htmx_gets_the_piece_only(client):
 def test_every_field_has_pieces(client, field):
     record = assistant("t" * 20_000, ("c", "write", {"content": "a" * 20_000}))
     record["message"]["content"].insert(0, {"type": "thinking", "thinking": "h" * 20_000})
-    tell(record)
+    own = {"modelPromptProjection": {"version": 1, "text": "m" * 20_000}}
+    tell(user("short", __openclaw=own) if field == "model_prompt" else record)
     page = client.get(PAGE + f"r1/?field={field}&offset={pieces.SIZE}")
     assert len(piece(page, field)) > 1000
 
