@@ -1,6 +1,8 @@
 """What a write changed in a file: its diff, its numbers, and its hunks, from which blame follows later. Pure."""
 
-from dataclasses import dataclass
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
 import orjson
 
@@ -9,6 +11,8 @@ from openclaw_web.diffs import comparing, unified
 from . import exact
 
 Hunk = tuple[int, int, int, int]
+REMEMBERED = 16 * 1024 * 1024  # bytes of diffs
+Pair = tuple[str | None, str | None]  # what a file held before and after, as the first 32 digits of its hash
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +55,33 @@ def change_of(before: bytes | None, after: bytes | None, name: str) -> Change:
         hunks=hunks,
         is_coarse=diff.is_coarse,
     )
+
+
+@dataclass(slots=True)
+class Changes:
+    """Diffs by what a file held before and after, so that writes which go the same way have theirs made once.
+
+    The last ones are remembered, as many as fit into REMEMBERED bytes.
+    """
+
+    _made: OrderedDict[tuple[str, Pair], Change | None] = field(default_factory=OrderedDict)
+    _size: int = 0
+
+    def of(self, name: str, pair: Pair, make: Callable[[], Change | None]) -> Change | None:
+        """The change of a file, made by `make` where it is not remembered."""
+        key = (name, pair)
+        if key in self._made:
+            self._made.move_to_end(key)
+            return self._made[key]
+        change = self._made[key] = make()
+        self._size += _size(change)
+        while self._size > REMEMBERED and len(self._made) > 1:
+            self._size -= _size(self._made.popitem(last=False)[1])
+        return change
+
+
+def _size(change):
+    return len(change.diff) + 200 * len(change.hunks) if change else 0
 
 
 def hunks_of(text: str | None) -> tuple[Hunk, ...]:

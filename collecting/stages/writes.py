@@ -5,6 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from agents.homes import NotReadable, look, names_in, open_regular
 from agents.models import Agent, CollectorSource
 from gate.collectors.found import Problem
 from gate.recording.imported import agent_named_by, by_agent
+from guardian.changes import Changes
 from guardian.collectors import reflection_db, written_log
 from guardian.collectors.found import FoundWrite
 from guardian.files import MEMORY_FILES
@@ -35,6 +37,7 @@ WRITTEN, DATABASE = "write-guardian.log.jsonl", "reflection.db"
 WORKSPACE = re.compile("workspace(-.+)?")
 READER = 1  # raised when readers learn to read more: what has not changed is then read again
 RECENT_MS = 2 * 86_400_000  # writes without a turn that are looked at again at each import
+AT_ONCE = 500  # rows of a database, or lines of a log, that are held at once
 NAMES = ("writes", "merged", "withheld", "unattributed", "rollbacks", "corrections")
 
 
@@ -174,26 +177,32 @@ def _is_known(collection, source, stat, wal):
 
 
 def _rows(collection, database, source, place, counts):
-    found: list[FoundWrite] = []
-    problems: list[Line] = []
-    for number, one in enumerate(reflection_db.read(database)):
-        if isinstance(one, Problem):
-            problems.append(Line(number, number, b"", None, one.reason, one.detail))
-        else:
-            found.append(one)
-    _reject(collection, place.agents[0], source, [*problems, *_foreign(place, found)], counts)
+    versions, made = reflection_db.Versions(database), Changes()
+    numbered = enumerate(reflection_db.read(database))
+    while some := list(islice(numbered, AT_ONCE)):
+        problems = [Line(n, n, b"", None, one.reason, one.detail) for n, one in some if isinstance(one, Problem)]
+        found = [one for _number, one in some if not isinstance(one, Problem)]
+        _reject(collection, place.agents[0], source, [*problems, *_foreign(place, found)], counts)
+        own = [one for one in found if agent_named_by(one) not in place.others]
+        versions.expect(name for one in own for name in one.snapshots or () if name)
+        _store_rows(collection, own, source, place, _changes_in(versions), made, counts)
 
+
+def _changes_in(versions):
     def change(one):
-        before, after = one.snapshots
-        sides = [reflection_db.content(database, one.target_file, name) for name in (before, after)]
-        return FileChange(*sides)
+        sides = [versions.of(one.target_file, name) for name in one.snapshots]
+        data, hashes = zip(*((side.data, side.sha256) if side else (None, None) for side in sides), strict=True)
+        return FileChange(*data, hashes)
 
+    return change
+
+
+def _store_rows(collection, own, source, place, change, made, counts):
     names = {name: agent.agent_id for name, agent in place.names.items()}
     here = {agent.agent_id: agent for agent in place.agents}
-    own = [one for one in found if agent_named_by(one) not in place.others]
     for agent_id, some in by_agent(own, names, {}, place.agents[0].agent_id).items():
         if collection.only in (None, agent_id):
-            about = {"is_elsewhere": place.is_elsewhere}
+            about = {"is_elsewhere": place.is_elsewhere, "made": made}
             result = imported.store(here[agent_id], some, Source.DATABASE, change, **about)
             _count(collection, here[agent_id], source, result, counts)
 
@@ -222,7 +231,8 @@ def _reject(collection, agent, file, lines, counts):
     if not lines:
         return
     name = collection.book.name(file)
-    known = set(RejectedRecord.objects.using(agent.db).filter(file=name).values_list("byte_offset", flat=True))
+    rows = RejectedRecord.objects.using(agent.db).filter(file=name)
+    known = set(rows.filter(byte_offset__in=[line.offset for line in lines]).values_list("byte_offset", flat=True))
     counts["rejected"] += sum(line.offset not in known for line in lines)
     ledger_storing.reject(agent.db, name, lines)
 

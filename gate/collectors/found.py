@@ -1,6 +1,7 @@
 """What the readers of memory_gate's traces give: decisions, what was said before them, and lines that are none."""
 
 import hashlib
+from collections import deque
 from dataclasses import dataclass, field
 
 import orjson
@@ -9,6 +10,7 @@ NO_WRITE = "NO_WRITE"
 UPDATES = ("UPDATE_MEMORY", "UPDATE_USER", "UPDATE_SOUL", "UPDATE_IDENTITY", "UPDATE_TOOLS")
 DECISIONS = frozenset((NO_WRITE, *UPDATES))
 ROLES = ("user", "agent")
+WINDOW_MESSAGES, WINDOW_BYTES = 64, 256 * 1024  # of what a gate was given: older messages are left out
 # How the plugin begins the reason of a NO_WRITE that no model decided.
 FAILURES = {
     "LLM request failed": "llm_request_failed",
@@ -56,6 +58,24 @@ class FoundDecision:
     saw_reply: bool | None
     reply: Said | None  # the agent's message that was judged: the last one when the gate was asked
     workspace: str | None
+    left_out: int = field(default=0, kw_only=True)  # messages that the gate was given, older than those of the window
+
+
+@dataclass(slots=True)
+class Newest:
+    """The newest messages of a conversation, as many as a window may have; the older ones are only counted."""
+
+    messages: deque[Said] = field(default_factory=deque)
+    size: int = 0
+    left_out: int = 0
+
+    def add(self, said: Said) -> None:
+        """A message after the others."""
+        self.messages.append(said)
+        self.size += len(said.message.encode(errors="replace"))
+        while len(self.messages) > WINDOW_MESSAGES or self.size > WINDOW_BYTES:
+            self.size -= len(self.messages.popleft().message.encode(errors="replace"))
+            self.left_out += 1
 
 
 def failure_of(decision: str, reason: str) -> str:

@@ -7,7 +7,6 @@ column but those of a decision itself may be missing.
 import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import groupby
 from typing import Any
 
 from ledger.collectors.database import Damaged, Database
@@ -15,7 +14,8 @@ from ledger.collectors.database_tables import Tables
 from ledger.collectors.jsonl import load_object
 from ledger.collectors.records import MAX_NAME, moment_ms
 
-from .found import DECISIONS, ROLES, FoundDecision, Problem, Said, failure_of
+from .batches import batches, row_bytes
+from .found import DECISIONS, ROLES, WINDOW_BYTES, FoundDecision, Newest, Problem, Said, failure_of
 from .lines import text_in
 
 DECISION, TURN, SESSION, CONTEXT = (
@@ -36,6 +36,7 @@ TABLES: Tables = {
     SESSION: ("id", "metadata"),
     CONTEXT: ("turn_id", "role", "message", "timestamp", "sequence_number"),
 }
+AT_ONCE = 50  # decisions for which the tables beside them are asked: those may have no index
 NEEDED = ("id", "decision", "created_at")
 # The tables beside the decisions: how their rows are found, and what they must have to be of use.
 BESIDE = {
@@ -43,7 +44,7 @@ BESIDE = {
     SESSION: ("id", "session_id", ("id", "metadata")),
     CONTEXT: ("turn_id", "turn_id", ("turn_id", "role", "message", "timestamp")),
 }
-Row = dict[tuple[str, str], Any]
+Row = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,41 +102,97 @@ def _not_tables(database):
 
 
 def _decisions(database):
-    """Each decision with what is beside it: its own columns come again with each message of its window."""
-    columns, joins = [(DECISION, name) for name in TABLES[DECISION]], []
-    for table, (own, named, needed) in BESIDE.items():
-        if database.has(table, *needed) and database.has(DECISION, named):
-            columns += [(table, name) for name in TABLES[table]]
-            joins.append(f"LEFT JOIN {table} ON {table}.{own} = {DECISION}.{named}")
-    missing = {(DECISION, "reason"): "''"}  # a NULL in a column that is there is damage
-    chosen = [
-        f"{table}.{name}" if database.has(table, name) else missing.get((table, name), "NULL")
-        for table, name in columns
-    ]
-    sql = f"SELECT {', '.join(chosen)} FROM {DECISION} {' '.join(joins)}"  # noqa: S608 - names of this module
-    rows = (dict(zip(columns, row, strict=True)) for row in database.ask(sql))
-    for _, group in groupby(rows, key=lambda row: [row[DECISION, name] for name in TABLES[DECISION]]):
-        yield from _decision(list(group))
+    """Each decision with what is beside it, a bounded number at once: the other tables may have no index."""
+    names = TABLES[DECISION]
+    for batch in batches(database.rows(DECISION, *names), row_bytes, AT_ONCE):
+        rows = [dict(zip(names, row, strict=True)) for row in batch]
+        keys = _keys_of_sessions(database, rows)
+        windows = _windows(database, rows)
+        turns = {row["id"]: _short(row) for row in _beside(database, TURN, rows)}
+        for row in rows:
+            yield from _decision(database, row, turns.get(row["turn_id"]), windows, keys)
 
 
-def _decision(rows):
+def _short(turn):
+    """A turn without the texts that are too long for a window; how many those are."""
+    sides = [f"{who}_message_content" for who in ("user", "agent")]
+    long = [name for name in sides if isinstance(turn[name], bytes) and len(turn[name]) > WINDOW_BYTES]
+    return turn | dict.fromkeys(long) | {"left_out": len(long)}
+
+
+def _beside(database, table, rows, order=""):
+    """The rows that a table has beside these decisions, one after the other."""
+    own, named, needed = BESIDE[table]
+    values = tuple({row[named] for row in rows if row[named] is not None})
+    if not values or not database.has(table, *needed) or not database.has(DECISION, named):
+        return
+    # Texts come as bytes, which no text of a table equals.
+    texts = tuple(value.decode(errors="replace") if isinstance(value, bytes) else value for value in values)
+    where = f"{own} IN ({', '.join('?' * len(texts))})"
+    for row in database.rows(table, *TABLES[table], where=where, values=texts, order=order):
+        yield dict(zip(TABLES[table], row, strict=True))
+
+
+def _keys_of_sessions(database, rows):
+    """OpenClaw's own keys of conversations, where the plugin kept them, by the session."""
+    return {row["id"]: _original_key(row) for row in _beside(database, SESSION, rows)}
+
+
+def _windows(database, rows):
+    """The newest messages that the gate was given on each of these turns; a sentence where one cannot be read."""
+    found: dict[Any, Newest | str] = {}
+    for row in _beside(database, CONTEXT, rows, "sequence_number"):
+        newest = found.setdefault(row["turn_id"], Newest())
+        if isinstance(newest, str):
+            continue
+        try:
+            said = _message(row)
+        except _Unusable as exc:
+            found[row["turn_id"]] = str(exc)
+            continue
+        if said not in newest.messages:
+            newest.add(said)
+    return {turn: (newest if isinstance(newest, str) else _window(newest)) for turn, newest in found.items()}
+
+
+def _message(row):
+    role, message = _text(row, "role"), _text(row, "message")
+    at, _place = _moment(row, "timestamp"), _count(row, "sequence_number")
+    if role not in ROLES or message is None or at is None:
+        raise _Unusable("a message of its context cannot be read")
+    return Said(role, message, at)
+
+
+def _window(newest):
+    return tuple(newest.messages), newest.left_out
+
+
+def _decision(database, row, turn, windows, keys):
     """A decision, and problems: what is beside one may be unusable without harm to the decision itself."""
+    if not database.has(DECISION, "reason"):  # a NULL in a column that is there is damage
+        row["reason"] = b""
     try:
-        own = _own(rows[0])
+        own = _own(row)
     except _Unusable as exc:
         yield Problem("bad_decision", str(exc))
         return
     beside: dict[str, Any] = dict(NOTHING)
-    for part in (_turn, _window):
-        try:
-            beside |= part(rows)
-        except _Unusable as exc:
-            yield Problem("bad_decision", f"{own['id']}: {exc}")
-    heard = beside["window"] or ()
+    window = windows.get(row["turn_id"])
+    try:
+        beside |= _turn(turn, own["at"]) if turn else {}
+    except _Unusable as exc:
+        yield Problem("bad_decision", f"{own['id']}: {exc}")
+    if isinstance(window, str):
+        yield Problem("bad_decision", f"{own['id']}: {window}")
+        window = None
+    heard, left_out = window or ((), 0)
+    left_out += beside.pop("left_out", 0)
+    beside["window"] = heard or None
     yield StoredDecision(
         **own,
         **beside,
-        original_key=_original_key(rows[0]),
+        left_out=left_out,
+        original_key=keys.get(row["session_id"]),
         expected=None,
         saw_user=_saw(beside["user_message"], heard, "user"),
         saw_reply=_saw(beside["reply"], heard, "agent"),
@@ -145,68 +202,55 @@ def _decision(rows):
 
 def _own(row):
     """What the row of a decision says."""
-    id_, decision, reason = (_text(row, DECISION, name) for name in ("id", "decision", "reason"))
-    at = _moment(row, DECISION, "created_at")
+    id_, decision, reason = (_text(row, name) for name in ("id", "decision", "reason"))
+    at = _moment(row, "created_at")
     if not id_ or len(id_) > MAX_NAME:
         raise _Unusable("no usable id")
     if decision not in DECISIONS:
         raise _Unusable(f"{id_}: unknown decision {str(decision)[:MAX_NAME]}")
     if reason is None or at is None:
         raise _Unusable(f"{id_}: no {'reason' if reason is None else 'time'}")
-    session_id, fact = _text(row, DECISION, "session_id"), _text(row, DECISION, "candidate_fact")
+    session_id, fact = _text(row, "session_id"), _text(row, "candidate_fact")
     return {
         "id": id_,
         "at": at,
         "session_key": session_id,
         "session_id": session_id,
-        "turn_id": _text(row, DECISION, "turn_id"),
+        "turn_id": _text(row, "turn_id"),
         "decision": decision,
         "reason": reason,
         "fact": fact,
         "has_fact": bool(fact),
         "failure": failure_of(decision, reason),
-        "model": _text(row, DECISION, "llm_model"),
-        "latency_ms": _count(row, DECISION, "llm_latency_ms"),
-        "prompt_tokens": _count(row, DECISION, "prompt_tokens"),
-        "completion_tokens": _count(row, DECISION, "completion_tokens"),
-        "raw_response": _text(row, DECISION, "raw_response"),
+        "model": _text(row, "llm_model"),
+        "latency_ms": _count(row, "llm_latency_ms"),
+        "prompt_tokens": _count(row, "prompt_tokens"),
+        "completion_tokens": _count(row, "completion_tokens"),
+        "raw_response": _text(row, "raw_response"),
     }
 
 
-def _turn(rows):
+def _turn(row, decided_at):
     """The turn that was judged."""
-    row = rows[0]
-    if row.get((TURN, "id")) is None:
-        return {}
-    at = _moment(row, TURN, "created_at") or _moment(row, DECISION, "created_at")
-    asked, answered = _text(row, TURN, "user_message_content"), _text(row, TURN, "agent_message_content")
+    at = _moment(row, "created_at") or decided_at
+    asked, answered = (_text(row, f"{who}_message_content") for who in ("user", "agent"))
     return {
-        "turn_number": _count(row, TURN, "turn_number"),
-        "user_message_id": _text(row, TURN, "user_message_id"),
-        "user_message": None if asked is None else Said("user", asked, at, _text(row, TURN, "user_from") or ""),
-        "agent_message_id": _text(row, TURN, "agent_message_id"),
+        "turn_number": _count(row, "turn_number"),
+        "user_message_id": _text(row, "user_message_id"),
+        "user_message": None if asked is None else Said("user", asked, at, _text(row, "user_from") or ""),
+        "agent_message_id": _text(row, "agent_message_id"),
         "reply": None if answered is None else Said("agent", answered, at),
+        "left_out": row["left_out"],
     }
-
-
-def _window(rows):
-    """The messages that the gate was given, in their order."""
-    said: dict[tuple[int, Said], None] = {}
-    for row in rows:
-        if row.get((CONTEXT, "turn_id")) is not None:
-            role, message = _text(row, CONTEXT, "role"), _text(row, CONTEXT, "message")
-            at, place = _moment(row, CONTEXT, "timestamp"), _count(row, CONTEXT, "sequence_number")
-            if role not in ROLES or message is None or at is None:
-                raise _Unusable("a message of its context cannot be read")
-            said[place or 0, Said(role, message, at)] = None
-    return {"window": tuple(one for _, one in sorted(said, key=lambda pair: pair[0])) or None}
 
 
 def _original_key(row):
     """OpenClaw's own key of the conversation, when the plugin kept it."""
-    data = row.get((SESSION, "metadata"))
+    data = row["metadata"]
+    if not isinstance(data, bytes) or len(data) > WINDOW_BYTES:
+        return None
     try:
-        return text_in(load_object(data), "sessionKey") or None if isinstance(data, bytes) else None
+        return text_in(load_object(data), "sessionKey") or None
     except ValueError:
         return None
 
@@ -218,8 +262,8 @@ def _saw(message, window, role):
     return bool(message and message.message.strip()) or any(said.role == role for said in window)
 
 
-def _text(row, table, name):
-    value = row[table, name]
+def _text(row, name):
+    value = row[name]
     if value is None:
         return None
     if not isinstance(value, bytes):
@@ -230,8 +274,8 @@ def _text(row, table, name):
         raise _Unusable(f"{name} is not UTF-8") from exc
 
 
-def _count(row, table, name):
-    value = row[table, name]
+def _count(row, name):
+    value = row[name]
     if value is None:
         return None
     if isinstance(value, bytes) or not 0 <= value < 2**53 or value != int(value):
@@ -239,8 +283,8 @@ def _count(row, table, name):
     return int(value)
 
 
-def _moment(row, table, name):
-    value = row[table, name]
+def _moment(row, name):
+    value = row[name]
     if value is None:
         return None
     if isinstance(value, bytes):

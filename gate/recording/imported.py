@@ -8,7 +8,7 @@ from ledger.models import ConversationTurn
 
 from ..collectors.found import FoundDecision
 from ..models import GateCall, MemoryGateDecision
-from . import consent, matching, storing
+from . import consent, inserting, matching, storing
 from .told import Match, Origin, Source, Stored, Told, failed_call
 from .windows import Window
 
@@ -56,20 +56,37 @@ def match_again(agent: Agent, *, since: int | None = None) -> int:
 def _store_some(agent, found, source, result):
     calls: list[GateCall] = []
     told: list[Told] = []
-    for one in found:
+    windows: dict[tuple[int, str | None, str | None], Window | None] = {}
+    for one in _unknown(agent.db, found):
         place = _place(agent, one)
         if one.failure:
             calls.append(failed_call(one, session_id=place.session_id, turn_id=place.turn_id))
         elif _is_withheld(agent, place):
             result.withheld += 1
         else:
-            told.append(_told(one, place, source))
+            told.append(_told(one, place, source, _window(one, windows)))
     stored: Stored = storing.store(agent.db, told)
-    kept = {one.key for one in told}
-    storing.add_facts(agent.db, {one.id: one.fact for one in found if one.fact and one.id in kept})
+    _add_facts(agent, found)
     result.decisions += len(stored.new)
     result.merged += len(stored.merged)
     result.failed_calls += storing.store_calls(agent.db, calls)
+
+
+def _unknown(db, found):
+    """The first decision of each id that was not stored before."""
+    known = inserting.known(db, [one.id for one in found])
+    calls = GateCall.objects.using(db).filter(id__in=[one.id for one in found if one.failure])
+    known |= set(calls.values_list("id", flat=True))
+    return list({one.id: one for one in reversed(found) if one.id not in known}.values())[::-1]
+
+
+def _add_facts(agent, found):
+    """The facts that rows lack, which a source told later, but for those of somebody who has opted out."""
+    facts = {one.id: one for one in found if one.fact}
+    lacking = MemoryGateDecision.objects.using(agent.db).filter(id__in=facts, candidate_fact=None)
+    ids = lacking.values_list("id", flat=True)
+    told = [facts[id_] for id_ in ids if not _is_withheld(agent, _place(agent, facts[id_]))]
+    storing.add_facts(agent.db, {one.id: one.fact for one in told})
 
 
 def _place(agent, one):
@@ -89,7 +106,7 @@ def _is_withheld(agent, place):
     return turn is None or bool(consent.withheld(agent.db, [turn]))
 
 
-def _told(one, place, source):
+def _told(one, place, source, window):
     row = MemoryGateDecision(
         id=one.id,
         turn_id=place.turn_id,
@@ -108,19 +125,20 @@ def _told(one, place, source):
         created_at=one.at,
         origin=Origin.IMPORTED,
     )
-    return Told(row=row, source=source, window=_window(one), other_key=one.original_key)
+    return Told(row=row, source=source, window=window, other_key=one.original_key)
 
 
-def _window(one):
-    """What the gate was given, where the log tells all of it."""
+def _window(one, made):
+    """What the gate was given, where the log tells all of it. Decisions on the same messages share one in `made`."""
     if one.window is None:
         return None
     user = getattr(one, "user_message", None)
-    return Window(
-        tuple({"role": said.role, "message": said.message, "timestamp": said.timestamp} for said in one.window),
-        user.message if user else None,
-        one.reply.message if one.reply else None,
-    )
+    sides = user.message if user else None, one.reply.message if one.reply else None
+    key = (id(one.window), *sides)
+    if key not in made:
+        said = tuple({"role": s.role, "message": s.message, "timestamp": s.timestamp} for s in one.window)
+        made[key] = Window(said, *sides, one.left_out)
+    return made[key]
 
 
 def by_agent(

@@ -14,14 +14,15 @@ RECEIPTS = (
     f"SELECT id, decision_id, body_sha256 FROM gate_receipts WHERE id IN (SELECT value FROM {words.each('listed')})"  # noqa: S608
 )
 DECISIONS = f"SELECT id FROM memory_gate_decisions WHERE id IN (SELECT value FROM {words.each('listed')})"  # noqa: S608
+WINDOWS = f"SELECT hash FROM gate_windows WHERE hash IN (SELECT value FROM {words.each('listed')})"  # noqa: S608
 # Stretches of time first: each is sought in the index.
 NEAR = f"""
     SELECT d.id FROM (
         SELECT {words.json_text("listed.value", "start")} AS first, {words.json_text("listed.value", "end")} AS last
         FROM {words.each("listed")}) AS spans
     CROSS JOIN memory_gate_decisions d ON d.created_at BETWEEN spans.first AND spans.last
-    WHERE d.sources & %s = 0 AND d.reason IN (SELECT value FROM {words.each("reasons")})
-"""  # noqa: S608
+    WHERE d.sources & %s = 0 AND d.reason IN (SELECT value FROM {words.each("reasons")}) LIMIT 2000
+"""  # noqa: S608 - ten times as many as are stored at once
 FIELDS = {
     model: [field.attname for field in model._meta.concrete_fields if field.column]
     for model in (MemoryGateDecision, GateReceipt, GateWindow)
@@ -39,6 +40,16 @@ def receipts(db: str, ids: Iterable[str]) -> dict[str, GateReceipt]:
 def stored(db: str, ids: Iterable[str]) -> set[str]:
     """Those of these ids that decisions have."""
     return {name for (name,) in statements.rows(db, DECISIONS, [_listed(ids)])}
+
+
+def known(db: str, ids: Sequence[str]) -> set[str]:
+    """Those of these ids under which a decision was told, or that a decision has."""
+    return stored(db, ids) | receipts(db, ids).keys()
+
+
+def windows(db: str, hashes: Iterable[str]) -> set[str]:
+    """Those of these windows that are stored."""
+    return {name for (name,) in statements.rows(db, WINDOWS, [_listed(hashes)])}
 
 
 def near(db: str, spans: Iterable[Sequence[int]], reasons: Iterable[str], source: int) -> list[str]:

@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import orjson
@@ -15,7 +16,7 @@ from ..models import GateWindow
 from . import inserting
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Window:
     """The input of memory_gate (Reflection spec `MemoryGateInput`): messages before the turn, and the turn itself.
 
@@ -26,22 +27,24 @@ class Window:
     recent: tuple[dict[str, Any], ...]
     user: str | None = None
     reply: str | None = None
+    left_out: int = 0  # messages that the gate was given besides, older than these
 
     @property
     def body(self) -> dict[str, Any]:
-        """As it is sent and stored."""
+        """As it is sent."""
         return {
             "recentMessages": list(self.recent),
             "currentUserMessage": self.user,
             "currentAgentReply": self.reply,
         }
 
-    @property
+    @cached_property
     def text(self) -> bytes:
-        """The body as JSON, always the same."""
-        return orjson.dumps(self.body, option=orjson.OPT_SORT_KEYS)
+        """What is stored, as JSON, always the same."""
+        stored = self.body | ({"leftOut": self.left_out} if self.left_out else {})
+        return orjson.dumps(stored, option=orjson.OPT_SORT_KEYS)
 
-    @property
+    @cached_property
     def hash(self) -> str:
         """What its row is called."""
         return hashlib.sha256(self.text).hexdigest()
@@ -50,13 +53,14 @@ class Window:
 def keep(db: str, windows: Iterable[Window]) -> None:
     """Store windows, in the caller's transaction; one that is there stays."""
     now = clock.now_ms()
-    rows = {
-        window.hash: GateWindow(
-            hash=window.hash, body_zstd=packing.pack(window.text), message_count=len(window.recent), created_at=now
-        )
-        for window in windows
-    }
-    inserting.insert(db, list(rows.values()))
+    by_hash = {window.hash: window for window in windows}
+    known = inserting.windows(db, by_hash)
+    rows = [
+        GateWindow(hash=name, body_zstd=packing.pack(one.text), message_count=len(one.recent), created_at=now)
+        for name, one in by_hash.items()
+        if name not in known
+    ]
+    inserting.insert(db, rows)
 
 
 def read(db: str, window_hash: str | None) -> Window | None:
@@ -71,4 +75,5 @@ def read(db: str, window_hash: str | None) -> Window | None:
     if hashlib.sha256(text).hexdigest() != row.hash:
         return None
     body = orjson.loads(text)
-    return Window(tuple(body["recentMessages"]), body["currentUserMessage"], body["currentAgentReply"])
+    said = (body["currentUserMessage"], body["currentAgentReply"])
+    return Window(tuple(body["recentMessages"]), *said, body.get("leftOut", 0))

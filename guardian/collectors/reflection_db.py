@@ -5,7 +5,10 @@ when they are asked for: there may be more of them than memory.
 """
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections import OrderedDict, deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from gate.collectors.found import Problem
@@ -38,11 +41,93 @@ TABLES: Tables = {
 NEEDED = ("id", "target_file", "status", "created_at")
 CHANGED = ("written", "rolled_back")
 MAX_KEY = 4 * MAX_NAME  # bytes of an id that is compared: a longer one is refused
+AT_ONCE = 100  # writes for which the tables beside them are asked: those may have no index
+MOST_CORRECTIONS = 20  # of one write, the newest
+HELD = 16 * 1024 * 1024  # bytes of versions that are kept, as writes name the same ones again
 Row = dict[str, Any]
 
 
 class _Unusable(Exception):
     """A value is not what its column is for."""
+
+
+@dataclass(slots=True)
+class _Beside:
+    """The newest rows that a table has of one write, and how many others it has."""
+
+    rows: deque[Row]
+    count: int = 0
+
+    @property
+    def left_out(self) -> int:
+        """How many older rows there are."""
+        return self.count - len(self.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """What a file held, and the hash of that."""
+
+    file_name: bytes | None
+    data: bytes
+    sha256: str
+
+
+@dataclass(slots=True)
+class Versions:
+    """The versions of a database by their ids. Those that were read last are kept, as many as fit into HELD bytes."""
+
+    database: Database
+    _kept: OrderedDict[str, Version] = field(default_factory=OrderedDict)
+    _size: int = 0
+    _places: dict[bytes, int] | None = None  # None: the table has no numbers of rows, and is asked by id
+
+    def expect(self, ids: Iterable[str]) -> None:
+        """Find the rows of these versions in one pass: the table may have no index."""
+        wanted = sorted(set(ids))
+        sql = f"SELECT rowid, id FROM {SNAPSHOT} WHERE id IN ({', '.join('?' * len(wanted))})"  # noqa: S608
+        try:
+            is_there = self.database.has(SNAPSHOT, "id")
+            rows = self.database.ask(sql, tuple(wanted)) if is_there else ()
+            self._places = {id_: place for place, id_ in rows if isinstance(id_, bytes)}
+        except Damaged:
+            self._places = None
+
+    def of(self, name: str, snapshot_id: str | None) -> Version | None:
+        """What a file held, compared with its hash; None: there was no file. Raises Damaged for what is not there."""
+        if snapshot_id is None:
+            return None
+        version = self._kept.get(snapshot_id) or self._read(name, snapshot_id)
+        self._keep(snapshot_id, version)
+        if version.file_name not in (None, name.encode()):
+            raise Damaged(f"there is no version {snapshot_id[:MAX_NAME]} of {name}")
+        return version
+
+    def _read(self, name, snapshot_id):
+        row = next(self._rows(snapshot_id), None)
+        if row is None:
+            raise Damaged(f"there is no version {snapshot_id[:MAX_NAME]} of {name}")
+        data = row["content"]
+        if not isinstance(data, bytes):
+            raise Damaged(f"the version {snapshot_id[:MAX_NAME]} is no text")
+        digest, told = hashlib.sha256(data).hexdigest(), row["content_hash"]
+        if told is not None and told != digest.encode():
+            raise Damaged(f"the version {snapshot_id[:MAX_NAME]} has another hash than its content")
+        return Version(row["file_name"], data, digest)
+
+    def _rows(self, snapshot_id):
+        if self._places is None:
+            return _rows(self.database, SNAPSHOT, "id = ?", (snapshot_id,))
+        place = self._places.get(snapshot_id.encode())
+        return iter(()) if place is None else _rows(self.database, SNAPSHOT, "rowid = ?", (place,))
+
+    def _keep(self, snapshot_id, version):
+        if snapshot_id not in self._kept:
+            self._size += len(version.data)
+        self._kept[snapshot_id] = version
+        self._kept.move_to_end(snapshot_id)
+        while self._size > HELD and len(self._kept) > 2:
+            self._size -= len(self._kept.popitem(last=False)[1].data)
 
 
 def read(database: Database) -> Iterator[FoundWrite | Problem]:
@@ -53,47 +138,35 @@ def read(database: Database) -> Iterator[FoundWrite | Problem]:
         yield Problem("bad_write", f"{AUDIT} lacks one of the columns {', '.join(NEEDED)}")
         return
     try:
-        rollbacks, corrections = _beside(database, ROLLBACK, _rollback), _beside(database, CORRECTION, _correction)
-        for row in _rows(database, AUDIT):
-            yield from _write(database, row, rollbacks, corrections)
+        rows = _rows(database, AUDIT, order="created_at")
+        while some := list(islice(rows, AT_ONCE)):
+            rollbacks = _beside(database, ROLLBACK, some, "rolled_back_at", 1)
+            corrections = _beside(database, CORRECTION, some, "corrected_at", MOST_CORRECTIONS)
+            for row in some:
+                yield from _write(database, row, rollbacks, corrections)
     except Damaged as exc:
         yield Problem("damaged_database", str(exc))
 
 
-def content(database: Database, name: str, snapshot_id: str | None) -> bytes | None:
-    """What a file held, compared with its hash; None: there was no file. Raises Damaged for what is not there."""
-    if snapshot_id is None:
-        return None
-    row = next(_rows(database, SNAPSHOT, "id = ?", (snapshot_id,)), None)
-    if row is None or row["file_name"] not in (None, name.encode()):
-        raise Damaged(f"there is no version {snapshot_id[:MAX_NAME]} of {name}")
-    data = row["content"]
-    if not isinstance(data, bytes):
-        raise Damaged(f"the version {snapshot_id[:MAX_NAME]} is no text")
-    told = row["content_hash"]
-    if told is not None and told != hashlib.sha256(data).hexdigest().encode():
-        raise Damaged(f"the version {snapshot_id[:MAX_NAME]} has another hash than its content")
-    return data
-
-
-def _rows(database: Database, table: str, where: str = "", values: tuple[Any, ...] = ()) -> Iterator[Row]:
+def _rows(
+    database: Database, table: str, where: str = "", values: tuple[Any, ...] = (), order: str = ""
+) -> Iterator[Row]:
     names = TABLES[table]
-    for row in database.rows(table, *names, where=where, values=values, order="" if where else "created_at"):
+    for row in database.rows(table, *names, where=where, values=values, order=order):
         yield dict(zip(names, row, strict=True))
 
 
-def _beside(database: Database, table: str, make: Callable[[Row], Any]) -> dict[bytes, list[Any]]:
-    """What a table beside the writes says of each of them, by its id; what is unusable as a sentence.
-
-    Read once, as it may have no index, and kept for writes of this database only: no more than they hold anyway.
-    """
-    found: dict[bytes, list[Any]] = {}
-    if not database.has(table, "audit_id"):
+def _beside(database: Database, table: str, writes: Sequence[Row], order: str, most: int) -> dict[bytes, _Beside]:
+    """The newest rows that a table has of each of these writes, by the id of the write."""
+    found: dict[bytes, _Beside] = {}
+    ids = {key.decode(errors="replace") for row in writes if (key := _key(row["id"]))}
+    values = (*sorted(ids), *(int(id_) for id_ in ids if id_.isascii() and id_.isdigit() and len(id_) < 19))
+    if not values or not database.has(table, "audit_id"):
         return found
-    wanted = {_key(id_) for (id_,) in database.rows(AUDIT, "id")}
-    for row in _rows(database, table):
-        if (key := _key(row["audit_id"])) in wanted:
-            found.setdefault(key, []).append(_made(row, make))
+    for row in _rows(database, table, f"audit_id IN ({', '.join('?' * len(values))})", values, order):
+        beside = found.setdefault(_key(row["audit_id"]), _Beside(deque(maxlen=most)))
+        beside.rows.append(row)
+        beside.count += 1
     return found
 
 
@@ -116,12 +189,22 @@ def _write(database, row, rollbacks, corrections):
     except _Unusable as exc:
         yield Problem("bad_write", str(exc))
         return
-    key = _key(row["id"])
-    beside = [*rollbacks.get(key, ()), *corrections.get(key, ())]
+    beside = [
+        one for part, make in ((rollbacks, _rollback), (corrections, _correction)) for one in _of(part, row, make)
+    ]
     yield from (Problem("bad_write", f"{own['id']}: {one}") for one in beside if isinstance(one, str))
     taken_back = [one for one in beside if isinstance(one, FoundRollback)]
     corrected = tuple(one for one in beside if isinstance(one, FoundCorrection))
     yield FoundWrite(**own, rollback=taken_back[-1] if taken_back else None, corrections=corrected)
+
+
+def _of(part, row, make):
+    """What a table beside the writes says of one; what is unusable, or too much, as a sentence."""
+    beside = part.get(_key(row["id"]))
+    for one in beside.rows if beside else ():
+        yield _made(one, make)
+    if beside and beside.left_out and make is _correction:
+        yield f"{beside.left_out} older corrections were left out: the newest {MOST_CORRECTIONS} count"
 
 
 def _snapshots(database, row):

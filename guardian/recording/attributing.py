@@ -9,14 +9,12 @@ from dataclasses import dataclass, field
 
 from openclaw_web.sqlite import writing
 
-from ..changes import Change, change_of
+from ..changes import Change, Changes, change_of
 from ..exact import NotExact, data_of
 from ..models import FileSnapshot, WriteGuardianAudit
 from . import history, unattributed
 from .history import Gap
 from .told import Source, columns_of
-
-Pair = tuple[str | None, str]
 
 
 @dataclass(slots=True)
@@ -33,14 +31,13 @@ class _Diffs:
     """Diffs between versions, each made once: while nobody is held up, as far as possible."""
 
     db: str
-    known: dict[Pair, Change | None] = field(default_factory=dict)
+    name: str
+    changes: Changes = field(default_factory=Changes)
 
     def of(self, before: str | None, after: str) -> Change | None:
         """None where a version lacks bytes."""
-        pair = (before, after)
-        if pair not in self.known:
-            self.known[pair] = self._made(pair)
-        return self.known[pair]
+        sides = tuple(one and _content_in(one) for one in (before, after))
+        return self.changes.of(self.name, sides, lambda: self._made((before, after)))
 
     def _made(self, pair):
         versions = FileSnapshot.objects.using(self.db).in_bulk([one for one in pair if one])
@@ -51,21 +48,27 @@ class _Diffs:
         return change_of(old, new, versions[pair[1]].file_name)
 
 
+def _content_in(version_id):
+    """What a version holds, as its id says it; else the id."""
+    parts = version_id.rsplit("@", 2)
+    return parts[1] if len(parts) == 3 and len(parts[1]) == 32 else version_id
+
+
 def settle(db: str, name: str, *, since: int = 0) -> Settled:
     """Bring the writes of a file in line with its versions, from the moment `since` on. Doing it twice does no harm."""
-    diffs = _Diffs(db)
+    diffs = _Diffs(db, name)
     found = history.course(db, name, since).gaps
     rows = unattributed.known(db, name, found)
     for gap in found:  # what takes long, before anybody waits for us
         if _is_new(gap, rows):
             diffs.of(gap.before, gap.after)
     with writing.in_turn_of(db):
-        return settle_within(db, name, since=since, diffs=diffs)
+        return settle_within(db, name, since=since, changes=diffs.changes)
 
 
-def settle_within(db: str, name: str, *, since: int = 0, diffs: _Diffs | None = None) -> Settled:
-    """The same in the caller's transaction; `diffs` are those that were made before."""
-    diffs, settled = diffs or _Diffs(db), Settled()
+def settle_within(db: str, name: str, *, since: int = 0, changes: Changes | None = None) -> Settled:
+    """The same in the caller's transaction; `changes` are those that were made before."""
+    diffs, settled = _Diffs(db, name, changes or Changes()), Settled()
     course = history.course(db, name, since)
     rows = unattributed.known(db, name, course.gaps)
     for gap in course.gaps:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain, count
 
 from django.db import IntegrityError
@@ -14,6 +15,7 @@ from ledger.models import ConversationTurn
 from openclaw_web.clock import now_ms
 from openclaw_web.sqlite import writing
 
+from ..changes import Changes
 from ..collectors.found import FoundWrite
 from ..exact import NotExact, data_of
 from ..files import MOST_BYTES
@@ -29,6 +31,7 @@ BY = "plugin"
 SOURCE = "reflection.db"  # whose names are not those of people of this site
 IMPORT = "import"  # who switched off the rules of others
 Change = Callable[[FoundWrite], FileChange | None]
+CONTRADICTS = "its rollback, or a correction of it, contradicts what is stored"
 
 
 @dataclass(slots=True)
@@ -52,16 +55,18 @@ def store(
     change: Change | None = None,
     *,
     is_elsewhere: bool = False,
+    made: Changes | None = None,
 ) -> Imported:
     """Store what was read for an agent, in the order of time: what is known stays. `change` fetches what files held.
 
-    `is_elsewhere`: it was told in a workspace that no agent has.
+    `is_elsewhere`: it was told in a workspace that no agent has. `made` remembers diffs from one call to the next.
     """
-    result = Imported()
+    result, made = Imported(), made or Changes()
     ordered = sorted(found, key=lambda one: one.at)
     for start in range(0, len(ordered), CHUNK):
-        bits = Source.ELSEWHERE if is_elsewhere else 0
-        _store_some(agent, ordered[start : start + CHUNK], source, change, bits, result)
+        some = ordered[start : start + CHUNK]
+        told = _told_of(agent, some, source, Source.ELSEWHERE if is_elsewhere else 0, result)
+        _store_some(agent.db, told, {one.id: one for one in some}, change, made, result)
     return result
 
 
@@ -91,59 +96,69 @@ def _found_by_now(agent, row):
     return replace(place, decision_id=decision.id if decision else row.decision_id)
 
 
-def _store_some(agent, found, source, change, bits, result):
-    told: list[Told] = []
+def _told_of(agent, found, source, bits, result):
+    """The writes to store, each with whether it is new, and the known ones of which something is told besides."""
+    known = storing.known(agent.db, [one.id for one in found], source)
+    result.known += len(known)
+    told: dict[str, tuple[Told, bool]] = {}
     for one in found:
+        if one.id in told or (one.id in known and not _has_more(one)):
+            continue
         place = _place(agent, one)
         if behind.is_withheld(agent.db, place):
             result.withheld += 1
             continue
-        told.append(_told(one, place, source))
-        told[-1].row.sources = bits
-    fresh = _without_known(agent.db, told, result)
-    wanted = {one.id: one for one in found}
+        row = _told(one, place, source)
+        row.row.sources = bits
+        told[one.id] = (row, one.id not in known)
+    return told
+
+
+def _has_more(one):
+    """Whether anything is told of a write besides itself."""
+    return one.status == Status.ROLLED_BACK or bool(one.rollback or one.corrections)
+
+
+def _store_some(db, told, found, change, made, result):
     ids: dict[str, str] = {}
-    for some in _with_changes(fresh, wanted, change, result):
-        stored = _stored(agent.db, some, result)
+    for some in _with_changes([row for row, is_new in told.values() if is_new], found, change, result):
+        stored = _stored(db, some, made, result)
         result.writes += len(stored.new)
         result.merged += len(stored.merged)
         result.unattributed += stored.unattributed
         ids |= stored.ids
-    for one in told:
-        row_id = ids.get(one.key) or storing.row_id(agent.db, one.key)
-        if row_id:
-            _after(agent.db, row_id, wanted[one.key], result)
+    more = [found[name] for name in told if _has_more(found[name])]
+    pairs = [(row_id, one) for one in more if (row_id := ids.get(one.id) or storing.row_id(db, one.id))]
+    for row_id, one in pairs:
+        if one.status == Status.ROLLED_BACK or one.rollback:
+            result.rollbacks += _guarded(partial(_take_back, db, row_id, one), one, result)
+    result.corrections += _correct_all(db, pairs, result)
 
 
 def _with_changes(fresh, wanted, change, result):
     """The same in lists, with what files held: no more of that than HELD bytes and one write at once."""
-    some, held = [], 0
+    some: list[Told] = []
+    held: dict[int, int] = {}  # bytes of each content, by its identity: writes share them
     for one in fresh:
         one.change = _change(wanted[one.key], change, result) if change else None
         some.append(one)
-        held += sum(len(side or b"") for side in (one.change.before, one.change.after)) if one.change else 0
-        if held > HELD:
+        sides = (one.change.before, one.change.after) if one.change else ()
+        held |= {id(side): len(side) for side in sides if side}
+        if sum(held.values()) > HELD:
             yield some
             for stored in some:
                 stored.change = None
-            some, held = [], 0
+            some, held = [], {}
     yield some
 
 
-def _without_known(db, told, result):
-    """Those that this source has not told before: what files held is read for them only."""
-    known = storing.known(db, told)
-    result.known += len(known)
-    return [one for one in told if one.key not in known]
-
-
-def _stored(db, told, result) -> Stored:
+def _stored(db, told, made, result) -> Stored:
     try:
-        return storing.store(db, told)
+        return storing.store(db, told, made)
     except Conflict as exc:
         taken = {reason["id"] for reason in exc.reasons}
         result.refused += [(name, "another write has this id") for name in sorted(taken)]
-        return _stored(db, [one for one in told if one.key not in taken], result)
+        return _stored(db, [one for one in told if one.key not in taken], made, result)
 
 
 def _change(one, change, result):
@@ -191,15 +206,13 @@ def _told(one, place, source):
     return Told(row=row, source=source, told_by=BY)
 
 
-def _after(db, row_id, one, result):
-    """What became of a write later: taken back, or corrected. Each once."""
+def _guarded(store, one, result):
+    """What `store` comes to; nothing where it contradicts what is stored: the rest of the import goes on."""
     try:
-        if one.status == Status.ROLLED_BACK or one.rollback:
-            result.rollbacks += _take_back(db, row_id, one)
-        for correction in one.corrections:
-            result.corrections += _correct(db, row_id, correction)
-    except (Conflict, IntegrityError):  # the rest of the import goes on
-        result.refused.append((one.id, "its rollback, or a correction of it, contradicts what is stored"))
+        return store()
+    except (Conflict, IntegrityError):
+        result.refused.append((one.id, CONTRADICTS))
+        return 0
 
 
 def _take_back(db, row_id, one):
@@ -257,7 +270,29 @@ def _free(wanted, is_taken):
     return next(name for name in chain(wanted, numbered) if not is_taken(name))
 
 
-def _correct(db, row_id, told):
+def _correct_all(db, pairs, result):
+    """Store the corrections of these writes in one transaction, each once; how many are new."""
+    if not any(one.corrections for _row_id, one in pairs):
+        return 0
+    try:
+        return _insert_corrections(db, [(row_id, said) for row_id, one in pairs for said in one.corrections])
+    except IntegrityError:  # one of them contradicts what is stored, and the others count
+        single = [[(row_id, said) for said in one.corrections] for row_id, one in pairs]
+        return sum(
+            _guarded(partial(_insert_corrections, db, some), one, result)
+            for some, (_row_id, one) in zip(single, pairs, strict=True)
+        )
+
+
+def _insert_corrections(db, said):
+    with writing.in_turn_of(db):
+        rows = {told.id: _correction(row_id, told) for row_id, told in reversed(said)}
+        known = set(BehaviorCorrection.objects.using(db).filter(id__in=rows).values_list("id", flat=True))
+        BehaviorCorrection.objects.using(db).bulk_create([row for id_, row in rows.items() if id_ not in known])
+        return len(rows) - len(known)
+
+
+def _correction(row_id, told):
     """A correction. A rule of others does not act here until somebody switches it on."""
     names = ("status", "candidate_fact", "target_file")
     columns = {f"original_{name}": value for name, value in zip(names, told.original, strict=True)}
@@ -265,16 +300,17 @@ def _correct(db, row_id, told):
     is_rule = told.pattern is not None
     at = min(told.at, now_ms())  # nobody has the last word ahead of time
     columns |= {"switched_off_at": at, "switched_off_by": IMPORT} if is_rule else {}
-    about = {
-        "audit_id": row_id,
-        "correction_reason": told.reason,
-        "apply_to_future": is_rule,
-        "correction_pattern": told.pattern,
-        "corrected_by": _who(told.by),
-        "corrected_at": at,
-        "imported_from": SOURCE,
-    }
-    return int(BehaviorCorrection.objects.using(db).get_or_create(id=told.id, defaults=columns | about)[1])
+    return BehaviorCorrection(
+        id=told.id,
+        audit_id=row_id,
+        correction_reason=told.reason,
+        apply_to_future=is_rule,
+        correction_pattern=told.pattern,
+        corrected_by=_who(told.by),
+        corrected_at=at,
+        imported_from=SOURCE,
+        **columns,
+    )
 
 
 def _who(name):

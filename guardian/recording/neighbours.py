@@ -23,7 +23,8 @@ RECEIPTS = (
 )
 SOURCES = f"SELECT id, sources FROM write_guardian_audit WHERE id IN (SELECT value FROM {words.each('listed')})"  # noqa: S608
 TWINS = """SELECT id FROM write_guardian_audit WHERE created_at BETWEEN %s AND %s AND coalesce(target_file, '') = %s
-    AND candidate_fact = %s AND origin IN ('recorded', 'imported') AND sources & %s = 0"""
+    AND candidate_fact = %s AND origin IN ('recorded', 'imported') AND sources & %s = 0
+    ORDER BY abs(created_at - %s), id LIMIT 200"""  # more than are stored at once
 WRITE = """SELECT w.id, w.created_at, w.before_snapshot_id, w.after_snapshot_id, w.sources, w.is_diff_shared, w.origin
     FROM"""
 CHANGED = f"{words.unindexed('w.status')} IN ('written', 'rolled_back')"
@@ -94,7 +95,10 @@ def sources(db: str, ids: Iterable[str]) -> dict[str, int]:
 
 def twins(db: str, *, since: int, until: int, name: str | None, fact: str, source: int) -> list[str]:
     """Ids of writes of a time, of this fact and file, of which a source has not told."""
-    return [row[0] for row in statements.rows(db, TWINS, [since, until, name or "", fact, int(source)])]
+    return [
+        row[0]
+        for row in statements.rows(db, TWINS, [since, until, name or "", fact, int(source), (since + until) // 2])
+    ]
 
 
 def writes(db: str, name: str, versions: Iterable[str], since: int) -> list[tuple]:

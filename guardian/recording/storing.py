@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from openclaw_web.sqlite import writing
 from people.configuration import keys as configuration
 
-from ..changes import Change, change_of
+from ..changes import Change, Changes, change_of
 from ..correcting import rules
 from ..models import GuardianReceipt, GuardianStatus, WriteGuardianAudit
 from . import attributing, history, inserting, moving, neighbours
@@ -21,13 +21,15 @@ from .twins import Conflict, merge, rank, twins_of
 SNAPSHOTS = "writeGuardianAuditing.storeFileSnapshots"
 
 
-def store(db: str, told: Sequence[Told]) -> Stored:
+def store(db: str, told: Sequence[Told], made: Changes | None = None) -> Stored:
     """Store writes: all, or with a Conflict none. Told again under the same id with the same content: the same one.
 
-    A write that another source told within two seconds of it, with the same file and fact, is that row.
+    `made` remembers diffs from one call to the next. A write that another source told within two seconds of it, with
+    the same file and fact, is that row.
     """
     keeps = bool(configuration.get(SNAPSHOTS))
-    changes = {one.key: _changed(one.row.target_file, one.change) for one in told if one.change and keeps}
+    made = made or Changes()
+    changes = {one.key: _changed(one.row.target_file, one.change, made) for one in told if one.change and keeps}
     rules_now, stored = rules.in_force(db), Stored()
     with writing.in_turn_of(db):
         fresh, ids = _fresh(db, told, stored)
@@ -49,15 +51,16 @@ def store(db: str, told: Sequence[Told]) -> Stored:
         inserting.insert(db, statuses)
         _write_receipts(db, fresh, stored)
         for name, at in since.items() if keeps else ():
-            stored.unattributed += attributing.settle_within(db, name, since=at).unattributed
+            stored.unattributed += attributing.settle_within(db, name, since=at, changes=made).unattributed
     return stored
 
 
-def known(db: str, told: Sequence[Told]) -> set[str]:
-    """The ids among these under which their source told of a write before."""
-    stored = Stored()
-    _fresh(db, told, stored)
-    return set(stored.ids)
+def known(db: str, ids: Sequence[str], source: Source) -> set[str]:
+    """Those of these ids under which a source that sends no bodies told of a write before."""
+    receipts = neighbours.receipts(db, ids)
+    rows = {id_: receipts[id_][0] if id_ in receipts else id_ for id_ in ids}
+    sources = neighbours.sources(db, set(rows.values()))
+    return {id_ for id_, row_id in rows.items() if sources.get(row_id, 0) & source}
 
 
 def row_id(db: str, told_id: str) -> str | None:
@@ -72,8 +75,9 @@ def digest(body: bytes) -> str:
     return hashlib.sha256(body).hexdigest()
 
 
-def _changed(name, sides: FileChange) -> Change:
-    return change_of(sides.before, sides.after, name)
+def _changed(name, sides: FileChange, made: Changes) -> Change:
+    pair = tuple(one and one[:32] for one in sides.hashes)
+    return made.of(name, pair, lambda: change_of(sides.before, sides.after, name))
 
 
 def _fresh(db, told, stored):

@@ -19,11 +19,14 @@ class FileChange:
 
     before: bytes | None
     after: bytes | None
+    known_hashes: tuple[str | None, ...] | None = None
 
     @cached_property
     def hashes(self) -> tuple[str | None, ...]:
         """Of both sides; None: there was no file."""
-        return tuple(None if data is None else hashlib.sha256(data).hexdigest() for data in (self.before, self.after))
+        return self.known_hashes or tuple(
+            None if data is None else hashlib.sha256(data).hexdigest() for data in (self.before, self.after)
+        )
 
 
 @dataclass(slots=True)
