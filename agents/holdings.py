@@ -4,8 +4,10 @@ The notes are what the doctor compares the rows of an agent's file with; without
 was lost from one that never was. A note is lowered only when sessions go on purpose.
 """
 
+import hashlib
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 
 import orjson
 from django.db import transaction
@@ -17,26 +19,85 @@ from .models import AgentDatabase, CollectedSession
 
 Why = CollectedSession.Why
 BATCH = 500
+WIDTH = 16  # hexadecimal digits of a checksum
+EMPTY = "0" * WIDTH
 
 
-def note(agent_id: str, session_id: str, kind_counts: Mapping[str, int] | None, *, anew: bool = False) -> None:
-    """Note what the store holds of a session now, by kind of record; call it where the source's place is saved.
+@dataclass(slots=True)
+class Holding:
+    """Records of one session: how many of each kind, and the checksum of their ids (empty: not known)."""
 
-    A number below the one noted is a loss and is not written down, unless the session was removed since, or `anew`
-    says that it was just rebuilt from its sources. `None` (nobody counted) notes nothing.
+    kinds: Counter[str] = field(default_factory=Counter)
+    checksum: str = EMPTY
+
+    @property
+    def count(self) -> int:
+        return self.kinds.total()
+
+    def plus(self, other: "Holding") -> "Holding":
+        """Both together; no record may be in both."""
+        return Holding(self.kinds + other.kinds, add_checksums(self.checksum, other.checksum))
+
+    def minus(self, other: "Holding") -> "Holding":
+        """What is left without `other`, which is a part of it."""
+        return Holding(self.kinds - other.kinds, add_checksums(self.checksum, other.checksum, sign=-1))
+
+    def has_same_ids(self, other: "Holding") -> bool:
+        """Whether both have the same ids, as far as checksums are known: unknown ones say nothing."""
+        return not (self.checksum and other.checksum) or self.checksum == other.checksum
+
+    def is_same_records(self, other: "Holding") -> bool:
+        """Whether both are known to have the same records, whatever these are called."""
+        return self.count == other.count and self.checksum == other.checksum != ""
+
+    def lacks(self, wanted: "Holding") -> bool:
+        """Whether records of `wanted` are missing here: fewer of a kind, or as many as wanted and others."""
+        return bool(wanted.kinds - self.kinds) or (self.count == wanted.count and not self.has_same_ids(wanted))
+
+
+def checksum_of(ids: Iterable[str]) -> str:
+    """The checksum of record ids in any order: the sum of a hash of each, modulo 2^64.
+
+    A record without an id of its own is named after its place (`@<offset>`), which may change: it does not count.
     """
-    if kind_counts is None:
+    own = (one for one in ids if not one.startswith("@"))
+    total = sum(int.from_bytes(hashlib.blake2b(one.encode(), digest_size=8).digest(), "big") for one in own)
+    return f"{total % 2**64:0{WIDTH}x}"
+
+
+def add_checksums(first: str, second: str, *, sign: int = 1) -> str:
+    """The checksum of both sets of ids together; not known when one of them is not."""
+    if not (first and second):
+        return ""
+    return f"{(int(first, 16) + sign * int(second, 16)) % 2**64:0{WIDTH}x}"
+
+
+def note(
+    agent_id: str, session_id: str, held: Holding | None, *, added: Holding | None = None, anew: bool = False
+) -> None:
+    """Note what the store holds of a session now; call it where the source's place is saved.
+
+    What is missing of the records noted before stays noted: then only those `added` just now count in. Unless the
+    session was removed since, or `anew` says that it holds what it has to. `None` (nobody counted) notes nothing.
+    """
+    if held is None:
         return
-    count, kinds = sum(kind_counts.values()), orjson.dumps(kind_counts, option=orjson.OPT_SORT_KEYS).decode()
     with transaction.atomic():
         row = _row(agent_id, session_id)
-        is_loss = not row.removed_why and row.record_count > count
-        is_same = not row._state.adding and (row.kind_counts, row.removed_why) == (kinds, "")
-        if is_same or (is_loss and not anew):
-            return
-        _add(agent_id, count - (0 if row.removed_why else row.record_count))
-        row.kind_counts, row.record_count, row.removed_why = kinds, count, ""
-        _save(row)
+        noted = Holding() if row.removed_why else _holding(row)
+        if not anew and held.minus(added or Holding()).lacks(noted):
+            if not added or not added.count:
+                return
+            held = noted.plus(added)
+        if not held.checksum and held.kinds == noted.kinds:
+            held = Holding(held.kinds, noted.checksum)
+        kinds = orjson.dumps(held.kinds, option=orjson.OPT_SORT_KEYS).decode()
+        columns = (kinds, held.checksum, "")
+        if row._state.adding or (row.kind_counts, row.id_checksum, row.removed_why) != columns:
+            _add(agent_id, held.count - noted.count)
+            row.kind_counts, row.id_checksum, row.removed_why = columns
+            row.record_count = held.count
+            _save(row)
 
 
 def note_removed(agent_id: str, session_ids: Iterable[str], why: str) -> None:
@@ -52,7 +113,11 @@ def note_removed(agent_id: str, session_ids: Iterable[str], why: str) -> None:
 
 def _row(agent_id, session_id):
     known = CollectedSession.objects.filter(agent_id=agent_id, session_id=session_id).first()
-    return known or CollectedSession(agent_id=agent_id, session_id=session_id)
+    return known or CollectedSession(agent_id=agent_id, session_id=session_id, id_checksum=EMPTY)
+
+
+def _holding(row):
+    return Holding(Counter(orjson.loads(row.kind_counts)), row.id_checksum)
 
 
 def _save(row):
@@ -64,13 +129,10 @@ def _add(agent_id, count):
     AgentDatabase.objects.filter(agent_id=agent_id).update(record_count=F("record_count") + count)
 
 
-def noted(agent_id: str) -> dict[str, Counter[str]]:
-    """Session -> kind of record -> how many the store has to hold; without sessions that were taken out."""
+def noted(agent_id: str) -> dict[str, Holding]:
+    """Session -> what the store has to hold of it; without sessions that were taken out."""
     rows = CollectedSession.objects.filter(agent_id=agent_id, removed_why="").order_by()
-    return {
-        session_id: Counter(orjson.loads(kinds))
-        for session_id, kinds in rows.values_list("session_id", "kind_counts").iterator(BATCH)
-    }
+    return {row.session_id: _holding(row) for row in rows.iterator(BATCH)}
 
 
 def removed(agent_id: str) -> dict[str, str]:
@@ -79,16 +141,10 @@ def removed(agent_id: str) -> dict[str, str]:
     return dict(rows.values_list("session_id", "removed_why"))
 
 
-def kinds_of(agent_id: str, session_id: str) -> Counter[str]:
-    """How many records of each kind the store has to hold of one session; none when nobody noted it."""
-    rows = CollectedSession.objects.filter(agent_id=agent_id, session_id=session_id, removed_why="")
-    return Counter(orjson.loads(rows.values_list("kind_counts", flat=True).first() or "{}"))
-
-
-def count_of(agent_id: str, session_id: str) -> int:
-    """How many records the store has to hold of one session; 0 when nobody noted it or it was taken out."""
-    rows = CollectedSession.objects.filter(agent_id=agent_id, session_id=session_id, removed_why="")
-    return rows.values_list("record_count", flat=True).first() or 0
+def holding_of(agent_id: str, session_id: str) -> Holding:
+    """What the store has to hold of one session: nothing when nobody noted it, or it was taken out."""
+    row = _row(agent_id, session_id)
+    return Holding() if row.removed_why or row._state.adding else _holding(row)
 
 
 def total(agent_id: str) -> int:

@@ -124,6 +124,7 @@ class CollectedSession(models.Model):
     session_id = models.TextField()
     kind_counts = models.TextField(default="{}", help_text="JSON: kind of record -> how many")
     record_count = Count(default=0)
+    id_checksum = models.TextField(default="", db_default="", help_text="of the ids of its records; empty: not known")
     removed_why = models.TextField(default="", blank=True, choices=Why.choices, help_text="empty: it has to be there")
     noted_at = EpochMs()
 

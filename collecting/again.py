@@ -27,6 +27,7 @@ from openclaw_web.errors import Refused
 
 from .stages import agent as collect_agent
 from .stages import consent as collect_consent
+from .stages import counts
 from .stages import databases as collect_databases
 from .stages import packed as collect_archives
 from .stages.agent_database import open_archive
@@ -203,27 +204,14 @@ def _session(collection, agent, beside, session_id, sources, made):
     came = rereading.reread(agent.db, beside, session_id, parts, entry, stashes=collection.stashes_outputs)
     if collection.opted_out:  # whose words a line without a place in the tree holds, nobody can tell
         RejectedRecord.objects.using(agent.db).filter(session_id=session_id).update(raw_preview="")
-    if came.held:
-        _note(agent.agent_id, session_id, came)
+    if came.held.count:
+        counts.note_rebuilt(agent, session_id, came)
     _count(made, session_id, came)
 
 
 def _nothing(collection, session_id):
     about = _about(collection, session_id, "", 0, LIVE)
     return Part(about, lambda: nullcontext(iter(())))
-
-
-def _note(agent_id, session_id, came):
-    """Note what a session holds now. Fewer than noted: no source holds the rest any more, and that it is lost has to
-    be told from now on as well; what was withheld on purpose is not missed under its own kind."""
-    noted = holdings.kinds_of(agent_id, session_id)
-    is_whole = sum(came.held.values()) >= noted.total()
-    if is_whole or not came.withheld_kinds:
-        holdings.note(agent_id, session_id, came.held, anew=is_whole)
-        return
-    adjusted = noted - came.withheld_kinds
-    adjusted["withheld"] += came.withheld_kinds.total()
-    holdings.note(agent_id, session_id, dict(adjusted), anew=True)
 
 
 def _count(made, session_id, came: Reread):

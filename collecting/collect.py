@@ -217,6 +217,8 @@ def _collect_agent(collection, found, plan):
     if collection.is_again or short:
         wanted = collection.again if collection.is_again else short
         collection.made_again[agent.agent_id] = collect_again.run(collection, found, agent, report, wanted)
+    if short:
+        collect_agent.read_on(collection, found, agent, short, report)
     if problem := presence.problem_of(agent):
         collection.lost[agent.agent_id] = problem
     waiting.expect_few_writes(agent.db)

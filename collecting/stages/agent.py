@@ -63,6 +63,7 @@ class Plan:
     imported: list[TranscriptFile] = field(default_factory=list)
     uncounted: set[str] = field(default_factory=set)  # sessions to be read from their start, and counted then
     short: set[str] = field(default_factory=set)  # sessions that lost records: they are made again
+    mended: frozenset[str] = frozenset()  # sessions that were made again
     database: agent_database.Plan = field(default_factory=lambda: agent_database.Plan(None))
 
 
@@ -104,7 +105,7 @@ def collect(collection, found, agent, plan, report) -> None:
         counts.note_removed(agent)
         removed = removing.ids(agent.db)
         were_removed = len(removed)
-        source.from_start, source.short = plan.uncounted, plan.short
+        source.from_start, source.short, source.mended = plan.uncounted, plan.short, plan.mended
         may_read = collect_removed.without(removed, may_read)
         source.archives(may_read)
         to_read = collect_removed.files(collection, agent, plan.to_read, removed, report)
@@ -128,6 +129,17 @@ def collect(collection, found, agent, plan, report) -> None:
         _workspace(collection, found.workspace, agent, report)
 
 
+def read_on(collection, found, agent, mended, report) -> None:
+    """Read the sources of sessions that were just made again from where they were read to: nothing is lost by it."""
+    rest, made = type(report)(), plan(collection, found)
+    made.mended = frozenset(mended)
+    collect(collection, found, agent, made, rest)
+    report.records += rest.records
+    report.rejected += rest.rejected
+    report.withheld += rest.withheld
+    report.notes += [note for note in rest.notes if note not in report.notes]
+
+
 def _files(collection, agent, plan, files, source, may_read, report):
     for group in _groups(files):
         with collect_outputs.taking(collection, agent, report) as outputs:
@@ -137,7 +149,7 @@ def _files(collection, agent, plan, files, source, may_read, report):
                     _is_read(collection, agent, file)
                 elif not may_read(file.session_id):
                     collection.add_bytes(file.stat.st_size)
-                elif counts.is_short(agent, file.session_id):
+                elif counts.is_short(agent, file.session_id, plan.mended):
                     plan.short.add(file.session_id)
                     collection.add_bytes(file.stat.st_size)
                 else:
@@ -152,6 +164,8 @@ def _leftovers(collection, agent, plan, known, may_read, report):
             report.transcripts["skipped_imported"] += 1
         elif collection.book.is_known(Kind.TRANSCRIPT, file.path, file.stat):
             report.transcripts["unchanged"] += 1
+        elif may_read(file.session_id) and counts.is_short(agent, file.session_id, plan.mended):
+            plan.short.add(file.session_id)
         elif may_read(file.session_id):
             _guarded(_transcript, collection, agent, file, report)
 
@@ -239,7 +253,7 @@ def _transcript(collection, agent, file, report, *, outputs=None, from_start=Fal
         )
     _count(report, reading.why, stored, unfinished=reading.tail.end < stat.st_size and not is_closed)
     with transaction.atomic():
-        holdings.note(agent.agent_id, file.session_id, stored.held)
+        holdings.note(agent.agent_id, file.session_id, stored.held, added=stored.added)
         collection.book.save_appended(
             Kind.TRANSCRIPT, file.path, stat, agent_id=agent.agent_id, head=head, tail=reading.tail
         )
@@ -257,7 +271,7 @@ def _packed_transcript(collection, agent, file, report, outputs):
     if stored is not None:
         _count(report, "new", stored, unfinished=False)
         with transaction.atomic():
-            holdings.note(agent.agent_id, file.session_id, stored.held)
+            holdings.note(agent.agent_id, file.session_id, stored.held, added=stored.added)
             _is_read(collection, agent, file)
 
 

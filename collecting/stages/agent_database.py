@@ -71,6 +71,7 @@ class Source:
     from_start: set[str] = field(default_factory=set)  # sessions that are read whole, whatever was read of them before
     were_read: set[str] = field(default_factory=set)
     short: set[str] = field(default_factory=set)  # sessions that lost records: they are made again
+    mended: frozenset[str] = frozenset()  # sessions that were made again
     is_whole: bool = True  # nothing of it has to be tried again
 
     @property
@@ -201,8 +202,7 @@ class Source:
         if why == "unchanged":
             self.report.transcripts[why] += 1
             return
-        if counts.is_short(self.agent, one.session_id):
-            self.short.add(one.session_id)
+        if self._is_short(one.session_id):
             return
         start = part.end if part and why == "appended" else 0
         lines = agent_database.events(database, one.session_id, start)
@@ -213,15 +213,25 @@ class Source:
         end = max(stored.end, start)
         mark = generation or agent_database.prefix(database, one.session_id, end)
         with transaction.atomic():
-            holdings.note(self.agent.agent_id, one.session_id, stored.held)
+            holdings.note(self.agent.agent_id, one.session_id, stored.held, added=stored.added)
             book.save_part(name, Part(end, one.count, mark), agent_id=self.agent.agent_id)
         self.were_read.add(one.session_id)
+
+    def _is_short(self, session_id):
+        """Whether a session lost records: then it is made again, and this database is read on after that."""
+        if not counts.is_short(self.agent, session_id, self.mended):
+            return False
+        self.short.add(session_id)
+        self.is_whole = False
+        return True
 
     def _archive(self, database: Database, archive: Archive, state: str, outputs: Outputs) -> None:
         book = self.collection.book
         name = f"{book.name(self.path)}!{archive.session_id}/{archive.generation}"
         if book.part(name):
             self.report.transcripts["unchanged"] += 1
+            return
+        if self._is_short(archive.session_id):
             return
         about = self._about(archive.session_id, name, state, archive.created_at)
         try:
@@ -238,7 +248,7 @@ class Source:
         if archive.session_id in self.put_away:
             storing.store_index(self.agent.db, [self.put_away[archive.session_id]])
         with transaction.atomic():
-            holdings.note(self.agent.agent_id, archive.session_id, stored.held)
+            holdings.note(self.agent.agent_id, archive.session_id, stored.held, added=stored.added)
             book.save_part(name, Part(stored.end, stored.records, ""), agent_id=self.agent.agent_id)
 
     def _refuse_archive(self, archive, problem):

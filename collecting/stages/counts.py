@@ -1,20 +1,48 @@
 """Whether the store holds what was noted of a session while its source is read, and what to note of older ones."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from agents import holdings
+from agents.holdings import Holding
 from agents.models import Agent
 from ledger.models import RemovedSession, Session
+from ledger.rebuilding.rereading import Reread
 from ledger.transcripts import counting
 
 
-def is_short(agent: Agent, session_id: str) -> bool:
-    """Whether the store has fewer records of a session than were noted: then reading on would hide the loss."""
-    noted = holdings.count_of(agent.agent_id, session_id)
-    if not noted:
+def is_short(agent: Agent, session_id: str, mended: Collection[str] = ()) -> bool:
+    """Whether records of a session are missing: then reading on would hide the loss, or count records twice.
+
+    What `mended` sessions lack is in no source: of these only the rows and their own counts have to fit together.
+    """
+    noted = holdings.holding_of(agent.agent_id, session_id)
+    session = Session.objects.using(agent.db).filter(id=session_id).first()
+    if not noted.count and (session is None or not session.record_count):
         return False
-    rows = Session.objects.using(agent.db).filter(id=session_id)
-    return (rows.values_list("record_count", flat=True).first() or 0) < noted
+    rows = counting.holding_of(agent.db, session_id)
+    own = counting.known(session) if session else None
+    if rows is None or session is None or rows.count != session.record_count:
+        return True
+    is_damaged = own is not None and (own.kinds != rows.kinds or not own.has_same_ids(rows))
+    return is_damaged or (session_id not in mended and rows.lacks(noted))
+
+
+def note_rebuilt(agent: Agent, session_id: str, came: Reread) -> None:
+    """Note what a session holds that was just made again from its sources.
+
+    What it lacks of the records noted before is in no source any more, and stays noted. A record that is of another
+    kind now, such as withheld, is not missed under the kind it was of.
+    """
+    noted = holdings.holding_of(agent.agent_id, session_id)
+    wanted = Holding(+noted.kinds, noted.checksum)
+    for (before, now), number in came.kind_changes.items():
+        moved = min(number, wanted.kinds[before])
+        wanted.kinds[before] -= moved
+        wanted.kinds[now] += moved
+    is_whole = came.held.is_same_records(noted) or not came.held.lacks(wanted)
+    kinds = wanted.kinds | came.held.kinds
+    lacking = Holding(kinds, noted.checksum if kinds == +wanted.kinds else "")
+    holdings.note(agent.agent_id, session_id, came.held if is_whole else lacking, anew=True)
 
 
 def count_again(agent: Agent, session_ids: Iterable[str]) -> None:

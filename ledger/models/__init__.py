@@ -61,6 +61,9 @@ class Session(Totals):
     kind_counts = models.TextField(
         default="{}", db_default="", help_text="JSON: kind -> records; empty when nobody counted them yet"
     )
+    id_checksum = models.TextField(
+        default="0" * 16, db_default="", help_text="of the ids of its records (agents.holdings); empty: not known"
+    )
     turn_count = Count(default=0, help_text="on the active branch")
     compaction_count = Count(default=0)
     withheld_count = Count(default=0, help_text="records not kept because their sender opted out")

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from agents.holdings import checksum_of
 from openclaw_web.errors import Refused
 
 from ..collectors.records import Facts, facts
@@ -85,7 +86,8 @@ def derive(db: str, session_id: str) -> Derived | None:
     compactions = [node.seq for node in tree.nodes if records[node.seq].kind == "compaction"]
     found.snapshots = [turns.snapshot_row(session, tree, row) for row in reader.rows(compactions)]
     found.days = _days(records.values(), found.places)
-    found.columns = _columns(session, records, found.turns) | {"leaf_record_id": leaf_id}
+    checksum = checksum_of(tree.by_id) if session.id_checksum else ""
+    found.columns = _columns(session, records, found.turns) | {"leaf_record_id": leaf_id, "id_checksum": checksum}
     found.tools = tool_days.of_records(db, session_id)
     return found
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import orjson
 from django.db import transaction
 
+from agents.holdings import Holding, checksum_of
 from artifacts.models import Artifact
 from openclaw_web.sqlite import statements, upkeep, words
 from openclaw_web.sqlite.words import BESIDE, OURS
@@ -60,17 +61,17 @@ class Part:
 
 @dataclass(slots=True)
 class Reread:
-    """What came of one session. `held` is what it has now by kind; `withheld` are records whose words went."""
+    """What came of one session. `held` is what it has now; `withheld` are records whose words went."""
 
     is_changed: bool = False
     is_new: bool = False
     added: Counter[str] = field(default_factory=Counter)
     kept: int = 0
     withheld: list[str] = field(default_factory=list)
-    withheld_kinds: Counter[str] = field(default_factory=Counter)  # what those were before
+    kind_changes: Counter[tuple[str, str]] = field(default_factory=Counter)  # of stored records: before, now
     words: set[str] = field(default_factory=set)  # the texts of those, for whoever looks where else they are
     artifacts: list[str] = field(default_factory=list)  # handles that no record of the session uses any more
-    held: dict[str, int] = field(default_factory=dict)
+    held: Holding = field(default_factory=Holding)
 
 
 def reread(
@@ -269,12 +270,13 @@ class _Exchange:
             dict(statements.rows(self.db, IDS_AND_KINDS.format(where=where), own)) for where in (OURS, BESIDE)
         )
         found = self.found
-        found.held = dict(Counter(now.values()))
+        found.held = Holding(Counter(now.values()), checksum_of(now))
+        pairs = ((before.get(record_id, kind), kind) for record_id, kind in now.items())
+        found.kind_changes = Counter(pair for pair in pairs if pair[0] != pair[1])
         found.added = Counter(kind for record_id, kind in now.items() if record_id not in before)
         found.withheld = [
             one for one, kind in now.items() if kind == WITHHELD and before.get(one, WITHHELD) != WITHHELD
         ]
-        found.withheld_kinds = Counter(before[one] for one in found.withheld if one in before)
         if found.withheld:
             rows = statements.rows(self.db, HANDLES_OF_WITHHELD, own * 2)
             found.artifacts = sorted(handle for (handle,) in rows)

@@ -1,25 +1,30 @@
-"""How many records of each kind a session has: kept in the transaction that stores them, and counted from the rows."""
+"""Which records a session has, by kind and checksum: kept where they are stored, and counted from the rows."""
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import orjson
 from django.db.models import Count
 
-from ..models import Session, TranscriptEvent
+from agents.holdings import Holding, add_checksums, checksum_of
+
+from ..models import Session, TranscriptEvent, TranscriptEventIdentity
 
 ORDER = orjson.OPT_SORT_KEYS
 
 
-def known(session: Session) -> dict[str, int] | None:
+def known(session: Session) -> Holding | None:
     """What was noted of a session while its records were stored; None of one that an older version stored."""
-    return orjson.loads(session.kind_counts) if session.kind_counts else None
+    return Holding(Counter(orjson.loads(session.kind_counts)), session.id_checksum) if session.kind_counts else None
 
 
-def add(session: Session, kinds: Mapping[str, int]) -> None:
-    """Count new records in; one that was never counted stays so until `count_again`."""
+def add(session: Session, kinds: Mapping[str, int], ids: Iterable[str]) -> Holding:
+    """Count new records in, and give them back; one that was never counted stays so until `count_again`."""
+    added = Holding(Counter(kinds), checksum_of(ids))
     if (counts := known(session)) is not None:
-        session.kind_counts = told(Counter(counts) + Counter(kinds))
+        session.kind_counts = told(counts.kinds + added.kinds)
+        session.id_checksum = add_checksums(session.id_checksum, added.checksum)
+    return added
 
 
 def rows_of(db: str, session_id: str | None = None) -> dict[str, Counter[str]]:
@@ -31,16 +36,29 @@ def rows_of(db: str, session_id: str | None = None) -> dict[str, Counter[str]]:
     return found
 
 
+def holding_of(db: str, session_id: str) -> Holding | None:
+    """What the rows of a session hold now; None when they do not belong together: a record without its id."""
+    kinds = rows_of(db, session_id).get(session_id, Counter())
+    places = set(TranscriptEvent.objects.using(db).filter(session_id=session_id).values_list("seq", flat=True))
+    rows = TranscriptEventIdentity.objects.using(db).filter(session_id=session_id).order_by()
+    ids = dict(rows.values_list("seq", "event_id"))
+    if ids.keys() != places or rows.count() != len(places):
+        return None
+    return Holding(kinds, checksum_of(ids.values()))
+
+
 def uncounted(db: str) -> set[str]:
     """Sessions whose records an older version stored: nobody counted them by kind while it could see their source."""
     return set(Session.objects.using(db).filter(kind_counts="").values_list("id", flat=True))
 
 
-def count_again(db: str, session_id: str) -> dict[str, int]:
+def count_again(db: str, session_id: str) -> Holding:
     """Note what a session has now; for one whose sources were all just read and compared with it."""
-    counts = rows_of(db, session_id).get(session_id, Counter())
-    Session.objects.using(db).filter(id=session_id).update(kind_counts=told(counts))
-    return dict(counts)
+    identities = TranscriptEventIdentity.objects.using(db).filter(session_id=session_id)
+    checksum = checksum_of(identities.order_by().values_list("event_id", flat=True).iterator())
+    held = Holding(rows_of(db, session_id).get(session_id, Counter()), checksum)
+    Session.objects.using(db).filter(id=session_id).update(kind_counts=told(held.kinds), id_checksum=checksum)
+    return held
 
 
 def told(counts: Mapping[str, int]) -> str:

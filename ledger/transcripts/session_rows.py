@@ -33,7 +33,7 @@ from . import row_checks
 
 BYTES = "base64"
 ROWS = 500
-COUNTED = {(Session, "kind_counts")}
+COUNTED = {(Session, "kind_counts"), (Session, "id_checksum")}
 
 
 class WrongRow(Refused):

@@ -11,6 +11,7 @@ from itertools import islice
 import orjson
 from django.db import transaction
 
+from agents.holdings import Holding
 from openclaw_web.clock import now_ms
 from openclaw_web.sqlite import statements
 from openclaw_web.sqlite.rows import insert_sql
@@ -70,7 +71,7 @@ class Transcript:
 
 @dataclass(slots=True)
 class Stored:
-    """What a file added to the store; `held` is what its session has then by kind, None when not counted."""
+    """What a file added to the store; `held` is what its session has then, None when nobody counted that."""
 
     kinds: Counter[str] = field(default_factory=Counter)
     rejected: Counter[str] = field(default_factory=Counter)
@@ -78,7 +79,8 @@ class Stored:
     unknown_envelopes: int = 0
     repeated: int = 0
     end: int = 0
-    held: dict[str, int] | None = None
+    held: Holding | None = None
+    added: Holding = field(default_factory=Holding)
 
     @property
     def records(self) -> int:
@@ -92,7 +94,7 @@ class Stored:
         self.withheld += other.withheld
         self.unknown_envelopes += other.unknown_envelopes
         self.repeated += other.repeated
-        self.held = other.held
+        self.held, self.added = other.held, self.added.plus(other.added)
 
 
 def store_transcript(
@@ -202,7 +204,7 @@ def _store_chunk(db, transcript, chunk, stored, outputs, unnamed):
         turns.store_snapshots(db, session, tree, rows)
         if rows:
             tool_days.add(db, session, rows)
-        _add_up(db, session, rows, turns_by_day)
+        stored.added = _add_up(db, session, rows, turns_by_day)
     session.save(using=db, force_insert=session._state.adding)
     stored.held = counting.known(session)
 
@@ -312,8 +314,9 @@ def _insert(db, session, rows):
 
 
 def _add_up(db, session, rows, turns_by_day):
+    """Count new rows into the sums of their session and its days; what was counted of them by kind and id."""
     days: dict[str, Sums] = {}
-    is_new = not session.record_count
+    added, is_new = Holding(), not session.record_count
     for row in rows:
         days.setdefault(turns.utc_day(row.created_at), Sums()).add(row)
         session.compaction_count += row.facts.kind == "compaction"
@@ -324,11 +327,13 @@ def _add_up(db, session, rows, turns_by_day):
         session.created_at = min(moments) if is_new else min(session.created_at, *moments)
         session.last_activity_at = max(session.last_activity_at, *moments)
         session.record_count += len(rows)
-        counting.add(session, Counter(row.facts.kind for row in rows))
+        kinds = Counter(row.facts.kind for row in rows)
+        added = counting.add(session, kinds, (row.record_id for row in rows))
     for sums in days.values():
         for name in TOTALS:
             setattr(session, name, plus(getattr(session, name), getattr(sums, name)))
     day_sums.add(db, session.id, days, turns_by_day, is_new=is_new)
+    return added
 
 
 def _store_entries(db, entries, reports):

@@ -1,7 +1,7 @@
 """Database files of ours that are asked without Django: copies, backups, and files whose schema nobody knows yet."""
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from types import SimpleNamespace
@@ -40,7 +40,7 @@ def tables(database: sqlite3.Connection) -> list[str]:
     return [name for (name,) in names]
 
 
-def asked(copy: Path, query: str) -> list[tuple[Any, ...]]:
+def asked(copy: Path, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
     """Every row of a query of a file that nobody writes to."""
     with opened(copy, is_still=True) as database:
-        return database.execute(query).fetchall()
+        return database.execute(query, values).fetchall()

@@ -82,3 +82,9 @@ def values(copy: Path, table: str, column: str) -> list[str]:
 def kinds(copy: Path) -> list[tuple[str, str, int]]:
     """How many records of each kind each session has in a copy of an agent's file, as (session, kind, records)."""
     return files.asked(copy, "SELECT session_id, kind, count(*) FROM transcript_events GROUP BY session_id, kind")
+
+
+def ids(copy: Path, session_id: str) -> list[str]:
+    """The ids of a session's records in a copy of an agent's file."""
+    query = "SELECT event_id FROM transcript_event_identities WHERE session_id = ?"
+    return [record_id for (record_id,) in files.asked(copy, query, [session_id])]

@@ -7,6 +7,7 @@ from django.utils.translation import gettext as _
 
 from agents import databases, holdings
 from agents.database_copies import Copies
+from agents.holdings import Holding
 from agents.models import Agent, CollectorSource
 from agents.services import is_lost
 from collecting import collect
@@ -119,5 +120,5 @@ def _count_the_rest(after):
 def _accept(after: Plan, given_up: list[Loss]):
     """What can no longer be had is not missed any more: the notes become what is there."""
     for agent_id, session_id in {(loss.agent, loss.session_id) for loss in given_up}:
-        held = after.counts.held.get(agent_id, {}).get(session_id, {})
+        held = after.counts.held.get(agent_id, {}).get(session_id, Holding())
         holdings.note(agent_id, session_id, held, anew=True)

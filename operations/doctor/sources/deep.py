@@ -16,7 +16,7 @@ from ledger.transcripts.trimming import untrim
 from openclaw_web.errors import Refused
 from openclaw_web.sqlite import statements
 
-from ..store.losses import Counts, Loss
+from ..store.losses import IDS, Counts, Loss
 from .places import AgentPlaces, Place
 
 LINES, BYTES = 400, 8 * 1024 * 1024  # of a source that are held at once
@@ -77,10 +77,14 @@ def compare(looked: AgentPlaces, counts: Counts, compared: Compared) -> None:
             _count_nameless(looked, session_id, one)
         compared.sessions += 1
         compared.records += len(one.found)
-        compared.kept += max(0, held.get(session_id, Counter()).total() - len(one.found - one.missing.keys()))
+        compared.kept += max(0, _count(held.get(session_id)) - len(one.found - one.missing.keys()))
         _add(looked.agent_id, session_id, one, counts)
     without = held.keys() - looked.by_session.keys()
-    compared.kept += sum(held[session_id].total() for session_id in without)
+    compared.kept += sum(held[session_id].count for session_id in without)
+
+
+def _count(held):
+    return held.count if held else 0
 
 
 def _place(looked, place: Place, one, compared):
@@ -215,3 +219,5 @@ def _add(agent_id, session_id, one, counts):
         known.missing = max(missing, known.missing - one.renamed[kind])
         known.different = different
         known.in_sources = missing + different
+    if one.missing:  # the sources tell more than the checksum
+        counts.losses.pop((agent_id, session_id, IDS), None)

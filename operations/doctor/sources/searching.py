@@ -8,6 +8,7 @@ from typing import Any
 from django.db import DatabaseError
 from django.utils.translation import gettext as _
 
+from agents import holdings
 from openclaw_web.disk import room
 from openclaw_web.disk.drafts import draft_of
 from openclaw_web.errors import Refused
@@ -15,7 +16,7 @@ from openclaw_web.sqlite import snapshots
 
 from ...backups import opening, verifying
 from ...models import BackupRun
-from ..store.losses import Loss
+from ..store.losses import IDS, Loss
 
 MOST, OPENED = 10, 200  # databases of one agent that are unpacked, and backups that are opened for that
 
@@ -60,12 +61,12 @@ def _held(path: Path, agents, unpacked, *, is_own) -> Iterator[tuple[str, dict[s
                     continue
                 known.add(entry.sha256)
                 if not is_own:
-                    yield entry.agent, _counted(path, archive, entry)
+                    yield entry.agent, _counted(path, archive, entry, agents[entry.agent])
     except (Refused, OSError, DatabaseError):  # the next one may be whole
         return
 
 
-def _counted(path, archive, entry):
+def _counted(path, archive, entry, lost):
     held: dict[str, Counter[str]] = defaultdict(Counter)
     room.check(path.parent, entry.bytes)
     with draft_of(path.parent / "looking") as folder:
@@ -74,6 +75,10 @@ def _counted(path, archive, entry):
         verifying.look_at(file, entry.path)
         for session_id, kind, count in snapshots.kinds(file):
             held[session_id][kind] = count
+        for loss in lost:
+            noted = holdings.holding_of(loss.agent, loss.session_id)
+            if loss.kind == IDS and holdings.checksum_of(snapshots.ids(file, loss.session_id)) == noted.checksum:
+                held[loss.session_id][IDS] = loss.noted
     return held
 
 

@@ -3,18 +3,22 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from agents import holdings
+from agents.holdings import Holding
 from ledger.transcripts import counting
 from openclaw_web.sqlite import statements, words
 
 from ..findings import NOTE, Finding
 
 AGAIN = "collect_again"  # the repair of findings that reading sources again mends
+IDS = "ids"  # the kind of a loss that only the checksum tells: as many records as noted, and others
 NAMED = 20  # sessions that findings name, of each agent; the list of losses tells more
 LISTED = 500
 # A record is a row with what it is known by: one without the other cannot be found, or read.
@@ -22,6 +26,11 @@ IS_KNOWN = "EXISTS (SELECT 1 FROM transcript_event_identities i WHERE i.session_
 HELD = f"""
 SELECT e.session_id, e.kind, {words.count_if(IS_KNOWN)} FROM transcript_events e GROUP BY e.session_id, e.kind
 """  # noqa: S608 - constants
+KNOWN_IDS = """
+SELECT i.session_id, i.event_id FROM transcript_event_identities i
+WHERE EXISTS (SELECT 1 FROM transcript_events e WHERE e.session_id = i.session_id AND e.seq = i.seq)
+ORDER BY i.session_id
+"""
 
 
 @dataclass(slots=True)
@@ -55,7 +64,7 @@ class Counts:
     losses: dict[tuple[str, str, str], Loss] = field(default_factory=dict)
     more: Counter[str] = field(default_factory=Counter)  # by agent: records that nobody noted
     not_noted: Counter[str] = field(default_factory=Counter)  # by agent: sessions without a note
-    held: dict[str, dict[str, Counter[str]]] = field(default_factory=dict)  # agent -> session -> kind -> rows
+    held: dict[str, dict[str, Holding]] = field(default_factory=dict)  # agent -> session -> its rows
     gone: set[str] = field(default_factory=set)  # agents without a file
     back: dict[str, list[str]] = field(default_factory=dict)  # agent -> sessions that were taken out and are here
 
@@ -75,27 +84,32 @@ def count(agent_id: str, db: str | None, counts: Counts) -> None:
     counts.back[agent_id] = sorted(out & held.keys())
     not_noted -= out
     counts.not_noted[agent_id] += len(not_noted)
-    for session_id, kinds in noted.items():
-        if session_id in not_noted and not kinds:
+    for session_id, wanted in noted.items():
+        if session_id in not_noted and not wanted.count:
             continue
         counts.sessions += 1
-        counts.records += kinds.total()
-        _compare(agent_id, session_id, kinds, held.get(session_id, Counter()), counts)
+        counts.records += wanted.count
+        _compare(agent_id, session_id, wanted, held.get(session_id, Holding()), counts)
 
 
-def _compare(agent_id, session_id, kinds, own, counts):
-    for kind, number in sorted(kinds.items()):
-        if own[kind] < number:
-            loss = Loss(agent_id, session_id, kind, number, own[kind], number - own[kind])
+def _compare(agent_id, session_id, noted, own, counts):
+    if own.lacks(noted):
+        missing = noted.kinds - own.kinds
+        for kind, number in sorted(missing.items()):
+            loss = Loss(agent_id, session_id, kind, noted.kinds[kind], own.kinds[kind], number)
             counts.losses[agent_id, session_id, kind] = loss
-    counts.more[agent_id] += (own - kinds).total()
+        if not missing:  # as many records, and others: at least one of those noted is gone
+            counts.losses[agent_id, session_id, IDS] = Loss(agent_id, session_id, IDS, own.count, own.count - 1, 1)
+    counts.more[agent_id] += max(0, own.count - noted.count)
 
 
-def held_rows(db: str) -> dict[str, Counter[str]]:
-    """Session -> kind -> records in an agent's file that have what they are known by."""
-    found: dict[str, Counter[str]] = defaultdict(Counter)
+def held_rows(db: str) -> dict[str, Holding]:
+    """Session -> records in an agent's file that have what they are known by."""
+    found: dict[str, Holding] = defaultdict(Holding)
     for session_id, kind, known in statements.walked(db, HELD):
-        found[session_id][kind] = known
+        found[session_id].kinds += Counter({kind: known})
+    for session_id, rows in groupby(statements.walked(db, KNOWN_IDS), itemgetter(0)):
+        found[session_id].checksum = holdings.checksum_of(record_id for _session, record_id in rows)
     return found
 
 
@@ -135,7 +149,9 @@ def _kinds(some):
     for loss in some:
         words = {"kind": loss.kind, "missing": f"{loss.missing:,}", "noted": f"{loss.noted:,}"}
         words["different"] = f"{loss.different:,}"
-        if loss.missing:
+        if loss.kind == IDS:
+            parts.append(_("at least 1 of %(noted)s missing, with other records in its place") % words)
+        elif loss.missing:
             parts.append(_("%(kind)s: %(missing)s of %(noted)s missing") % words)
         if loss.different:
             parts.append(_("%(kind)s: %(different)s of %(noted)s different from the source") % words)
