@@ -13,7 +13,7 @@ from openclaw_web.pages.html import safe_next, status_of
 from ..accounts import services as accounts
 from ..accounts.forms import NewAccountForm
 from ..models import User
-from . import links, lockout, sign_ins
+from . import links, lockout, return_address, sign_ins
 from .forms import SignInForm, WelcomeForm
 
 require_form = require_http_methods(["GET", "HEAD", "POST"])
@@ -25,7 +25,7 @@ require_form = require_http_methods(["GET", "HEAD", "POST"])
 @sensitive_post_parameters("password")
 def sign_in(request):
     """The sign-in page; goes on to `next`, when that is on this site."""
-    target = safe_next(request, reverse("overview:overview"))
+    target = return_address.page_address(safe_next(request, reverse("overview:overview")))
     if request.user.is_authenticated:
         return redirect(target)
     form = SignInForm(request, _posted(request))

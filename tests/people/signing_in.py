@@ -1,6 +1,7 @@
 """Ways into the site, for the tests of people: a password, a link, a token."""
 
 import re
+from urllib.parse import parse_qs, urlsplit
 
 from django.test import Client
 
@@ -24,3 +25,8 @@ def token_in(response):
 
 def ask(token):
     return Client().get("/api/v1/agents", headers={"Authorization": f"Bearer {token}"})
+
+
+def way_back(response):
+    """Where signing in leads after a request that was sent to the sign-in page."""
+    return parse_qs(urlsplit(response["Location"]).query)["next"][0]

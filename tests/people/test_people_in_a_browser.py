@@ -1,5 +1,6 @@
 """People at work with their accounts in real browsers: invited, signed in twice, sent out, locked out, watched."""
 
+import json
 import re
 
 import pytest
@@ -11,6 +12,17 @@ from tests.processes import Home
 
 pytestmark = [pytest.mark.browser, pytest.mark.kill]
 PASSWORD = "correct horse battery"
+PREPARE = """
+import json
+from agents import services
+from people.accounts import services as accounts
+from tests.datasets.conversations import tell_turns
+from tests.datasets.from_decisions.gates import decide
+services.register("ada")
+tell_turns(1)
+decide("d1", turn="s1:u1")
+print(json.dumps(accounts.add_user("ann", "labeller")[1]))
+"""
 
 
 @pytest.fixture
@@ -126,3 +138,40 @@ def test_from_the_first_admin_to_the_audit_log(site, open_browser):
     check(admin)
     # What the browser itself says of answers with 409, 422 and 429.
     assert [words for words in open_browser.complaints if "Failed to load resource" not in words] == []
+
+
+def test_forms_lead_back_to_their_pages(tmp_path, browser, migrated):
+    home, complaints = Home.copied(migrated, tmp_path / "store"), []
+    address = home.serve("--no-watch").address()
+    page = browser.new_context(reduced_motion="reduce").new_page()
+    listen(page, complaints)
+    page.goto(address + json.loads(home.python(PREPARE)))
+    for field in page.locator("main input[type=password]").all():
+        field.fill(PASSWORD)
+    page.locator("main form button").first.click()
+    page.wait_for_url(f"{address}/")
+
+    def sign_in_again():
+        expect(page).to_have_url(re.compile("/sign-in/"))
+        page.get_by_label("User name").fill("ann")
+        page.get_by_label("Password").fill(PASSWORD)
+        page.get_by_label("Password").press("Enter")
+
+    # A form that HTMX sends, on a page of an agent.
+    page.goto(f"{address}/agents/ada/gate/d1/?decision=UPDATE_USER")
+    button = page.locator("#decision-verdict [value=right]")
+    expect(button).to_be_visible()
+    page.context.clear_cookies(name="openclaw_web_session")
+    button.click()
+    sign_in_again()
+    expect(page).to_have_url(f"{address}/agents/ada/gate/d1/?decision=UPDATE_USER")
+    expect(page.locator("#decision-verdict")).to_contain_text("Nobody has judged this decision.")
+
+    # A form that the browser sends itself.
+    page.goto(f"{address}/account/")
+    page.context.clear_cookies(name="openclaw_web_session")
+    page.locator("main").get_by_role("button", name="Sign out everywhere").click()
+    sign_in_again()
+    expect(page).to_have_url(f"{address}/account/")
+    assert not complaints
+    home.close()

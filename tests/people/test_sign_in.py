@@ -5,7 +5,9 @@ from django.contrib.sessions.models import Session
 from django.test import Client
 
 from people.accounts import services as accounts
-from tests.people.signing_in import SIGN_IN, TOKENS, sign_in
+from tests.people.signing_in import SIGN_IN, TOKENS, sign_in, way_back
+from tests.people.surface import page_address
+from tests.people.test_roles import ANYBODY, PAGES
 
 pytestmark = pytest.mark.django_db
 
@@ -21,6 +23,46 @@ def test_everything_else_sends_people_here_and_back(client, stranger):
     response = client.get(TOKENS)
     assert response["Location"] == f"{SIGN_IN}?next={TOKENS}"
     assert sign_in(client, next=TOKENS)["Location"] == TOKENS
+
+
+HTMX = {"HX-Request": "true"}
+SAVE = "/operations/settings/save/"
+SETTINGS = "/operations/settings/"
+
+
+@pytest.mark.parametrize(
+    ("headers", "back"),
+    [
+        ({"Referer": f"http://testserver{SETTINGS}?group=Review"}, f"{SETTINGS}?group=Review"),
+        ({**HTMX, "HX-Current-URL": f"http://testserver{SETTINGS}", "Referer": "http://testserver/jobs/"}, SETTINGS),
+        ({"Referer": f"https://elsewhere.example{TOKENS}"}, SETTINGS),
+        ({**HTMX, "HX-Current-URL": f"https://elsewhere.example{TOKENS}"}, SETTINGS),
+        ({"Referer": f"http://testserver{SAVE}"}, SETTINGS),  # its own page came back with a mistake to mend
+        ({}, SETTINGS),
+    ],
+)
+def test_a_form_that_was_sent_signed_out_leads_back_to_its_page(client, stranger, headers, back):
+    answer = client.post(SAVE, {}, headers=headers)
+    is_htmx = "HX-Request" in headers
+    assert answer.status_code == (200 if is_htmx else 302)
+    asked = answer["HX-Redirect" if is_htmx else "Location"]
+    page = client.get(asked)
+    assert f'name="next" value="{back}"' in page.content.decode()
+    assert sign_in(client, next=back)["Location"] == back
+    assert client.get(back).status_code == 403  # a viewer, and no 405
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, (method, lowest) in PAGES.items() if (method, lowest != ANYBODY) == ("POST", True)]
+)
+def test_every_form_leads_back_to_a_page(name, as_admin, ada):
+    back = way_back(Client().post(page_address(name)))
+    assert as_admin.get(back).status_code != 405
+
+
+def test_an_address_that_only_takes_forms_leads_to_a_page(client, stranger):
+    assert sign_in(client, next="/review/label/")["Location"] == "/review/"
+    assert client.get(f"{SIGN_IN}?next=/sign-out/")["Location"] == "/"
 
 
 @pytest.mark.parametrize("target", ["https://elsewhere.example/", "//elsewhere.example", "javascript:alert(1)"])
