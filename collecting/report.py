@@ -57,6 +57,7 @@ GATE = {
     "withheld": ngettext_lazy(
         "%(count)s withheld because somebody opted out", "%(count)s withheld because somebody opted out", "count"
     ),
+    "elsewhere": ngettext_lazy("%(count)s of other OpenClaw folders", "%(count)s of other OpenClaw folders", "count"),
     "rejected": ngettext_lazy("%(count)s rejected line", "%(count)s rejected lines", "count"),
 }
 

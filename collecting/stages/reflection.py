@@ -12,7 +12,7 @@ from agents.models import CollectorSource
 from gate.collectors import guardian_log, plugin_log, reflection_db
 from gate.collectors.found import FoundDecision, Problem
 from gate.models import MemoryGateDecision
-from gate.recording import imported, recorded
+from gate.recording import foreign_decisions, imported, recorded
 from guardian.recording import unattributed
 from ledger.collectors.database import Damaged
 from ledger.collectors.jsonl import Line
@@ -20,7 +20,7 @@ from ledger.transcripts import storing
 from openclaw_web.clock import now_ms
 from people.configuration import keys as configuration
 
-from . import databases, logs
+from . import databases, log_owners, logs
 from .databases import Unreadable
 
 Kind = CollectorSource.Kind
@@ -35,7 +35,17 @@ RECENT_MS = 2 * 86_400_000  # decisions without a turn that are looked at again 
 
 def collect(collection: Any) -> dict[str, int]:
     """Read what is new; how many decisions and failed calls came, and what was not stored."""
-    counts = Counter(decisions=0, merged=0, failed_calls=0, withheld=0, rejected=0, matched_later=0, unknown_lines=0)
+    names = (
+        "decisions",
+        "merged",
+        "failed_calls",
+        "withheld",
+        "elsewhere",
+        "rejected",
+        "matched_later",
+        "unknown_lines",
+    )
+    counts = Counter(dict.fromkeys(names, 0))
     if configuration.get(recorded.SETTING):
         _databases(collection, counts)
         _logs(collection, counts)
@@ -70,8 +80,9 @@ def _logs(collection, counts):
         found += [one for one in reader.finish() if isinstance(one, FoundDecision)]
     counts["unknown_lines"] += sum(reader.unknown.values())
     facts = {file.parents[1]: _written(collection, file, states) for file in written}
-    _store(collection, _with_facts(collection, found, facts), Source.LOG, counts)
-    _note_consolidations(collection, reader.consolidations)
+    owners = log_owners.LogOwners(collection)
+    _store(collection, owners, found, facts, counts)
+    _note_consolidations(collection, owners, reader.consolidations)
     _remember(collection, states)
 
 
@@ -137,21 +148,6 @@ def _written(collection, file, states):
     return [one for one in found if not isinstance(one, Problem)]
 
 
-def _with_facts(collection, found, facts):
-    """Decisions with the facts that the log in their own workspace tells: a log has no say about other agents.
-
-    Their workspace is the one that the plugin names, else that of their agent.
-    """
-    folders = {one.home_name: one.workspace for one in collection.home.agents if one.workspace}
-    known, default = {str(folder): folder for folder in folders.values()}, folders.get(_default(collection))
-    sorted_out: dict[Path | None, list[FoundDecision]] = {}
-    for one in found:
-        of_agent = folders.get(imported.agent_named_by(one), default)
-        folder = known.get((one.workspace or "").rstrip("/"), of_agent)
-        sorted_out.setdefault(folder, []).append(one)
-    return [one for folder, some in sorted_out.items() for one in guardian_log.with_facts(some, facts.get(folder, []))]
-
-
 def _databases(collection, counts):
     """A `reflection.db` in the folder that the plugin has in each workspace."""
     for found in collection.home.agents:
@@ -182,34 +178,25 @@ def _database(collection, agent, source, counts):
     databases.remember(collection, source, stats, agent.agent_id)
 
 
-def _store(collection, found, source, counts):
-    names = {name: agent.agent_id for name, agent in collection.agents.items()}
-    agents = {agent.agent_id: agent for agent in collection.agents.values()}
-    workspaces = {str(one.workspace): names[one.home_name] for one in collection.home.agents if one.home_name in names}
-    for agent_id, some in imported.by_agent(found, names, workspaces, names[_default(collection)]).items():
-        if collection.only in (None, agent_id):
-            _count(counts, imported.store(agents[agent_id], some, source))
+def _store(collection, owners, found, facts, counts):
+    """Store the decisions of agents here, with the facts that the log in their own workspace tells."""
+    for owner, some in owners.sort_out(found).items():
+        agent = collection.agents[owner.home_name]
+        if collection.only in (None, agent.agent_id):
+            with_facts = guardian_log.with_facts(some, facts.get(owner.workspace, []))
+            _count(counts, imported.store(agent, with_facts, Source.LOG))
+    if collection.only is None:
+        news = foreign_decisions.note(collection.home.root, owners.left_out)
+        counts["elsewhere"] += sum(news.values())
+        collection.home.notes += [foreign_decisions.describe(*each) for each in news.items()]
 
 
-def _default(collection):
-    """The name of the agent that gets what is told of none."""
-    names = collection.agents
-    return "main" if "main" in names else min(names, key=lambda name: names[name].agent_id)
-
-
-def _note_consolidations(collection, moments):
-    """When the plugin rewrote memory files unasked, for the agent of its workspace."""
-    for agent, workspace in _agents_with_workspaces(collection):
-        own = [at for at, folder in moments if (folder or "").rstrip("/") == workspace]
+def _note_consolidations(collection, owners, moments):
+    """When the plugin rewrote memory files unasked, for the agents of its workspace."""
+    for name, agent in collection.agents.items():
+        own = [at for at, folder in moments if owners.has_workspace(name, folder)]
         if own and collection.only in (None, agent.agent_id):
             unattributed.note_consolidations(agent.db, own)
-
-
-def _agents_with_workspaces(collection):
-    for one in collection.home.agents:
-        agent = collection.agents.get(one.home_name)
-        if agent is not None and one.workspace:
-            yield agent, str(one.workspace)
 
 
 def _count(counts, result):

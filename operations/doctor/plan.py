@@ -139,6 +139,7 @@ def look_at_home(plan: Plan, params: dict[str, Any], progress: Any, copies: Copi
     plan.sources += home_sources.of_home(collection, plan.names.values())
     _look_inside(plan, progress)
     plan.store += schema_findings.find_unread(home.root, plan.sources)
+    plan.store += schema_findings.find_foreign(home.root)
     _look_for_skipped(plan, home)
     left_out = ignoring.rows().filter(root=str(plan.root)).order_by("agent_id", "source_key")
     plan.ignored = [ignoring.as_json(row) for row in left_out]

@@ -1,10 +1,11 @@
-"""What of OpenClaw's databases is not read: a finding for a schema that is not known, a note for known tables."""
+"""Notes of what is not read: tables and schemas of OpenClaw's databases, decisions of other folders."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from agents import unread_parts
 from agents.models import CollectorSource
+from gate.recording import foreign_decisions
 
 from ..findings import NOTE, Finding
 from .home_sources import Source
@@ -22,3 +23,9 @@ def find_unread(root: Path, sources: Iterable[Source]) -> Iterator[Finding]:
             yield Finding("newer_schema", unread_parts.describe_newer(source.name, parts), **about)
         if sentence := unread_parts.describe_unread(source.name, parts):
             yield Finding("unread_tables", sentence, level=NOTE, **about)
+
+
+def find_foreign(root: Path) -> Iterator[Finding]:
+    """Notes about decisions in the plugin's logs that belong to no agent of this folder."""
+    for sentence in foreign_decisions.sentences_of(root):
+        yield Finding("foreign_decisions", sentence, level=NOTE)

@@ -1,5 +1,6 @@
 """Collecting what the Reflection plugin left behind: decisions come once, with their turns, windows and facts."""
 
+import json
 import shutil
 import sqlite3
 from contextlib import closing
@@ -8,9 +9,11 @@ from pathlib import Path
 import pytest
 
 from gate.models import GateCall, GateHour, MemoryGateDecision
-from gate.recording import windows
+from gate.recording import foreign_decisions, windows
 from gate.statistics import sums
+from jobs.progress import Progress
 from ledger.models import RejectedRecord
+from operations.doctor import plan as doctor_plan
 from people.configuration import keys as configuration
 from tests.collecting.collecting import MAIN, run
 from tests.collecting.plugin_log import PluginLog, written
@@ -102,6 +105,61 @@ def test_facts_are_in_the_workspace_that_the_plugin_names(place):
     run(home)
     row = MemoryGateDecision.objects.using("agent_eve").get()
     assert row.candidate_fact == "The user likes tea."
+
+
+def configured(home, workspace):
+    config = {"agents": {"list": [{"id": "main", "workspace": workspace}]}}
+    (home.root / "openclaw.json").write_text(json.dumps(config))
+
+
+def test_a_log_belongs_to_the_workspace_as_the_configuration_writes_it(place):
+    home, talk, log = place
+    configured(home, "/srv/somewhere/workspace")  # the home was copied from there
+    log.line(T0 - 1_000, "PluginLifecycle", "Workspace resolved", {"workspaceDir": "/srv/somewhere/workspace/"})
+    tell(log)
+    written(home.root / "workspace", T0 + 1_800, "UPDATE_USER", "The user likes tea.")
+    assert run(home)["gate"]["decisions"] == 1
+    assert (rows().get().turn_id, rows().get().candidate_fact) == (f"{talk.session}:r1", "The user likes tea.")
+
+
+def test_decisions_of_a_workspace_that_no_agent_has_are_counted_once_and_left_out(place):
+    home, _talk, log = place
+    log.line(T0 - 1_000, "PluginLifecycle", "Workspace resolved", {"workspaceDir": "/srv/else\nwhere"})
+    tell(log)
+    sentence = (
+        "1 decision of memory_gate was left out: no agent of this OpenClaw folder has the workspace that the log "
+        "names, /srv/else‹LF›where."
+    )
+    found = run(home)
+    assert (found["gate"]["decisions"], found["gate"]["elsewhere"], found["notes"][-1]) == (0, 1, sentence)
+    log.said(T0 + 3_000, "agent", "Late", CHANNEL).decided(T0 + 3_500, key=CHANNEL)
+    assert run(home)["gate"]["elsewhere"] == 1
+    assert not rows().exists()
+    assert foreign_decisions.sentences_of(home.root) == [
+        "2 decisions of memory_gate were left out: no agent of this OpenClaw folder has the workspace that the log "
+        "names, /srv/else‹LF›where."
+    ]
+    plan = doctor_plan.look({"source": str(home.root)}, Progress())
+    assert [found["level"] for found in plan["store"] if found["check"] == "foreign_decisions"] == ["note"]
+
+
+def test_decisions_of_an_agent_that_is_not_there_are_left_out(place):
+    home, _talk, log = place
+    log.said(T0, "user", "I like tea", "agent:ghost:main").said(T0 + 1_000, "agent", "Noted", "agent:ghost:main")
+    log.decided(T0 + 1_500, key="agent:ghost:main")
+    found = run(home)
+    assert (found["gate"]["decisions"], found["gate"]["elsewhere"]) == (0, 1)
+    assert "no agent of this OpenClaw folder has its session." in found["notes"][-1]
+
+
+def test_without_a_workspace_it_counts_for_the_home_that_has_the_session(place, tmp_path):
+    home, _talk, log = place
+    tell(log)
+    other = Home(tmp_path / "other")
+    other.transcript(user("Hello"), assistant("Hi"))
+    assert run(home)["gate"]["decisions"] == 1
+    found = run(other, **{"as": "other"})["gate"]
+    assert (found["decisions"], found["elsewhere"]) == (0, 1)
 
 
 def test_a_copy_of_the_log_adds_nothing(place, tmp_path):
@@ -215,15 +273,31 @@ def test_the_real_logs(real_files, tmp_path):
     )
     home = type("Place", (), {"root": root})
     configuration.put("reflection.logFolder", str(DATA / "reflection" / "plugin-logs-driver"))
-    found = run(home)["gate"]
-    assert (found["decisions"], found["failed_calls"], found["rejected"], found["unknown_lines"]) == (77, 2, 0, 0)
-    assert rows().filter(decision="NO_WRITE").count() == 69
-    assert rows().exclude(candidate_fact=None).count() == 8
+    found = run(home)
+    left_out = "no agent of this OpenClaw folder has the workspace that the log names, /srv/oc/refl-ws."
+    assert f"10 decisions of memory_gate were left out: {left_out}" in found["notes"]
+    found = found["gate"]
+    assert (found["decisions"], found["failed_calls"], found["rejected"], found["unknown_lines"]) == (67, 0, 0, 0)
+    assert found["elsewhere"] == 10
+    assert rows().filter(decision="NO_WRITE").count() == 67
     assert rows().exclude(turn_id=None).count() == rows().filter(match="exact").count() == 20
     configuration.put("reflection.logFolder", str(DATA / "reflection" / "plugin-logs-gateway"))
     again = run(home)["gate"]
-    assert (again["decisions"], again["merged"], again["failed_calls"]) == (0, 0, 0)
-    assert rows().count() == 77
+    assert (again["decisions"], again["merged"], again["failed_calls"], again["elsewhere"]) == (0, 0, 0, 0)
+    assert rows().count() == 67
+
+
+@pytest.mark.skipif(not DATA.exists(), reason="the recorded homes are not on this machine")
+@pytest.mark.parametrize(
+    "order", [("openclaw-2026.2.26", "openclaw-2026.9.6"), ("openclaw-2026.9.6", "openclaw-2026.2.26")]
+)
+def test_one_log_beside_two_homes_counts_once(real_files, order):
+    configuration.put("reflection.logFolder", str(DATA / "reflection" / "plugin-logs-driver"))
+    found = {}
+    for name in order:
+        made = run(type("Place", (), {"root": DATA / name}), **{"as": name.replace(".", "-")})
+        found[name] = (made["gate"]["decisions"], made["gate"]["elsewhere"])
+    assert found == {"openclaw-2026.2.26": (67, 10), "openclaw-2026.9.6": (0, 77)}
 
 
 def database(workspace, **values):

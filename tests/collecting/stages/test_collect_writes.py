@@ -287,7 +287,10 @@ def test_the_real_logs(real_files, tmp_path):
     home = type("Place", (), {"root": root})
     for name in MEMORY_FILES:
         os.utime(root / "workspace" / name, (AT - 3_600, AT - 3_600))
-    configuration.put("reflection.logFolder", str(DATA / "reflection" / "plugin-logs-driver"))
+    logs = shutil.copytree(DATA / "reflection" / "plugin-logs-driver", tmp_path / "logs")
+    (log,) = logs.glob("reflection-*.log")  # of a workspace of its own, which is to be that of this home
+    log.write_text(log.read_text().replace("/srv/oc/refl-ws", "/srv/oc/home-old/.openclaw/workspace"))
+    configuration.put("reflection.logFolder", str(logs))
     told = run(home)["guardian"]
     assert (told["lines"], told["writes"], told["rejected"], told["withheld"]) == (8, 8, 0, 0)
     assert [rows().filter(status=status).count() for status in ("written", "refused", "failed")] == [6, 1, 1]
