@@ -11,9 +11,8 @@ import pytest
 from gate.models import GateCall, GateHour, MemoryGateDecision
 from gate.recording import foreign_decisions, windows
 from gate.statistics import sums
-from jobs.progress import Progress
 from ledger.models import RejectedRecord
-from operations.doctor import plan as doctor_plan
+from operations.doctor.sources.schema_findings import find_foreign
 from people.configuration import keys as configuration
 from tests.collecting.collecting import MAIN, run
 from tests.collecting.plugin_log import PluginLog, written
@@ -139,8 +138,8 @@ def test_decisions_of_a_workspace_that_no_agent_has_are_counted_once_and_left_ou
         "2 decisions of memory_gate were left out: no agent of this OpenClaw folder has the workspace that the log "
         "names, /srv/else‹LF›where."
     ]
-    plan = doctor_plan.look({"source": str(home.root)}, Progress())
-    assert [found["level"] for found in plan["store"] if found["check"] == "foreign_decisions"] == ["note"]
+    (note,) = find_foreign(home.root)  # of the doctor
+    assert (note.check, note.level) == ("foreign_decisions", "note")
 
 
 def test_decisions_of_an_agent_that_is_not_there_are_left_out(place):
