@@ -17,8 +17,10 @@ from agents.layout.home_agents import read_home
 from agents.models import Agent
 from agents.services import is_lost
 from agents.sources import Claimed, SourceBook, claim, follow_reports, names_here, root_of
+from datasets import turn_facts
 from jobs.kinds import MINUTE_MS, Every, Kind
 from ledger.outputs import stashing
+from ledger.rebuilding import repeats
 from openclaw_web import amounts
 from openclaw_web.clock import now_ms
 from openclaw_web.disk import locks, reserve, room
@@ -221,6 +223,8 @@ def _collect_agent(collection, found, plan):
         collect_agent.read_on(collection, found, agent, short, report)
     if problem := presence.problem_of(agent):
         collection.lost[agent.agent_id] = problem
+    repeats.settle(agent.db, is_forced=collection.is_again or bool(short))
+    turn_facts.mark_repeated(agent)
     waiting.expect_few_writes(agent.db)
     summaries.refresh(agent, collected_at=now_ms())
 

@@ -111,6 +111,8 @@ def _exchange(turn, records, opted_out, is_group, rests_on_tools):
     reply_kind, reply = records.get(turn.agent_message_id, nothing)
     if not turn.is_active:
         return Exchange(problem=_("On an abandoned branch."))
+    if turn.repeat_of:
+        return Exchange(problem=_("Copied from another session. Create the sample there."))
     if "withheld" in (user_kind, reply_kind):
         return Exchange(problem=_("The sender opted out, so the text is not used."))
     if opted_out and user and (why := why_withheld(user.sender, user.around, opted_out, is_group=is_group)):

@@ -99,6 +99,7 @@ class DatasetSample(models.Model):
     )
     label_id = models.TextField(null=True, help_text="the verdict in force; null: none, or one older than this column")
     reject_reason = models.TextField(null=True, help_text="a code of review.rejectReasons; null: none, or no reject")
+    repeat_of = models.TextField(null=True, help_text="the session that has its turn, of which this one is a copy")
 
     objects = SampleQuerySet.as_manager()
 
@@ -165,6 +166,7 @@ class DatasetSample(models.Model):
                 name="idx_sample_reason",
                 condition=models.Q(reject_reason__isnull=False),
             ),
+            models.Index(fields=["id"], name="idx_sample_repeated", condition=models.Q(repeat_of__isnull=False)),
         ]
 
     def __str__(self):

@@ -108,7 +108,7 @@ def _chosen(agent, session_id, turn_numbers):
     have = DatasetSample.objects.filter(
         agent_id=agent.agent_id, session_id=session_id, sample_type=annotated_turns.TYPE
     ).values_list("turn_id", flat=True)
-    turns = ConversationTurn.objects.using(agent.db).active().filter(session_id=session_id)
+    turns = ConversationTurn.objects.using(agent.db).active().filter(session_id=session_id, repeat_of=None)
     answered = turns.filter(agent_message_id__isnull=False).order_by("turn_number").values_list("id", "turn_number")
     known = set(have)
     wanted = [number for turn_id, number in answered if turn_id not in known]

@@ -12,15 +12,16 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from agents import databases
+from agents.models import Agent
 from ledger.collectors.records import Facts, facts, injected, is_silent
-from ledger.models import ConversationTurn, TranscriptEvent, TranscriptEventIdentity
+from ledger.models import ConversationTurn, Session, TranscriptEvent, TranscriptEventIdentity
 from ledger.transcripts.trimming import full_record
 
 from .exporters.samples import ENVELOPE, GONE, IMAGES, TOOLS
 from .models import DatasetSample
 
 SILENT = "silent"
-BATCH = 200
+BATCH, FORKS = 200, 500
 COLUMNS = ["prompted_by", "reply_stop", "turn_traits"]
 
 
@@ -85,6 +86,26 @@ def fill(samples: QuerySet[DatasetSample]) -> int:
             DatasetSample.objects.bulk_update(batch, COLUMNS)
         count += len(batch)
     return count
+
+
+def mark_repeated(agent: Agent) -> None:
+    """Bring the samples of an agent up to which turns are repeated: only sessions that name a parent have some."""
+    forks = list(Session.objects.using(agent.db).exclude(parents="").order_by("id").values_list("id", flat=True))
+    for start in range(0, len(forks), FORKS):
+        names = forks[start : start + FORKS]
+        samples = DatasetSample.objects.filter(agent_id=agent.agent_id, session_id__in=names, turn_id__isnull=False)
+        if samples.exists():
+            turns = ConversationTurn.objects.using(agent.db).filter(session_id__in=names, repeat_of__isnull=False)
+            _mark(samples, dict(turns.values_list("id", "repeat_of")))
+
+
+def _mark(samples, sources):
+    changed = []
+    for sample in samples.only("id", "turn_id", "repeat_of"):
+        if sample.repeat_of != sources.get(sample.turn_id):
+            sample.repeat_of = sources.get(sample.turn_id)
+            changed.append(sample)
+    DatasetSample.objects.bulk_update(changed, ["repeat_of"], batch_size=FORKS)
 
 
 def _fill_in(sample, ended):

@@ -96,6 +96,7 @@ RULES = {
 }
 EXCLUSIONS = {
     "rejected": states.word("rejected"),
+    "repeated": gettext_lazy("Of a turn copied from another session, which has the turn itself"),
     "not_approved": gettext_lazy("Not approved yet"),
     "injected": gettext_lazy("Started by OpenClaw itself, or with a reply that is not sent"),
     "cut_off": gettext_lazy("With a reply that was cut off"),

@@ -41,6 +41,8 @@ def seen_of(agent: Agent, decision: MemoryGateDecision) -> Seen:
     turn = ConversationTurn.objects.using(agent.db).filter(id=decision.turn_id).first() if decision.turn_id else None
     if decision.turn_id and turn is None:
         raise Refused(_("The turn of this decision is no longer stored, so the decision cannot become a sample."))
+    if turn and turn.repeat_of:
+        raise Refused(_("The turn of this decision is copied from another session. Judge the decision on that turn."))
     window = windows.read(agent.db, decision.window_hash)
     if window is None:
         raise Refused(_("What the gate saw is not stored for this decision, so it cannot become a sample."))

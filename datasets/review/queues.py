@@ -85,6 +85,7 @@ class Queue:
         if by is not None:
             parts.append(SKIPPED if self.skipped else f"NOT {SKIPPED}")
             values.append(by)
+        parts.append("s.id NOT IN (SELECT id FROM dataset_samples WHERE repeat_of IS NOT NULL)")
         return " AND ".join(parts), values
 
     def _checked(self):

@@ -78,7 +78,7 @@ def choose(db: str, asked: Asked, model: str, prompt_version: str) -> Chosen:
 
 def _wanted(db, asked, model, prompt_version):
     """The rows of the turns, newest first, with the ends of their texts."""
-    turns = ConversationTurn.objects.using(db).active().filter(agent_message_id__isnull=False)
+    turns = ConversationTurn.objects.using(db).active().filter(agent_message_id__isnull=False, repeat_of=None)
     if asked.session is not None:
         turns = turns.filter(session_id__in=_sessions(db, asked.session))
     if asked.since is not None:

@@ -28,7 +28,7 @@ def place(db: str, agent_id: str, keys: Iterable[str | None], at: int, reply: st
     known = [key for key in keys if key]
     sessions = sessions_called(db, agent_id, known)
     rows = ConversationTurn.objects.using(db).filter(
-        session_id__in=sessions, created_at__lte=at + EARLY_MS, created_at__gte=at - 6 * EXACT_MS
+        session_id__in=sessions, created_at__lte=at + EARLY_MS, created_at__gte=at - 6 * EXACT_MS, repeat_of=None
     )
     best: tuple[int, int, Place] | None = None
     columns = ("id", "session_id", "created_at", "latency_ms", "agent_message_content")

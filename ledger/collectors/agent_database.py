@@ -17,6 +17,7 @@ from .session_index import SESSION_ID, IndexEntry
 
 ARCHIVES, COLD_ARCHIVES, COLD = "session_transcript_archives", "session_transcript_cold_archives", "cold"
 EVENTS = ("seq", "event_json", "event_zstd")
+ORIGIN = ("parent_session_key", "spawned_by", "fork_source_session_key", "fork_source_session_id")
 # From schema 24 on these fields of an entry are rows of their own; the third, sessionDiffBaseline, is not used here.
 SNAPSHOTS = ("systemPromptReport", "skillsSnapshot")
 BAD_ARCHIVE = "bad_archive"
@@ -217,7 +218,7 @@ def _nodes(database, found):
     snapshots = _snapshots(database, found)
     columns = ("session_key", "current_session_id", "entry_json", "updated_at", "label", "display_name")
     for table in ("session_entries", "session_nodes"):
-        for key, current, raw, updated, label, shown in database.rows(table, *columns):
+        for key, current, raw, updated, label, shown, *origin in database.rows(table, *columns, *ORIGIN):
             try:
                 entry = load_object(raw if isinstance(raw, bytes) else b"")
             except ValueError:
@@ -228,8 +229,17 @@ def _nodes(database, found):
             entry.setdefault("updatedAt", updated)
             entry.setdefault("label", text(label))
             entry.setdefault("displayName", text(shown))
+            _add_origin(entry, *map(text, origin))
             nodes[text(key)] = entry
     return nodes
+
+
+def _add_origin(entry, parent_key, spawned_by, fork_key, fork_id):
+    """What the columns of a node say of the session it came from, where the entry itself does not."""
+    if fork_key or fork_id:
+        entry.setdefault("forkSource", {"sessionKey": fork_key, "sessionId": fork_id})
+    elif parent_key and not spawned_by:
+        entry.setdefault("parentSessionKey", parent_key)
 
 
 def _snapshots(database, found):
@@ -322,7 +332,9 @@ def _windows(database):
 def _window_entry(node, session_id, about):
     """What a window without a node of its own is: its node's origin and delivery, and what it says itself."""
     entry = {
-        name: node[name] for name in ("deliveryContext", "origin", "chatType", "groupId", "subject") if name in node
+        name: node[name]
+        for name in ("deliveryContext", "origin", "chatType", "groupId", "subject", "forkSource")
+        if name in node
     }
     own = {"chatType": about["chat_type"], "channel": about["channel"], "lastAccountId": about["account_id"]}
     own |= {"lastTo": about["conversation"].get("target", ""), "model": about["model"], "status": about["status"]}
@@ -334,6 +346,7 @@ def _add_window(entry, about):
     for name, word in (("previous_session_id", "previousSessionId"), ("reason", "windowReason")):
         if about[name]:
             entry.metadata[word] = about[name]
+    entry.parents += [about["previous_session_id"]] if about["previous_session_id"] else []
     entry.target = entry.target or about["conversation"].get("target") or None
     if entry.channel == "unknown" and about["channel"]:
         entry.channel = about["channel"]

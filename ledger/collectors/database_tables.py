@@ -18,7 +18,10 @@ MEMORY: Tables = {
 # agents/<agent>/agent/openclaw-agent.sqlite, versions 16 to 25; `session_entries` and the last three of other versions.
 AGENT: Tables = {
     **VERSION,
-    "session_nodes": ("session_key", "current_session_id", "entry_json", "updated_at", "label", "display_name"),
+    "session_nodes": (
+        *("session_key", "current_session_id", "entry_json", "updated_at", "label", "display_name"),
+        *("parent_session_key", "spawned_by", "fork_source_session_key", "fork_source_session_id"),
+    ),
     "session_entry_snapshots": ("session_key", "field", "value_json"),
     "session_entries": ("session_key", "entry_json", "updated_at"),
     "session_windows": (

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from . import lineage
 from .envelopes import is_header
 from .jsonl import load_object
 from .records import moment_ms
@@ -74,6 +75,7 @@ class IndexEntry:
     report: dict[str, Any] = field(default_factory=dict)
     workspace: str = ""  # where the last prompt was made, and when
     workspace_at: int = 0
+    parents: list[str] = field(default_factory=list)  # sessions it may repeat records of (lineage)
 
 
 def read(data: bytes) -> Iterator[IndexEntry]:
@@ -155,6 +157,7 @@ def _entry(key, session_id, entry):
         metadata={name: value for name, value in metadata.items() if value not in ("", {})},
         report=_report(entry),
         **_workspace(entry),
+        parents=lineage.entry_parents(key, entry),
     )
 
 

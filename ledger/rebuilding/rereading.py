@@ -35,6 +35,7 @@ from ..outputs import stashing
 from ..transcripts import counting, storing, tool_days, turns, unnamed
 from ..transcripts.storing import Transcript
 from ..transcripts.trimming import untrim
+from . import sums
 
 # In the order in which they are put back.
 EXCHANGED = (
@@ -47,7 +48,10 @@ EXCHANGED = (
     SessionTool,
 )
 # What the session index says of a session, which transcripts do not.
-INDEXED = ("session_key", "origin", "channel_id", "conversation_target", "account_id", "metadata", "prompt_report_id")
+INDEXED = (
+    *("session_key", "origin", "channel_id", "conversation_target", "account_id", "metadata", "prompt_report_id"),
+    "parents",
+)
 WITHHELD = TranscriptEvent.Kind.WITHHELD
 
 
@@ -97,6 +101,7 @@ def reread(
     if not any(part.about.opted_out for part in parts):  # whose words an old title is of cannot be told
         _keep_title(db, beside, session_id)
     counting.count_again(beside, session_id)
+    _keep_marks(db, beside, session_id)
     return _Exchange(db, beside, session_id, [part.about.file for part in parts], len(kept.lines)).run()
 
 
@@ -222,6 +227,16 @@ def _keep_title(db, beside, session_id):
         Session.objects.using(beside).filter(id=session_id).update(title=old)
 
 
+def _keep_marks(db, beside, session_id):
+    """Repeated records stay so until they are compared again: that is done once all sessions are made (repeats)."""
+    marks = statements.rows(db, MARKS, [session_id])
+    if marks:
+        statements.run_many(beside, MARK, [(source, session_id, session_id, record_id) for record_id, source in marks])
+        sums.rebuild_session(beside, session_id)
+    known = Session.objects.using(db).filter(id=session_id).values_list("repeats_mark", flat=True).first()
+    Session.objects.using(beside).filter(id=session_id).update(repeats_mark=known or "")
+
+
 def _words(db, session_id):
     stored = ConversationTurn.objects.using(db).filter(session_id=session_id, is_active=True).order_by("first_seq")
     return stored.values_list("user_message_content", "user_metadata")[: turns.TITLE_TURNS]
@@ -321,6 +336,15 @@ NUMBERS = """
     JOIN transcript_events events ON events.session_id = ids.session_id AND events.seq = ids.seq
     WHERE ids.session_id = %s AND events.turn_number > 0
 """
+MARKS = """
+    SELECT ids.event_id, events.repeat_of FROM transcript_events events
+    JOIN transcript_event_identities ids ON ids.session_id = events.session_id AND ids.seq = events.seq
+    WHERE events.session_id = %s AND events.repeat_of IS NOT NULL
+"""
+MARK = f"""
+    UPDATE transcript_events SET repeat_of = %s WHERE session_id = %s AND kind <> '{WITHHELD}'
+        AND seq = (SELECT seq FROM transcript_event_identities WHERE session_id = %s AND event_id = %s)
+"""  # noqa: S608 - constants
 IDS_AND_KINDS = """
     SELECT ids.event_id, events.kind FROM {where}.transcript_event_identities ids
     JOIN {where}.transcript_events events ON events.session_id = ids.session_id AND events.seq = ids.seq

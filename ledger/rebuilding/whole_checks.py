@@ -8,7 +8,7 @@ from openclaw_web.sqlite import statements
 from ..models import Session
 from ..transcripts.rows import TURN_COLUMNS
 from ..transcripts.tool_days import ADDED
-from . import deriving
+from . import deriving, repeats
 from .deriving import Derived
 from .sum_checks import Wrong, differ
 
@@ -24,6 +24,8 @@ def whole(db: str) -> Iterator[Wrong]:
             names = list(dict.fromkeys(_wrong_of(db, found))) if found else []
         if names:
             yield Wrong(session_id, names)
+    for session_id in repeats.unsettled(db):
+        yield Wrong(session_id, ["transcript_events.repeat_of"])
 
 
 def _wrong_of(db, found: Derived):

@@ -18,7 +18,7 @@ from artifacts.services import KIND
 from openclaw_web import clock
 from openclaw_web.lists.counting import amount
 
-from ..models import Session, SessionDay, ToolDay
+from ..models import Session, SessionDay, ToolDay, TranscriptEvent, TranscriptEventIdentity
 from ..transcripts.tool_days import COUNTED, PROMPT, uncounted
 
 CHARS_PER_TOKEN = 4
@@ -171,7 +171,7 @@ class Scope:
 def of_agent(scope: Scope) -> Savings:
     """The savings of an agent in the days of a scope."""
     days = scope.tool_days()
-    every = Artifact.objects.using(scope.db).filter(record_id__isnull=False, kind=KIND)
+    every = _own(Artifact.objects.using(scope.db).filter(record_id__isnull=False, kind=KIND))
     uses, newest = newest_of(every, LOOKED_AT, since=scope.since_ms)
     uses = scope.of_channel(uses.filter(tool=scope.tool) if scope.tool else uses)
     found = list(uses.order_by().values_list("handle", "chars", "id"))  # once: each of these rows lies somewhere else
@@ -190,7 +190,7 @@ def of_agent(scope: Scope) -> Savings:
 def of_session(session: Session) -> Savings:
     """The savings of one session."""
     uses = Artifact.objects.using(session._state.db).filter(session_id=session.id, record_id__isnull=False, kind=KIND)
-    uses = uses.order_by("-chars", "-handle")  # as their index has them: the largest come first
+    uses = _own(uses).order_by("-chars", "-handle")  # as their index has them: the largest come first
     found = list(uses.values_list("handle", "chars")[: LOOKED_AT + 1])
     read = sum(getattr(session, name) for name in PROMPT)
     looked_at = (uses, found[:LOOKED_AT], uses.values(*USE)[:SHOWN])
@@ -201,6 +201,17 @@ def of_session(session: Session) -> Savings:
         is_cut=len(found) > LOOKED_AT,
         uncounted_sessions=_uncounted(Session.objects.using(session._state.db).filter(id=session.id)),
     )
+
+
+def _own(uses):
+    """Without those in repeated records, which count in the session that has the record; there are hardly any."""
+    repeated = TranscriptEvent.objects.using(uses.db).filter(repeat_of__isnull=False)
+    if not repeated.exists():
+        return uses
+    known = TranscriptEventIdentity.objects.using(uses.db).filter(
+        session_id=OuterRef("session_id"), event_id=OuterRef("record_id")
+    )
+    return uses.exclude(Exists(repeated.filter(session_id=OuterRef("session_id"), seq__in=known.values("seq"))))
 
 
 def newest_of(rows: QuerySet, count: int, *, since: int) -> tuple[QuerySet, int | None]:

@@ -34,6 +34,9 @@ from . import row_checks
 BYTES = "base64"
 ROWS = 500
 COUNTED = {(Session, "kind_counts"), (Session, "id_checksum")}
+# Columns that archives of older versions do not have: told only where they say something, so that the rows of such an
+# archive are the same as when they were archived.
+LATER = {"unpriced_tokens": 0, "repeat_of": None, "parents": "", "repeats_mark": ""}
 
 
 class WrongRow(Refused):
@@ -97,6 +100,7 @@ def lines(db: str, session_id: str) -> Iterator[tuple[str, bytes]]:
         query = f"SELECT {', '.join(names)} FROM {table.name} WHERE {table.condition} ORDER BY {table.order}"  # noqa: S608
         for values in statements.walked(db, query, [session_id]):
             row = dict(zip(names, map(_told, values), strict=True))
+            row = {name: value for name, value in row.items() if value != LATER.get(name, row)}
             told = {"table": table.name, "row": row}
             yield table.name, orjson.dumps(told, option=orjson.OPT_APPEND_NEWLINE)
 

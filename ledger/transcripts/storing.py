@@ -16,7 +16,7 @@ from openclaw_web.clock import now_ms
 from openclaw_web.sqlite import statements
 from openclaw_web.sqlite.rows import insert_sql
 
-from ..collectors import projections
+from ..collectors import lineage, projections
 from ..collectors.envelopes import fingerprint
 from ..collectors.jsonl import Line
 from ..collectors.senders import Why
@@ -38,7 +38,7 @@ DEFAULTS = {field.attname: field.get_default() for field in Session._meta.concre
 # What a session index says of a session.
 INDEXED_COLUMNS = (
     *("session_key", "origin", "channel_id", "conversation_target", "account_id", "model", "title", "metadata"),
-    *("last_activity_at", "prompt_report_id"),
+    *("last_activity_at", "prompt_report_id", "parents"),
 )
 UPDATE_INDEXED = f"UPDATE sessions SET {', '.join(f'{name} = %s' for name in INDEXED_COLUMNS)} WHERE id = %s"  # noqa: S608
 CHUNK_BYTES = 24 * 1024 * 1024
@@ -191,6 +191,7 @@ def _store_chunk(db, transcript, chunk, stored, outputs, unnamed):
     rows, leaf_id = _new_rows(db, session, transcript, chunk, known, stored, outputs, unnamed)
     if known and not transcript.opted_out:
         add_projections(db, session.id, chunk, known)
+    session.parents = lineage.joined(session.parents, lineage.parents_among(line.record for line in chunk))
     has_moved = leaf_id is not None and leaf_id != session.leaf_record_id
     session.leaf_record_id = leaf_id or session.leaf_record_id
     session.source_state = transcript.state
@@ -377,6 +378,8 @@ def _apply_entry(db, session, entry, reports):
     session.title = session.title or entry.label
     session.metadata = orjson.dumps(entry.metadata).decode() if entry.metadata else None
     session.last_activity_at = max(session.last_activity_at, entry.updated_at or 0)
+    if entry.parents:
+        session.parents = lineage.joined(session.parents, entry.parents)
     if entry.report:
         session.prompt_report_id = _report(db, entry.report, reports)
     if session.channel_id != before["channel_id"] and session.record_count:

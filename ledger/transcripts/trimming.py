@@ -14,8 +14,8 @@ from artifacts import handles
 from artifacts.store import blobs, layout
 from openclaw_web.disk import packing
 
+from ..collectors.envelopes import without_repeated_output
 from ..collectors.records import KINDS_BY_ROLE, is_text
-from ..collectors.repeats import without_repeated_output
 from ..models import TranscriptEvent
 
 CAP = 8_000  # characters of one text; a record of no more bytes has none that is longer

@@ -16,8 +16,8 @@ import orjson
 from artifacts import handles
 from openclaw_web.errors import Refused
 
+from ..collectors.envelopes import without_repeated_output
 from ..collectors.jsonl import Line
-from ..collectors.repeats import without_repeated_output
 from ..models import TranscriptEvent, TranscriptEventIdentity
 from .trimming import stashed, texts, untrim
 
@@ -102,12 +102,17 @@ def _stored_names(db, session_id):
     return dict(identities.order_by("seq").values_list("seq", "event_id"))
 
 
-def _stored_key(row):
-    record = untrim(row.event_json, row.full_zstd)
+def outputs_of(row: TranscriptEvent, record: dict[str, Any]) -> tuple[tuple[str, str], ...]:
+    """The handles of a stored record's outputs by their place, those outside of the artifact store too."""
     message = record.get("message")
     outputs = {path: _handle(text) for path, text in texts(message)} if isinstance(message, dict) else {}
     outputs |= {note.path: note.handle for note in stashed(row.trim_json)}  # the record has a preview there
-    return _digest(record, outputs)
+    return tuple(sorted(outputs.items()))
+
+
+def _stored_key(row):
+    record = untrim(row.event_json, row.full_zstd)
+    return _digest(record, dict(outputs_of(row, record)))
 
 
 def _digest(record, outputs):

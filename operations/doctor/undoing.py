@@ -12,10 +12,11 @@ from agents import databases, holdings
 from agents.models import Agent, CollectorSource
 from collecting import collect
 from collecting.models import MigrationRun
+from datasets import turn_facts
 from gate.models import MemoryGateDecision
 from jobs import kinds as job_kinds
 from ledger.models import Session, SessionDay
-from ledger.rebuilding import sums
+from ledger.rebuilding import repeats, sums
 from ledger.transcripts import session_rows, tool_days
 from openclaw_web.errors import Refused
 from openclaw_web.pages import states
@@ -51,8 +52,11 @@ def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
                 removed[agent_id] += _remove(agent_id, db, session_id)
                 holdings.note_removed(agent_id, [session_id], holdings.Why.UNDONE)
                 done += 1
+            repeats.settle(db)  # what was counted in them counts where it is left
             sums.rebuild_tool_days(db)
-            summaries.refresh(Agent.objects.get(agent_id=agent_id))
+            agent = Agent.objects.get(agent_id=agent_id)
+            turn_facts.mark_repeated(agent)
+            summaries.refresh(agent)
             connections[db].close()
         count = sum(removed.values())
         sentence = ngettext(

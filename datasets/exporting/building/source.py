@@ -96,6 +96,7 @@ class Source:
     def conditions(self) -> Iterator[tuple[str, Q]]:
         """Every reason to leave a sample out that its columns tell, with the samples it is about; the first counts."""
         yield "rejected", Q(annotation_status=DatasetSample.Status.REJECTED)
+        yield "repeated", Q(id__in=DatasetSample.objects.filter(repeat_of__isnull=False).values("id"))
         if self.options.only_approved:
             yield "not_approved", ~Q(annotation_status__in=DatasetSample.APPROVED)
         if not self.options.include_injected:

@@ -9,7 +9,7 @@ from django.utils.translation import ngettext
 
 from agents.models import Agent
 from ledger.models import RemovedSession, SessionDay
-from ledger.rebuilding import sum_checks, sums, whole_checks
+from ledger.rebuilding import repeats, sum_checks, sums, whole_checks
 from overview import summaries
 from overview.models import AgentDailyStat, AgentSummary
 
@@ -47,6 +47,7 @@ def wrong(db: str, *, is_deep: bool = False) -> dict[str, list[str]]:
 def rebuild(agent: Agent, *, is_deep: bool) -> int:
     """Make all sums of an agent again that are not what its records add up to; of how many sessions."""
     found = wrong(agent.db, is_deep=is_deep)
+    repeats.settle(agent.db, is_forced=is_deep)
     for session_id in found:
         sums.rebuild_session(agent.db, session_id)
     sums.rebuild_tool_days(agent.db)

@@ -1,0 +1,71 @@
+"""Which other sessions a session may repeat records of: what its header and its index name. No Django, no files.
+
+A fork begins with the records of the session it was taken from, the transcript after a compaction with those that were
+kept. Both name that session by its id, by its key, or by the path of its file. A sub-agent repeats nothing.
+"""
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import orjson
+
+KEY = "@"  # before the key of a session; no id begins with it
+MOST = 50  # of one session
+UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+SESSION_ID = re.compile(r"[A-Za-z0-9][\w.:-]{0,127}", re.ASCII)
+SUFFIX, TOPIC = ".jsonl", "-topic-"
+IDS = ("parentSession", "parentSessionId", "previousSessionId", "forkedFromSessionId")
+NAMES = frozenset({*IDS, "forkSource", "forkedFromParent", "parentSessionKey"})
+PARTS = (":thread:", ":topic:")  # of a key: what stands before is the key of the parent
+SPAWNED = ("spawnedBy", "spawnDepth")
+
+
+def parents_among(records: Iterable[dict[str, Any] | None]) -> list[str]:
+    """The sessions that headers among the records of a transcript name."""
+    headers = (record for record in records if record is not None and record["type"] == "session")
+    return [name for record in headers for name in _named(record)]
+
+
+def entry_parents(key: str, entry: dict[str, Any]) -> list[str]:
+    """The sessions that an entry of a session index names."""
+    if not NAMES & entry.keys():
+        return []
+    source = entry.get("forkSource")
+    if isinstance(source, dict):
+        return _ids(source.get("sessionId")) or _keys(source.get("sessionKey"))
+    found = _named(entry)
+    if entry.get("forkedFromParent") is True and not entry.get("parentSessionKey"):
+        return [*found, *(name for part in PARTS for name in _keys(key.partition(part)[0] if part in key else ""))]
+    if not any(entry.get(name) for name in SPAWNED) and ":subagent:" not in key:
+        return [*found, *_keys(entry.get("parentSessionKey"))]
+    return found
+
+
+def joined(column: str, names: Iterable[str]) -> str:
+    """The column of a session with more parents in it."""
+    known = parents_in(column)
+    new = sorted({*names} - {*known})
+    return orjson.dumps(sorted([*known, *new])[:MOST]).decode() if new else column
+
+
+def parents_in(column: str) -> list[str]:
+    """The parents in the column of a session: ids, and keys behind KEY."""
+    return orjson.loads(column) if column else []
+
+
+def _named(told):
+    return [name for field in IDS for name in _ids(told.get(field))] if NAMES & told.keys() else []
+
+
+def _ids(value):
+    """The ids that an id or a path may mean: files are called after their session, often with a time or a topic."""
+    if not isinstance(value, str) or not value:
+        return []
+    name = re.split(r"[/\\]", value)[-1].partition(SUFFIX)[0]
+    names = dict.fromkeys([*UUID.findall(name), name, name.partition(TOPIC)[0]])
+    return [name for name in names if SESSION_ID.fullmatch(name)]
+
+
+def _keys(value):
+    return [KEY + value[:500]] if isinstance(value, str) and value else []
