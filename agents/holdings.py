@@ -13,7 +13,7 @@ import orjson
 from django.db import transaction
 from django.db.models import F
 
-from openclaw_web.clock import now_ms
+from openclaw_web import clock
 
 from .models import AgentDatabase, CollectedSession
 
@@ -121,7 +121,7 @@ def _holding(row):
 
 
 def _save(row):
-    row.noted_at = now_ms()
+    row.noted_at = clock.now_ms()
     row.save(force_insert=row._state.adding)
 
 
@@ -133,6 +133,12 @@ def noted(agent_id: str) -> dict[str, Holding]:
     """Session -> what the store has to hold of it; without sessions that were taken out."""
     rows = CollectedSession.objects.filter(agent_id=agent_id, removed_why="").order_by()
     return {row.session_id: _holding(row) for row in rows.iterator(BATCH)}
+
+
+def noted_at(agent_id: str, session_ids: Iterable[str]) -> dict[str, int]:
+    """When each of these sessions was imported last, of those that are noted and were not taken out."""
+    rows = CollectedSession.objects.filter(agent_id=agent_id, removed_why="", session_id__in=list(session_ids))
+    return dict(rows.order_by().values_list("session_id", "noted_at"))
 
 
 def removed(agent_id: str) -> dict[str, str]:

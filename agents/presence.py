@@ -93,7 +93,7 @@ class _Look(NamedTuple):
     def still_counts(self, state: tuple[int, ...], noted: int) -> bool:
         """Whether it is the same file, had enough then, and that was not long ago."""
         is_enough = self.records is not None and self.records >= noted
-        return is_enough and self.state[0] == state[0] and clock.now_ms() < self.at + AGAIN_MS
+        return is_enough and self.state[0] == state[0] and clock.is_recent(self.at, AGAIN_MS)
 
 
 _known: dict[Path, _Look] = {}

@@ -26,7 +26,7 @@ from openclaw_web.clock import now_ms
 from openclaw_web.disk import locks, reserve, room
 from openclaw_web.errors import Refused
 from openclaw_web.sqlite import waiting
-from overview import summaries
+from overview import future_times, summaries
 from people.configuration import keys as configuration
 
 from . import again as collect_again
@@ -58,6 +58,7 @@ class AgentReport:
     steps: int = 0
     cut_prompts: int = 0
     indexed_files: int = 0
+    future: dict[str, int] = field(default_factory=dict)  # sessions and records whose times are in the future
     contents: int = 0
     skipped: list[skipped_sources.Skipped] = field(default_factory=list)  # what was found and not read
     notes: list[str] = field(default_factory=list)
@@ -227,6 +228,7 @@ def _collect_agent(collection, found, plan):
     turn_facts.mark_repeated(agent)
     waiting.expect_few_writes(agent.db)
     summaries.refresh(agent, collected_at=now_ms())
+    report.future = future_times.count_in(agent.db)
 
 
 def _is_chosen(collection, found):
@@ -282,6 +284,7 @@ def _as_json(report):
         "steps": report.steps,
         "cut_prompts": report.cut_prompts,
         "indexed_files": report.indexed_files,
+        **(report.future or future_times.NONE),
         "contents": report.contents,
         "notes": report.notes,
     }

@@ -28,6 +28,12 @@ FOUND = {
     "indexed_files": ngettext_lazy(
         "%(count)s file in the memory index", "%(count)s files in the memory index", "count"
     ),
+    "future_session_count": ngettext_lazy(
+        "%(count)s session with a time in the future", "%(count)s sessions with times in the future", "count"
+    ),
+    "future_record_count": ngettext_lazy(
+        "%(count)s record with a time in the future", "%(count)s records with times in the future", "count"
+    ),
     "contents": ngettext_lazy(
         "%(count)s artifact from databases and bundles", "%(count)s artifacts from databases and bundles", "count"
     ),

@@ -9,12 +9,12 @@ from gate.statistics.figures import day_of
 from openclaw_web import clock
 
 from .looking import opted_out
-from .models import RollbackIntent, WriteGuardianAudit
+from .models import WriteGuardianAudit
+from .recording.checking import open_intents
 from .rollbacks import settling
 from .words import CONSOLIDATION
 
 RECENT_MS = 7 * 86_400_000
-UNDER_WAY_MS = 60_000  # a rollback that began later may still be going on
 MOST = 100  # that are counted
 
 
@@ -26,8 +26,7 @@ def notices(agent: Agent) -> list[Notice]:
 
 def _broken_off(db):
     """That a process died in the middle of a rollback, and nobody has finished or undone it since."""
-    before = clock.now_ms() - UNDER_WAY_MS
-    row = RollbackIntent.objects.using(db).filter(ended_at=None, created_at__lt=before).order_by("created_at").first()
+    row = open_intents(db).order_by("created_at").first()
     if row is None:
         return []
     words = {"file": row.file_name}
@@ -67,7 +66,7 @@ def _unattributed(db):
     """
     start = clock.now_ms() - RECENT_MS
     rows = WriteGuardianAudit.objects.using(db).filter(origin=WriteGuardianAudit.Origin.UNATTRIBUTED)
-    rows = rows.filter(created_at__gte=start, status=WriteGuardianAudit.Status.WRITTEN)
+    rows = rows.filter(created_at__gte=start, created_at__lte=clock.now_ms(), status=WriteGuardianAudit.Status.WRITTEN)
     rows = rows.exclude(reason=CONSOLIDATION, reason__isnull=False)
     count = rows.values("id")[: MOST + 1].count()
     if not count:

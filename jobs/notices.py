@@ -90,7 +90,7 @@ def of(job: JobRun) -> Notice:
 
 def is_old(job: JobRun) -> bool:
     """Whether it was started so long ago that no notice waits for it."""
-    return clock.now_ms() - job.created_at > LONGEST_MS
+    return not clock.is_recent(clock.clamp(job.created_at), LONGEST_MS)
 
 
 def seen(request: HttpRequest, job: JobRun) -> None:

@@ -1,7 +1,8 @@
 """What runs by itself: kinds of jobs that say how often (`every`).
 
 Each run is a job like those that people start, so that its row tells what it did and how long. The job worker looks
-every half minute. A kind is due when its interval is set and over since its last run.
+every half minute. A kind is due when its interval is set and over since its last run; a run that
+is said to have begun in the future counts for nothing.
 """
 
 import logging
@@ -88,5 +89,6 @@ def _next(every, every_ms, last, values):
 
 
 def _last(kind):
-    runs = JobRun.objects.filter(kind=kind, started_by=BY_ITSELF).defer("log", "result_json", "params_json")
-    return runs.order_by("-created_at", "-id").first()
+    """The last run of a kind. One from the future is none; starting another while it is under way gives that one."""
+    runs = JobRun.objects.filter(kind=kind, started_by=BY_ITSELF, created_at__lte=clock.now_ms())
+    return runs.defer("log", "result_json", "params_json").order_by("-created_at", "-id").first()

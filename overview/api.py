@@ -9,7 +9,7 @@ from openclaw_web.lists.paging import page_of
 from openclaw_web.pages.doors import needs
 from openclaw_web.sqlite.fields import KnownCost
 
-from . import activity
+from . import activity, future_times
 from .models import AgentDailyStat, AgentSummary
 from .schemas import SUMMARY_ORDERS, DayOut, OverviewOut, OverviewQuery, SummaryOut, SummaryQuery
 
@@ -22,7 +22,8 @@ def overview_sums(request, filters: Query[OverviewQuery]):
     """What all agents did: in total, and on the latest days with activity."""
     sums = {name: Sum(name) for name in DayOut.model_fields if name != "date"}
     days = AgentDailyStat.objects.values("date").annotate(**sums).order_by("-date")[: filters.days]
-    return {"totals": activity.totals(AgentSummary.objects.all()), "days": list(days)[::-1]}
+    rows = AgentSummary.objects.all()
+    return {"totals": activity.totals(rows) | future_times.count_future(rows), "days": list(days)[::-1]}
 
 
 @router.get("/overview/agents", Page[SummaryOut], 409)

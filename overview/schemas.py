@@ -22,6 +22,8 @@ class TotalsOut(Schema):
     cost_usd: float | None = COST
     unpriced_tokens: int = UNPRICED
     rejected_count: int
+    future_session_count: int = Field(description="sessions whose last activity lies in the future; it counts as now")
+    future_record_count: int
     last_collected_at: int | None
 
 

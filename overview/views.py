@@ -10,6 +10,7 @@ from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import render_page
 from openclaw_web.sqlite import statements
 
+from . import future_times
 from .activity import COLUMNS, DEFAULT_RANGE, RANGES, activity, read_period, removed_turns, summaries, sums_in, totals
 
 AGENTS_SHOWN = 20
@@ -31,7 +32,7 @@ def overview(request):
         "chosen": chosen,
         "ranges": list(RANGES),
         "problems": presence.told(),
-        "newer_schemas": unread_parts.newer_schemas(),
+        "notes": [*unread_parts.newer_schemas(), future_times.describe_future(future_times.count_future(rows))],
     }
     return render_page(request, "overview/overview.html", context)
 

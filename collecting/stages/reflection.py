@@ -17,7 +17,7 @@ from guardian.recording import unattributed
 from ledger.collectors.database import Damaged
 from ledger.collectors.jsonl import Line
 from ledger.transcripts import storing
-from openclaw_web.clock import now_ms
+from openclaw_web import clock
 from people.configuration import keys as configuration
 
 from . import databases, log_owners, logs
@@ -88,7 +88,7 @@ def _logs(collection, counts):
 
 def _is_being_written(states):
     """Whether a line may follow in a moment that says whose the last decision is."""
-    return any(stat and now_ms() - stat.st_mtime_ns // 1_000_000 < STILL_MS for _kind, _file, stat in states)
+    return any(stat and clock.is_recent(stat.st_mtime_ns // 1_000_000, STILL_MS) for _kind, _file, stat in states)
 
 
 def _written_files(collection):
@@ -226,4 +226,4 @@ def _match_again(collection, counts):
         if report is None:
             continue
         is_whole = bool(report.transcripts["new"]) or collection.is_again
-        counts["matched_later"] += imported.match_again(agent, since=None if is_whole else now_ms() - RECENT_MS)
+        counts["matched_later"] += imported.match_again(agent, since=None if is_whole else clock.now_ms() - RECENT_MS)

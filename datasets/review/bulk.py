@@ -14,10 +14,10 @@ from openclaw_web.errors import Refused
 from openclaw_web.sqlite import statements
 from people.audit import log as audit
 
-from ..models import CUT_OFF, DatasetSample, ReviewAction, SampleClaim, SampleLabel
+from ..models import CUT_OFF, DatasetSample, ReviewAction, SampleLabel
 from ..sample_order import ORDER
 from ..words import STATUS_WORDS
-from . import queues, verdicts
+from . import claims, queues, verdicts
 
 MOST = 10_000
 BATCH = 500
@@ -158,7 +158,7 @@ def _check(count, expected):
 
 
 def _held_by_others(by):
-    live = SampleClaim.objects.filter(expires_at__gt=clock.now_ms()).exclude(claimed_by=by)
+    live = claims.alive().exclude(claimed_by=by)
     return set(live.values_list("sample_id", flat=True))
 
 

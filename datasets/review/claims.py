@@ -1,8 +1,12 @@
-"""Who has which sample on the screen. A claim is taken, renewed and taken over by one statement, and runs out."""
+"""Who has which sample on the screen. A claim is taken, renewed and taken over by one statement, and runs out.
+
+One that would last longer than any does was taken by a clock that ran ahead, and holds nothing.
+"""
 
 from dataclasses import dataclass
 
 from django.db import DEFAULT_DB_ALIAS
+from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from openclaw_web import clock
@@ -20,7 +24,7 @@ TAKE = """INSERT INTO sample_claims (sample_id, claimed_by, claimed_at, expires_
 SELECT id, %s, %s, %s FROM ({which}) which WHERE TRUE
 ON CONFLICT (sample_id) DO UPDATE
 SET claimed_by = excluded.claimed_by, claimed_at = {claimed_at}, expires_at = excluded.expires_at
-WHERE sample_claims.expires_at <= %s OR sample_claims.claimed_by = excluded.claimed_by
+WHERE sample_claims.expires_at <= %s OR sample_claims.expires_at > %s OR sample_claims.claimed_by = excluded.claimed_by
 RETURNING sample_id, claimed_at, expires_at"""
 LET_GO = f"""DELETE FROM sample_claims WHERE claimed_by = %s AND sample_id NOT IN (
 SELECT sample_id FROM sample_claims WHERE claimed_by = %s
@@ -97,8 +101,20 @@ def release(sample_id: str, *, by: str, since: int | None = None) -> bool:
 def holder(sample_id: str, *, besides: str) -> Holder | None:
     """Who else holds this sample now."""
     now = clock.now_ms()
-    claim = SampleClaim.objects.filter(sample_id=sample_id, expires_at__gt=now).exclude(claimed_by=besides).first()
+    claim = alive().filter(sample_id=sample_id).exclude(claimed_by=besides).first()
     return Holder.until(claim.claimed_by, claim.expires_at, now) if claim else None
+
+
+def lifetime() -> tuple[int, int]:
+    """Between which moments a claim ends that is in force: after the first, and not after the second."""
+    now = clock.now_ms()
+    return now, now + LIFETIME_MS
+
+
+def alive() -> QuerySet[SampleClaim]:
+    """The claims that are in force."""
+    now, latest = lifetime()
+    return SampleClaim.objects.filter(expires_at__gt=now, expires_at__lte=latest)
 
 
 def held_sentence(other: Holder | None) -> str:
@@ -119,9 +135,10 @@ def holders(queue: queues.Queue, *, besides: str) -> list[Holder]:
     found = statements.rows(
         DEFAULT_DB_ALIAS,
         "SELECT c.claimed_by, MAX(c.expires_at), COUNT(*) FROM sample_claims c"  # noqa: S608 - our own words
-        f" JOIN dataset_samples s ON s.id = c.sample_id WHERE c.expires_at > %s AND c.claimed_by <> %s AND ({fits})"
+        f" JOIN dataset_samples s ON s.id = c.sample_id WHERE c.expires_at > %s AND c.expires_at <= %s"
+        f" AND c.claimed_by <> %s AND ({fits})"
         " GROUP BY c.claimed_by ORDER BY c.claimed_by LIMIT 10",
-        [now, besides, *(value for _condition, values in conditions for value in values)],
+        [now, now + LIFETIME_MS, besides, *(value for _condition, values in conditions for value in values)],
     )
     return [Holder.until(name, until, now, count) for name, until, count in found]
 
@@ -132,7 +149,7 @@ def _take_first(queue, by, besides, place, *, backwards):
     for status in queue.statuses:
         condition, asked_for = queue.condition(status, by=by)
         condition += f" AND NOT {queues.HELD_BY_OTHERS}"
-        asked_for += [by, clock.now_ms()]
+        asked_for += [by, *lifetime()]
         if place:
             condition += f" AND (s.created_at, s.id) {'>' if backwards else '<'} (%s, %s)"
             asked_for += place
@@ -151,7 +168,7 @@ def _take_first(queue, by, besides, place, *, backwards):
 def _take(which, values, by, claimed_at):
     now = clock.now_ms()
     sql = TAKE.format(which=which, claimed_at=claimed_at)
-    rows = statements.rows(DEFAULT_DB_ALIAS, sql, [by, now, now + LIFETIME_MS, *values, now])
+    rows = statements.rows(DEFAULT_DB_ALIAS, sql, [by, now, now + LIFETIME_MS, *values, now, now + LIFETIME_MS])
     if rows:  # nobody holds more than a few, whatever they ask for: the queue is everybody's
         statements.run(DEFAULT_DB_ALIAS, LET_GO, [by, by, rows[0][0]])
     return Claim(*rows[0]) if rows else None

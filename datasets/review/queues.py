@@ -18,7 +18,7 @@ COUNTED_UP_TO = 1_000
 SKIPPED = """EXISTS (SELECT 1 FROM review_actions skip WHERE skip.kind = 'skip' AND skip.actor = %s
     AND skip.sample_id = s.id AND skip.state = 'done')"""
 HELD_BY_OTHERS = """EXISTS (SELECT 1 FROM sample_claims held WHERE held.sample_id = s.id
-    AND held.claimed_by <> %s AND held.expires_at > %s)"""
+    AND held.claimed_by <> %s AND held.expires_at > %s AND held.expires_at <= %s)"""
 
 
 @dataclass(frozen=True, slots=True)

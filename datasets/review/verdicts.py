@@ -45,7 +45,8 @@ RESHAPE = f"UPDATE dataset_samples SET {', '.join(f'{name} = %s' for name in SHA
 LET_GO = "DELETE FROM sample_claims WHERE sample_id = %s AND claimed_by = %s"
 # With who else has it open: asked for in one go, as everybody who labels waits for this transaction.
 SAMPLE = """SELECT s.*, c.claimed_by AS held_by, c.expires_at AS held_until FROM dataset_samples s
-LEFT JOIN sample_claims c ON c.sample_id = s.id AND c.claimed_by <> %s AND c.expires_at > %s WHERE s.id = %s"""
+LEFT JOIN sample_claims c ON c.sample_id = s.id AND c.claimed_by <> %s
+    AND c.expires_at > %s AND c.expires_at <= %s WHERE s.id = %s"""
 
 
 class NoSuchSample(Refused):
@@ -148,7 +149,7 @@ def label(
 
 def _free_sample(sample_id, by, expected_status, is_version):
     now = clock.now_ms()
-    sample = statements.found(DatasetSample, SAMPLE, [by, now, sample_id])
+    sample = statements.found(DatasetSample, SAMPLE, [by, *claims.lifetime(), sample_id])
     if sample is None:
         raise NoSuchSample
     if is_version is not None and not is_version(version_of(sample)):

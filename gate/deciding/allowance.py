@@ -8,7 +8,6 @@ two processes take the same tokens.
 from django.db.models import Sum
 from django.utils.translation import gettext as _
 
-from jobs.kinds import DAY_MS
 from openclaw_web import clock
 from openclaw_web.errors import Refused
 from openclaw_web.sqlite import writing
@@ -29,8 +28,8 @@ class LimitReached(Refused):
 
 def used(db: str) -> int:
     """Tokens that calls of this UTC day have used, or may still use."""
-    now = clock.now_ms()
-    today = GateCall.objects.using(db).filter(created_at__gte=now - now % DAY_MS)
+    start, end = clock.today_ms()
+    today = GateCall.objects.using(db).filter(created_at__gte=start, created_at__lt=end)
     return today.aggregate(sum=Sum("reserved_tokens"))["sum"] or 0
 
 

@@ -124,7 +124,8 @@ def _hopeless(db, model, prompt_version, most):
 def _is_for_us(turn):
     if injected(turn.asked_start) or is_silent(turn.said_start) or is_silent(turn.said_end):
         return False
-    return clock.now_ms() - turn.created_at - (turn.latency_ms or 0) >= _rest(turn)
+    rest, age = _rest(turn), clock.now_ms() - turn.created_at - (turn.latency_ms or 0)
+    return age >= rest or age < -rest  # a turn that far in the future has ended at a time nobody knows
 
 
 def _rest(turn):

@@ -32,6 +32,14 @@ def all_on() -> dict[str, Switched]:
     return {key: Switched(**orjson.loads(value)) for key, value in rows}
 
 
+def settle_times() -> None:
+    """Let a gate that was switched on in the future be on since now: no turn would ever be new enough."""
+    for agent_id, switched in all_on().items():
+        if clock.is_future(switched.since):
+            value = orjson.dumps({"since": clock.now_ms(), "by": switched.by}).decode()
+            KeyValue.objects.filter(scope=SCOPE, key=agent_id).update(value_json=value)
+
+
 def turn_on(agent: Agent, *, by: str) -> Switched:
     """Judge the turns of an agent that begin from now on; one that is on already stays as it is."""
     with transaction.atomic():

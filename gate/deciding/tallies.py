@@ -5,7 +5,6 @@ from typing import Any
 
 from django.db.models import Count, Q, Sum
 
-from jobs.kinds import DAY_MS
 from openclaw_web import clock
 
 from ..models import GateCall
@@ -29,8 +28,8 @@ def of_turns(db: str, turn_ids: Sequence[str], since: int) -> dict[str, Any]:
 
 def of_today(db: str) -> dict[str, Any]:
     """The same of all calls of this UTC day; tokens and cost with those of replays, which are counted nowhere else."""
-    now = clock.now_ms()
-    return _sums(GateCall.objects.using(db).filter(created_at__gte=now - now % DAY_MS, origin=Origin.OWN))
+    start, end = clock.today_ms()
+    return _sums(GateCall.objects.using(db).filter(created_at__gte=start, created_at__lt=end, origin=Origin.OWN))
 
 
 def malformed(db: str, since: int) -> set[str]:

@@ -46,7 +46,7 @@ def in_a_row(db: str) -> Notice | None:
         for row in rows[:LOOKED_AT]
         if row["origin"] == "own" and row["replay_id"] is None and row["outcome"] in ended
     ][:IN_A_ROW]
-    is_recent = own and own[0]["created_at"] > clock.now_ms() - DAY_MS
+    is_recent = own and clock.is_recent(own[0]["created_at"], DAY_MS)
     if len(own) < IN_A_ROW or not is_recent or any(row["outcome"] not in FAILED for row in own):
         return None
     sentence = _("The latest calls of the gate's model failed. Check its endpoint.")

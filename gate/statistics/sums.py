@@ -111,7 +111,7 @@ def _make_soon(db):
 def _start_job(db):
     last = job_of(db)
     if last and last.has_ended and last.state != JobRun.State.FINISHED:
-        is_due = clock.now_ms() - (last.finished_at or 0) > AGAIN_MS
+        is_due = not clock.is_recent(last.finished_at or 0, AGAIN_MS)
     else:
         is_due = last is None or last.has_ended
     if is_due:

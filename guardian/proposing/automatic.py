@@ -37,6 +37,7 @@ SECONDS = 300  # after which a run begins with no more facts, so that other jobs
 
 def is_possible() -> bool:
     """Whether there is a fact to write down, and nothing speaks against it."""
+    switch.settle_times()
     on = switch.all_on()
     if not on or guardians.problem_of() or _is_pausing():
         return False
@@ -91,7 +92,7 @@ def _waiting(agent_id, files: dict[str, Switched], most: int | None = None) -> C
 
 def _is_pausing():
     last = JobRun.objects.filter(kind=KIND).order_by("-created_at", "-id").first()
-    if last is None or last.finished_at is None or clock.now_ms() - last.finished_at > PAUSE_MS:
+    if last is None or last.finished_at is None or not clock.is_recent(last.finished_at, PAUSE_MS):
         return False
     return last.state != JobRun.State.FINISHED or bool(orjson.loads(last.result_json or "{}").get("stopped"))
 

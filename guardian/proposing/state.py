@@ -107,10 +107,9 @@ def _day(ms):
 
 
 def _today(db):
-    now = clock.now_ms()
-    return list(
-        GuardianRun.objects.using(db).filter(created_at__gte=now - now % DAY_MS).values_list("state", flat=True)
-    )
+    start, end = clock.today_ms()
+    today = GuardianRun.objects.using(db).filter(created_at__gte=start, created_at__lt=end)
+    return list(today.values_list("state", flat=True))
 
 
 def _runs(agent_id):

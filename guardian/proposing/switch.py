@@ -48,6 +48,15 @@ def all_on() -> dict[str, dict[str, Switched]]:
     return found
 
 
+def settle_times() -> None:
+    """Let a file that was switched on in the future be on since now: no fact would ever be new enough."""
+    for agent_id, files in all_on().items():
+        for name, switched in files.items():
+            if clock.is_future(switched.since):
+                value = orjson.dumps({"since": clock.now_ms(), "by": switched.by, "host": switched.host}).decode()
+                KeyValue.objects.filter(scope=SCOPE, key=f"{agent_id}/{name}").update(value_json=value)
+
+
 def turn_on(agent: Agent, name: str, *, by: str) -> Switched:
     """Write a file unattended from now on; one that is on for this endpoint already stays as it is.
 

@@ -81,7 +81,7 @@ def _why_not_here(agent, name):
         return _("The endpoint is another one than when unattended writing was turned on.")
     if not settings.WORKSPACE_WRITES:
         return _("This site does not write into workspaces.")
-    week = clock.now_ms() - PLUGIN_DAYS * DAY_MS
+    week = clock.now_ms() - PLUGIN_DAYS * DAY_MS  # a write from the future counts as of now
     told = Audit.objects.using(agent.db).filter(
         created_at__gte=week, origin__in=(Audit.Origin.RECORDED, Audit.Origin.IMPORTED), status__in=CHANGED
     )
@@ -115,10 +115,9 @@ def _any_unseen(text):
 
 
 def _why_not_again(db):
-    most, now = configuration.get(WRITES), clock.now_ms()
-    today = now - now % DAY_MS
+    most, (today, tomorrow) = configuration.get(WRITES), clock.today_ms()
     runs = GuardianRun.objects.using(db).filter(state=GuardianRun.State.WRITTEN, created_at__gte=today - DAY_MS)
-    if runs.filter(decided_by=BY, decided_at__gte=today).count() < most:
+    if runs.filter(decided_by=BY, decided_at__gte=today, decided_at__lt=tomorrow).count() < most:
         return ""
     return _("The limit of unattended writes of today is reached.")
 

@@ -143,8 +143,9 @@ def lonely_receipts(db: str) -> QuerySet[GuardianReceipt]:
 
 def open_intents(db: str) -> QuerySet[RollbackIntent]:
     """Rollbacks that were broken off: nobody finished or undid them."""
-    before = clock.now_ms() - OPEN_MS
-    return RollbackIntent.objects.using(db).filter(ended_at=None, created_at__lt=before)
+    now = clock.now_ms()
+    is_old = Q(created_at__lt=now - OPEN_MS) | Q(created_at__gt=now + OPEN_MS)  # nobody works from the future
+    return RollbackIntent.objects.using(db).filter(is_old, ended_at=None)
 
 
 def wrong_statuses(db: str) -> QuerySet[WriteGuardianAudit]:

@@ -9,7 +9,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from artifacts.models import Artifact
-from openclaw_web.clock import now_ms
+from openclaw_web import clock
 from openclaw_web.errors import Refused
 from openclaw_web.sqlite import upkeep
 
@@ -45,13 +45,14 @@ def remove(
     """Remove a session with all its rows in one transaction; as it was, or None when it is gone already.
 
     Raises Kept when it was active at `before` (milliseconds) or later, when `needed_by(session_id)` gives a sentence,
-    or when its rows are not those of `digest` any more. What its days add up to stays.
+    or when its rows are not those of `digest` any more. Activity in the future is none: whoever chose the session knows
+    when it was imported. What its days add up to stays.
     """
     with transaction.atomic(using=db, durable=True):  # under the write lock: from here on nobody else changes it
         session = Session.objects.using(db).filter(id=session_id).first()
         if session is None:
             return None
-        if session.last_activity_at >= before:
+        if before <= session.last_activity_at <= clock.now_ms():
             raise Kept(_("The session has new activity."))
         if sentence := needed_by(session_id):
             raise Kept(sentence)
@@ -61,7 +62,7 @@ def remove(
         RemovedSession.objects.using(db).update_or_create(
             session_id=session_id,
             defaults={
-                "removed_at": now_ms(),
+                "removed_at": clock.now_ms(),
                 "why": why,
                 "last_activity_at": session.last_activity_at,
                 "record_count": session.record_count,

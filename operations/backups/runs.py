@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from django.conf import settings
+from django.db.models import Case, QuerySet, When
 from django.utils.translation import gettext as _
 from ulid import ULID
 
@@ -141,8 +142,8 @@ def prune(keep: int, folder: Path) -> list[str]:
     Incomplete ones are counted apart: an older one may hold what they lack.
     """
     whole, incomplete = BackupRun.Status.VERIFIED, BackupRun.Status.INCOMPLETE
-    checked = BackupRun.objects.filter(status__in=(whole, incomplete)).order_by("-created_at", "-id")
-    proven = checked.filter(status=whole).exclude(proven_at=None).order_by("-proven_at").first()
+    checked = newest_first(BackupRun.objects.filter(status__in=(whole, incomplete)))
+    proven = _proven(checked.filter(status=whole))
     here = [run for run in checked.defer("manifest_json") if Path(run.archive_path).parent == folder]
     removed = []
     for run in (
@@ -161,7 +162,7 @@ def prune(keep: int, folder: Path) -> list[str]:
 
 def wanted(name: str) -> BackupRun:
     """The backup called `name`: its id, its file, or `latest`. Raises Refused when there is none."""
-    usable = BackupRun.objects.filter(status__in=BackupRun.USABLE).order_by("-created_at", "-id")
+    usable = newest_first(BackupRun.objects.filter(status__in=BackupRun.USABLE))
     if name == "latest":
         found = usable.first()
     else:
@@ -176,13 +177,24 @@ def wanted(name: str) -> BackupRun:
 
 def last_proven() -> int | None:
     """When a backup was last restored to prove it."""
-    newest = BackupRun.objects.exclude(proven_at=None).order_by("-proven_at").first()
+    newest = _proven(BackupRun.objects.all())
     return newest.proven_at if newest else None
 
 
+def newest_first(runs: QuerySet[BackupRun]) -> QuerySet[BackupRun]:
+    """Backups by their time; those whose time lies in the future come last, because it is not known."""
+    is_future = Case(When(created_at__gt=clock.now_ms(), then=1), default=0)
+    return runs.order_by(is_future, "-created_at", "-id")
+
+
+def _proven(runs):
+    is_future = Case(When(proven_at__gt=clock.now_ms(), then=1), default=0)
+    return runs.exclude(proven_at=None).order_by(is_future, "-proven_at").first()
+
+
 def is_overdue(proven_at: int | None) -> bool:
-    """Whether the last proof is older than 30 days, or there is none."""
-    return proven_at is None or proven_at < clock.now_ms() - PROVEN_FOR_MS
+    """Whether the last proof is older than 30 days, or lies in the future, or there is none."""
+    return proven_at is None or not clock.is_recent(proven_at, PROVEN_FOR_MS)
 
 
 def advice(proven_at: int | None) -> str:

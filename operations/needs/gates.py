@@ -25,8 +25,8 @@ class _Look(NamedTuple):
     notices: list[Notice]
 
     def still_counts(self, state):
-        age = clock.now_ms() - self.at
-        return age < AGAIN_MS or (age < OLDEST_MS and state == self.state)
+        is_same = state == self.state
+        return clock.is_recent(self.at, AGAIN_MS) or (is_same and clock.is_recent(self.at, OLDEST_MS))
 
 
 _known: dict[tuple[str, str], _Look] = {}

@@ -8,7 +8,7 @@ from django.db.models import Exists, OuterRef
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from agents import databases
+from agents import databases, holdings
 from agents.models import Agent
 from artifacts.models import Artifact
 from datasets.models import DatasetSample
@@ -48,7 +48,8 @@ class Found:
         self.sessions += 1
         self.records += session.record_count
         self.turns += session.turn_count
-        self.oldest = min(self.oldest or session.last_activity_at, session.last_activity_at)
+        moment = clock.clamp(session.last_activity_at)
+        self.oldest = min(self.oldest or moment, moment)
 
 
 def days_ago(days: int) -> int:
@@ -71,8 +72,9 @@ def stores(agent_id: str | None = None) -> dict[str, str]:
 def old(agent_id: str, db: str, before: int) -> Iterator[tuple[Session, str]]:
     """Every session without activity since `before` (milliseconds), the oldest first, with what needs it, or "".
 
-    A session whose time nobody knows is not old.
+    A session whose time nobody knows is not old; one whose last record lies in the future is as old as its import.
     """
+    yield from _of_future(agent_id, db, before)
     rows = Session.objects.using(db).filter(last_activity_at__gt=0, last_activity_at__lt=before)
     rows = rows.only("id", "last_activity_at", "record_count", "turn_count").order_by("last_activity_at", "id")
     page = list(rows[:PAGE])
@@ -84,6 +86,19 @@ def old(agent_id: str, db: str, before: int) -> Iterator[tuple[Session, str]]:
         last = page[-1]
         later = rows.filter(last_activity_at__gte=last.last_activity_at)
         page = list(later.exclude(last_activity_at=last.last_activity_at, id__lte=last.id)[:PAGE])
+
+
+def _of_future(agent_id, db, before):
+    """The same of sessions whose last record lies in the future."""
+    rows = Session.objects.using(db).filter(last_activity_at__gt=clock.now_ms()).order_by("last_activity_at", "id")
+    ids = list(rows.values_list("id", flat=True))
+    mentioned = mentions.by_evidence(db) if ids else set()
+    for start in range(0, len(ids), PAGE):
+        imported = holdings.noted_at(agent_id, ids[start : start + PAGE])
+        old_ids = [session_id for session_id, moment in imported.items() if moment < before]
+        needed = _with_mentioned(db, old_ids, mentioned) | _needed(agent_id, db, old_ids)
+        page = rows.filter(id__in=old_ids).only("id", "last_activity_at", "record_count", "turn_count")
+        yield from ((session, needed.get(session.id, "")) for session in list(page))
 
 
 def count(agent_id: str, db: str, before: int) -> Found:

@@ -105,5 +105,5 @@ def public_part(text: str) -> str:
 
 def _note_use(token):
     now = clock.now_ms()
-    if token.last_used_at is None or token.last_used_at <= now - USE_NOTED_EVERY_MS:
+    if token.last_used_at is None or not clock.is_recent(token.last_used_at, USE_NOTED_EVERY_MS):
         ApiToken.objects.filter(id=token.id).update(last_used_at=now)

@@ -108,6 +108,7 @@ def _record(by, is_file, about, file):
     if is_file:
         audit.record(by, "downloaded", **about, file=file[:LONGEST_ID])
         return
-    since = clock.now_ms() - READ_NOTED_EVERY_MS
-    if not AuditEntry.objects.filter(**about, actor=by, action="read", at__gt=since).exists():
+    now = clock.now_ms()
+    lately = (now - READ_NOTED_EVERY_MS, now)
+    if not AuditEntry.objects.filter(**about, actor=by, action="read", at__range=lately).exists():
         audit.record(by, "read", **about)

@@ -61,7 +61,7 @@ def begin(user: User, key: str, fingerprint: str) -> Claim | Answer:
         if row.status is not None:
             return Answer(row.status, row.content_type, packing.unpack(row.body_zstd) if row.body_zstd else None)
         left = row.leased_until - clock.now_ms()
-        if left > 0:
+        if clock.is_lease_alive(row.leased_until, LEASE_MS):
             # Most requests end at once; only those that died need the whole lease.
             raise InProgress(1 if left > LEASE_MS - 5_000 else min(5, left // 1000 + 1))
         return _claim(row)

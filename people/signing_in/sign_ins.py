@@ -10,7 +10,7 @@ from django.conf import settings
 from django.contrib.auth import login, logout, update_session_auth_hash
 from django.contrib.sessions.models import Session
 from django.db import transaction
-from django.db.models import F, QuerySet
+from django.db.models import F, Q, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 from ulid import ULID
@@ -19,6 +19,7 @@ from openclaw_web import clock
 
 from ..audit import log as audit
 from ..models import Invitation, OneTimeLink, SignIn, User
+from . import lockout
 
 # A link signs in without a password, so no backend has said whose session it will be.
 BACKEND = "django.contrib.auth.backends.ModelBackend"
@@ -117,7 +118,8 @@ def open_ones(user: User) -> QuerySet[SignIn]:
 def note_seen(sign_in_id: str) -> None:
     """Note that a browser was here, at most once every five minutes."""
     now = clock.now_ms()
-    SignIn.objects.filter(id=sign_in_id, last_seen_at__lte=now - SEEN_EVERY_MS).update(last_seen_at=now)
+    is_due = Q(last_seen_at__lte=now - SEEN_EVERY_MS) | Q(last_seen_at__gt=now)
+    SignIn.objects.filter(is_due, id=sign_in_id).update(last_seen_at=now)
 
 
 def prune() -> None:
@@ -125,6 +127,7 @@ def prune() -> None:
 
     At most a thousand of each; any process may call it any time.
     """
+    lockout.settle_times()
     now = clock.now_ms()
     dead = SignIn.objects.filter(ended_at=None, expires_at__lte=now)
     _end(SignIn.objects.filter(id__in=_some(dead)), because=SignIn.End.EXPIRED)

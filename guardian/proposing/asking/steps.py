@@ -12,7 +12,6 @@ from django.db.models import Sum
 from django.utils.translation import gettext as _
 from ulid import ULID
 
-from jobs.kinds import DAY_MS
 from openclaw_web import clock
 from openclaw_web.errors import Refused
 from openclaw_web.llm import client
@@ -97,8 +96,8 @@ def end(db: str, step: GuardianStep, one: Wanted, done: Done) -> None:
 
 
 def _today(db):
-    now = clock.now_ms()
-    return GuardianStep.objects.using(db).filter(created_at__gte=now - now % DAY_MS)
+    start, end = clock.today_ms()
+    return GuardianStep.objects.using(db).filter(created_at__gte=start, created_at__lt=end)
 
 
 def _row(guardian, run, number, attempt, prompt_tokens, most_answer):

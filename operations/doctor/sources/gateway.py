@@ -3,7 +3,6 @@
 import os
 import re
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from agents.homes import NotReadable, open_regular
+from openclaw_web import clock
 
 from .home_sources import Source
 
@@ -32,8 +32,7 @@ def signs_of_life(root: Path, sources: list[Source]) -> list[str]:
         if type(pid) is int and 0 < pid < 2**31 and _is_alive(pid):
             words = {"file": name, "pid": pid}
             signs.append(_("the running process %(pid)s has locked %(file)s") % words)
-    limit = time.time() - RECENT_SECONDS
-    written = [source.name for source in sources if _changed_at(source) > limit]
+    written = [source.name for source in sources if clock.is_recent(_changed_at(source), RECENT_SECONDS * 1000)]
     if written:
         words = {"file": written[0], "count": len(written), "minutes": RECENT_SECONDS // 60}
         sentence = ngettext(
@@ -82,13 +81,14 @@ def _content(path):
 
 
 def _changed_at(source):
+    """When a source was written last, in milliseconds; a time in the future tells nothing."""
     times = []
     for path in (source.file, source.file.with_name(source.file.name + "-wal")):
         try:
-            times.append(path.lstat().st_mtime)
+            times.append(path.lstat().st_mtime_ns // 1_000_000)
         except OSError:
             continue
-    return max(times, default=0.0)
+    return max((moment for moment in times if not clock.is_future(moment)), default=0)
 
 
 def _is_alive(pid):

@@ -1,0 +1,51 @@
+"""Records and sessions whose times lie in the future: a clock was wrong when they were written."""
+
+from collections.abc import Iterable
+
+from django.db import DatabaseError
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from agents import databases
+from ledger.models import Session, TranscriptEvent
+from openclaw_web import clock
+
+from .models import AgentSummary
+
+NONE = {"future_session_count": 0, "future_record_count": 0}
+
+
+def count_in(db: str) -> dict[str, int]:
+    """How many sessions and records of one agent's file lie in the future."""
+    now = clock.now_ms()
+    return {
+        "future_session_count": Session.objects.using(db).filter(last_activity_at__gt=now).count(),
+        "future_record_count": TranscriptEvent.objects.using(db).filter(created_at__gt=now).count(),
+    }
+
+
+def count_future(summaries: Iterable[AgentSummary]) -> dict[str, int]:
+    """The same of all agents; only files of agents that were active in the future are opened."""
+    total = dict(NONE)
+    for summary in summaries:
+        if not summary.last_activity_at or not clock.is_future(summary.last_activity_at):
+            continue
+        try:
+            counts = count_in(databases.alias(summary.agent_id))
+        except (databases.UnknownAgent, databases.OldAgentFile, DatabaseError):  # told elsewhere
+            continue
+        total = {name: total[name] + count for name, count in counts.items()}
+    return total
+
+
+def describe_future(counts: dict[str, int]) -> str:
+    """Say how many there are; empty when there are none."""
+    sessions, records = counts["future_session_count"], counts["future_record_count"]
+    if not sessions and not records:
+        return ""
+    words = {
+        "sessions": ngettext("%(count)s session", "%(count)s sessions", sessions) % {"count": f"{sessions:,}"},
+        "records": ngettext("%(count)s record", "%(count)s records", records) % {"count": f"{records:,}"},
+    }
+    sentence = _("Times in the future: %(sessions)s, %(records)s. They count as now; a clock was wrong.")
+    return sentence % words

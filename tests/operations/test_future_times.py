@@ -1,0 +1,212 @@
+"""Stored times from the future: a clock was wrong and was put right. They hold nothing up, forward and back."""
+
+import os
+
+import pytest
+from django.urls import reverse
+
+from agents import holdings
+from agents.models import CollectedSession
+from collecting import report
+from datasets.models import SampleClaim
+from datasets.review import claims, verdicts
+from gate.deciding import allowance, automatic, switch
+from gate.models import GateCall
+from guardian.models import RollbackIntent
+from guardian.recording import checking
+from jobs import kinds as job_kinds
+from jobs import services as jobs
+from jobs import ticking
+from jobs.models import JobRun
+from ledger.models import Session, TranscriptEvent
+from openclaw_web import clock
+from operations.backups import runs
+from operations.doctor.sources import gateway
+from operations.models import BackupRun
+from operations.retention import choosing, services
+from people.configuration import keys as configuration
+from people.doors import idempotency
+from tests.collecting.collecting import MAIN, run
+from tests.factories import BackupRunFactory, GateCallFactory, JobFactory, SampleFactory, UserFactory
+from tests.homes import Home, assistant, user
+
+pytestmark = pytest.mark.django_db
+NOW = 1_771_700_000_000
+HOUR, DAY = 3_600_000, 86_400_000
+YEAR = 365 * DAY
+
+
+@pytest.fixture
+def now(monkeypatch):
+    """A clock that a test sets, forward and back."""
+
+    class Now:
+        ms = NOW
+
+    monkeypatch.setattr(clock, "now_ms", lambda: Now.ms)
+    return Now
+
+
+def scheduled(kind, at, state="finished"):
+    return JobFactory(kind=kind, started_by="schedule", state=state, created_at=at, finished_at=at)
+
+
+def due(kind):
+    """Whether the schedule starts this kind now."""
+    return kind in [job.kind for job in ticking.start_due()]
+
+
+class TestSchedules:
+    @pytest.fixture(autouse=True)
+    def settings(self, settings, tmp_path, now):
+        settings.STATE_DIR = tmp_path
+        configuration.put("schedule.collectMinutes", 5)
+
+    def test_a_run_that_ended_tomorrow_stops_no_import(self, now):
+        scheduled("collect", NOW + DAY)
+        assert due("collect")
+        JobRun.objects.filter(kind="collect", state="queued").update(state="finished", finished_at=NOW)
+        assert not due("collect"), "the run of now is the last one"
+        now.ms += 5 * 60_000
+        assert due("collect")
+
+    def test_a_clock_that_was_put_back_starts_one_run_more(self, now):
+        assert due("collect")
+        JobRun.objects.update(state="finished", finished_at=NOW)
+        now.ms -= 2 * DAY
+        assert due("collect")
+        JobRun.objects.update(state="finished", finished_at=now.ms)
+        assert not due("collect")
+
+    def test_what_is_under_way_is_not_started_twice(self, now):
+        params = job_kinds.of("collect").every.params()
+        JobFactory(kind="collect", state="running", created_at=NOW + DAY, params_json=jobs.params_json(params))
+        assert due("collect")
+        assert JobRun.objects.count() == 1
+
+    @pytest.mark.parametrize(("ahead", "lost"), [(YEAR, True), (-YEAR, True), (5_000, False), (-5_000, False)])
+    def test_a_heartbeat_from_the_future_keeps_no_job(self, ahead, lost):
+        job = JobFactory(state="running", worker="elsewhere:1:x", heartbeat_at=NOW + ahead)
+        assert jobs.is_lost(job) is lost
+
+
+def test_a_claim_from_the_future_can_be_taken(ada, now):
+    SampleFactory(id="a")
+    now.ms += YEAR
+    claims.take("a", by="ann")
+    now.ms -= YEAR
+    assert claims.holder("a", besides="bea") is None
+    assert claims.holders(claims.queues.Queue(), besides="bea") == []
+    assert claims.take_next(claims.queues.Queue(), by="bea").sample_id == "a"
+    assert claims.holder("a", besides="ann").name == "bea"
+    SampleClaim.objects.update(claimed_by="ann", expires_at=NOW + YEAR)
+    assert verdicts.label_sample("a", "approved", by="bea").annotated_by == "bea"
+
+
+def test_a_lease_from_the_future_is_taken_over(now):
+    person = UserFactory()
+    now.ms += YEAR
+    first = idempotency.begin(person, "key", "print")
+    with pytest.raises(idempotency.InProgress):
+        idempotency.begin(person, "key", "print")
+    now.ms -= YEAR
+    assert idempotency.begin(person, "key", "print").claim != first.claim
+
+
+class TestBackups:
+    def test_backups_from_the_future_do_not_push_out_new_ones(self, now, tmp_path):
+        for number, at in enumerate((NOW + YEAR, NOW + YEAR + 1, NOW - HOUR, NOW)):
+            path = tmp_path / f"openclaw-web-2026022{number}T120000Z.tar.zst"
+            path.touch()
+            BackupRunFactory(id=f"b{number}", created_at=at, status="verified", archive_path=str(path))
+        assert runs.wanted("latest").id == "b3"
+        runs.prune(2, tmp_path)
+        assert set(BackupRun.objects.exclude(status="gone").values_list("id", flat=True)) == {"b2", "b3"}
+
+    def test_a_proof_from_the_future_is_not_believed(self, now):
+        BackupRunFactory(status="verified", proven_at=NOW + YEAR)
+        assert runs.is_overdue(runs.last_proven())
+        BackupRunFactory(status="verified", proven_at=NOW - DAY)
+        assert not runs.is_overdue(runs.last_proven())
+
+
+class TestRetention:
+    @pytest.fixture
+    def home(self, tmp_path, real_files, now):
+        """A session whose last record lies a year ahead, and one of now."""
+        home = Home(tmp_path / "openclaw")
+        home.transcript(user("Hi"), assistant("Ahead") | {"timestamp": NOW + YEAR})
+        home.transcript(user("Now") | {"timestamp": NOW - HOUR})
+        run(home)
+        return home
+
+    def test_a_session_of_the_future_is_as_old_as_its_import(self, home, now):
+        ahead = Session.objects.using(MAIN).get(last_activity_at=NOW + YEAR)
+        assert choosing.count("main", MAIN, choosing.days_ago(30)).sessions == 0
+        now.ms += 40 * DAY
+        assert [one.id for one, _needed in choosing.old("main", MAIN, choosing.days_ago(50))] == []
+        old = [one.id for one, _needed in choosing.old("main", MAIN, choosing.days_ago(30))]
+        assert len(old) == 2 and ahead.id in old
+        told = services.remove({"days": 30, "agent": "main"}, jobs.Progress())
+        assert (told["sessions"], told["failed"]) == (2, [])
+        assert not Session.objects.using(MAIN).exists()
+
+    def test_an_import_in_the_future_counts_as_now(self, home, now):
+        CollectedSession.objects.update(noted_at=NOW + 2 * YEAR)
+        now.ms += 40 * DAY
+        ahead = Session.objects.using(MAIN).get(last_activity_at=NOW + YEAR)
+        assert ahead.id not in [one.id for one, _needed in choosing.old("main", MAIN, choosing.days_ago(30))]
+        assert holdings.noted_at("main", [ahead.id]) == {ahead.id: NOW + 2 * YEAR}
+
+    def test_statistics_say_how_many(self, home, now, as_admin):
+        before = TranscriptEvent.objects.using(MAIN).order_by("seq").values_list("created_at", flat=True)
+        sentence = "Times in the future: 1 session, 1 record. They count as now; a clock was wrong."
+        assert sentence in as_admin.get(reverse("overview:overview")).text
+        totals = as_admin.get("/api/v1/overview").json()["totals"]
+        assert (totals["future_session_count"], totals["future_record_count"]) == (1, 1)
+        found = run(home)
+        assert found["agents"]["main"]["future_record_count"] == 1
+        assert "1 record with a time in the future" in report.in_words(found)
+        assert NOW + YEAR in list(before), "stored times stay as they are"
+        now.ms += 2 * YEAR
+        assert "Times in the future" not in as_admin.get(reverse("overview:overview")).text
+
+
+class TestOwnModels:
+    def test_calls_of_the_future_use_nothing_of_today(self, ada, now):
+        for at in (NOW + YEAR, NOW + DAY, NOW, NOW - DAY):
+            GateCallFactory(created_at=at, reserved_tokens=10)
+        assert allowance.used("agent_ada") == 10
+        assert GateCall.objects.using("agent_ada").count() == 4
+
+    def test_a_failed_run_of_tomorrow_is_no_pause(self, now):
+        JobFactory(kind=automatic.KIND, state="failed", created_at=NOW + DAY, finished_at=NOW + DAY)
+        assert not automatic._is_pausing()
+        JobFactory(kind=automatic.KIND, state="failed", created_at=NOW + DAY + 1, finished_at=NOW - 1)
+        assert automatic._is_pausing()
+
+    def test_a_gate_that_was_switched_on_in_the_future_is_on_since_now(self, ada, now):
+        now.ms += YEAR
+        switch.turn_on(ada, by="root")
+        now.ms -= YEAR
+        switch.settle_times()
+        assert switch.of("ada").since == NOW
+        assert switch.of("ada").by == "root"
+
+
+def test_a_rollback_that_began_in_the_future_is_broken_off(ada, now):
+    values = {"group_id": "g", "file_name": "USER.md", "path": "x", "by": "root"}
+    fields = {field.name for field in RollbackIntent._meta.concrete_fields}
+    values = {name: value for name, value in values.items() if name in fields}
+    RollbackIntent.objects.using("agent_ada").create(id="i1", created_at=NOW + YEAR, **values)
+    RollbackIntent.objects.using("agent_ada").create(id="i2", created_at=NOW - 1, **values)
+    assert [row.id for row in checking.open_intents("agent_ada")] == ["i1"]
+
+
+@pytest.mark.parametrize(("age_s", "is_alive"), [(60, True), (600, False), (-86_400, False)])
+def test_a_source_of_tomorrow_is_no_sign_of_life(tmp_path, now, age_s, is_alive):
+    source = type("Source", (), {"file": tmp_path / "a.jsonl", "name": "a.jsonl"})
+    source.file.touch()
+    written = (NOW // 1000) - age_s
+    os.utime(source.file, (written, written))
+    assert bool(gateway.signs_of_life(tmp_path, [source])) is is_alive
