@@ -3,12 +3,14 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..collectors.records import moment_ms
 from ..json_columns import count_of, object_in
 from ..models import Session
 from .timeline import Preview, pretty, preview
 
 MOST = 200  # names in one list
 METADATA = 8_000  # characters
+MOMENTS = ("pinnedAt", "archivedAt", "snoozedUntil")
 DESCRIPTION = 300  # characters
 
 
@@ -21,6 +23,9 @@ class About:
     tools: list[str] = field(default_factory=list)
     prompt_length: int | None = None
     metadata: Preview | None = None
+    status: str = ""  # how its last run ended, in OpenClaw's word
+    recap: str = ""  # that OpenClaw made of it
+    moments: dict[str, int] = field(default_factory=dict)  # when somebody pinned, archived or snoozed it
 
 
 def session(session: Session) -> About:
@@ -34,6 +39,8 @@ def session(session: Session) -> About:
         found.prompt_length = count_of(report.get("systemPromptChars"))
     if said := object_in(session.metadata):
         found.metadata = preview(pretty(said), METADATA)
+        found.status, found.recap = _text(said.get("status")), _text(said.get("activitySummary"))
+        found.moments = {name: ms for name in MOMENTS if (ms := moment_ms(said.get(name)))}
     return found
 
 
@@ -52,6 +59,10 @@ def _file(row):
     is_cut = row.get("truncated") is True and None not in (raw, injected)
     told = {"name": row["name"], "rawChars": raw, "injectedChars": injected}
     return told | {"missing": row.get("missing") is True, "truncated": is_cut}
+
+
+def _text(value):
+    return value if isinstance(value, str) else ""
 
 
 def _list(value):

@@ -1,10 +1,12 @@
 """The page of a session: what records of each kind look like."""
 
+import orjson
 import pytest
 
 from ledger.collectors.envelopes import content_digest
-from ledger.models import ConversationTurn, RejectedRecord, TranscriptEvent
+from ledger.models import ConversationTurn, RejectedRecord, Session, TranscriptEvent
 from ledger.transcripts.trimming import full_record
+from tests.factories import T0
 from tests.homes import assistant, result, user
 from tests.ledger.talks import tell, text_of
 
@@ -152,6 +154,16 @@ def test_what_the_model_saw_stands_beside_the_words(client):
     assert turn.user_message_content == "Hello"
     answers = [client.get(CONTEXT, {"turn_id": f"s1:{record}"}).json()["model_prompt"] for record in ("r1", "r2")]
     assert answers == [text, None]
+
+
+def test_what_newer_entries_say_is_shown(client):
+    tell(user("Hello"))
+    about = {"status": "interrupted", "activitySummary": "They <b>met</b>", "pinnedAt": T0, "snoozedUntil": "odd"}
+    Session.objects.using("agent_ada").update(metadata=orjson.dumps(about).decode())
+    page = text_of(client.get(PAGE))
+    for words in ("<dd>interrupted</dd>", "They &lt;b&gt;met&lt;/b&gt;", "Pinned"):
+        assert words in page
+    assert "Snoozed until" not in page
 
 
 def test_what_the_model_saw_may_come_later(client):
