@@ -136,6 +136,16 @@ def look(path: Path) -> os.stat_result | None:
     return None
 
 
+def is_folder(path: Path, notes: list[str] | None = None) -> bool:
+    """Whether a folder is there that may be looked into; one behind a link is a sentence in `notes` instead."""
+    with suppress(OSError):
+        mode = path.lstat().st_mode
+        if stat.S_ISLNK(mode) and notes is not None and path.is_dir():
+            notes.append(_("%(file)s was not read: %(reason)s.") % {"file": path, "reason": _("the path is a link")})
+        return stat.S_ISDIR(mode)
+    return False
+
+
 def names_in(folder: Path | None, notes: list[str]) -> list[str]:
     """The names in a folder that can be stored, in order; none of a link or where there is no folder.
 

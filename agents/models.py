@@ -18,6 +18,7 @@ class Agent(models.Model):
     agent_db_path = models.TextField()
     # Ours: the name its own home gives it, when --as chose another one here.
     home_name = models.TextField(default="")
+    workspace = models.TextField(default="", blank=True, help_text="the real path of the workspace that was read last")
     reported_workspace = models.TextField(
         default="", blank=True, help_text="what the newest report of a prompt names, as it is written there"
     )

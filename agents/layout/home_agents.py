@@ -219,6 +219,12 @@ def follow_report(home: Home, agent: HomeAgent, reported: str) -> HomeAgent:
     return followed
 
 
+def check_memory(home: Home, agent: HomeAgent) -> None:
+    """Say what is odd about the folder of daily notes in the workspace that is read."""
+    if agent.workspace:
+        _place(home, agent.workspace / "memory", agent.home_name)
+
+
 def _differing(agent):
     words = {"agent": escaped(agent.home_name), "reported": escaped(agent.reported)}
     words |= {"configured": escaped(str(agent.configured))}

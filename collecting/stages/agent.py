@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from agents import holdings
 from agents.homes import NotReadable, gone, look, names_in, open_regular
-from agents.layout.home_agents import follow_report
+from agents.layout.home_agents import check_memory, follow_report
 from agents.models import CollectorSource
 from agents.sources import HEAD
 from guardian import services as guardian
@@ -336,6 +336,11 @@ def _follow_report(collection, found, agent):
     """The agent with the workspace of its newest report, now that its indexes were read."""
     prompt_workspaces.note_none(agent)
     followed = follow_report(collection.home, found, agent.reported_workspace)
+    check_memory(collection.home, followed)
+    workspace = str(followed.workspace.resolve()) if followed.workspace else ""
+    if agent.workspace != workspace:
+        agent.workspace = workspace
+        agent.save(update_fields=["workspace"])
     collection.home.agents[collection.home.agents.index(found)] = followed
     return followed
 

@@ -4,11 +4,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from agents.homes import NotReadable, names_in, open_regular
+from django.utils.translation import gettext as _
+
+from agents.homes import NEVER_FOLDERS, NotReadable, is_folder, names_in, open_regular
+from openclaw_web.pages.glyphs import escaped
 
 from ..files import MEMORY_FILES, MOST_BYTES
 
-NAMED = (*MEMORY_FILES, "AGENTS.md", "HEARTBEAT.md")
+# Some people spell the first one in lower case; where names differ by their spelling, both are read.
+LOWER_CASE = "memory.md"
+NAMED = (*MEMORY_FILES, LOWER_CASE, "AGENTS.md", "HEARTBEAT.md")
+NOTES = "memory"
+MOST_FOLDERS, MOST_NOTES, DEEPEST = 500, 20_000, 8  # of the folder of daily notes
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,16 +30,53 @@ class WorkspaceEntry:
 
 
 def entries(workspace: Path, notes: list[str]) -> Iterator[WorkspaceEntry]:
-    """The memory files of a workspace and its `memory/*.md`, in a fixed order; `notes` as for `homes.names_in`."""
-    daily = [name for name in names_in(workspace / "memory", notes) if name.endswith(".md")]
-    names = [*NAMED, *(f"memory/{name}" for name in daily)]
-    for name in names:
-        path = workspace / name
-        try:
-            stat = path.lstat()
-        except OSError:
-            continue
-        yield WorkspaceEntry(name, path, stat.st_ino, stat.st_size, stat.st_mtime_ns)
+    """The memory files of a workspace and the notes below `memory/`, in a fixed order; `notes` as for `names_in`."""
+    first = _entry(workspace, MEMORY_FILES[0])
+    for name in NAMED:
+        entry = _entry(workspace, name)
+        is_same = name == LOWER_CASE and entry and first and entry.inode == first.inode
+        if entry is not None and not is_same:
+            yield entry
+    for name in _daily(workspace, notes):
+        if entry := _entry(workspace, name):
+            yield entry
+
+
+def entry_of(workspace: Path, path: Path) -> WorkspaceEntry | None:
+    """One file of a workspace, as `entries` gives it; None where there is none any more."""
+    return _entry(workspace, path.relative_to(workspace).as_posix())
+
+
+def _entry(workspace, name):
+    path = workspace / name
+    try:
+        stat = path.lstat()
+    except OSError:
+        return None
+    return WorkspaceEntry(name, path, stat.st_ino, stat.st_size, stat.st_mtime_ns)
+
+
+def _daily(workspace, notes) -> Iterator[str]:
+    """The names of the Markdown files below `memory/`, folder by folder; what is left out is said."""
+    waiting, seen, count = [NOTES], 0, 0
+    while waiting:
+        folder = waiting.pop(0)
+        seen += 1
+        for name in names_in(workspace / folder, notes):
+            inner, path = f"{folder}/{name}", workspace / folder / name
+            if name.endswith(".md") and not is_folder(path):
+                count += 1
+                if count <= MOST_NOTES:
+                    yield inner
+            elif name not in NEVER_FOLDERS and is_folder(path, notes):
+                waiting.append(inner)
+        if seen >= MOST_FOLDERS or count > MOST_NOTES or (waiting and waiting[0].count("/") > DEEPEST):
+            sentence = _(
+                "Below %(path)s only %(folders)s folders and %(notes)s notes, %(deep)s levels deep, were read."
+            )
+            words = {"path": escaped(str(workspace / NOTES)), "folders": f"{MOST_FOLDERS:,}"}
+            notes.append(sentence % (words | {"notes": f"{MOST_NOTES:,}", "deep": DEEPEST}))
+            return
 
 
 def content(workspace: Path, entry: WorkspaceEntry) -> bytes:

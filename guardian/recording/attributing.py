@@ -12,7 +12,7 @@ from openclaw_web.sqlite import writing
 from ..changes import Change, Changes, change_of
 from ..exact import NotExact, data_of
 from ..models import FileSnapshot, WriteGuardianAudit
-from . import history, unattributed
+from . import history, sharing, unattributed
 from .history import Gap
 from .told import Source, columns_of
 
@@ -58,6 +58,7 @@ def settle(db: str, name: str, *, since: int = 0) -> Settled:
     """Bring the writes of a file in line with its versions, from the moment `since` on. Doing it twice does no harm."""
     diffs = _Diffs(db, name)
     found = history.course(db, name, since).gaps
+    sharing.mark_shared(db, name, found)
     rows = unattributed.known(db, name, found)
     for gap in found:  # what takes long, before anybody waits for us
         if _is_new(gap, rows):
@@ -70,6 +71,7 @@ def settle_within(db: str, name: str, *, since: int = 0, changes: Changes | None
     """The same in the caller's transaction; `changes` are those that were made before."""
     diffs, settled = _Diffs(db, name, changes or Changes()), Settled()
     course = history.course(db, name, since)
+    sharing.mark_shared(db, name, course.gaps)
     rows = unattributed.known(db, name, course.gaps)
     for gap in course.gaps:
         shared = len(gap.loose) + gap.is_unannounced > 1
@@ -107,6 +109,7 @@ def _detach(db, write):
 
 
 def settle_new(db: str, name: str) -> Settled:
-    """The same from the first version on that no write leads to yet; nothing where there is none."""
-    since = history.unsettled_since(db, name)
+    """The same from the first version on that no write leads to yet, or that another agent told of since."""
+    moments = (history.unsettled_since(db, name), sharing.explained_since(db, name))
+    since = min((at for at in moments if at is not None), default=None)
     return Settled() if since is None else settle(db, name, since=since)

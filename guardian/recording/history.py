@@ -58,11 +58,12 @@ class Gap:
     is_owned: bool = False
     owner: str | None = None
     loose: list[Write] = field(default_factory=list)
+    is_of_another: bool = False  # another agent of the same workspace is known to have made the change
 
     @property
     def is_unannounced(self) -> bool:
         """Whether something changed the file that nobody told of: alone, or after everything that was told."""
-        if self.is_owned or self.is_same:
+        if self.is_owned or self.is_same or self.is_of_another:
             return False
         return not self.loose or self.at - self.loose[-1].at > QUIET_MS
 

@@ -58,7 +58,7 @@ def keep(db: str, name: str, gap: Gap, rows: Rows, diffs: Diffs, settled: Any, *
     if row is not None and teller is not None and moving.may_move(db, row.id, teller):
         moving.take_over(db, row, audits.get(id=teller))
         settled.withdrawn += 1
-    elif row is not None and gap.is_same and not _is_acted_on(db, row.id):
+    elif row is not None and (gap.is_same or gap.is_of_another) and not _is_acted_on(db, row.id):
         row.delete(using=db)
         settled.withdrawn += 1
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from agents.homes import Home, look
-from agents.layout.home_agents import follow_report
+from agents.layout.home_agents import check_memory, follow_report
 from agents.layout.places import HARMLESS
 from agents.models import Agent, CollectorSource
 from collecting.stages import databases
@@ -24,7 +24,8 @@ def follow_reports(collection: Any, names: dict[str, str]) -> None:
         if agent.workspace_reported_at is None or not _is_known(collection, found, agent_id):
             newest = prompt_workspaces.look(home, found, collection.copies)
             folder = newest[1] if newest[0] > at else folder
-        home.agents[number] = follow_report(home, found, folder)
+        home.agents[number] = followed = follow_report(home, found, folder)
+        check_memory(home, followed)
 
 
 def _is_known(collection, found, agent_id):

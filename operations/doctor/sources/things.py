@@ -174,7 +174,7 @@ class Looker:
 
     def _version(self, source, looked, workspace):
         name = source.file.relative_to(workspace).as_posix()
-        entry = next((one for one in workspaces.entries(workspace, []) if one.name == name), None)
+        entry = workspaces.entry_of(workspace, source.file)
         if entry is None:
             return
         data = workspaces.content(workspace, entry)

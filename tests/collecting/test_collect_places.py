@@ -1,0 +1,256 @@
+"""Places that a configuration names, and the workspace of the newest prompt: followed, or named with what to do."""
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from agents.database_copies import Copies
+from agents.databases import alias
+from agents.models import Agent, CollectorSource
+from agents.sources import root_of
+from guardian.models import FileSnapshot, WorkspaceFile, WriteGuardianAudit
+from guardian.rollbacks import places
+from jobs.progress import Progress
+from ledger.models import Session
+from openclaw_web.errors import Refused
+from operations.doctor import plan
+from tests.collecting.collecting import MAIN, events, run
+from tests.collecting.plugin_log import written
+from tests.homes import Home, Script, assistant, user
+
+DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
+AT = 1_771_642_801_000
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def home(tmp_path, real_files):
+    return Home(tmp_path / "openclaw")
+
+
+def doctor(home, **params):
+    """What a doctor finds about places and everything else: (check, path) of findings, sentences of notes."""
+    source = params.get("source", str(home.root))
+    made = plan.Plan(root_of(source), is_deep=True)
+    with Copies() as copies:
+        plan.look_at_home(made, {"source": source, **params}, Progress(), copies)
+    assert not [one for one in made.store if one.check == "place" and one.repair]
+    findings = [(one.check, one.path) for one in made.store if one.level == "finding"]
+    return findings, [one.sentence for one in made.store if one.level == "note"], len(made.to_read)
+
+
+def memory(agent="main", name="MEMORY.md"):
+    model = FileSnapshot if name in ("MEMORY.md", "USER.md") else WorkspaceFile
+    rows = model.objects.using(alias(agent)).filter(file_name=name).order_by("created_at", "id")
+    return list(rows.values_list("content", flat=True))
+
+
+def folder(path, text="I remember."):
+    path.mkdir(parents=True)
+    (path / "MEMORY.md").write_text(text)
+    return path
+
+
+def report(workspace, at=AT, key="agent:main:main", session="s1"):
+    """An entry of an index with the report of a prompt that was made in this workspace."""
+    told = {"systemPromptReport": {"generatedAt": at, "workspaceDir": str(workspace)}}
+    return {key: {"sessionId": session, "updatedAt": at, **told}}
+
+
+@pytest.mark.parametrize("where", ["{root}/elsewhere/{agentId}/sessions.json", "~/store/{agentId}/sessions/index.json"])
+def test_session_store_is_followed_with_what_was_written_before(home, where, monkeypatch, tmp_path):
+    monkeypatch.setenv("HOME", str(tmp_path / "me"))
+    home.transcript(user("Before"))
+    store = where.replace("{root}", str(tmp_path))
+    home.write("openclaw.json", {"session": {"store": store}, "agents": {"list": [{"id": "main"}]}})
+    index = Path(store.replace("{agentId}", "main")).expanduser()
+    index.parent.mkdir(parents=True)
+    script = Script(index.parent, "0b0e4f6e-6a3e-4b6e-9f6d-000000000001", "").add(user("After"), assistant("Yes"))
+    index.write_text(json.dumps({"agent:main:main": {"sessionId": script.session, "updatedAt": 1}}))
+    result = run(home)
+    assert (result["notes"], result["unread"], events("user")) == ([], [], 2)
+    assert Session.objects.using(MAIN).get(session_key="agent:main:main").id == script.session
+    assert doctor(home) == ([], [], 0)
+    assert run(home)["records"] == 0
+
+
+def test_agent_dir_and_the_usual_place_are_both_read(home, tmp_path):
+    if not DATA.is_dir():
+        pytest.skip("the samples are not here")
+    shutil.copytree(DATA / "openclaw-2026.9.6" / "agents" / "research" / "agent", tmp_path / "outside" / "agent")
+    shutil.copytree(DATA / "openclaw-2026.9.6" / "agents" / "main" / "agent", home.root / "agents" / "main" / "agent")
+    entry = {"id": "main", "agentDir": str(tmp_path / "outside" / "agent")}
+    home.write("openclaw.json", {"agents": {"list": [entry]}})
+    assert run(home)["unread"] == []
+    keys = set(Session.objects.using(MAIN).values_list("session_key", flat=True))
+    assert {"agent:main:main", "agent:research:main"} <= keys
+    assert doctor(home)[2] == 0
+
+
+def test_a_link_where_a_place_was_configured_is_named_and_nothing_takes_its_place(home, tmp_path):
+    home.transcript(user("Hello"))
+    folder(home.root / "workspace", "The usual one.")
+    folder(tmp_path / "synced")
+    (tmp_path / "link").symlink_to(tmp_path / "synced")
+    home.write("openclaw.json", {"agents": {"list": [{"id": "main", "workspace": str(tmp_path / "link")}]}})
+    result = run(home)
+    assert "it is a link" in result["unread"][0] and "Write the real path" in result["unread"][0]
+    assert memory() == [] and events("user") == 1
+    assert doctor(home)[0] == [("place", str(tmp_path / "link"))]
+
+
+def test_a_copied_home_says_which_of_its_folders_are_used(home):
+    home.transcript(user("Hello"))
+    folder(home.root / "places" / "work")
+    home.write("openclaw.json", {"agents": {"list": [{"id": "main", "workspace": "/srv/old/.openclaw/places/work"}]}})
+    result = run(home)
+    assert memory() == ["I remember."] and result["unread"] == []
+    said = "/srv/old/.openclaw/places/work does not exist here; the folder places/work of this OpenClaw folder was"
+    assert any(said in note for note in result["notes"])
+    findings, notes, _to_read = doctor(home)
+    assert findings == [] and any(said in note for note in notes)
+
+
+def test_a_place_that_is_nowhere_is_named_and_the_usual_folder_does_not_take_its_place(home):
+    home.transcript(user("Hello"))
+    folder(home.root / "workspace")
+    home.write("openclaw.json", {"agents": {"list": [{"id": "main", "workspace": "/srv/old/gone"}]}})
+    assert "/srv/old/gone does not exist here" in run(home)["notes"][0]
+    assert memory() == []
+    home.write("openclaw.json", {"agents": {"list": [{"id": "main", "workspace": "gone"}]}})
+    assert "“gone” is not an absolute path" in run(home)["unread"][0]
+
+
+@pytest.mark.parametrize(
+    ("version", "used"), [("2026.9.6", "{shared}/second"), ("2026.7.1", "{root}/workspace-second")]
+)
+def test_an_agent_without_a_workspace_has_one_by_version(home, version, used, tmp_path):
+    (home.root / "agents" / "second" / "sessions").mkdir(parents=True)
+    home.transcript(user("Hello"), agent="second")
+    config = {"meta": {"lastTouchedVersion": version}}
+    config["agents"] = {"defaults": {"workspace": str(tmp_path / "shared")}, "list": [{"id": "main"}, {"id": "second"}]}
+    home.write("openclaw.json", config)
+    for path in ("{shared}/second", "{root}/workspace-second"):
+        folder(Path(path.format(shared=tmp_path / "shared", root=home.root)), path)
+    run(home)
+    assert memory("second") == [used]
+
+
+def test_the_newest_report_wins_and_nothing_is_written_elsewhere(home, settings):
+    settings.WORKSPACE_WRITES = True
+    home.transcript(user("Hello"))
+    folder(home.root / "workspace", "Configured.")
+    folder(home.root / "workspace" / "main", "Used.")
+    home.index(report(home.root / "workspace") | report(home.root / "workspace/main/", AT + 1, "agent:main:irc", "s2"))
+    result = run(home)
+    assert memory() == ["Used."] and result["unread"] == []
+    main = Agent.objects.get(agent_id="main")
+    assert places.workspace_of(main) == home.root / "workspace" / "main"
+    findings, _notes, to_read = doctor(home)
+    assert findings == [("place", str(home.root / "workspace/main"))] and to_read == 0
+    home.index(report("/srv/gone", AT + 2))
+    run(home)
+    with pytest.raises(Refused, match="/srv/gone, which is not there"):
+        places.workspace_of(Agent.objects.get(agent_id="main"))
+    assert memory() == ["Used.", "Configured."]
+
+
+def test_a_report_before_the_import_counts_for_the_doctor(home):
+    home.transcript(user("Hello"))
+    folder(home.root / "workspace", "Configured.")
+    folder(home.root / "workspace" / "main", "Used.")
+    home.index(report(home.root / "workspace" / "main"))
+    assert doctor(home)[0] == [("place", str(home.root / "workspace" / "main"))]
+    assert run(home)["agents"]["main"]["file_versions"] == 1
+
+
+def test_a_store_of_before_asks_once_where_the_last_prompt_was_made(home):
+    home.transcript(user("Hello"))
+    folder(home.root / "workspace", "Configured.")
+    folder(home.root / "workspace" / "main", "Used.")
+    home.index(report(home.root / "workspace" / "main"))
+    run(home)
+    Agent.objects.update(reported_workspace="", workspace_reported_at=None)
+    assert places.workspace_of(Agent.objects.get()) == home.root / "workspace" / "main"
+    assert Agent.objects.get().workspace_reported_at == AT
+
+
+def test_the_current_sample_shows_the_folder_that_main_uses(home):
+    if not DATA.is_dir():
+        pytest.skip("the samples are not here")
+    shutil.rmtree(home.root)
+    shutil.copytree(DATA / "openclaw-2026.9.6", home.root)
+    run(home)
+    own = home.root / "workspace" / "main"
+    assert memory(name="USER.md") == [(own / "USER.md").read_text()] and memory() == []
+    assert doctor(home)[0] == [("place", "/srv/oc/home-new/.openclaw/workspace/main")]
+
+
+def test_agents_that_share_a_workspace_each_have_its_files_and_changes_that_one_told_of(home, tmp_path):
+    for agent in ("alpha", "beta"):
+        (home.root / "agents" / agent / "sessions").mkdir(parents=True)
+        home.transcript(user("Hello"), agent=agent)
+    shared = folder(tmp_path / "ws")
+    entries = [{"id": agent, "workspace": str(shared)} for agent in ("main", "alpha", "beta")]
+    home.write("openclaw.json", {"agents": {"list": entries}})
+    run(home)
+    assert [memory(agent) for agent in ("main", "alpha", "beta")] == [["I remember."]] * 3
+    at = int((shared / "MEMORY.md").stat().st_mtime * 1000) + 5_000
+    (shared / "MEMORY.md").write_text("I remember more.")
+    os.utime(shared / "MEMORY.md", (at / 1000, at / 1000))
+    assert run(home)["guardian"]["unattributed"] == 3
+    written(shared, at, "UPDATE_MEMORY", "More.")
+    result = run(home)["guardian"]
+    kinds = {agent: list(_origins(agent)) for agent in ("main", "alpha", "beta")}
+    assert sorted(map(str, kinds.values())) == ["['imported']", "[]", "[]"], (kinds, result)
+    assert doctor(home) == ([], [], 0)
+
+
+def _origins(agent):
+    return WriteGuardianAudit.objects.using(alias(agent)).values_list("origin", flat=True)
+
+
+@pytest.mark.parametrize("spelling", ["{root}/", "{parent}/none/../openclaw", "{parent}/link", "{parent}/./openclaw"])
+def test_every_spelling_of_a_folder_is_the_same_home(home, spelling, tmp_path):
+    (tmp_path / "none").mkdir()
+    (tmp_path / "link").symlink_to(home.root)
+    home.transcript(user("Hello"))
+    spelled = spelling.format(root=home.root, parent=tmp_path)
+    for first, second in ((home.root, spelled), (spelled, home.root)):
+        run(home, source=str(first))
+        result = run(home, source=str(second))
+        assert (result["records"], result["agents"]["main"]["transcripts"]) == (0, {"unchanged": 1})
+        assert doctor(home, source=str(second)) == ([], [], 0)
+
+
+def test_a_store_that_knows_a_folder_by_a_link_keeps_that_name(home, tmp_path):
+    (tmp_path / "link").symlink_to(home.root)
+    home.transcript(user("Hello"))
+    run(home)
+    CollectorSource.objects.update(root=str(tmp_path / "link"))
+    assert run(home)["records"] == 0
+    assert set(CollectorSource.objects.values_list("root", flat=True)) >= {str(tmp_path / "link")}
+
+
+@pytest.mark.parametrize("name", ["ideographic\u3000space", "no\u00a0break", "zero\u200dwidth", "line\nbreak"])
+def test_names_with_characters_that_cannot_be_seen_are_read(home, name):
+    home.transcript(user("Hello"))
+    (home.root / "workspace" / "memory" / "deep").mkdir(parents=True)
+    (home.root / "workspace" / "memory" / "deep" / f"{name}.md").write_text("Below.")
+    (home.root / "workspace" / "memory.md").write_text("Lower case.")
+    run(home)
+    assert memory(name=f"memory/deep/{name}.md") == ["Below."] and memory(name="memory.md") == ["Lower case."]
+    assert doctor(home)[0] == []
+
+
+def test_names_that_are_not_utf_8_are_named(home):
+    home.transcript(user("Hello"))
+    (home.root / "workspace" / "memory").mkdir(parents=True)
+    Path(f"{home.root}/workspace/memory/\udcff.md").write_text("Odd.")
+    Path(f"{home.root}/agents/caf\udce9").mkdir()
+    result = run(home)
+    assert "caf‹U+DCE9›" in result["unread"][0] and result["records"] == 2
+    assert any("‹U+DCFF›.md" in note for note in result["agents"]["main"]["notes"])
