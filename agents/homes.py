@@ -8,7 +8,7 @@ import os
 import stat
 import sys
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO
 
@@ -84,6 +84,18 @@ class HomeAgent:
     def session_folders(self) -> tuple[Path, ...]:
         """Every folder with transcripts of it, the one in use last."""
         return (*self.more_sessions, *([self.sessions] if self.sessions else []))
+
+    @property
+    def databases(self) -> tuple[Path, ...]:
+        """Every database of it, the one in use last."""
+        return (*self.more_databases, *([self.database] if self.database else []))
+
+    @property
+    def parts(self) -> tuple["HomeAgent", ...]:
+        """The agent once for each older folder of transcripts and each other database, and as it is now at last."""
+        bare = HomeAgent(self.home_name, None, None)
+        folders = [replace(bare, sessions=folder, index=folder / INDEX) for folder in self.more_sessions]
+        return (*folders, *(replace(bare, database=path) for path in self.more_databases), self)
 
 
 @dataclass(slots=True)
@@ -170,6 +182,12 @@ def undecodable(folder: Path, names: list[str]) -> str:
     named = ", ".join(escaped(name) for name in names[:MOST_NAMED]) + (", …" if len(names) > MOST_NAMED else "")
     words = {"folder": escaped(str(folder)), "names": named}
     return _("In %(folder)s these names are not UTF-8 and were not read; rename them: %(names)s.") % words
+
+
+def too_much(folder: Path, folders: int, notes: int, levels: int) -> str:
+    """The sentence about a folder of notes that is larger than what is read of one."""
+    words = {"path": escaped(str(folder)), "folders": f"{folders:,}", "notes": f"{notes:,}", "deep": levels}
+    return _("Below %(path)s only %(folders)s folders and %(notes)s notes, %(deep)s levels deep, were read.") % words
 
 
 def gone(name: str) -> str:

@@ -87,6 +87,13 @@ class SourceBook:
         row = self._rows.get(_place(kind, self.name(path), agent_id))
         return row.byte_offset if row else 0
 
+    def has_other_files(self, workspace: Path, agent_id: str) -> bool:
+        """Whether files of an agent were read that are not in this workspace: it had another one."""
+        kind, folder = CollectorSource.Kind.WORKSPACE_FILE, f"{self.name(workspace)}/"
+        own = (place[1] for place in self._rows if place[0] == kind and place[2] == agent_id)
+        inside = (name.removeprefix(folder) if name.startswith(folder) else "/" for name in own)
+        return any("/" in name and not name.startswith("memory/") for name in inside)
+
     def reading(self, kind: str, path: Path, file: BinaryIO) -> Reading:
         """Where to go on in an opened file that has changed."""
         row = self._rows.get((kind, self.name(path)))

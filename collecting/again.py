@@ -243,16 +243,22 @@ def _take_out(collection, agent, stored, sources, made):
 def _sources(collection, found, report, stored) -> Iterator[Sources]:
     sources = Sources()
     with ExitStack() as stack:
-        database = _database(collection, found, report, stack)
-        names: set[str] = set()
-        if database is not None:
-            _index(database, sources)
-            names = _archives(collection, found, database, sources, stored)
-        _entries(collection, found, report, sources)
-        _files(collection, found, sources, stored, names)
-        in_database = _events(collection, found, database, sources) if database is not None else set()
-        _leftovers(collection, found, sources, stored, in_database)
+        for part in found.parts:
+            _add_part(collection, part, report, stored, sources, stack)
         yield sources
+
+
+def _add_part(collection, found, report, stored, sources, stack):
+    """The sources of an agent that are in one of its folders, and in one of its databases."""
+    database = _database(collection, found, report, stack)
+    names: set[str] = set()
+    if database is not None:
+        _index(database, sources)
+        names = _archives(collection, found, database, sources, stored)
+    _entries(collection, found, report, sources)
+    _files(collection, found, sources, stored, names)
+    in_database = _events(collection, found, database, sources) if database is not None else set()
+    _leftovers(collection, found, sources, stored, in_database)
 
 
 def _database(collection, found, report, stack) -> Database | None:

@@ -82,6 +82,7 @@ class Collection:
     is_again: bool = False  # sessions are made anew afterwards:
     again: frozenset[str] | None = None  # these, or all
     made_again: dict[str, collect_again.Again] = field(default_factory=dict)
+    moved: set[str] = field(default_factory=set)  # agents with another workspace than at the last import
     reports: dict[str, AgentReport] = field(default_factory=dict)
     total_bytes: int = 0
     bytes_read: int = 0
@@ -187,12 +188,15 @@ def _collect(collection):
     plans = {}
     for found in here:
         with containing(collection, found):
-            plans[found.home_name] = collect_agent.plan(collection, found)
+            plans[found.home_name] = [(part, collect_agent.plan(collection, part)) for part in found.parts]
     others = state.bytes_to_read(collection), mem_store.bytes_to_read(collection)
-    collection.total_bytes = sum(plan.bytes_to_read for plan in plans.values()) + sum(others)
+    planned = {name: sum(plan.bytes_to_read for _part, plan in parts) for name, parts in plans.items()}
+    collection.total_bytes = sum(planned.values()) + sum(others)
     for found in here:
         if found.home_name in plans:
             with containing(collection, found):
+                agent_id = collection.agents[found.home_name].agent_id
+                collection.begin(planned[found.home_name], _("Importing %(agent)s") % {"agent": agent_id})
                 _collect_agent(collection, found, plans[found.home_name])
     collection.begin(others[0])
     schedules = without_damaged(collection, collect_schedules.collect)
@@ -209,14 +213,14 @@ def _collect(collection):
     return _result(collection, schedules, artifacts, plugin)
 
 
-def _collect_agent(collection, found, plan):
+def _collect_agent(collection, found, plans):
     agent = collection.agents[found.home_name]
     report = collection.reports[agent.agent_id] = AgentReport()
-    collection.begin(plan.bytes_to_read, _("Importing %(agent)s") % {"agent": agent.agent_id})
     waiting.expect_many_writes(agent.db)
-    collect_agent.collect(collection, found, agent, plan, report)
+    for part, plan in plans:
+        collect_agent.collect(collection, part, agent, plan, report)
     skipped_sources.replace_skipped(collection.home.root, agent.agent_id, report.skipped)
-    short = frozenset(plan.short)
+    short = frozenset().union(*(plan.short for _part, plan in plans))
     if collection.is_again or short:
         wanted = collection.again if collection.is_again else short
         collection.made_again[agent.agent_id] = collect_again.run(collection, found, agent, report, wanted)

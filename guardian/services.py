@@ -48,6 +48,11 @@ def is_latest(db: str, name: str, data: bytes) -> bool:
     return bool(latest) and latest.content_hash == hashlib.sha256(data).hexdigest()
 
 
+def was_held(db: str, name: str, data: bytes) -> bool:
+    """Whether this is what any version of a file holds that was kept."""
+    return versions(db, name).filter(content_hash=hashlib.sha256(data).hexdigest()).exists()
+
+
 def _latest(db, name):
     return held(db, name).defer("content", "raw").order_by("-created_at", "-id").first()
 

@@ -41,7 +41,7 @@ def newest(home_name: str, entries: Iterable[IndexEntry]) -> tuple[int, str]:
 def look(home: Home, found: HomeAgent, copies: Copies) -> tuple[int, str]:
     """The same from the indexes of an agent as they are now; what cannot be read says nothing."""
     entries: list[IndexEntry] = []
-    for database in (*found.more_databases, *([found.database] if found.database else [])):
+    for database in found.databases:
         try:
             with copies.of(home.root, database) as copy, Database(copy.path, AGENT) as opened:
                 entries += agent_database.index(opened).entries

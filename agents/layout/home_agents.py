@@ -166,7 +166,7 @@ def _databases(home, agent, index, agent_dir, folder) -> list[Path]:
     for path in dict.fromkeys(candidates):
         if look(path):
             databases.append(path)
-        elif path.is_symlink():
+        elif places.is_link(path):
             home.add(places.oddity(State.LINK, path, agent))
     return databases
 

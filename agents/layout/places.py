@@ -80,6 +80,13 @@ def state_of(root: Path, folder: Path) -> State:
     return State.FOLDER if os.access(folder, os.R_OK | os.X_OK, effective_ids=True) else State.UNREADABLE
 
 
+def is_link(path: Path) -> bool:
+    """Whether a link is at `path`, as far as anybody may know."""
+    with suppress(OSError, ValueError):
+        return stat.S_ISLNK(path.lstat().st_mode)
+    return False
+
+
 def _parts(root, folder) -> Iterator[Path]:
     """Every folder on the way from the root to `folder`, which is the last."""
     if folder != root and folder.is_relative_to(root):

@@ -123,7 +123,7 @@ def collect(collection, found, agent, plan, report) -> None:
         if file.path.name in source.names:  # noted when the database said so
             continue
         report.transcripts[f"skipped_{file.state}"] += 1
-        if file.session_id not in live and not _live_twin(file.path).exists():
+        if file.session_id not in live and look(_live_twin(file.path)) is None:
             storing.mark_state(agent.db, file.session_id, file.state)
     if found.workspace:
         _workspace(collection, found.workspace, agent, report)
@@ -307,7 +307,7 @@ def _index_again(collection, found, agent, source, report):
 def _index(collection, found, agent, report, *, also_known=False):
     """Bring sessions up to sessions.json when that has changed; without the people who opted out."""
     path = found.index
-    if path is None or not path.exists():
+    if path is None or not os.path.lexists(path):
         return
     try:
         stat = path.lstat()
@@ -334,11 +334,15 @@ def _index(collection, found, agent, report, *, also_known=False):
 
 def _follow_report(collection, found, agent):
     """The agent with the workspace of its newest report, now that its indexes were read."""
+    if found not in collection.home.agents:  # where it was before; its present place is read after that
+        return found
     prompt_workspaces.note_none(agent)
     followed = follow_report(collection.home, found, agent.reported_workspace)
     check_memory(collection.home, followed)
     workspace = str(followed.workspace.resolve()) if followed.workspace else ""
     if agent.workspace != workspace:
+        if followed.workspace and collection.book.has_other_files(followed.workspace, agent.agent_id):
+            collection.moved.add(agent.agent_id)
         agent.workspace = workspace
         agent.save(update_fields=["workspace"])
     collection.home.agents[collection.home.agents.index(found)] = followed
@@ -359,6 +363,8 @@ def _workspace(collection, folder, agent, report):
         except NotReadable as exc:
             report.notes.append(_("%(file)s was not read: %(reason)s.") % {"file": entry.name, "reason": exc})
             continue
-        kept = guardian.keep_version(agent.db, entry.name, data, modified_ms=modified_ms(entry.mtime_ns))
+        # What a file holds in another workspace comes after what it held in the one before, whenever it was written.
+        moment = now_ms() if agent.agent_id in collection.moved else modified_ms(entry.mtime_ns)
+        kept = guardian.keep_version(agent.db, entry.name, data, modified_ms=moment)
         report.file_versions += kept
         collection.book.save(Kind.WORKSPACE_FILE, entry.path, stat, agent_id=agent.agent_id, offset=len(data))

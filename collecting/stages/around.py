@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 from django.utils.translation import gettext as _
 
-from agents.homes import NEVER_FOLDERS, NEVER_NAMES, NotReadable, look, names_in, open_regular
+from agents.homes import NEVER_FOLDERS, NEVER_NAMES, NotReadable, is_folder, look, names_in, open_regular
 from agents.models import CollectorSource
 from agents.sources import HEAD, Part
 from ledger.collectors import around, jsonl, trajectories
@@ -78,7 +78,7 @@ def _store_steps(report, db, steps):
 def trajectory_files(sessions: Path | None, notes: list[str]) -> list[Path]:
     """Trajectories that lie beside transcripts; `notes` as for `homes.names_in`."""
     paths = (sessions / name for name in names_in(sessions, notes) if TRAJECTORY.fullmatch(name))
-    return [path for path in paths if not path.is_symlink()]
+    return [path for path in paths if look(path)]
 
 
 def _trajectory(collection, path: Path, agent, report):
@@ -102,10 +102,10 @@ def _trajectory(collection, path: Path, agent, report):
 
 def _bundles(workspace, notes):
     folder = workspace.joinpath(*BUNDLES) if workspace else None
-    if folder is None or not folder.is_dir() or folder.resolve() != workspace.resolve().joinpath(*BUNDLES):
+    if folder is None or not is_folder(folder) or folder.resolve() != workspace.resolve().joinpath(*BUNDLES):
         return []
     bundles = (folder / name for name in names_in(folder, notes))
-    return [one for one in bundles if one.is_dir() and not one.is_symlink()][:MAX_BUNDLES]
+    return [one for one in bundles if is_folder(one)][:MAX_BUNDLES]
 
 
 def _bundle(collection, workspace, folder: Path, agent, report, may_read):
@@ -127,7 +127,7 @@ def _bundle(collection, workspace, folder: Path, agent, report, may_read):
         if step := _last_given(workspace, folder / "events.jsonl"):
             at, meta = step.created_at or at, {**meta, "run": step.run_id}
         for name, kind in PARTS.items():
-            if (folder / name).is_file():
+            if look(folder / name):
                 with open_regular(workspace, folder / name) as file:
                     content = file.read(MAX_PART)
                 store.store_prompt(agent.db, session_id, kind, content, meta, at)
@@ -141,7 +141,7 @@ def _bundle(collection, workspace, folder: Path, agent, report, may_read):
 def _last_given(workspace, path):
     """The step of a bundle that says what a model was given last: its prompt and its tools lie beside it."""
     last = None
-    if path.is_file():
+    if look(path):
         with open_regular(workspace, path) as file:
             for step in trajectories.read_steps(jsonl.read_lines(file)):
                 last = step if step.type == trajectories.COMPILED else last

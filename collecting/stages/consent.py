@@ -1,5 +1,6 @@
 """Whose conversations may be read. With somebody opted out, what cannot be told apart is not read."""
 
+import os
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -81,7 +82,7 @@ def without_ignored(collection, agent, report, may_read: Callable[[str], bool]) 
 def entries(collection, found, report, in_database) -> list[IndexEntry]:
     """What sessions.json says now; nothing, with a note, when it cannot be read."""
     path = found.index
-    if path is None or (in_database and not path.exists()):
+    if path is None or (in_database and not os.path.lexists(path)):
         return []
     try:
         with open_regular(collection.home.root, path) as file:

@@ -37,7 +37,7 @@ def collect(collection) -> dict[str, int]:
 def _whole(collection, name, kind, read, store, counts, key):
     """A file that is rewritten whole: read it again when it changed."""
     path = collection.home.root / name
-    if not path.exists():
+    if not os.path.lexists(path):
         return
     try:
         stat = path.lstat()

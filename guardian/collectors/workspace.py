@@ -4,10 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from django.utils.translation import gettext as _
-
-from agents.homes import NEVER_FOLDERS, NotReadable, is_folder, names_in, open_regular
-from openclaw_web.pages.glyphs import escaped
+from agents.homes import NEVER_FOLDERS, NotReadable, is_folder, names_in, open_regular, too_much
 
 from ..files import MEMORY_FILES, MOST_BYTES
 
@@ -71,11 +68,7 @@ def _daily(workspace, notes) -> Iterator[str]:
             elif name not in NEVER_FOLDERS and is_folder(path, notes):
                 waiting.append(inner)
         if seen >= MOST_FOLDERS or count > MOST_NOTES or (waiting and waiting[0].count("/") > DEEPEST):
-            sentence = _(
-                "Below %(path)s only %(folders)s folders and %(notes)s notes, %(deep)s levels deep, were read."
-            )
-            words = {"path": escaped(str(workspace / NOTES)), "folders": f"{MOST_FOLDERS:,}"}
-            notes.append(sentence % (words | {"notes": f"{MOST_NOTES:,}", "deep": DEEPEST}))
+            notes.append(too_much(workspace / NOTES, MOST_FOLDERS, MOST_NOTES, DEEPEST))
             return
 
 

@@ -26,6 +26,7 @@ SETTINGS = "openclaw_web.settings"
 PR_SET_CHILD_SUBREAPER = 36
 SERVERS = {"serve", "demo", "work"}  # they start processes of their own, and threads
 READ_AT_START = ("PYTHON", "LC_", "LANG", "MALLOC")  # by an interpreter, in the environment
+USER = "OPENCLAW_TEST_USER"  # in an environment: the number of another user, whom only root can become
 LENGTH = 8  # bytes of a number on the socket
 _lock = threading.Lock()
 
@@ -161,6 +162,10 @@ def _become(files, words, env, new_session):
     signal.signal(signal.SIGINT, signal.default_int_handler)
     os.environ.clear()
     os.environ.update(env)
+    if user := os.environ.pop(USER, ""):  # once everything is imported: others may not read the interpreter
+        os.setgroups([])
+        os.setgid(int(user))
+        os.setuid(int(user))
     tempfile.tempdir = None  # of this environment, too
     _forget_settings()
     sys.argv = [words[0], *words[1:]]

@@ -30,11 +30,10 @@ def follow_reports(collection: Any, names: dict[str, str]) -> None:
 
 def _is_known(collection, found, agent_id):
     """Whether the session indexes of an agent are as they were when they were read last."""
-    sources = [*found.more_databases, *([found.database] if found.database else [])]
     stat = look(found.index) if found.index else None
     kind = CollectorSource.Kind.SESSION_INDEX
     is_index_known = stat is None or collection.book.is_known(kind, found.index, stat, agent_id=agent_id)
-    return is_index_known and all(databases.is_known(collection, source) for source in sources)
+    return is_index_known and all(databases.is_known(collection, source) for source in found.databases)
 
 
 def findings(home: Home, names: dict[str, str]) -> Iterator[Finding]:

@@ -95,7 +95,18 @@ class Source:
 
 
 def of_agent(collection: Any, found: HomeAgent, agent_id: str) -> Iterator[Source]:
-    """Every source of one agent."""
+    """Every source of one agent, those of its former places first."""
+    for part in found.parts:
+        yield from _of_part(collection, part, agent_id)
+    about = {"agent": agent_id, "home_agent": found.home_name}
+    memory = collection.home.root / "memory" / f"{found.home_name}.sqlite"
+    yield from _database(collection, memory, "indexed_files", about)
+    if found.workspace:
+        for entry in workspaces.entries(found.workspace, collection.home.notes):
+            yield from _one(collection, Kind.WORKSPACE_FILE, entry.path, **about)
+
+
+def _of_part(collection, found, agent_id) -> Iterator[Source]:
     about = {"agent": agent_id, "home_agent": found.home_name}
     notes = collection.home.notes
     ignored = collection.ignored.get(agent_id, frozenset())
@@ -117,13 +128,8 @@ def of_agent(collection: Any, found: HomeAgent, agent_id: str) -> Iterator[Sourc
             if source.session_id in ignored:
                 source.state, source.why = LEFT, UNDONE
             yield source
-    for path in filter(None, (found.database, collection.home.root / "memory" / f"{found.home_name}.sqlite")):
-        yield from _database(
-            collection, path, "transcript_events" if path == found.database else "indexed_files", about
-        )
-    if found.workspace:
-        for entry in workspaces.entries(found.workspace, notes):
-            yield from _one(collection, Kind.WORKSPACE_FILE, entry.path, **about)
+    if found.database:
+        yield from _database(collection, found.database, "transcript_events", about)
 
 
 def of_home(collection: Any, agents: Iterable[str]) -> Iterator[Source]:

@@ -75,13 +75,19 @@ def of_agent(
     """
     with ExitStack() as stack:
         files = [source for source in own if source.kind in (Kind.TRANSCRIPT, LEFTOVER)]
-        mine = next((one for one in own if one.kind == Kind.DATABASE and one.target == "transcript_events"), None)
+        sources = [one for one in own if one.kind == Kind.DATABASE and one.target == "transcript_events"]
+        mine = next((one for one in sources if one.file == found.database), None)
         db = alias(agent_id)
         removed = removing.ids(db) if db else _removed(agent_id)
         looked = AgentPlaces(agent_id, db, lambda _session_id: True, of_database=mine)
         if mine is not None and (mine.is_to_read or is_deep):
             looked.database = _opened(stack, collection, mine, rejected)
         may_read = _consent(collection, found, agent_id, looked.database)
+        for source in sources:
+            if source is not mine and (source.is_to_read or is_deep):
+                beside = AgentPlaces(agent_id, db, looked.may_read, looked.by_session, of_database=source)
+                beside.database = _opened(stack, collection, source, rejected)
+                _places(collection, beside, [], may_read, removed, is_deep)
         _places(collection, looked, files, may_read, removed, is_deep)
         looked.may_read = _without(may_read, removed)
         yield looked

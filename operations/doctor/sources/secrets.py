@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from agents.homes import NEVER_NAMES, names_in
+from agents.homes import NEVER_NAMES, is_folder, names_in
 
 SECRET = re.compile(r"auth|token|secret|credential|password|device|identit|pairing|approval|key|oauth|vapid|push", re.I)
 # What a collect knows of a home, by the first names of a path.
@@ -63,7 +63,7 @@ def places_left(
         for name in names_in(folder, notes):
             path = folder / name
             is_of_one = name.endswith(BESIDE) and path.with_name(name[:-4]) in read
-            has_bundles = (path / BUNDLES).is_dir() and folder in workspaces  # of runs, which are read
+            has_bundles = is_folder(path / BUNDLES) and folder in workspaces  # of runs, which are read
             if path not in known and not is_of_one and not has_bundles and path not in partly:
                 found.append(_place(root, path))
     return found

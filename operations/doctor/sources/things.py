@@ -178,7 +178,9 @@ class Looker:
         if entry is None:
             return
         data = workspaces.content(workspace, entry)
-        is_held = looked.db is not None and guardian.is_latest(looked.db, name, data)
+        is_held = looked.db is not None and (guardian.is_latest if source.is_to_read else guardian.was_held)(
+            looked.db, name, data
+        )
         if not is_held:
             (source.new if source.is_to_read else source.lost)[source.target] += 1
 

@@ -31,7 +31,7 @@ def problem_of(collection: Any, source: Source, apart: dict[str, set[str]]) -> s
 
     `collection` has a book that was read after the import; `apart` are sessions by agent that are kept out on purpose.
     """
-    if not source.file.is_file():
+    if look(source.file) is None:
         return _("The source is missing.")
     if not _is_read(collection, source) and not _is_left(collection, source):
         if collection.opted_out and source.kind in (Kind.TRANSCRIPT, TRAJECTORY, Kind.SESSION_INDEX, Kind.ARTIFACT):

@@ -1,0 +1,170 @@
+"""One odd thing in an OpenClaw folder, or in our own store, ends nothing else: it is named, the rest is imported."""
+
+import json
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from tests.homes import Home, assistant, user
+from tests.jobs.nursery import CHECKOUT, USER
+from tests.operations.backups.backing_up import run
+
+NOBODY = 65534
+AGENT = "agents/other"
+PRIVATE = (AGENT, f"{AGENT}/sessions", f"{AGENT}/agent", "workspace", "openclaw.json", "workspace/memory")
+
+
+@pytest.fixture
+def place(tmp_path):
+    """Our home, and an OpenClaw folder with three agents that have spoken."""
+    return tmp_path / "home", spoken(tmp_path / "openclaw")
+
+
+def spoken(folder):
+    source = Home(folder, agents=("main", "other", "third"))
+    for agent in source.agents:
+        source.transcript(user(f"I am {agent}"), assistant("Hello"), agent=agent)
+    return source
+
+
+@pytest.fixture
+def public():
+    """The same where other users may go: the folders of tests are private."""
+    with tempfile.TemporaryDirectory(prefix="openclaw-web-places-") as folder:
+        source = spoken(Path(folder) / "openclaw")
+        source.write("workspace/memory/2026-01-01.md", "A note.")
+        (source.root / AGENT / "agent").mkdir()
+        for path in (Path(folder), *Path(folder).rglob("*")):
+            path.chmod(0o755 if path.is_dir() else 0o644)
+        yield Path(folder) / "home", source
+
+
+def collect(place, *words, status=4, **more):
+    home, source = place
+    ended, out, err = run(home, "collect", "--source", source.root, "--json", "--quiet", *words, **more)
+    assert (ended, "Traceback" in err) == (status, False), (ended, out[:500], err)
+    return json.loads(out)
+
+
+def findings(place, **more):
+    home, source = place
+    _ended, out, err = run(home, "doctor", "--deep", "--source", source.root, "--json", "--quiet", **more)
+    assert "Traceback" not in err, err
+    receipt = json.loads(out)
+    return [(one["check"], one["path"], one["is_repairable"]) for one in receipt["store"] if one["level"] == "finding"]
+
+
+@pytest.mark.parametrize("name", ["Main", "main~", "main.", "\u3000main", "\u30e1\u30a4\u30f3 main"])
+def test_of_folders_that_stand_for_one_agent_the_one_with_its_name_is_imported(place, name):
+    _home, source = place
+    (source.root / "agents" / name / "sessions").mkdir(parents=True)
+    source.transcript(user("Twin"), agent=name)
+    result = collect(place)
+    assert result["records"] == 9 and set(result["agents"]) == {"main", "other", "third"}
+    assert len(result["unread"]) == 1 and "--as NAME" in result["unread"][0]
+    assert findings(place) == [("place", f"agents/{name}", False)]
+    assert set(collect(place, "--agent", name, "--as", "twin", status=0)["agents"]) == {"twin"}
+    assert findings(place) == [] and collect(place, status=0)["records"] == 0
+
+
+def test_a_folder_without_an_id_can_be_imported_under_a_name(place):
+    _home, source = place
+    (source.root / "agents" / "\u7814\u7a76" / "sessions").mkdir(parents=True)
+    source.transcript(user("Research"), agent="\u7814\u7a76")
+    assert "not a valid agent name" in collect(place)["unread"][0]
+    assert collect(place, "--agent", "\u7814\u7a76", "--as", "research", status=0)["records"] == 2
+
+
+def test_a_folder_that_gets_its_own_name_back_goes_first(place):
+    _home, source = place
+    (source.root / "agents" / "main").rename(source.root / "agents" / "Main")
+    assert set(collect(place, status=0)["agents"]) == {"main", "other", "third"}
+    (source.root / "agents" / "main" / "sessions").mkdir(parents=True)
+    source.transcript(user("The new one"))
+    result = collect(place)
+    assert result["records"] == 2 and "agents/Main was not imported" in result["unread"][0]
+
+
+def test_a_broken_configuration_is_named_and_everything_is_imported(place):
+    place[1].write("openclaw.json", "{agents: [")
+    result = collect(place)
+    assert result["records"] == 9 and "openclaw.json was not read" in result["unread"][0]
+    assert [check for check, _path, _repair in findings(place)] == ["configuration"]
+
+
+@pytest.mark.parametrize("kind", ["damaged", "no database", "gone"])
+def test_the_file_of_one_agent_that_is_damaged_or_gone_ends_nothing_else(place, kind):
+    home, source = place
+    collect(place, status=0)
+    file = home / "agents" / "other" / "agent" / "openclaw-agent.sqlite"
+    for part in file.parent.glob("*-wal"):
+        part.unlink()
+    if kind == "gone":
+        file.unlink()
+    elif kind == "no database":
+        file.write_bytes(b"This is no database. " * 1000)
+    else:
+        data = bytearray(file.read_bytes())
+        data[8192:] = b"\xff" * (len(data) - 8192)
+        file.write_bytes(data)
+    for script in source.agents:
+        source.transcript(user("Again"), agent=script)
+    result = collect(place)
+    assert result["records"] == 4 and set(result["lost"]) == {"other"}
+    assert "backup restore" in result["lost"]["other"]
+    assert "other" not in result["agents"]
+    checks = {check for check, _path, _repair in findings(place)}
+    assert checks & {"integrity", "lost", "registry"}, checks
+
+
+def test_one_damaged_database_of_openclaw_ends_nothing_else(place):
+    _home, source = place
+    (source.root / "agents" / "other" / "agent").mkdir()
+    source.write("agents/other/agent/openclaw-agent.sqlite", "no database " * 1000)
+    result = collect(place)
+    assert result["records"] == 9 and result["agents"]["other"]["rejected"] == {"bad_database": 1}
+
+
+@pytest.mark.parametrize("name", PRIVATE)
+def test_what_another_user_keeps_to_themselves_is_named(public, name):
+    if os.geteuid() != 0:
+        pytest.skip("only root can become somebody else")
+    code = [*CHECKOUT.parents, *CHECKOUT.glob("*/migrations/*.py")]
+    if not all(path.stat().st_mode & (0o001 if path.is_dir() else 0o004) for path in code):
+        pytest.skip("others may not read this checkout")
+    home, source = public
+    private = source.root / name
+    private.chmod(0o700 if private.is_dir() else 0o600)
+    run(home, "collect", "--source", "/nonexistent")  # makes it
+    for path in (home, *home.rglob("*")):
+        os.chown(path, NOBODY, NOBODY)
+    result = collect(public, **{USER: str(NOBODY)})
+    assert result["records"] == (6 if name in PRIVATE[:2] else 9)
+    assert any(name in sentence for sentence in result["unread"]), result
+    found = findings(public, **{USER: str(NOBODY)})
+    assert [check for check, _path, _repair in found] in (["place"], ["configuration"])
+
+
+def test_folders_of_other_owners_are_notes(place):
+    if os.geteuid() != 0:
+        pytest.skip("only root can give folders away")
+    _home, source = place
+    os.chown(source.root / "agents" / "other", NOBODY, NOBODY)
+    result = collect(place, status=0)
+    assert any("agents/other belongs to user 65534" in note for note in result["notes"])
+    assert findings(place) == []
+
+
+def test_links_where_folders_should_be_are_named(place, tmp_path):
+    _home, source = place
+    shutil.move(source.root / "agents" / "other", tmp_path / "elsewhere")
+    (source.root / "agents" / "other").symlink_to(tmp_path / "elsewhere")
+    shutil.move(source.root / "agents" / "third" / "sessions", tmp_path / "sessions")
+    (source.root / "agents" / "third" / "sessions").symlink_to(tmp_path / "sessions")
+    result = collect(place)
+    assert result["records"] == 3 and len(result["unread"]) == 2
+    assert all("it is a link" in sentence for sentence in result["unread"])
+    assert [check for check, _path, _repair in findings(place)] == ["place", "place"]
