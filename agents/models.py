@@ -111,6 +111,23 @@ class CollectorSource(models.Model):
         return f"{self.kind}:{self.path}"
 
 
+class ReaderState(models.Model):
+    """What the reader of a growing log had in memory where it stopped: later lines follow from earlier ones.
+
+    None is kept while somebody has opted out, as it may hold what people said.
+    """
+
+    source_key = models.TextField(primary_key=True, help_text="as of collector_sources")
+    how = models.TextField(help_text="how the log was read; read in another way, it is read from its start")
+    state_zstd = models.BinaryField(help_text="JSON of the reader, packed")
+
+    class Meta:
+        db_table = "collector_reader_states"
+
+    def __str__(self):
+        return self.source_key
+
+
 class CollectedSession(models.Model):
     """What the store has to hold of one session, written down apart from it: see `agents.holdings`."""
 

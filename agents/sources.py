@@ -10,6 +10,7 @@ from django.db import DatabaseError, transaction
 from django.utils.translation import gettext as _
 
 from openclaw_web.clock import now_ms
+from openclaw_web.disk import packing
 from openclaw_web.errors import Refused
 from openclaw_web.pages.glyphs import escaped
 
@@ -17,7 +18,7 @@ from . import databases, presence, services
 from .homes import Home, normalise_or_empty
 from .layout import home_agents
 from .layout.places import Oddity, Why
-from .models import Agent, CollectorSource
+from .models import Agent, CollectorSource, ReaderState
 
 HEAD = TAIL = 4096
 MAX_COLUMN = 2**63 - 1
@@ -112,6 +113,28 @@ class SourceBook:
         if not (same_head and same_tail) or is_other:
             return Reading(0, "replaced", Tail())
         return Reading(row.byte_offset, "appended", tail)
+
+    def continued(self, kind: str, path: Path, file: BinaryIO) -> Reading | None:
+        """Where to go on in an opened file, also one in which nothing is new; None when it is to be read again."""
+        row = self._rows.get((kind, self.name(path)))
+        if row and self.is_known(kind, path, os.fstat(file.fileno())):
+            return Reading(row.byte_offset, "appended", _tail_at(file, row.byte_offset))
+        reading = self.reading(kind, path, file)
+        return reading if reading.goes_on else None
+
+    def reader_state(self, kind: str, path: Path, how: str) -> bytes | None:
+        """What a reader that reads in this way had in memory when it stopped; None when that is not known."""
+        row = ReaderState.objects.filter(source_key=source_key(self.root, kind, self.name(path)), how=how).first()
+        return packing.unpack(bytes(row.state_zstd)) if row else None
+
+    def save_reader_state(self, kind: str, path: Path, how: str, state: bytes | None) -> None:
+        """Remember what a reader has in memory; None: forget it."""
+        key = source_key(self.root, kind, self.name(path))
+        if state is None:
+            ReaderState.objects.filter(source_key=key).delete()
+        else:
+            columns = {"how": how, "state_zstd": packing.pack(state)}
+            ReaderState.objects.update_or_create(source_key=key, defaults=columns)
 
     def was_read(
         self, path: Path, stat: os.stat_result, how: str, *, kind: str = CollectorSource.Kind.DATABASE

@@ -36,6 +36,7 @@ from .stages.guard import guarding
 
 Kind = CollectorSource.Kind
 LIVE = Session.State.LIVE
+LOGS = (Kind.REFLECTION_LOG, Kind.GUARDIAN_LOG, Kind.GUARDIAN_WRITES)
 
 
 @dataclass(slots=True)
@@ -87,6 +88,8 @@ def prepare(root: Path, agent_id: str) -> None:
         ignore_conflicts=True,
     )
     CollectorSource.objects.filter(root=str(root), agent_id=agent_id).exclude(kind=Kind.AGENT).delete()
+    # Logs of the plugin tell of several agents; what they told of this one is to be read again.
+    CollectorSource.objects.filter(root=str(root), kind__in=LOGS).delete()
 
 
 def check(collection: Any, names: dict[str, str], report: Any) -> None:

@@ -8,9 +8,11 @@ MOST_LINE = 16 * 1024 * 1024
 MOST = 64 * 1024 * 1024  # bytes of one log: some hundred thousand writes
 
 
-def lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
-    """The lines of the first MOST bytes with their places; one that is still being written is left for next time."""
-    offset = 0
+def lines(file: BinaryIO, offset: int = 0) -> Iterator[tuple[int, bytes]]:
+    """The lines of the first MOST bytes with their places, from where the file stands at `offset`.
+
+    One that is still being written is left for next time.
+    """
     while offset < MOST and (line := file.readline(min(MOST_LINE, MOST - offset))):
         if not line.endswith(b"\n") and len(line) < MOST_LINE:
             return  # or the limit is within it

@@ -9,10 +9,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from django.db import transaction
 from django.utils.translation import gettext as _
 
 from agents.homes import NotReadable, look, names_in, open_regular
 from agents.models import Agent, CollectorSource
+from agents.sources import HEAD, Tail
+from gate.collectors.batches import batches
 from gate.collectors.found import Problem
 from gate.recording.imported import agent_named_by, by_agent
 from guardian.changes import Changes
@@ -43,7 +46,7 @@ NAMES = ("writes", "merged", "withheld", "unattributed", "rollbacks", "correctio
 
 def collect(collection: Any) -> dict[str, int]:
     """Read what is new; how many writes came, how many changes nobody told of, and what was not stored."""
-    counts = Counter(dict.fromkeys((*NAMES, "rejected", "matched_later", "lines"), 0))
+    counts = Counter(dict.fromkeys((*NAMES, "rejected", "matched_later", "lines", "equal_lines"), 0))
     if configuration.get(recorded.SETTING):
         for place in _places(collection):
             _database(collection, place, counts)
@@ -99,42 +102,73 @@ def _places(collection) -> list[Place]:
 
 
 def _log(collection, place, counts):
-    """The log of write_guardian, from its start: its lines have no ids, and equal ones are known by their order."""
-    file, agents = place.own / WRITTEN, place.agents
+    """The log of write_guardian, from where the last import stopped."""
+    file, book = place.own / WRITTEN, collection.book
     stat = look(file)
-    if stat is None or collection.book.was_read(file, stat, _how(collection), kind=Kind.GUARDIAN_WRITES):
+    if stat is None or _is_log_known(collection, file, stat):
         return
-    found: list[FoundWrite] = []
-    problems: list[Line] = []
     try:
         with open_regular(place.workspace, file) as handle:
-            stat = os.fstat(handle.fileno())
-            for one in _lines(handle):
-                (problems if isinstance(one, Line) else found).append(one)
+            stat, head = os.fstat(handle.fileno()), os.pread(handle.fileno(), HEAD, 0)
+            tail = _begin(collection, file, handle)
+            _read_log(collection, place, handle, tail, counts)
     except NotReadable as exc:
         words = {"file": file.name, "reason": exc}
         collection.home.notes.append(_("%(file)s was not read: %(reason)s.") % words)
         return
     if not logs.is_whole(stat):
-        words = {"file": collection.book.name(file), "size": f"{logs.MOST // 1024**2} MB"}
+        words = {"file": book.name(file), "size": f"{logs.MOST // 1024**2} MB"}
         collection.home.notes.append(_("Of %(file)s only the first %(size)s were read.") % words)
-    counts["lines"] += len(found) + len(problems)
-    _reject(collection, agents[0], file, problems, counts)
-    by_owner: dict[str, list[FoundWrite]] = {}
-    for one in found:
-        by_owner.setdefault(_owner(agents, one).agent_id, []).append(one)
-    for agent in agents:
-        if collection.only in (None, agent.agent_id):
-            own = by_owner.get(agent.agent_id, [])
-            result = imported.store(agent, own, Source.LOG, is_elsewhere=place.is_elsewhere)
-            _count(collection, agent, file, result, counts)
-    if collection.only is None or len(agents) == 1:
-        collection.book.save_read(file, stat, _how(collection), agent_id="", kind=Kind.GUARDIAN_WRITES)
+    if collection.only is not None and len(place.agents) > 1:
+        return
+    with transaction.atomic():
+        book.save_reader_state(Kind.GUARDIAN_WRITES, file, _how(collection), b"{}")
+        book.save_appended(Kind.GUARDIAN_WRITES, file, stat, agent_id="", head=head, tail=tail)
 
 
-def _lines(handle) -> Iterator[FoundWrite | Line]:
-    reader = written_log.LogReader()
-    for start, line in logs.lines(handle):
+def _is_log_known(collection, file, stat):
+    """Whether nothing is new in a log that was read in this way."""
+    if collection.is_again or collection.book.reader_state(Kind.GUARDIAN_WRITES, file, _how(collection)) is None:
+        return False
+    return collection.book.is_known(Kind.GUARDIAN_WRITES, file, stat)
+
+
+def _begin(collection, file, handle):
+    """What was read of an opened log; nothing where it is to be read from its start.
+
+    So it is while somebody has opted out: what was withheld for want of a turn is met again.
+    """
+    book, tail = collection.book, Tail()
+    is_kept = not (collection.is_again or collection.opted_out)
+    if is_kept and book.reader_state(Kind.GUARDIAN_WRITES, file, _how(collection)) is not None:
+        reading = book.continued(Kind.GUARDIAN_WRITES, file, handle)
+        tail = reading.tail if reading else tail
+    handle.seek(tail.end)
+    return tail
+
+
+def _read_log(collection, place, handle, tail, counts):
+    file, agents, reader = place.own / WRITTEN, place.agents, written_log.LogReader()
+    made = Changes()
+    for some in batches(_lines(reader, handle, tail), lambda one: len(getattr(one, "fact", "") or ""), AT_ONCE):
+        problems = [one for one in some if isinstance(one, Line)]
+        counts["lines"] += len(some)
+        _reject(collection, agents[0], file, problems, counts)
+        by_owner: dict[str, list[FoundWrite]] = {}
+        for one in some:
+            if isinstance(one, FoundWrite):
+                by_owner.setdefault(_owner(agents, one).agent_id, []).append(one)
+        for agent in agents:
+            if collection.only in (None, agent.agent_id):
+                own, about = by_owner.get(agent.agent_id, []), {"is_elsewhere": place.is_elsewhere, "made": made}
+                _count(collection, agent, file, imported.store(agent, own, Source.LOG, **about), counts)
+    counts["lines"] += reader.equal
+    counts["equal_lines"] += reader.equal
+
+
+def _lines(reader, handle, tail) -> Iterator[FoundWrite | Line]:
+    for start, line in logs.lines(handle, tail.end):
+        tail.take(line)
         one = reader.feed(line)
         if isinstance(one, Problem):
             yield Line(start, start + len(line), line[:4096], None, one.reason, one.detail)

@@ -8,11 +8,14 @@ of a question says how many messages were given, not whose: which conversation i
 import math
 from collections import deque
 from dataclasses import dataclass, field
+from itertools import islice
 
-from .found import Said
+from .found import Newest, Said
 
-MAX_SAID = 1000  # messages kept of one conversation
-MAX_KEYS = 5000  # conversations kept
+MAX_SAID = 1000  # messages counted of one conversation; the newest of them are kept (see found.Newest)
+MAX_KEYS = 5000  # conversations kept,
+MAX_HELD = 16 * 1024 * 1024  # and bytes of them
+MAX_OPEN = 64  # questions whose answers may come: each has a window
 NEAR_MS = 100  # between the line that gives a conversation its turn and the question: nothing else happens
 DRIFT_MS = 5_000  # between two ways to tell when a process started
 SETTLED_MS = 600_000  # after lines that are missing: what was open before them is answered
@@ -27,29 +30,49 @@ class Question:
     saw_user: bool | None = None
     saw_reply: bool | None = None
     window: tuple[Said, ...] | None = None
+    left_out: int = 0  # messages that it was given besides, older than those of the window
     reply: Said | None = None
     original: str | None = None
 
 
 @dataclass(slots=True)
 class Buffer:
-    """The messages of a conversation, each with the key that OpenClaw has for it."""
+    """The messages of a conversation: whose each was, and of the newest the words, with OpenClaw's key of the last."""
 
-    said: deque[tuple[Said, str | None]]
+    roles: deque[str]
+    newest: Newest = field(default_factory=Newest)
+    original: str | None = None
     is_whole: bool = False  # from the moment on when the plugin created it
     is_sure: bool = True  # nothing contradicted it
 
-    def last_reply(self) -> tuple[Said, str | None] | None:
-        """The last message of the agent."""
-        return next((one for one in reversed(self.said) if one[0].role == "agent"), None)
+    @property
+    def size(self) -> int:
+        """About how many bytes it takes."""
+        return self.newest.size + 200 * len(self.newest.messages) + 8 * len(self.roles)
+
+    def add(self, said: Said, original: str | None) -> None:
+        """A message after the others."""
+        self.roles.append(said.role)
+        self.newest.add(said)
+        self.original = original or self.original
+
+    def drop_last(self) -> Said | None:
+        """Take the last message out."""
+        self.roles.pop()
+        return self.newest.drop_last()
+
+    def last_reply(self) -> Said | None:
+        """The last message of the agent, if it is among the newest."""
+        known = islice(reversed(self.newest.messages), len(self.roles))
+        return next((said for said in known if said.role == "agent"), None)
 
     def heard_user(self) -> bool | None:
         """Whether a message of a person is in it; None when one may have been before what is known."""
-        return any(said.role == "user" for said, _ in self.said) or (False if self.is_whole else None)
+        return "user" in self.roles or (False if self.is_whole else None)
 
     def fits(self, asked: Question, width: int | None) -> bool:
         """Whether the gate can have been given this buffer, when it is given `width` messages at most."""
-        known, expected = len(self.said), asked.expected
+        known, expected = len(self.roles), asked.expected
         if expected is None or (width is not None and expected > width):
             return False
         if expected != known and (self.is_whole or expected < known):
@@ -59,11 +82,13 @@ class Buffer:
         heard = self.heard_user()
         return heard is None or asked.saw_user in (heard, None)
 
-    def window(self, count: int) -> tuple[Said, ...] | None:
-        """The last messages; None when so many are not known, or what is known was wrong once."""
-        if not self.is_sure or count > len(self.said):
-            return None
-        return tuple(said for said, _ in list(self.said)[len(self.said) - count :])
+    def give(self, asked: Question, count: int) -> None:
+        """Give a question the last messages; none when so many are not known, or what is known was wrong once."""
+        if not self.is_sure or count > len(self.roles):
+            return
+        said = tuple(self.newest.messages)
+        asked.window = said[max(len(said) - count, 0) :]
+        asked.left_out = count - len(asked.window)
 
 
 @dataclass(slots=True)
@@ -92,8 +117,9 @@ class Held:
     waiting: dict[str, int] = field(default_factory=dict)  # messages of the agent that the gate was not asked about yet
     open: dict[str, Question] = field(default_factory=dict)
     lost: int = 0  # open questions of nobody knows which conversation
-    busy: set[str] = field(default_factory=set)  # conversations with a decision to write that may not be done yet
+    busy: dict[str, None] = field(default_factory=dict)  # conversations with a write that may not be done yet
     last: str | None = None  # the conversation of the last message
+    held: int = 0  # bytes of all buffers
 
     @property
     def is_sure(self) -> bool:
@@ -158,6 +184,7 @@ class Held:
     def gap(self) -> None:
         """Lines are missing: anything may have been said, asked or decided in them."""
         self.gap_at, self.near, self.knows_all, self.uncreated, self.before = math.inf, None, False, None, None
+        self.held = 0
         for known in (self.buffers, self.waiting, self.open, self.busy):
             known.clear()
 
@@ -167,7 +194,11 @@ class Held:
             return
         if self.knows_all and key not in self.buffers:
             self.uncreated = (key, said, original)
-        self._buffer(key).said.append((said, original))
+        buffer = self._buffer(key)
+        self.held -= buffer.size
+        buffer.add(said, original)
+        self.held += buffer.size
+        self._make_room()
         self.last = key
         if said.role == "agent":
             self.waiting[key] = self.waiting.get(key, 0) + 1
@@ -178,13 +209,14 @@ class Held:
     def created(self, key: str) -> None:
         """A buffer is new, and has what was heard right before."""
         self.uncreated = self.before = None
-        before = self.buffers.pop(key, None)
-        if before is not None and len(before.said) > 1:
+        before = self._drop(key)
+        if before is not None and len(before.roles) > 1:
             self._not_alone()  # this process had one
             return
         buffer = self._buffer(key)
-        if before is not None and before.said and self.last == key:
-            buffer.said.append(before.said[-1])
+        if before is not None and before.newest.messages and self.last == key:
+            buffer.add(before.newest.messages[-1], before.original)
+            self.held += buffer.size
             buffer.is_whole = True
         if self.is_silent and self.near == key and key in self.open:
             self._infer(self.open[key], buffer)
@@ -192,9 +224,11 @@ class Held:
     def repeated(self, key: str) -> None:
         """What was heard last had been heard before: it was not put into the buffer."""
         buffer = self.buffers.get(key)
-        if buffer is None or not buffer.said or self.last != key:
+        if buffer is None or not buffer.roles or self.last != key:
             return
-        buffer.said.pop()
+        self.held -= buffer.size
+        buffer.drop_last()
+        self.held += buffer.size
         self.last = None
         if self.is_silent and self.near == key:
             self.open.pop(key, None)
@@ -204,13 +238,12 @@ class Held:
 
     def cleared(self, key: str) -> None:
         """A conversation was reset."""
-        self.buffers.pop(key, None)
+        self._drop(key)
 
     def spoiled(self, key: str) -> None:
         """A message cannot be read: what was heard before it counts no more."""
-        buffer = self._buffer(key)
-        buffer.said.clear()
-        buffer.is_whole = False
+        self._drop(key)
+        self._buffer(key)
 
     def ask(self, asked: Question, near: str | None) -> None:
         """A question, of a conversation to be found: the one that just got its turn, or the only one it can be."""
@@ -219,10 +252,10 @@ class Held:
             self.lost += 1
             return
         self._took(key)
-        self.open[key] = asked
+        self._opened(key, asked)
         buffer = self._buffer(key)
         if buffer.fits(asked, self.width):
-            asked.window = buffer.window(asked.expected or 0)
+            buffer.give(asked, asked.expected or 0)
         else:
             buffer.is_sure = False  # two processes may be writing this log
         _judge(asked, buffer)
@@ -234,9 +267,11 @@ class Held:
             asked = self.guessed(key)
             self._took(key)
             self.lost = max(self.lost - 1, 0)
-        self.busy.discard(key)
+        self.busy.pop(key, None)
         if writes:
-            self.busy.add(key)
+            self.busy[key] = None
+            if len(self.busy) > MAX_KEYS:
+                del self.busy[next(iter(self.busy))]
         else:
             self._go_on(key)
         return asked
@@ -244,7 +279,7 @@ class Held:
     def settled(self, key: str, *, is_applied: bool = False) -> None:
         """A decision was written, or not. What was applied may get a reaction, for which the next question waits."""
         if not (is_applied and self.is_silent):
-            self.busy.discard(key)
+            self.busy.pop(key, None)
         if not is_applied:
             self._go_on(key)
 
@@ -287,13 +322,14 @@ class Held:
             self.near, self.near_at = key, self.now
             if self.is_silent and self.is_sure:
                 self._took(key)
-                self.open[key] = asked = Question()
+                asked = Question()
+                self._opened(key, asked)
                 self._infer(asked, self._buffer(key))
 
     def _infer(self, asked, buffer):
         """What a question without a line must have been."""
-        if self.width is not None and (buffer.is_whole or len(buffer.said) >= self.width):
-            asked.window = buffer.window(min(self.width, len(buffer.said)))
+        if self.width is not None and (buffer.is_whole or len(buffer.roles) >= self.width):
+            buffer.give(asked, min(self.width, len(buffer.roles)))
         asked.saw_user, asked.saw_reply = buffer.heard_user(), True
         _judge(asked, buffer)
 
@@ -308,12 +344,27 @@ class Held:
         size = min(self.capacity or MAX_SAID, MAX_SAID)
         buffer = self.buffers.pop(key, None) or Buffer(deque(maxlen=size))
         self.buffers[key] = buffer
-        if len(self.buffers) > MAX_KEYS:
-            del self.buffers[next(iter(self.buffers))]
-            self.knows_all = False
+        self._make_room()
         return buffer
+
+    def _make_room(self):
+        while len(self.buffers) > 1 and (len(self.buffers) > MAX_KEYS or self.held > MAX_HELD):
+            self._drop(next(iter(self.buffers)))
+            self.knows_all = False
+
+    def _drop(self, key):
+        buffer = self.buffers.pop(key, None)
+        self.held -= buffer.size if buffer else 0
+        return buffer
+
+    def _opened(self, key, asked):
+        """A question is asked; where too many are open, the answer to the oldest is nobody's."""
+        self.open[key] = asked
+        if len(self.open) > MAX_OPEN:
+            del self.open[next(iter(self.open))]
+            self.lost += 1
 
 
 def _judge(asked, buffer):
-    last = buffer.last_reply()
-    asked.reply, asked.original = last or (None, None)
+    asked.reply = buffer.last_reply()
+    asked.original = buffer.original if asked.reply else None

@@ -77,6 +77,12 @@ class Newest:
             self.size -= len(self.messages.popleft().message.encode(errors="replace"))
             self.left_out += 1
 
+    def drop_last(self) -> Said | None:
+        """Take the newest message out, if its words are kept."""
+        said = self.messages.pop() if self.messages else None
+        self.size -= len(said.message.encode(errors="replace")) if said else 0
+        return said
+
 
 def failure_of(decision: str, reason: str) -> str:
     """Which failed call a decision stands for; empty when a model decided."""

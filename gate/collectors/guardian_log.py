@@ -4,11 +4,11 @@ Only this file has the facts that decisions were about; it has neither ids nor c
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ledger.collectors.records import moment_ms
 
-from .found import UPDATES, FoundDecision, Problem
+from .found import UPDATES, Problem
 from .lines import object_in
 
 STATUSES = ("written", "refused", "failed", "skipped")
@@ -34,28 +34,6 @@ def read(lines: Iterable[bytes]) -> Iterator[Written | Problem]:
             yield entry
         elif entry is not None:
             yield _written(entry)
-
-
-def with_facts(
-    decisions: Iterable[FoundDecision], written: Iterable[Written], seconds: int = 60
-) -> list[FoundDecision]:
-    """The decisions in their order, with the facts of attempts to write.
-
-    A fact belongs to the decision of its kind that is nearest before it, within the time, and has no fact yet.
-    """
-    found = list(decisions)
-    without = [(one.at, 0, place) for place, one in enumerate(found) if one.decision in UPDATES and one.fact is None]
-    facts = [one for one in written if one.fact is not None]
-    open_: dict[str, list[int]] = {}
-    for at, is_fact, place in sorted(without + [(one.at, 1, place) for place, one in enumerate(facts)]):
-        kind = facts[place].decision if is_fact else found[place].decision
-        places = open_.setdefault(kind, [])
-        if not is_fact:
-            places.append(place)
-        elif places and at - found[places[-1]].at <= seconds * 1000:
-            nearest = places.pop()
-            found[nearest] = replace(found[nearest], fact=facts[place].fact)
-    return found
 
 
 def _written(entry):

@@ -1,9 +1,12 @@
 """The log of openclaw-reflection (`logs/reflection-<date>.log`), read into decisions of memory_gate."""
 
+import hashlib
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
+
+import orjson
 
 from ledger.collectors.records import moment_ms
 
@@ -18,7 +21,9 @@ Entry = dict[str, Any]
 # The plugin writes that a decision was generated, and in the next moment whose it is. When that line does not come
 # within this time, it does not come.
 PATIENCE_MS = 5_000
-MAX_PENDING = 1_000
+MAX_PENDING = 100
+MAX_KEY, MAX_REASON = 1_000, 100_000  # characters
+MAX_SEEN = 1_000  # decisions of one moment, to know an equal line by
 MAX_ORIGINALS = 2_000
 MAX_UNKNOWN, MAX_NAME = 1_000, 120
 STARTING = ("PluginLifecycle", "Plugin starting")
@@ -36,8 +41,7 @@ class Generated:
     """A decision whose conversation is not known yet; `found` is None when it cannot be used."""
 
     at: int
-    decision: Any
-    reason: Any
+    digest: str  # of the decision and its reason
     asked: Question | None
     found: FoundDecision | None
 
@@ -47,16 +51,18 @@ class LogReader:
 
     `unknown` counts what this version does not know: events, roles, hooks, and messages that cannot be read.
     `consolidations` are the moments of lines about rewriting memory files unasked, each with the plugin's workspace.
+    `equal` counts decisions that were told again in the same moment and words: they are one.
     """
 
     def __init__(self) -> None:
         self.unknown: Counter[str] = Counter()
+        self.equal = 0
         self.consolidations: list[tuple[int, str | None]] = []
         self._held = Held()
         self._originals: dict[str, str] = {}
         self._pending: list[Generated] = []
         self._ready: deque[Found] = deque()
-        self._same: Counter[tuple[Any, ...]] = Counter()
+        self._seen: set[str] = set()
         self._moment: int | None = None
 
     def feed(self, line: bytes) -> Found | None:
@@ -88,6 +94,10 @@ class LogReader:
 
     def _take(self, entry):
         at, key, details = moment_ms(entry.get("timestamp")), text_in(entry, "sessionKey"), object_at(entry, "details")
+        if len(key) > MAX_KEY:
+            self._count("a session key that is too long")
+            self._held.gap()
+            return
         component, event = text_in(entry, "component"), text_in(entry, "event")
         near = self._held.near
         if event not in BETWEEN:
@@ -96,9 +106,9 @@ class LogReader:
         if (component, event) == STARTING:
             self._held = self._held.restarted()
         if at is not None:
-            if at != self._moment:  # an equal decision after lines of other moments is the same one, in a copy
+            if at != self._moment:
                 self._moment = at
-                self._same.clear()
+                self._seen.clear()
             self._held.tick(at)
             self._release([one for one in self._pending if abs(at - one.at) > PATIENCE_MS])
             if component in CONSOLIDATING:
@@ -117,20 +127,20 @@ class LogReader:
     # How the plugin starts.
 
     def _configured(self, _at, _key, details):
-        self._held.model = text_in(object_at(details, "llm"), "model") or self._held.model
+        self._held.model = _key_in(object_at(details, "llm"), "model") or self._held.model
         self._held.capacity = count_in(details, "bufferSize") or self._held.capacity
         width = count_in(object_at(details, "memoryGate"), "windowSize")
         self._held.width = None if width is None else max(width, 1)
         self._held.is_silent = text_in(details, "logLevel") == "info"
 
     def _gate_ready(self, _at, _key, details):
-        self._held.model = text_in(details, "model") or self._held.model
+        self._held.model = _key_in(details, "model") or self._held.model
 
     def _buffers_ready(self, _at, _key, details):
         self._held.capacity = count_in(details, "bufferSize") or self._held.capacity
 
     def _workspace_found(self, _at, _key, details):
-        self._held.workspace = text_in(details, "workspaceDir") or None
+        self._held.workspace = _key_in(details, "workspaceDir") or None
 
     def _began(self, at, _key, details):
         uptime = count_in(details, "uptimeMs")
@@ -145,7 +155,7 @@ class LogReader:
     # What is said.
 
     def _canonical(self, _at, _key, details):
-        key, original = text_in(details, "canonicalSessionKey"), text_in(details, "originalSessionKey")
+        key, original = (_key_in(details, f"{kind}SessionKey") for kind in ("canonical", "original"))
         if key and original:
             self._originals.pop(key, None)
             self._originals[key] = original
@@ -154,7 +164,7 @@ class LogReader:
 
     def _said(self, _at, key, details):
         message = object_at(details, "bufferMessage")
-        key = key or text_in(message, "sessionKey")
+        key = key or _key_in(message, "sessionKey")
         hook, role = text_in(details, "hookName"), text_in(message, "role")
         text, moment = message.get("message"), moment_ms(message.get("timestamp"))
         if hook not in HOOKS:
@@ -168,17 +178,17 @@ class LogReader:
             else:
                 self._held.gap()
             return
-        sender = text_in(message.get("metadata"), "from")
+        sender = text_in(message.get("metadata"), "from")[:MAX_NAME]
         self._held.heard(key, Said(role, text, moment, sender), self._originals.get(key))
 
     def _created(self, _at, key, details):
-        self._held.created(key or text_in(details, "sessionKey"))
+        self._held.created(key or _key_in(details, "sessionKey"))
 
     def _repeated(self, _at, key, _details):
         self._held.repeated(key)
 
     def _cleared(self, _at, key, details):
-        self._held.cleared(key or text_in(details, "sessionKey"))
+        self._held.cleared(key or _key_in(details, "sessionKey"))
 
     # What the gate is asked, and decides.
 
@@ -187,12 +197,12 @@ class LogReader:
         self._held.ask(Question(at, count, user, flag_in(details, "hasCurrentAgentReply")), near)
 
     def _generated(self, at, _key, details):
-        decision, reason = details.get("decision"), details.get("reason")
         asked = self._held.only()
         found = self._decision(at, None, details, asked, _latency(asked, at))
         if isinstance(found, Problem):
             self._ready.appendleft(found)
-        self._pending.append(Generated(at or 0, decision, reason, asked, None if isinstance(found, Problem) else found))
+        usable = None if isinstance(found, Problem) else found
+        self._pending.append(Generated(at or 0, _digest(details), asked, usable))
         if len(self._pending) > MAX_PENDING:
             self._release(self._pending[:1])
 
@@ -200,7 +210,8 @@ class LogReader:
         self._generated(at, key, {"hasCandidateFact": False, **details, "decision": NO_WRITE})
 
     def _evaluated(self, at, key, details):
-        alike = [one for one in self._pending if _says(one, details)]
+        digest = _digest(details)
+        alike = [one for one in self._pending if one.digest == digest]
         generated = alike[0] if alike else None
         if generated is not None:
             self._pending.remove(generated)
@@ -214,7 +225,7 @@ class LogReader:
         if isinstance(found, Problem):
             self._ready.appendleft(found)
         else:
-            self._ready.append(self._numbered(found))
+            self._give(found)
 
     def _gate_failed(self, _at, key, _details):
         self._held.decided(key, writes=False)
@@ -245,6 +256,7 @@ class LogReader:
             model=self._held.model,
             latency_ms=latency,
             window=asked.window,
+            left_out=asked.left_out,
             expected=asked.expected,
             saw_user=asked.saw_user,
             saw_reply=asked.saw_reply,
@@ -252,11 +264,16 @@ class LogReader:
             workspace=self._held.workspace,
         )
 
-    def _numbered(self, found):
-        """The decision with its id. Equal ones of one moment are told apart by their order."""
-        said = (found.at, found.session_key, found.decision, found.reason)
-        self._same[said] += 1
-        return replace(found, id=decision_id(*said, self._same[said] - 1))
+    def _give(self, found):
+        """Have the decision ready with its id. Equal ones of one moment are one, however often it is told."""
+        id_ = decision_id(found.at, found.session_key, found.decision, found.reason, 0)
+        if id_ in self._seen:
+            self.equal += 1
+            return
+        if len(self._seen) >= MAX_SEEN:
+            self._seen.clear()
+        self._seen.add(id_)
+        self._ready.append(replace(found, id=id_))
 
     def _release(self, pending):
         """Give decisions whose conversation stays unknown."""
@@ -264,7 +281,7 @@ class LogReader:
             self._pending.remove(one)
             if one.found is not None:
                 self._held.drop(one.asked)
-                self._ready.append(self._numbered(one.found))
+                self._give(one.found)
 
     def _count(self, what):
         name = what[:MAX_NAME]
@@ -310,9 +327,17 @@ def _flaw(at, key, decision, reason):
         return f"unknown decision {str(decision)[:MAX_NAME]}"
     if not isinstance(reason, str):
         return "no reason"
+    if len(reason) > MAX_REASON:
+        return f"a reason of more than {MAX_REASON} characters"
     if at is None:
         return "no time"
     return "" if key is None or isinstance(key, str) else "no session key"
+
+
+def _key_in(entry, name):
+    """A key or a name; empty for one that is too long to be one."""
+    value = text_in(entry, name)
+    return value if len(value) <= MAX_KEY else ""
 
 
 def _latency(asked, at):
@@ -322,5 +347,6 @@ def _latency(asked, at):
     return at - asked.at
 
 
-def _says(generated, details):
-    return generated.decision == details.get("decision") and generated.reason == details.get("reason")
+def _digest(details):
+    """The hash of a decision and its reason, whatever they are: by it both lines about one are known."""
+    return hashlib.sha256(orjson.dumps([details.get("decision"), details.get("reason")])).hexdigest()

@@ -26,7 +26,8 @@ def add(moments: Moments, decision: FoundDecision, *, is_of_workspace: bool) -> 
     if decision.failure:
         return
     workspace = (decision.workspace or "")[:LONGEST] if is_of_workspace else ""
-    moments.setdefault(workspace, []).append(decision.at)
+    if workspace in moments or len(moments) < MOST_WORKSPACES:
+        moments.setdefault(workspace, []).append(decision.at)
 
 
 def note(root: Path, moments: Moments) -> dict[str, int]:

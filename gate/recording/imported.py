@@ -35,6 +35,17 @@ def store(agent: Agent, found: Sequence[FoundDecision], source: Source) -> Impor
     return result
 
 
+def add_facts(agent: Agent, facts: dict[str, str]) -> None:
+    """Give decisions that were stored without a fact the one that was told later, but for those of opted-out words."""
+    rows = MemoryGateDecision.objects.using(agent.db).filter(id__in=facts, candidate_fact=None)
+    turn_of = dict(rows.values_list("id", "turn_id"))
+    if consent.opted_out():
+        turns = ConversationTurn.objects.using(agent.db).in_bulk([turn_id for turn_id in turn_of.values() if turn_id])
+        hidden = consent.withheld(agent.db, list(turns.values()))
+        turn_of = {id_: turn_id for id_, turn_id in turn_of.items() if turn_id in turns and turn_id not in hidden}
+    storing.add_facts(agent.db, {id_: facts[id_] for id_ in turn_of})
+
+
 def match_again(agent: Agent, *, since: int | None = None) -> int:
     """Look once more for the turns of decisions that have none: their records may have come. How many were found.
 
@@ -66,7 +77,7 @@ def _store_some(agent, found, source, result):
         else:
             told.append(_told(one, place, source, _window(one, windows)))
     stored: Stored = storing.store(agent.db, told)
-    _add_facts(agent, found)
+    add_facts(agent, {one.id: one.fact for one in found if one.fact})
     result.decisions += len(stored.new)
     result.merged += len(stored.merged)
     result.failed_calls += storing.store_calls(agent.db, calls)
@@ -78,15 +89,6 @@ def _unknown(db, found):
     calls = GateCall.objects.using(db).filter(id__in=[one.id for one in found if one.failure])
     known |= set(calls.values_list("id", flat=True))
     return list({one.id: one for one in reversed(found) if one.id not in known}.values())[::-1]
-
-
-def _add_facts(agent, found):
-    """The facts that rows lack, which a source told later, but for those of somebody who has opted out."""
-    facts = {one.id: one for one in found if one.fact}
-    lacking = MemoryGateDecision.objects.using(agent.db).filter(id__in=facts, candidate_fact=None)
-    ids = lacking.values_list("id", flat=True)
-    told = [facts[id_] for id_ in ids if not _is_withheld(agent, _place(agent, facts[id_]))]
-    storing.add_facts(agent.db, {one.id: one.fact for one in told})
 
 
 def _place(agent, one):

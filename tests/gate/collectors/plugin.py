@@ -2,8 +2,10 @@
 
 import json
 from collections import defaultdict, deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+
+from gate.collectors.fact_pairs import FactPairs
 
 START = 1_795_230_772_026
 MODEL = "fake-gpt-mini"
@@ -145,3 +147,12 @@ class Plugin:
         """A conversation is reset; what was asked of it goes on."""
         if self.buffers.pop(key, None) is not None:
             self.say("SessionBufferManager", "Session cleared", {"sessionKey": key}, key)
+
+
+def with_facts(decisions, written):
+    """The decisions with the facts that a log of write_guardian tells of them."""
+    pairs, found = FactPairs(), list(decisions)
+    for one in found:
+        pairs.add_decision(one.at, one.decision, one.id, "main")
+    facts = {id_: fact for _agent, id_, fact in pairs.pairs(sorted(written, key=lambda one: one.at))}
+    return [replace(one, fact=facts.get(one.id)) for one in found]

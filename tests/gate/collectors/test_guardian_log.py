@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from gate.collectors import guardian_log, plugin_log
 from gate.collectors.found import Problem
-from gate.collectors.guardian_log import Written, with_facts
-from tests.gate.collectors.plugin import START, Plugin
+from gate.collectors.guardian_log import Written
+from tests.gate.collectors.plugin import START, Plugin, with_facts
 from tests.odd_json import odd
 
 RECORDED = Path(__file__).resolve().parents[2] / "data" / "reflection"
@@ -35,8 +35,8 @@ def written(at, fact, decision="UPDATE_USER"):
     return Written(at, decision, "USER.md", "written", None, fact)
 
 
-def facts(decisions, lines, **options):
-    return [one.fact for one in with_facts(decisions, lines, **options)]
+def facts(decisions, lines):
+    return [one.fact for one in with_facts(decisions, lines)]
 
 
 def test_it_works():
@@ -77,7 +77,8 @@ def test_what_gets_no_fact():
     nothing, update = decided("NO_WRITE", "UPDATE_USER")
     lines = [written(update.at + 60_001, "late"), written(update.at + 1, None)]
     assert facts([nothing, update], lines) == [None, None]
-    assert facts([nothing, update], lines, seconds=61) == [None, "late"]
+    lines = [written(update.at + 60_000, "in time"), written(update.at + 1, None)]
+    assert facts([nothing, update], lines) == [None, "in time"]
     known = replace(update, fact="known")
     assert facts([known], [written(update.at, "other")]) == ["known"]
 

@@ -7,6 +7,7 @@ import pytest
 
 from gate.collectors import guardian_log
 from gate.collectors.plugin_log import LogReader, read
+from tests.gate.collectors.plugin import with_facts
 
 RECORDED = Path(__file__).resolve().parents[4] / "shared" / "data" / "reflection"
 NAME = "reflection-2026-11-21.log"
@@ -72,7 +73,7 @@ def test_nothing_in_them_is_unknown():
 
 def test_every_fact_finds_its_decision(driver):
     written = [*guardian_log.read(FACTS.read_bytes().splitlines())]
-    found = guardian_log.with_facts(driver, written)
+    found = with_facts(driver, written)
     assert len(written) == 8
     assert [one.fact is not None for one in found] == [one.decision != "NO_WRITE" for one in driver]
     assert {one.fact for one in found} - {None} == {one.fact for one in written}
