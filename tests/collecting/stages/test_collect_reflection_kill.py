@@ -89,3 +89,23 @@ def check(home):
         assert db.execute("SELECT sum(total_decisions) FROM memory_gate_stats").fetchone() == (DECISIONS,)
         kept = "SELECT count(*) FROM memory_gate_decisions JOIN gate_windows ON hash = window_hash"
         assert db.execute(kept).fetchone() == (DECISIONS,)
+
+
+def test_twenty_kills_of_an_import_that_goes_on_where_one_stopped(tmp_path, source):
+    root, logs = source
+    files = [next(logs.iterdir()), root / "workspace" / ".openclaw-reflection" / "write-guardian.log.jsonl"]
+    whole = [file.read_bytes() for file in files]
+    for file, data in zip(files, whole, strict=True):
+        os.truncate(file, len(data) // 2)
+    ended(python(tmp_path / "prepared", PREPARE + COLLECT, *source))
+    for file, data in zip(files, whole, strict=True):
+        with file.open("ab") as handle:
+            handle.write(data[len(data) // 2 :])
+    killer = Killer(seed=17, seconds=1.5)
+    for number in until_met(killer):
+        home = shutil.copytree(tmp_path / "prepared", tmp_path / f"home-{number}")
+        process = python(home, COLLECT, *source)
+        assert process.stdout.readline() == "ready\n"
+        killer.kill(process)
+        ended(python(home, COLLECT, *source))
+        check(home)
