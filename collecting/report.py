@@ -55,6 +55,7 @@ FOUND = {
 }
 
 
+EQUAL = ngettext_lazy("%(count)s repeated line", "%(count)s repeated lines", "count")
 GATE = {
     "decisions": ngettext_lazy("%(count)s decision", "%(count)s decisions", "count"),
     "merged": ngettext_lazy("%(count)s already known", "%(count)s already known", "count"),
@@ -64,6 +65,7 @@ GATE = {
         "%(count)s withheld because somebody opted out", "%(count)s withheld because somebody opted out", "count"
     ),
     "elsewhere": ngettext_lazy("%(count)s of other OpenClaw folders", "%(count)s of other OpenClaw folders", "count"),
+    "equal_lines": EQUAL,
     "rejected": ngettext_lazy("%(count)s rejected line", "%(count)s rejected lines", "count"),
 }
 
@@ -77,6 +79,7 @@ GUARDIAN = {
     "withheld": ngettext_lazy(
         "%(count)s withheld because somebody opted out", "%(count)s withheld because somebody opted out", "count"
     ),
+    "equal_lines": EQUAL,
     "rejected": ngettext_lazy("%(count)s rejected line", "%(count)s rejected lines", "count"),
 }
 

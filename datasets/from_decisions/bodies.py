@@ -38,6 +38,7 @@ def content(decision: MemoryGateDecision, window: Window, *, is_right: bool) -> 
         "turnMessages": len(own),
         "windowDerived": decision.is_window_derived,
     }
+    shared |= {"messagesLeftOut": window.left_out} if window.left_out else {}
     return _positive(said, shared) if is_right else _negative(said, None, shared)
 
 

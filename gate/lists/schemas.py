@@ -46,6 +46,7 @@ class SeenOut(Schema):
     recent_messages: list[SeenMessage] = Field(description="messages before the turn, oldest first")
     current_user_message: str | None = Field(description="null: the gate was not given the message of the user")
     current_agent_reply: str | None
+    left_out: int = Field(description="older messages that the gate saw and that were not stored")
 
 
 class DecisionOut(Schema):

@@ -1,8 +1,9 @@
 """What the gate saw when it decided: as it was told, as it can be told from the transcript, or that it is not known."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
+from ..collectors.found import WINDOW_MESSAGES
 from ..models import GateCall, MemoryGateDecision
 from ..recording import windows
 from ..recording.windows import Window
@@ -21,6 +22,7 @@ class Seen:
 
     state: str
     window: Window | None = None
+    most_messages: ClassVar[int] = WINDOW_MESSAGES
 
     @property
     def length(self) -> int:
@@ -36,6 +38,7 @@ class Seen:
             "recent_messages": list(self.window.recent),
             "current_user_message": self.window.user,
             "current_agent_reply": self.window.reply,
+            "left_out": self.window.left_out,
         }
 
 
