@@ -212,7 +212,7 @@ def _is_known(collection, source, stat, wal):
 
 def _rows(collection, database, source, place, counts):
     versions, made = reflection_db.Versions(database), Changes()
-    numbered = enumerate(reflection_db.read(database))
+    numbered = enumerate(reflection_db.read(database), start=1)  # at 0 is what was wrong with its decisions
     while some := list(islice(numbered, AT_ONCE)):
         problems = [Line(n, n, b"", None, one.reason, one.detail) for n, one in some if isinstance(one, Problem)]
         found = [one for _number, one in some if not isinstance(one, Problem)]

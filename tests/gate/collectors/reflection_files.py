@@ -1,6 +1,6 @@
 """Files of openclaw-reflection as an attack, or a careless agent, makes them: small, and a great deal to import.
 
-Each function writes one shape; its sizes are parameters. Used by tests and by `benchmarks/reflection.py`.
+Each function writes one shape; its sizes are parameters. Used by tests and by `benchmarks/writes/reflection.py`.
 """
 
 import json

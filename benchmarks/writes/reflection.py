@@ -1,10 +1,10 @@
 """Small files of the plugin that are a great deal to import: memory, growth, and what new lines cost.
 
-    python benchmarks/reflection.py [--tenth] [--only SHAPE] [--runs 3] [--json]
+    python benchmarks/writes/reflection.py [--tenth] [--only SHAPE] [--runs 3] [--json]
 
 Each shape of tests/gate/collectors/reflection_files.py is imported by a real `openclaw-web collect` into an empty home,
-at the size that was reported and at ten times that size (--tenth: at a tenth of it and at that size). Growth is the ratio
-of what both cost over an import of nothing: processor seconds and bytes of the store. The floor is that import of
+at the size that was reported and at ten times that size (--tenth: at a tenth of it and at that size). Growth is the
+ratio of what both cost over an import of nothing: processor seconds and bytes of the store. The floor is that import of
 nothing. New lines: 100 behind 1,000 and behind 10,000, processor seconds over an import in which nothing is new.
 """
 
@@ -17,7 +17,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 MOST_MB, MOST_GROWTH, MOST_NEW = 200, 12, 1.5
 # Shape: its function, the parameter that grows, the size that was reported, and the files it writes.
