@@ -15,6 +15,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -74,7 +75,8 @@ class Site:
     def settle(self):
         """Nobody is writing the logs."""
         for file in (*self.logs.iterdir(), *(self.workspace / ".openclaw-reflection").iterdir()):
-            os.utime(file, (file.stat().st_mtime - 3_600,) * 2)
+            if time.time() - file.stat().st_mtime < 60:
+                os.utime(file, (time.time() - 3_600,) * 2)
 
     def collect(self) -> dict[str, float]:
         """Import once: processor seconds, peak of memory in MB, bytes of the store."""

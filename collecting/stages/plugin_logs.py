@@ -68,11 +68,8 @@ def resume(collection: Any, owners: LogOwners, folder: Path, files: list[Path], 
     While somebody has opted out no state is kept: it holds words, and what is withheld for want of a turn is met again.
     Decisions that were left out are met again when there are new sessions or agents.
     """
-    if collection.is_again or collection.opted_out:
-        return None
-    data = collection.book.reader_state(Kind.REFLECTION_LOG, folder, _how(owners))
-    state = orjson.loads(data) if data else {}
-    if state.get("has_left_out") and any(report.transcripts["new"] for report in collection.reports.values()):
+    state = _state(collection, owners, folder)
+    if collection.is_again or collection.opted_out or _may_have_owners(collection, state):
         return None
     last = folder / state.get("file", "")
     if last not in files or not all(is_known(collection, Kind.REFLECTION_LOG, file) for file in _before(files, last)):
@@ -82,6 +79,22 @@ def resume(collection: Any, owners: LogOwners, folder: Path, files: list[Path], 
     reader = reader_state.load(state["reader"])
     pairs = {workspace: FactPairs(one) for workspace, one in state["pairs"].items()}
     return reader and Progress(reader, pairs, last, state["is_open"], state["has_left_out"])
+
+
+def must_look_again(collection: Any, owners: LogOwners, folder: Path) -> bool:
+    """Whether all logs are to be read from their start, also where nothing is new in them."""
+    return collection.is_again or _may_have_owners(collection, _state(collection, owners, folder))
+
+
+def _state(collection, owners, folder):
+    data = collection.book.reader_state(Kind.REFLECTION_LOG, folder, _how(owners))
+    return orjson.loads(data) if data else {}
+
+
+def _may_have_owners(collection, state):
+    """Whether decisions that were left out may be of somebody here by now: there are new sessions."""
+    has_new = any(report.transcripts["new"] for report in collection.reports.values())
+    return has_new and bool(state.get("has_left_out"))
 
 
 def save(collection: Any, owners: LogOwners, folder: Path, progress: Progress) -> None:

@@ -60,12 +60,13 @@ def _logs(collection, counts):
     progress = plugin_logs.resume(collection, owners, place, files, written)
     new = [file for file in files if not plugin_logs.is_known(collection, Kind.REFLECTION_LOG, file)]
     is_new = new or not all(plugin_logs.is_known(collection, Kind.GUARDIAN_LOG, file) for file in written)
-    if not is_new and not collection.is_again and not (progress and progress.is_open):
+    is_again = plugin_logs.must_look_again(collection, owners, place)
+    if not (is_new or is_again or (progress and progress.is_open)):
         return
     if progress:
         _read_logs(collection, owners, progress, files[files.index(progress.last) :], written, counts, goes_on=True)
     else:  # conversations go on after midnight: what was said the day before belongs to them
-        start = 0 if collection.is_again else max(0, (files.index(new[0]) if new else len(files)) - 1)
+        start = 0 if is_again else max(0, (files.index(new[0]) if new else len(files)) - 1)
         progress = plugin_logs.Progress()
         _read_logs(collection, owners, progress, files[start:], written, counts, goes_on=False)
     plugin_logs.save(collection, owners, place, progress)

@@ -152,7 +152,7 @@ class Plugin:
 def with_facts(decisions, written):
     """The decisions with the facts that a log of write_guardian tells of them."""
     pairs, found = FactPairs(), list(decisions)
-    for one in found:
+    for one in (one for one in found if one.fact is None):
         pairs.add_decision(one.at, one.decision, one.id, "main")
     facts = {id_: fact for _agent, id_, fact in pairs.pairs(sorted(written, key=lambda one: one.at))}
-    return [replace(one, fact=facts.get(one.id)) for one in found]
+    return [replace(one, fact=one.fact or facts.get(one.id)) for one in found]
