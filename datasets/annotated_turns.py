@@ -17,6 +17,7 @@ from ledger.transcripts.trimming import full_record
 from people.configuration import keys as configuration
 
 from . import turn_facts
+from .exporters.made import PICTURE
 from .models import DatasetSample
 
 TYPE = DatasetSample.Type.ANNOTATED_TURN
@@ -36,6 +37,8 @@ class Exchange:
     problem: str = ""
     stop: str = ""  # the stop reason recorded with the reply
     traits: str = ""  # see turn_facts.traits
+    prompt: str = ""  # see turn_facts.turn_prompt
+    exclusion: str = ""  # see turn_facts.exclusion
 
 
 def sample_id(agent_id: str, turn_id: str) -> str:
@@ -46,12 +49,11 @@ def sample_id(agent_id: str, turn_id: str) -> str:
 def exchanges(db: str, turns: list[ConversationTurn]) -> dict[str, Exchange]:
     """What was said in each of these turns of one session, by turn id."""
     opted_out = frozenset(configuration.get("collector.optedOutSenders"))
-    session = _session(db, turns) if opted_out else None
-    if session is not None and origins.is_with(session, opted_out):
+    session = _session(db, turns)
+    if opted_out and session is not None and origins.is_with(session, opted_out):
         return {turn.id: Exchange(problem=NOT_USED[Why.SENDER]) for turn in turns}
-    records, is_group = _records(db, turns), session is None or origins.is_group(session)
-    resting = turn_facts.resting_on_tools(db, turns)
-    return {turn.id: _exchange(turn, records, opted_out, is_group, turn.id in resting) for turn in turns}
+    records, resting = _records(db, turns), turn_facts.resting_on_tools(db, turns)
+    return {turn.id: _exchange(turn, records, opted_out, session, turn.id in resting) for turn in turns}
 
 
 def decisions(db: str, turns: list[ConversationTurn]) -> dict[str, MemoryGateDecision]:
@@ -105,7 +107,7 @@ def _session(db, turns):
     return Session.objects.using(db).filter(id=turns[0].session_id).first() if turns else None
 
 
-def _exchange(turn, records, opted_out, is_group, rests_on_tools):
+def _exchange(turn, records, opted_out, session, rests_on_tools):
     nothing: tuple[str, Facts | None] = ("", None)
     user_kind, user = records.get(turn.user_message_id, nothing)
     reply_kind, reply = records.get(turn.agent_message_id, nothing)
@@ -115,15 +117,20 @@ def _exchange(turn, records, opted_out, is_group, rests_on_tools):
         return Exchange(problem=_("Copied from another session. Create the sample there."))
     if "withheld" in (user_kind, reply_kind):
         return Exchange(problem=_("The sender opted out, so the text is not used."))
-    if opted_out and user and (why := why_withheld(user.sender, user.around, opted_out, is_group=is_group)):
-        return Exchange(problem=NOT_USED[why])
+    if opted_out and user:
+        is_group = session is None or origins.is_group(session)
+        if why := why_withheld(user.sender, user.around, opted_out, is_group=is_group):
+            return Exchange(problem=NOT_USED[why])
     if turn.agent_message_id is None:
         return Exchange(problem=_("No reply."))
-    if user is None or reply is None:
+    if user is None or reply is None or session is None:
         return Exchange(problem=_("The records are not stored. Import this agent again."))
     if not user.text.strip():
-        return Exchange(problem=_("The user's message has no text."))
+        is_picture = bool(user.images or user.files)
+        return Exchange(problem=_("The user's message has no text."), exclusion=PICTURE if is_picture else "")
     if not reply.text.strip():
         return Exchange(problem=_("No reply."))
     traits = turn_facts.traits(user, reply, rests_on_tools=rests_on_tools)
-    return Exchange(user=user.text, reply=reply.text, stop=reply.stop_reason or "", traits=traits)
+    prompt, stop = turn_facts.turn_prompt(user, reply, session), reply.stop_reason or ""
+    exclusion = turn_facts.exclusion(prompt, stop, traits)
+    return Exchange(user.text, reply.text, stop=stop, traits=traits, prompt=prompt, exclusion=exclusion)

@@ -52,7 +52,8 @@ def samples_make(request, agent, session_id: str, body: SamplesIn):
     """Create samples from turns; a turn that already has a sample keeps this sample."""
     session = get_object_or_404(Session.objects.using(agent.db).only("id"), id=session_id)
     numbers = None if body.all else body.turns
-    return services.make_samples(agent, session.id, numbers, by=request.user.username)
+    include = body.include_excluded or None  # turns that somebody named are made samples of
+    return services.make_samples(agent, session.id, numbers, by=request.user.username, include_excluded=include)
 
 
 @router.post("/samples/{sample_id}/label", SampleOut, 400, 404, 409, 412, openapi_extra={"parameters": [IF_MATCH]})

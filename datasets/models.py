@@ -12,6 +12,8 @@ from .from_decisions import listed
 
 # Stop reasons of replies that ended before they were complete.
 CUT_OFF = ("aborted", "error", "length", "max_tokens")
+# Of answers that are none yet: the agent called a tool, and a person spoke before it went on.
+INTERRUPTED = ("toolUse", "tool_use", "tool_calls")
 PART_LABELS = [("correct", "Correct"), ("incorrect", "Incorrect"), ("corrected", "Corrected")]
 
 
@@ -94,9 +96,10 @@ class DatasetSample(models.Model):
     )
     turn_traits = models.TextField(
         null=True,
-        help_text="tools, envelope, images or gone, with blanks between them (datasets.turn_facts); "
+        help_text="tools, envelope, unrecognized, images or gone, with blanks between them (datasets.turn_facts); "
         "null: not known yet",
     )
+    facts_version = Count(null=True, help_text="rules by which the three columns before were read; null: older ones")
     label_id = models.TextField(null=True, help_text="the verdict in force; null: none, or one older than this column")
     reject_reason = models.TextField(null=True, help_text="a code of review.rejectReasons; null: none, or no reject")
     repeat_of = models.TextField(null=True, help_text="the session that has its turn, of which this one is a copy")

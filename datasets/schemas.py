@@ -133,6 +133,10 @@ class SamplesIn(Body):
 
     turns: list[Annotated[int, Field(ge=0, lt=10**9)]] = Field([], max_length=500)
     all: bool = False
+    include_excluded: bool = Field(
+        False,
+        description="with `all`: also turns that exports leave out by default, as those that OpenClaw started itself",
+    )
 
 
 class Skipped(Schema):
@@ -144,6 +148,10 @@ class MadeOut(Schema):
     made: list[str] = Field(description="ids of new samples")
     existing: list[str] = Field(description="ids of existing samples")
     skipped: list[Skipped]
+    excluded: dict[str, int] = Field(
+        description="turns left out by reason: injected, unknown_envelope, interrupted, picture; name them, or use "
+        "`include_excluded`, to create samples of them"
+    )
     left: int = Field(description="turns left after this call: call again")
 
 

@@ -1,6 +1,7 @@
 """Making samples from turns. Verdicts on them are in `verdicts`, `bulk` and `undo`."""
 
 import logging
+from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -14,7 +15,7 @@ from django.utils.translation import ngettext
 from agents.models import Agent
 from gate.models import MemoryGateDecision
 from gate.recording import consent
-from ledger.models import ConversationTurn
+from ledger.models import ConversationTurn, Session
 from ledger.transcripts.contexts import keep_contexts
 from openclaw_web import clock
 from openclaw_web.errors import Refused
@@ -23,6 +24,7 @@ from people.configuration import keys as configuration
 from . import annotated_turns, turn_facts
 from .likeness import signatures
 from .models import DatasetSample, SampleSignature
+from .words import EXCLUDED_WORDS
 
 MOST_TURNS = 500
 BATCH = 50
@@ -34,12 +36,14 @@ log = logging.getLogger(__name__)
 class Made:
     """What `make_samples` did: ids of new samples and of those that were there, turns left out and why.
 
-    `left` counts the turns that a call for the whole session did not come to.
+    `excluded` counts, by reason, the turns that only somebody who chooses them makes samples of; `left` the turns that
+    a call for the whole session did not come to.
     """
 
     made: list[str] = field(default_factory=list)
     existing: list[str] = field(default_factory=list)
     skipped: list[dict[str, Any]] = field(default_factory=list)
+    excluded: Counter[str] = field(default_factory=Counter)
     left: int = 0
 
     def skip(self, number: int, reason: str) -> None:
@@ -55,6 +59,8 @@ class Made:
             parts.append(ngettext("%(count)s already existed", "%(count)s already existed", count) % {"count": count})
         if count := len(self.skipped):
             parts.append(ngettext("%(count)s turn skipped", "%(count)s turns skipped", count) % {"count": count})
+        if count := self.excluded.total():
+            parts.append(ngettext("%(count)s turn left out", "%(count)s turns left out", count) % {"count": count})
         if self.left:
             more = ngettext("%(count)s turn left", "%(count)s turns left", self.left) % {"count": self.left}
             parts.append(_("%(more)s: create samples again to continue") % {"more": more})
@@ -63,10 +69,15 @@ class Made:
     @property
     def problems(self) -> list[str]:
         """One sentence for each reason that turns were left out for, with their numbers."""
+        excluded = [
+            ngettext("%(count)s turn: %(reason)s", "%(count)s turns: %(reason)s", count)
+            % {"count": count, "reason": EXCLUDED_WORDS[reason]}
+            for reason, count in self.excluded.items()
+        ]
         turns: dict[str, list[str]] = {}
         for skipped in self.skipped:
             turns.setdefault(skipped["reason"], []).append(skipped["id"])
-        return [
+        return excluded + [
             ngettext("Turn %(numbers)s: %(reason)s", "Turns %(numbers)s: %(reason)s", len(numbers))
             % {"numbers": _some(numbers), "reason": reason}
             for reason, numbers in turns.items()
@@ -81,41 +92,55 @@ def make_samples(
     by: str,
     chosen: Mapping[str, MemoryGateDecision] = NONE_CHOSEN,
     status: str = DatasetSample.Status.PENDING,
+    include_excluded: bool | None = None,
 ) -> Made:
     """One `annotated_turn` sample for each of these turns of a session, or with None for all that can have one.
 
     A turn that has its sample keeps it; a new one has the decision that was `chosen` for the turn, else the last.
-    Raises Refused for more than 500 turns; for a whole session it stops there and says how many are left.
+    Turns that exports leave out by default (turn_facts.exclusion) are included with `include_excluded`, unless it is
+    given with turns that somebody chose. Raises Refused for more than 500 turns; for a whole session it stops there and
+    says how many are left.
     """
-    numbers, left = _chosen(agent, session_id, turn_numbers)
-    result = Made(left=left)
+    result = Made()
+    is_all = turn_numbers is not None if include_excluded is None else include_excluded
+    numbers = _chosen(agent, session_id, turn_numbers, result, is_all=is_all)
     now = clock.now_ms()
     for start in range(0, len(numbers), BATCH):
         # A millisecond apart and counting down: lists show the newest first, and so keep the conversation's order.
         moments = {number: now - start - index for index, number in enumerate(numbers[start : start + BATCH])}
-        _make_batch(agent, session_id, moments, result, chosen, status)
+        _make_batch(agent, session_id, moments, result, chosen, status, is_all=is_all)
     log.info("%s made %d samples of session %s of %s", by, len(result.made), session_id, agent.agent_id)
     return result
 
 
-def _chosen(agent, session_id, turn_numbers):
+def _chosen(agent, session_id, turn_numbers, result, *, is_all):
+    """The numbers of the turns to make samples of; of a whole session without those that stored columns exclude."""
     if turn_numbers is not None:
         if not turn_numbers:
             raise Refused(_("Choose at least one turn."))
         if len(set(turn_numbers)) > MOST_TURNS:
             raise Refused(_("Choose at most %(most)s turns at a time.") % {"most": MOST_TURNS})
-        return sorted(set(turn_numbers)), 0
+        return sorted(set(turn_numbers))
     have = DatasetSample.objects.filter(
         agent_id=agent.agent_id, session_id=session_id, sample_type=annotated_turns.TYPE
     ).values_list("turn_id", flat=True)
     turns = ConversationTurn.objects.using(agent.db).active().filter(session_id=session_id, repeat_of=None)
-    answered = turns.filter(agent_message_id__isnull=False).order_by("turn_number").values_list("id", "turn_number")
-    known = set(have)
-    wanted = [number for turn_id, number in answered if turn_id not in known]
-    return wanted[:MOST_TURNS], max(0, len(wanted) - MOST_TURNS)
+    answered = turns.filter(agent_message_id__isnull=False).order_by("turn_number")
+    session = Session.objects.using(agent.db).filter(id=session_id).only("id", "session_key").first()
+    known, wanted = set(have), []
+    columns = ("id", "turn_number", "user_metadata", "agent_metadata")
+    for turn_id, number, user, agent_metadata in answered.values_list(*columns).iterator(chunk_size=MOST_TURNS):
+        if turn_id in known:
+            continue
+        if not is_all and (reason := turn_facts.stored_exclusion(session, user, agent_metadata)):
+            result.excluded[reason] += 1
+        else:
+            wanted.append(number)
+    result.left = max(0, len(wanted) - MOST_TURNS)
+    return wanted[:MOST_TURNS]
 
 
-def _make_batch(agent, session_id, moments, result, chosen, status):
+def _make_batch(agent, session_id, moments, result, chosen, status, *, is_all):
     """Context first, in the agent's file; then the samples. A crash between the two is mended by the next call."""
     found = ConversationTurn.objects.using(agent.db).filter(session_id=session_id, turn_number__in=list(moments))
     turns = {turn.turn_number: turn for turn in found}
@@ -124,6 +149,8 @@ def _make_batch(agent, session_id, moments, result, chosen, status):
     for number in moments:
         if number not in turns:
             result.skip(number, _("There is no such turn."))
+        elif not is_all and (reason := said[turns[number].id].exclusion):
+            result.excluded[reason] += 1
         elif problem := said[turns[number].id].problem:
             result.skip(number, problem)
         else:
@@ -159,9 +186,7 @@ def _sample(agent, turn, said, context, decision, moment):
         created_at=moment,
         agent_id=agent.agent_id,
         turn_number=turn.turn_number,
-        prompted_by=turn_facts.prompted_by(said.user, said.reply),
-        reply_stop=said.stop,
-        turn_traits=said.traits,
+        **turn_facts.columns(said.prompt, said.stop, said.traits),
     )
 
 

@@ -6,6 +6,7 @@ All of it is stored when a sample is created. Older samples are brought up to da
 from collections import defaultdict
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import orjson
 from django.db import transaction
@@ -13,35 +14,72 @@ from django.db.models import Q, QuerySet
 
 from agents import databases
 from agents.models import Agent
+from ledger.collectors.machine_prompts import prompt_kind
 from ledger.collectors.records import Facts, facts, injected, is_silent
+from ledger.json_columns import object_in
 from ledger.models import ConversationTurn, Session, TranscriptEvent, TranscriptEventIdentity
 from ledger.transcripts.trimming import full_record
 
-from .exporters.samples import ENVELOPE, GONE, IMAGES, TOOLS
-from .models import DatasetSample
+from .exporters import made
+from .exporters.samples import ENVELOPE, GONE, IMAGES, TOOLS, UNRECOGNIZED
+from .models import INTERRUPTED, DatasetSample
 
 SILENT = "silent"
 BATCH, FORKS = 200, 500
-COLUMNS = ["prompted_by", "reply_stop", "turn_traits"]
+COLUMNS = ["prompted_by", "reply_stop", "turn_traits", "facts_version"]
+VERSION = 1  # of the rules; samples with a lower one are read again
 
 
 @dataclass(slots=True)
 class Ended:
-    """What the records of a turn say: the stop reason of its reply, and its traits."""
+    """What the records of a turn say: which prompt began it, the stop reason of its reply, and its traits."""
 
+    prompt: str = ""
     stop: str = ""
     traits: str = GONE
 
+    @property
+    def is_gone(self) -> bool:
+        """Whether the turn was not there."""
+        return self.traits == GONE
+
 
 def prompted_by(user_text: str, reply: str) -> str:
-    """Which prompt of OpenClaw's own a turn answers, `silent` for a reply that is not to be sent; empty: neither."""
+    """Which prompt of OpenClaw's own begins with these words, `silent` for a reply that is not to be sent; or empty."""
     return injected(user_text) or (SILENT if is_silent(reply) else "")
+
+
+def turn_prompt(user: Facts, reply: Facts, session: Session) -> str:
+    """Which prompt of OpenClaw's own a turn of a session answers, by all that is known; `silent`, or empty."""
+    kind = prompt_kind(user.sender, session.session_key, session.id)
+    return kind or (SILENT if is_silent(reply.text) else "")
+
+
+def exclusion(prompt: str, stop: str, turn_traits: str) -> str:
+    """Why nobody is asked about a turn unless somebody chooses it: one of made.EXCLUDED; empty when nothing says so."""
+    names = turn_traits.split()
+    found = (
+        (made.INJECTED, prompt not in ("", SILENT)),
+        (made.UNKNOWN_ENVELOPE, UNRECOGNIZED in names),
+        (made.INTERRUPTED, stop in INTERRUPTED),
+        (made.PICTURE, IMAGES in names),
+    )
+    return next((name for name, is_so in found if is_so), "")
+
+
+def stored_exclusion(session: Session | None, user_metadata: str | None, agent_metadata: str | None) -> str:
+    """What `exclusion` says, as far as the columns of a turn tell it: without a look at its records."""
+    sender, reply = object_in(user_metadata), object_in(agent_metadata)
+    kind = prompt_kind(sender, session.session_key, session.id) if session else str(sender.get("injected") or "")
+    traits = UNRECOGNIZED if sender.get("envelope") else ""
+    return exclusion(kind, str(reply.get("stopReason") or ""), traits)
 
 
 def traits(user: Facts, reply: Facts, *, rests_on_tools: bool) -> str:
     """The names of exporters.samples that go for a turn, with blanks between them."""
     has_files = user.images or user.files or reply.images or reply.files
-    found = ((TOOLS, rests_on_tools), (ENVELOPE, user.is_unwrapped), (IMAGES, has_files))
+    is_odd = bool(user.sender.get("envelope"))
+    found = ((TOOLS, rests_on_tools), (ENVELOPE, user.is_unwrapped), (UNRECOGNIZED, is_odd), (IMAGES, has_files))
     return " ".join(name for name, is_so in found if is_so)
 
 
@@ -62,19 +100,24 @@ def resting_on_tools(db: str, turns: Collection[ConversationTurn]) -> set[str]:
     }
 
 
-def of_turn(db: str, turn: ConversationTurn) -> dict[str, str]:
+def of_turn(db: str, turn: ConversationTurn) -> dict[str, Any]:
     """COLUMNS of a sample of this turn that is not made of its records."""
     ended = dict(_of_session(db, turn.session_id, [turn.turn_number])).get(turn.turn_number, Ended())
-    prompt = prompted_by(turn.user_message_content, turn.agent_message_content)
-    return dict(zip(COLUMNS, (prompt, ended.stop, ended.traits), strict=True))
+    prompt = ended.prompt or prompted_by(turn.user_message_content, turn.agent_message_content)
+    return columns(prompt, ended.stop, ended.traits)
+
+
+def columns(prompt: str, stop: str, turn_traits: str) -> dict[str, Any]:
+    """COLUMNS of a sample that is new."""
+    return dict(zip(COLUMNS, (prompt, stop, turn_traits, VERSION), strict=True))
 
 
 def fill(samples: QuerySet[DatasetSample]) -> int:
-    """Store all of it for every one of these samples that lacks something; how many there were.
+    """Store all of it for every one of these samples that lacks something, or has it by older rules; how many.
 
     What is not known of a turn that is gone stays unknown: its stop reason is stored as nothing, its traits as gone.
     """
-    lacking = Q(prompted_by=None) | Q(turn_traits=None)
+    lacking = Q(prompted_by=None) | Q(turn_traits=None) | Q(facts_version=None) | Q(facts_version__lt=VERSION)
     missing = samples.filter(lacking, turn_number__isnull=False).order_by("agent_id", "session_id", "id")
     wanted = ("id", "agent_id", "session_id", "turn_number", "content", *COLUMNS)
     count = 0
@@ -109,12 +152,15 @@ def _mark(samples, sources):
 
 
 def _fill_in(sample, ended):
-    if sample.prompted_by is None:
+    is_old = (sample.facts_version or 0) < VERSION
+    if sample.prompted_by is None or (is_old and not sample.prompted_by):
         body = _body(sample)
-        sample.prompted_by = prompted_by(_text(body, "userMessage"), _text(body, "agentReply"))
+        sample.prompted_by = ended.prompt or prompted_by(_text(body, "userMessage"), _text(body, "agentReply"))
+    if sample.reply_stop is None:
         sample.reply_stop = ended.stop
-    if sample.turn_traits is None:
+    if sample.turn_traits is None or (is_old and not ended.is_gone):
         sample.turn_traits = ended.traits
+    sample.facts_version = VERSION
 
 
 def _found(batch):
@@ -142,11 +188,12 @@ def _of_session(db, session_id, numbers) -> Iterable[tuple[int, Ended]]:
         db, session_id, [name for turn in turns for name in (turn.user_message_id, turn.agent_message_id)]
     )
     resting = resting_on_tools(db, turns)
+    session = Session.objects.using(db).filter(id=session_id).only("id", "session_key").first()
     for turn in turns:
         user, reply = records.get(turn.user_message_id), records.get(turn.agent_message_id)
-        if user and reply:
+        if user and reply and session:
             known = traits(user, reply, rests_on_tools=turn.id in resting)
-            yield turn.turn_number, Ended(reply.stop_reason or "", known)
+            yield turn.turn_number, Ended(turn_prompt(user, reply, session), reply.stop_reason or "", known)
 
 
 def _records(db, session_id, record_ids):

@@ -5,6 +5,7 @@ from django.utils.translation import gettext_lazy as _
 from ledger.words import INJECTED_WORDS
 from openclaw_web.pages import states
 
+from .exporters import made
 from .models import DatasetExport, DatasetSample
 
 # In the order of the statuses.
@@ -17,6 +18,13 @@ TYPE_WORDS = {
 }
 # Why nobody asked (datasets.turn_facts): names in `prompted_by`.
 PROMPT_WORDS = INJECTED_WORDS | {"silent": _("Silent reply")}
+# Why a turn is left out unless somebody asks for it (datasets.turn_facts).
+EXCLUDED_WORDS = {
+    made.INJECTED: _("Started by OpenClaw itself, or with a reply that is not sent"),
+    made.UNKNOWN_ENVELOPE: _("In lines that look like OpenClaw's own and are not known"),
+    made.INTERRUPTED: _("With an answer that ended with a tool call, because a person spoke before its result"),
+    made.PICTURE: _("With a picture or file in the question, which the row would not contain"),
+}
 # What lists can be narrowed to by both (datasets.sample_order).
 PROMPTED_WORDS = {"person": _("A person")} | PROMPT_WORDS
 ENDING_WORDS = {"complete": _("Not cut off"), "cut_off": _("Cut off")}

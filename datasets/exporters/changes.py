@@ -8,6 +8,7 @@ HISTORY_SHORTENED = "history_shortened"
 HISTORY_BEGINS_LATER = "history_begins_after_turn_not_approved"
 HISTORY_WITHHELD = "history_begins_after_turn_withheld"
 HISTORY_AFTER_TOOLS = "history_begins_after_turn_with_tools"
+PROMPTS_SKIPPED = "machine_prompts_left_out"
 HISTORY_AFTER_DUPLICATE = "history_begins_after_duplicate"
 TOOL_RESULTS_SHORTENED = "tool_results_shortened"
 OVER_THE_BUDGET = "over_the_budget"
@@ -38,6 +39,9 @@ CONTROL_TOKENS = "control_tokens"
 OUTPUT_LOST = "output_lost"
 OUTPUT_FLAGGED = "output_flagged"
 SECRETS_FOUND = "secret_found"
+
+# What may have been done to a user's words.
+OF_WORDS = frozenset({ENVELOPE_REMOVED, IMAGES_DROPPED})
 
 Changes = frozenset[str]
 NONE: Changes = frozenset()

@@ -14,6 +14,9 @@ NOT_APPROVED, AFTER_GAP, BEYOND_ROW, SAME_TURN = "not_approved", "after_gap", "b
 # Without what tools returned, a reply that uses it would teach to make results up.
 RESTS_ON_TOOLS = "rests_on_tools"
 DUPLICATE = "duplicate"
+# What is left out unless somebody asks for it, by columns of a sample: prompts that nobody typed and replies that are
+# not sent; words in lines that are not recognized; answers that ended with a call of a tool; pictures.
+INJECTED, UNKNOWN_ENVELOPE, INTERRUPTED, PICTURE = "injected", "unknown_envelope", "interrupted", "picture"
 
 
 @dataclass(slots=True)

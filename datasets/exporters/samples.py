@@ -11,8 +11,9 @@ from .writes import WRITE, WriteAnswer, WriteAsked
 
 Pair = tuple[str, str]  # role (user or agent), text
 # What is known of a sample's turn beside its words: tools answered before its reply, the user's words were in an
-# envelope, images or files came with a message; the turn was gone before anybody looked.
-TOOLS, ENVELOPE, IMAGES, GONE = "tools", "envelope", "images", "gone"
+# envelope, something around them looks like one and is not known, images or files came with a message; the turn was
+# gone before anybody looked.
+TOOLS, ENVELOPE, UNRECOGNIZED, IMAGES, GONE = "tools", "envelope", "unrecognized", "images", "gone"
 # Types of samples that are decisions of memory_gate, with what it saw and without anything else of their turns.
 POSITIVE, NEGATIVE = GATE_TYPES = ("memory_gate_positive", "memory_gate_negative")
 # Messages before a turn are kept with their first characters only: one of this length was cut (or just fits).

@@ -8,7 +8,7 @@ from .changes import NONE, REBUILT, TOOL_RESULTS_MERGED, TOOLS_UNKNOWN
 from .conversations import folding, histories, walks
 from .conversations.turns import LIST, SPLIT, Said
 from .formats import alpaca, gate, metadata, openai, raw, sharegpt, table
-from .made import DUPLICATE, RESTS_ON_TOOLS, Made, Row
+from .made import DUPLICATE, INTERRUPTED, RESTS_ON_TOOLS, Made, Row
 from .prompts import Given, nothing
 from .samples import GATE_TYPES, GONE, TOOLS, ExportSample
 from .writes import REFUSED, WRITE, WRITTEN
@@ -30,7 +30,8 @@ class Shape:
 
     `history`: what stands before a reply, one of histories.HISTORIES. `gate_output`: how a decision is spelled, one of
     gate.OUTPUTS. `tool_results`: one of TOOL_RESULTS; for Alpaca. A turn with a change of `withheld` goes into no
-    row but its own. `parallel_calls`: how calls that ran side by side are told, one of turns.PARALLEL.
+    row but its own; `excluded`: reasons of made for which a turn is in none at all. `parallel_calls`: how calls that
+    ran side by side are told, one of turns.PARALLEL.
     """
 
     format: str
@@ -42,6 +43,7 @@ class Shape:
     tool_results: str = LEAVE_OUT
     withheld: Set[str] = NONE
     parallel_calls: str = LIST
+    excluded: Set[str] = NONE
 
     @property
     def needs_branch(self) -> bool:
@@ -156,6 +158,7 @@ def _conversations(shape, samples, messages, given):
         characters=shape.row_characters,
         history=shape.history,
         withheld=shape.withheld,
+        excluded=shape.excluded,
     ):
         sample, done = found.sample, found.changes
         if found.exchanges and REBUILT in found.exchanges[-1].changes:
@@ -186,12 +189,13 @@ def _spelling(shape):
 
 def _replies(shape, samples, messages):
     """Rows of one instruction each. The results that a reply rests on are beside it, or there is no row."""
-    for sample, turn in folding.turns_beside(samples, messages, sharegpt.SPELLING):
+    joins = INTERRUPTED in shape.excluded
+    for sample, turn in folding.turns_beside(samples, messages, sharegpt.SPELLING, joins_interrupted=joins):
         unknown = frozenset({TOOLS_UNKNOWN}) if GONE in sample.traits and not turn else NONE
         if turn and turn.work and shape.tool_results == INPUT:
-            room = shape.row_characters - len(sample.user_text) - len(sample.reply)
+            room = shape.row_characters - len(turn.asked) - len(sample.reply)
             results, done = folding.folded(turn.work, room)
-            row, more = alpaca.reply_row(sample, results)
+            row, more = alpaca.reply_row(sample, results, turn.asked)
             others = turn.changes - {TOOL_RESULTS_MERGED} | walks.dropped(sample, turn)
             yield Made(sample, row, done | more | others)
         elif TOOLS in sample.traits and shape.tool_results == INPUT:  # not on the branch, or without their calls

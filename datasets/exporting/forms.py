@@ -135,6 +135,9 @@ class ExportForm(forms.Form):
         help_text=_("Such as scheduled tasks and heartbeats, and replies that are not sent."),
     )
     include_cut_off = forms.BooleanField(label=_("Include replies that were cut off"), required=False)
+    include_unrecognized = forms.BooleanField(label=_("Include messages in unknown envelopes"), required=False)
+    include_interrupted = forms.BooleanField(label=_("Include answers that ended with a tool call"), required=False)
+    include_pictures = forms.BooleanField(label=_("Include questions with a picture or file"), required=False)
     include_flagged = forms.BooleanField(
         label=_("Include texts that may contain secrets"),
         required=False,

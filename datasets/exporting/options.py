@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from agents.models import Agent
 from openclaw_web.errors import Refused
 
-from ..exporters import changes
+from ..exporters import changes, made
 from ..exporters.conversations import histories, turns
 from ..exporters.conversations.turns import LIST, PARALLEL
 from ..exporters.formats import gate
@@ -52,6 +52,9 @@ class Options:
     include_flagged: bool = False  # rows with texts that may hold secrets: for admins only
     include_injected: bool = False  # turns that OpenClaw started itself, and replies that are not sent
     include_cut_off: bool = False
+    include_unrecognized: bool = False  # words in lines that look like OpenClaw's own and are not known
+    include_interrupted: bool = False  # answers that ended with a call of a tool
+    include_pictures: bool = False  # questions that came with an image or a file, which no row holds
     gate_output: str = gate.LINES
     tool_results: str = LEAVE_OUT  # Alpaca: replies that rest on them; "": the export is older than the choice
     prompt_characters: int = PROMPT_CHARACTERS  # a longer system prompt or tool list is left out; 0: all are
@@ -81,7 +84,18 @@ class Options:
             gate_output=self.gate_output,
             tool_results=self.tool_results,
             withheld=frozenset(withheld),
+            excluded=self.excluded,
         )
+
+    @property
+    def excluded(self) -> frozenset[str]:
+        """Why turns are in no row at all, as far as their records tell it."""
+        chosen = (
+            (made.INJECTED, self.include_injected),
+            (made.UNKNOWN_ENVELOPE, self.include_unrecognized),
+            (made.INTERRUPTED, self.include_interrupted),
+        )
+        return frozenset(reason for reason, is_included in chosen if not is_included)
 
     @property
     def fills_prompts(self) -> bool:
@@ -99,6 +113,9 @@ CHOICES = tuple(field.name for field in fields(Options) if field.name not in NO_
 BEFORE: dict[str, Any] = {
     "include_injected": True,
     "include_cut_off": True,
+    "include_unrecognized": True,
+    "include_interrupted": True,
+    "include_pictures": True,
     "history": "",
     "tool_results": "",
     "prompt_characters": 0,

@@ -62,6 +62,13 @@ class ExportIn(Body):
         False, description="also turns that OpenClaw started itself (scheduled tasks, heartbeats), and silent replies"
     )
     include_cut_off: bool = Field(False, description="also replies that were cut off (aborted, error, length)")
+    include_unrecognized: bool = Field(
+        False, description="also messages in lines that look like OpenClaw's own and are not known"
+    )
+    include_interrupted: bool = Field(
+        False, description="also answers that ended with a tool call, because a person spoke"
+    )
+    include_pictures: bool = Field(False, description="also questions with an image or a file, which rows leave out")
     gate_output: Literal["lines", "json"] = Field(
         "lines", description="task gate: the decision as three lines, or as one JSON object"
     )
@@ -122,6 +129,9 @@ class OptionsOut(Schema):
     keep_text: bool
     include_injected: bool
     include_cut_off: bool
+    include_unrecognized: bool
+    include_interrupted: bool
+    include_pictures: bool
     gate_output: str
     tool_results: str = Field(description="leave_out or input; empty for exports made before there was a choice")
     history: str = Field(description="edited, session or context; empty for exports made before there was a choice")

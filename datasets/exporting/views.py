@@ -183,6 +183,9 @@ def _included(chosen):
     if chosen.history:  # an older one had no choice
         yield _("Turns that OpenClaw started itself"), chosen.include_injected
         yield _("Replies that were cut off"), chosen.include_cut_off
+        yield _("Messages in unknown envelopes"), chosen.include_unrecognized
+        yield _("Answers that ended with a tool call"), chosen.include_interrupted
+        yield _("Questions with a picture or file"), chosen.include_pictures
     if chosen.include_flagged:
         yield _("Texts that may contain secrets"), True
 

@@ -28,6 +28,7 @@ from ..exporters.training_rows import (
 )
 from ..likeness.fates import KEEP, ONE
 from ..models import DatasetExport
+from ..words import EXCLUDED_WORDS
 
 FORMAT_WORDS = {
     DatasetExport.Format.ALPACA: gettext_lazy("Alpaca: instruction and output"),
@@ -98,7 +99,7 @@ EXCLUSIONS = {
     "rejected": states.word("rejected"),
     "repeated": gettext_lazy("Of a turn copied from another session, which has the turn itself"),
     "not_approved": gettext_lazy("Not approved yet"),
-    "injected": gettext_lazy("Started by OpenClaw itself, or with a reply that is not sent"),
+    **EXCLUDED_WORDS,
     "cut_off": gettext_lazy("With a reply that was cut off"),
     RESTS_ON_TOOLS: gettext_lazy("With a reply that rests on tool results, which the row would not contain"),
     "low_quality": gettext_lazy("Below the minimum quality, or without a score"),
@@ -130,6 +131,7 @@ CHANGES = {
         "Earlier turns left out because a turn has a missing output, or may contain secrets"
     ),
     changes.HISTORY_AFTER_TOOLS: gettext_lazy("Earlier turns left out because a reply rests on tool results"),
+    changes.PROMPTS_SKIPPED: gettext_lazy("Earlier turns that no person started left out"),
     changes.HISTORY_AFTER_DUPLICATE: gettext_lazy("Earlier turns left out because a turn is a duplicate"),
     changes.TOOL_RESULTS_SHORTENED: gettext_lazy(
         "Tool results of the last turn shortened to fit the maximum row length"

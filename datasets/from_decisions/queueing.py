@@ -14,6 +14,7 @@ from openclaw_web.errors import Refused
 from .. import annotated_turns, services
 from ..models import DatasetSample
 from ..review.queues import WAITING
+from ..words import EXCLUDED_WORDS
 from . import making, said
 from .seen import Seen, seen_of
 
@@ -32,7 +33,7 @@ class Queued(services.Made):
         ]
         if count := len(self.existing):
             parts.append(ngettext("%(count)s already existed", "%(count)s already existed", count) % {"count": count})
-        if count := len(self.skipped):
+        if count := len(self.skipped) + self.excluded.total():
             parts.append(
                 ngettext("%(count)s decision skipped", "%(count)s decisions skipped", count) % {"count": count}
             )
@@ -42,6 +43,8 @@ class Queued(services.Made):
     def problems(self) -> list[str]:
         """One sentence for each reason that decisions were left out for, with how many."""
         counts: defaultdict[str, int] = defaultdict(int)
+        for reason, count in self.excluded.items():
+            counts[str(EXCLUDED_WORDS[reason])] += count
         for skipped in self.skipped:
             counts[skipped["reason"]] += 1
         return [
@@ -107,8 +110,11 @@ def _queue_session(agent, session_id, seen, by, result):
         part = {one.turn.turn_number: one for one in seen[start : start + services.MOST_TURNS]}
         chosen = {one.turn.id: one.decision for one in part.values()}
         status = DatasetSample.Status.NEEDS_REVIEW
-        made = services.make_samples(agent, session_id, part, by=by, chosen=chosen, status=status)
+        made = services.make_samples(
+            agent, session_id, part, by=by, chosen=chosen, status=status, include_excluded=False
+        )
         result.made += made.made
+        result.excluded += made.excluded
         for skipped in made.skipped:
             result.skip(part[int(skipped["id"])].decision.id, skipped["reason"])
         _note_existing(agent, part.values(), set(made.existing), result)

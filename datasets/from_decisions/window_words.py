@@ -1,6 +1,7 @@
 """Words of a window as turns hold them: without envelopes, and with what prompted them."""
 
 from dataclasses import replace
+from typing import Any
 
 from gate.recording.windows import Window
 from ledger.collectors.unwrapping import unwrapped
@@ -19,14 +20,13 @@ def unwrap_window(window: Window) -> Window:
     )
 
 
-def read_facts(window: Window) -> dict[str, str]:
+def read_facts(window: Window) -> dict[str, Any]:
     """turn_facts.COLUMNS of a sample without a turn: its last message of a user counts as the question."""
     plain = unwrap_window(window)
     asked = [message["message"] for message in plain.recent if message["role"] == "user"]
     question = plain.user or (asked[-1] if asked else "")
     traits = ENVELOPE if plain != window else ""
-    found = (turn_facts.prompted_by(question, plain.reply or ""), "", traits)
-    return dict(zip(turn_facts.COLUMNS, found, strict=True))
+    return turn_facts.columns(turn_facts.prompted_by(question, plain.reply or ""), "", traits)
 
 
 def _plain(role, text):

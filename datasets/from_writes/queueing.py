@@ -10,9 +10,11 @@ from agents.models import Agent
 from guardian.models import BehaviorCorrection, Rollback
 from openclaw_web.errors import Refused
 
+from .. import turn_facts
 from ..from_decisions.making import stored
 from ..likeness import signatures
 from ..models import DatasetSample
+from ..words import EXCLUDED_WORDS
 from . import making, said
 from .seen import seen_of, write_of
 
@@ -57,6 +59,7 @@ def queue(agent: Agent) -> Queued:
     for audit_id in left[:MOST]:
         try:
             sample = making.sample_of(agent, seen_of(agent, write_of(agent, audit_id)), status=Status.NEEDS_REVIEW)
+            _refuse_excluded(sample)
             with stored(agent, sample):
                 result.made.append(sample.id)
         except Refused as refused:
@@ -66,6 +69,13 @@ def queue(agent: Agent) -> Queued:
     if len(left) > MOST:
         result.skipped += [{"id": name, "reason": _("Too many at once: ask again.")} for name in left[MOST:]]
     return result
+
+
+def _refuse_excluded(sample):
+    """Raises Refused for a write of a turn that exports leave out by default: nobody is asked about it unasked."""
+    facts = (sample.prompted_by, sample.reply_stop, sample.turn_traits)
+    if reason := turn_facts.exclusion(*(fact or "" for fact in facts)):
+        raise Refused(f"{EXCLUDED_WORDS[reason]}.")
 
 
 def _judged(db):

@@ -11,7 +11,7 @@ from ledger.models import Session
 from openclaw_web.errors import Refused
 from tests.datasets.exporting.branches import Steps, body
 from tests.factories import SampleFactory
-from tests.homes import assistant, user
+from tests.homes import assistant, result, user
 from tests.ledger.talks import tell
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("home")]
@@ -25,7 +25,7 @@ PROMPTS = {
     "": "When do we close? [cron:x] is what I read in the log.",
 }
 
-LEFT_OUT = {"injected": 8, "cut_off": 3}
+LEFT_OUT = {"injected": 8, "interrupted": 1, "cut_off": 3}
 
 
 @pytest.fixture
@@ -43,8 +43,8 @@ def told(agent):
         cut["message"]["stopReason"] = stop
         records += [user(f"Tell me all ({stop})"), cut]
     tell(*records)
-    made = make_samples(agent, "s1", None, by="ann")
-    assert not made.skipped and len(made.made) == len(PROMPTS) + 6
+    made = make_samples(agent, "s1", None, by="ann", include_excluded=True)
+    assert not made.skipped and not made.excluded and len(made.made) == len(PROMPTS) + 6
     return list(DatasetSample.objects.order_by("turn_number"))
 
 
@@ -69,7 +69,12 @@ def test_older_samples_are_brought_up_to_date(ada):
 
 @pytest.mark.parametrize(
     ("choices", "rows"),
-    [({}, 2), ({"include_injected": True}, 10), ({"include_cut_off": True}, 5)],
+    [
+        ({}, 1),
+        ({"include_injected": True}, 9),
+        ({"include_cut_off": True}, 4),
+        ({"include_interrupted": True}, 2),
+    ],
 )
 def test_exports_leave_them_out_by_default_and_say_so(ada, choices, rows):
     told(ada)
@@ -84,7 +89,7 @@ def test_exports_leave_them_out_by_default_and_say_so(ada, choices, rows):
 
 def test_a_turn_that_is_left_out_is_not_learned_with_the_next(ada):
     tell(user(PROMPTS["cron"]), assistant("Summary."), user("Thanks"), assistant("You are welcome."))
-    make_samples(ada, "s1", None, by="ann")
+    make_samples(ada, "s1", None, by="ann", include_excluded=True)
     DatasetSample.objects.update(annotation_status="approved")
     export = exports.request("one", "sharegpt", "reply", by="ann", train_split=1)
     exports.build(export.id, Steps())
@@ -123,3 +128,39 @@ def test_an_export_of_nothing_else_is_refused(ada):
     with pytest.raises(Refused, match="Started by OpenClaw itself"):
         exports.check_request("one", "alpaca", "reply")
     assert not DatasetExport.objects.exists() and not Session.objects.using("agent_ada").exists()
+
+
+def test_turns_that_exports_leave_out_need_to_be_chosen(ada, as_reviewer):
+    cut = assistant("Counting.", ("c1", "exec", {}))
+    picture = user("")
+    picture["message"]["content"] = [{"type": "image", "data": "AA==", "mimeType": "image/png"}]
+    tell(
+        *(user("You are running a boot check. Follow BOOT.md."), assistant("Done.")),
+        *(user("[Something new - for context]\nHello"), assistant("Hi.")),
+        *(user("Count the boats"), cut, user("in French please"), result("c1", "17"), assistant("Dix-sept.")),
+        *(picture, assistant("A tit.")),
+        *(user("Thanks"), assistant("You are welcome.")),
+    )
+    made = make_samples(ada, "s1", None, by="ann")
+    wanted = {"injected": 1, "unknown_envelope": 1, "interrupted": 1, "picture": 1}
+    assert (len(made.made), made.excluded, made.skipped, made.left) == (2, wanted, [], 0)
+    assert "4 turns left out" in made.sentence and any("picture or file" in problem for problem in made.problems)
+    address = "/api/v1/agents/ada/sessions/s1/samples"
+    answer = as_reviewer.post(address, {"all": True}, content_type="application/json").json()
+    assert (answer["made"], answer["excluded"]) == ([], wanted)
+    answer = as_reviewer.post(address, {"all": True, "include_excluded": True}, content_type="application/json").json()
+    assert (len(answer["made"]), answer["excluded"], len(answer["skipped"])) == (3, {}, 1)
+
+
+def test_a_chosen_turn_becomes_a_sample_whoever_began_it(ada):
+    tell(user("You are running a boot check. Follow BOOT.md."), assistant("Done."))
+    made = make_samples(ada, "s1", [1], by="ann")
+    assert len(made.made) == 1 and DatasetSample.objects.get().prompted_by == "boot"
+
+
+def test_in_a_session_of_programs_nobody_is_taken_for_a_person(ada):
+    tell(user("Sum up."), assistant("All is well."))
+    Session.objects.using("agent_ada").update(session_key="agent:ada:cron:j1")
+    assert make_samples(ada, "s1", None, by="ann").excluded == {"injected": 1}
+    make_samples(ada, "s1", [1], by="ann")
+    assert DatasetSample.objects.get().prompted_by == "cron"

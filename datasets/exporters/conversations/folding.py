@@ -20,13 +20,13 @@ from .turns import Said, Turn, is_judged, turns_of
 
 
 def turns_beside(
-    samples: Iterable[ExportSample], messages: Iterable[Said], spelling: Spelling
+    samples: Iterable[ExportSample], messages: Iterable[Said], spelling: Spelling, *, joins_interrupted: bool = False
 ) -> Iterator[tuple[ExportSample, Turn | None]]:
     """Each sample of a session with its turn on the branch; None when it is not there as it was judged.
 
     Both come in order.
     """
-    turns = turns_of(messages, spelling)
+    turns = turns_of(messages, spelling, joins_interrupted=joins_interrupted)
     turn = next(turns, None)
     for sample in samples:
         while turn and (turn.number or 0) < sample.turn_number:

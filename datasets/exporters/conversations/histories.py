@@ -57,7 +57,7 @@ class Unanswered:
 
     def keep(self, turn: Turn) -> bool:
         """Take a turn without an answer; False when it and what is kept are too long, and nothing is kept any more."""
-        self.text, self.changes = self.joined(turn, turn.user_text)
+        self.text, self.changes = self.joined(turn, turn.asked)
         is_fitting = len(self.text) <= self.characters
         if not is_fitting:
             self.clear()

@@ -32,6 +32,7 @@ class Said(Protocol):
     is_failed: bool  # a tool result that is recorded as an error
     about: changes.Changes
     is_after_reset: bool  # nothing before it is in the context of what follows
+    exclusion: str  # why a user's words are no talk of a person: a reason of made
 
 
 @dataclass(slots=True)
@@ -48,22 +49,37 @@ class Turn:
     answers: list[str] = field(default_factory=list)
     changes: set[str] = field(default_factory=set)
     is_after_reset: bool = False
+    exclusion: str = ""  # as of its message
+    is_interrupted: bool = False  # the agent's last message called a tool: a person spoke before it went on
+    before: str = ""  # words of the interrupted turns before, whose run went on in this one
+
+    @property
+    def asked(self) -> str:
+        """The words that its reply answers."""
+        return f"{self.before}\n\n{self.user_text}" if self.before else self.user_text
 
 
-def turns_of(messages: Iterable[Said], spelling: Spelling, *, tools: bool = True) -> Iterator[Turn]:
+def turns_of(
+    messages: Iterable[Said], spelling: Spelling, *, tools: bool = True, joins_interrupted: bool = False
+) -> Iterator[Turn]:
     """The turns of a branch, one at a time, their steps as a format writes them.
 
     `tools`: whether rows tell what tools returned; if not, a turn that rests on it has this among its changes.
+    `joins_interrupted`: a run that a person's message cut in two is told whole in the turn that has its answer, so that
+    no call parts from its result.
     """
     turn: Turn | None = None
     reader = _Reader(spelling, tools)
     has_opening = False
     for message in messages:
         if message.role == "user":
+            before = turn
             if turn:
                 yield reader.finish(turn)
-            turn = Turn(message.turn_number, message.text, changes=set(message.about))
+            turn = Turn(message.turn_number, message.text, changes=set(message.about), exclusion=message.exclusion)
             turn.is_after_reset = message.is_after_reset
+            if before and joins_interrupted and not turn.is_after_reset:
+                reader.go_on(before, turn)
             if has_opening:
                 turn.changes.add(changes.OPENING_DROPPED)
                 has_opening = False
@@ -108,6 +124,19 @@ class _Reader:
         self.texts: list[str] = []
         self.calls: list[Call] = []
         self.results: dict[str, Said] = {}
+        self.is_calling = False  # the agent's last message called a tool
+        self.open: tuple[list[Step], list[str], list[Call]] = ([], [], [])  # of the turn that was finished last
+        self.carried: set[int] = set()  # calls of an interrupted turn, which need no result in the next one
+
+    def go_on(self, before, turn):
+        """Go on with the run of an interrupted turn, when a person's words began it, as one with those of a person."""
+        if before.is_interrupted and not before.exclusion and not turn.exclusion:
+            self.steps, self.texts, self.calls = self.open
+            self.carried = set(map(id, self.calls))
+            turn.before = before.asked
+            turn.changes |= before.changes & changes.OF_WORDS
+            if turn.before:
+                turn.changes.add(changes.MESSAGES_MERGED)
 
     def read(self, message, turn):
         if message.role == "tool":
@@ -120,13 +149,16 @@ class _Reader:
             if message.text.strip():
                 self.texts.append(message.text)
             self.calls += message.calls
+            self.is_calling = bool(message.calls)
 
     def finish(self, turn):
         """The turn, complete: what was said after its last tool result is its answer.
 
         When nothing was, what was said last is, and the calls and results after it are left out.
         """
-        self._settle(turn)
+        turn.is_interrupted, self.is_calling = self.is_calling, False
+        unanswered = self._settle(turn)
+        self.open = (list(self.steps), list(self.texts), unanswered)
         turn.answers, self.texts = self.texts, []
         steps, self.steps = self.steps, []
         if steps and not turn.answers:
@@ -148,9 +180,11 @@ class _Reader:
             turn.changes.add(changes.RESULTS_DROPPED)
 
     def _settle(self, turn):
-        """Write down the calls that were answered, in the order they were asked, and forget the others."""
+        """Write down the calls that were answered, in the order they were asked; returns the others."""
         answered = [(call, self.results.pop(call.id)) for call in self.calls if call.name and call.id in self.results]
-        if len(answered) < len(self.calls):
+        told_of = {id(call) for call, _result in answered}
+        unanswered = [call for call in self.calls if id(call) not in told_of]
+        if any(id(call) not in self.carried for call in unanswered):
             turn.changes.add(changes.CALLS_DROPPED)
         if answered:
             calls, results = zip(*answered, strict=True)
@@ -159,6 +193,7 @@ class _Reader:
             self.first += len(calls)
             self.texts = []
         self.calls, self.results = [], {}
+        return unanswered
 
     def _write(self, step, turn):
         """Put a step into a turn as messages."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from .. import changes
 from ..changes import NONE, Changes
-from ..made import AFTER_GAP, BEYOND_ROW, DUPLICATE, NOT_APPROVED, RESTS_ON_TOOLS, SAME_TURN
+from ..made import AFTER_GAP, BEYOND_ROW, DUPLICATE, INTERRUPTED, NOT_APPROVED, RESTS_ON_TOOLS, SAME_TURN
 from ..samples import ExportSample, Pair, is_cut
 from . import histories
 from .cutting import share_of, shortened
@@ -33,15 +33,20 @@ def told(
     characters: int,
     history: str = histories.EDITED,
     withheld: Set[str] = NONE,
+    excluded: Set[str] = NONE,
 ) -> Iterator[Told]:
     """What becomes of each sample of one session: see `histories` for what stands before its reply.
 
     Samples and turns come in the order of their numbers, are read once and side by side, and no more is kept than a
     row may hold. A turn that is not on the branch as it was judged (any more) is rebuilt from what the sample itself
-    holds. A turn with a change of `withheld` is in no other turn's row.
+    holds. A turn with a change of `withheld` is in no other turn's row, and neither is one with a reason of `excluded`;
+    with INTERRUPTED among these, a run that was cut in two is told in the turn that has its answer.
     """
     walk = WALKS[history](spelling, characters, withheld)
-    turns = _without_crossing(walk, turns_of(messages, spelling, tools=RESTS_ON_TOOLS not in withheld))
+    joins = INTERRUPTED in excluded
+    found = turns_of(messages, spelling, tools=RESTS_ON_TOOLS not in withheld, joins_interrupted=joins)
+    turns = _without_crossing(walk, found)
+    walk.excluded = excluded
     turn = next(turns, None)
     for sample in samples:
         while turn and (turn.number or 0) < sample.turn_number:
@@ -50,7 +55,8 @@ def told(
         if sample.is_duplicate:
             yield walk.passed(sample)
         elif turn and is_judged(turn, sample):
-            yield from walk.made(sample, turn)
+            is_open = joins and turn.is_interrupted
+            yield from [Told(sample, None, left_out=INTERRUPTED)] if is_open else walk.made(sample, turn)
         else:
             yield walk.rebuilt(sample)
     yield from walk.rest()
@@ -73,6 +79,7 @@ class Edited:
         self.spelling = spelling
         self.characters = characters
         self.withheld = withheld
+        self.excluded: Set[str] = NONE
         self.latest = histories.Latest(characters)
         self.begins = ""  # the change to name when earlier turns are left out
         self.approved: tuple[int, Exchange] | None = None
@@ -94,7 +101,7 @@ class Edited:
 
     def made(self, sample: ExportSample, turn: Turn) -> Iterator[Told]:
         """The row of a sample of the turn that comes next."""
-        own = self._own(sample, sample.user_text, turn, turn.changes)
+        own = self._own(sample, turn.asked, turn, turn.changes)
         if sample.is_approved:
             self.approved = sample.turn_number, own
         yield self._made(sample, own, self.latest)
@@ -196,7 +203,7 @@ class Session(Edited):
         if reason := self._why_not(sample):
             yield Told(sample, None, left_out=reason)
             return
-        own = self._own(sample, sample.user_text, turn, turn.changes)
+        own = self._own(sample, turn.asked, turn, turn.changes)
         if self.samples and self.size + own.size > self.characters:
             self.ended = BEYOND_ROW
         withheld = own.changes & self.withheld
@@ -239,10 +246,16 @@ class Context(Edited):
     def __init__(self, spelling: Spelling, characters: int, withheld: Set[str]):
         super().__init__(spelling, characters, withheld)
         self.unanswered = histories.Unanswered(characters)
+        self.skipped: set[str] = set()
 
     def leave(self, turn: Turn) -> None:
         """Go one turn further down the branch."""
-        asked, done = self.unanswered.joined(turn, turn.user_text)
+        if turn.exclusion in self.excluded:
+            self.skipped = {changes.PROMPTS_SKIPPED}
+            return
+        if turn.is_interrupted and INTERRUPTED in self.excluded:
+            return  # the next turn tells its run
+        asked, done = self.unanswered.joined(turn, turn.asked)
         exchange = histories.told(asked, turn, done, self.spelling, train=False)
         if exchange is None:
             if not self.unanswered.keep(turn):
@@ -258,7 +271,8 @@ class Context(Edited):
 
     def made(self, sample: ExportSample, turn: Turn) -> Iterator[Told]:
         """The row of a sample of the turn that comes next."""
-        asked, done = self.unanswered.joined(turn, sample.user_text)
+        asked, done = self.unanswered.joined(turn, turn.asked)
+        done = done | self.skipped
         yield self._made(sample, self._own(sample, asked or sample.user_text, turn, done), self.latest)
 
     def rebuilt(self, sample: ExportSample) -> Told:

@@ -13,9 +13,12 @@ COLUMNS = ("instruction", "input", "output", *metadata.PLACE, *metadata.NOTED)
 Row = dict[str, str]
 
 
-def reply_row(sample: ExportSample, results: str = "") -> tuple[Row, Changes]:
-    """What the user said and the reply to learn; `results`: what the reply rests on (see conversations.folding)."""
-    row = {"instruction": sample.user_text, "input": results, "output": sample.reply, **metadata.place(sample)}
+def reply_row(sample: ExportSample, results: str = "", asked: str = "") -> tuple[Row, Changes]:
+    """What the user said and the reply to learn; `results`: what the reply rests on (see conversations.folding).
+
+    `asked`: the words of the user where they are not those of the sample alone.
+    """
+    row = {"instruction": asked or sample.user_text, "input": results, "output": sample.reply, **metadata.place(sample)}
     return row, metadata.told(sample) if sample.edited_reply is None else metadata.told(sample) | {REPLY_EDITED}
 
 

@@ -8,7 +8,9 @@ from operator import itemgetter
 from typing import Any
 
 from agents import databases
-from ledger.collectors.records import ToolCall, run_of, said
+from ledger.collectors.machine_prompts import prompt_kind
+from ledger.collectors.records import ToolCall, facts, run_of, said
+from ledger.models import Session as StoredSession
 from ledger.models import TranscriptEvent
 from ledger.outputs import reading as outputs
 from ledger.transcripts.resets import active_resets
@@ -16,6 +18,7 @@ from openclaw_web.errors import Refused
 from openclaw_web.sqlite import waiting
 
 from ...exporters import changes
+from ...exporters.made import INJECTED, UNKNOWN_ENVELOPE
 from .plain_rows import PlainRows
 from .prompts import Prompts, SessionPrompts
 
@@ -42,6 +45,7 @@ class Message:
     is_failed: bool
     about: changes.Changes = changes.NONE
     is_after_reset: bool = False  # the first words of a person after the session was reset
+    exclusion: str = ""  # why the words of a user are no talk of a person: see turn_facts.exclusion
 
 
 def with_branches(
@@ -61,12 +65,14 @@ def with_branches(
         told = groupby(_records(db, session_ids), key=itemgetter(0)) if db else iter(())
         given = prompts.of_sessions(db, session_ids) if prompts else {}
         resets = active_resets(db, session_ids) if db else {}
+        keys = _keys(db, session_ids) if db else {}
         ahead = next(told, None)
         for session_id, rows in group:
             if ahead is None or ahead[0] != session_id:
                 yield agent_id, session_id, rows, (), given.get(session_id)
                 continue
-            messages = _messages(ahead[1], kinds, given.get(session_id), resets.get(session_id, []))
+            told_by = (given.get(session_id), resets.get(session_id, []), keys.get(session_id))
+            messages = _messages(ahead[1], kinds, *told_by)
             yield agent_id, session_id, rows, messages, given.get(session_id)
             ahead = next(told, None)
 
@@ -122,11 +128,16 @@ def _rest(reader, records, seq):
         seq = batch[-1][1] if batch else seq
 
 
-def _messages(rows, kinds, prompts, resets):
+def _keys(db, session_ids):
+    """The keys of sessions, by their ids."""
+    return dict(StoredSession.objects.using(db).filter(id__in=session_ids).values_list("id", "session_key"))
+
+
+def _messages(rows, kinds, prompts, resets, session_key):
     """The messages of a branch; `prompts` takes note of their turns, `resets` are places where it was reset."""
     ahead = deque(resets)
     for row in rows:
-        message = _message(row, kinds, prompts)
+        message = _message(row, kinds, prompts, session_key)
         if ahead and message.role == "user":
             while ahead and ahead[0] < row[1]:
                 ahead.popleft()
@@ -134,12 +145,12 @@ def _messages(rows, kinds, prompts, resets):
         yield message
 
 
-def _message(row, kinds, prompts):
-    _, _, turn_number, kind, event_json, full_zstd, trim_json, created_at = row
+def _message(row, kinds, prompts, session_key):
+    session_id, _, turn_number, kind, event_json, full_zstd, trim_json, created_at = row
     record, problem = outputs.readable_whole(event_json, full_zstd, trim_json)
     if prompts and not prompts.is_empty:
         prompts.see(turn_number, created_at, run_of(record))
-    found = said(record)
+    found = facts(record) if kind == "user" else said(record)
     about = changes.NONE
     if problem:
         about |= {changes.OUTPUT_LOST}
@@ -158,4 +169,11 @@ def _message(row, kinds, prompts):
         is_synthetic=found.is_synthetic,
         is_failed=found.is_failed,
         about=about,
+        exclusion=_exclusion(found, session_key, session_id) if kind == "user" else "",
     )
+
+
+def _exclusion(found, session_key, session_id):
+    if prompt_kind(found.sender, session_key, session_id):
+        return INJECTED
+    return UNKNOWN_ENVELOPE if found.sender.get("envelope") else ""

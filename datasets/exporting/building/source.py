@@ -12,11 +12,12 @@ from django.db.models.lookups import In
 
 from gate.recording import consent
 
+from ...exporters import made
 from ...exporters.formats import raw
 from ...exporters.made import RESTS_ON_TOOLS
-from ...exporters.samples import GATE_TYPES, TOOLS
+from ...exporters.samples import GATE_TYPES, IMAGES, TOOLS, UNRECOGNIZED
 from ...exporters.training_rows import LEAVE_OUT
-from ...models import CUT_OFF, DatasetSample
+from ...models import CUT_OFF, INTERRUPTED, DatasetSample
 from ..options import TAUGHT_BY, Options
 from .plain_rows import PlainRow, PlainRows
 
@@ -99,10 +100,7 @@ class Source:
         yield "repeated", Q(id__in=DatasetSample.objects.filter(repeat_of__isnull=False).values("id"))
         if self.options.only_approved:
             yield "not_approved", ~Q(annotation_status__in=DatasetSample.APPROVED)
-        if not self.options.include_injected:
-            yield "injected", Q(prompted_by__isnull=False) & ~Q(prompted_by="")
-        if not self.options.include_cut_off:
-            yield "cut_off", Q(reply_stop__in=CUT_OFF)
+        yield from self._unlike_talk()
         if (self.options.format, self.options.task, self.options.tool_results) == ("alpaca", "reply", LEAVE_OUT):
             yield RESTS_ON_TOOLS, RESTING
         if self.options.min_quality is not None:
@@ -110,6 +108,19 @@ class Source:
         if set(GATE_TYPES) & set(self.options.sample_types) and consent.opted_out():
             yield "opted_out", OF_NO_TURN
         yield "no_turn", Q(turn_number=None) & ~OF_NO_TURN
+
+    def _unlike_talk(self):
+        """What is no question of a person with the agent's answer, unless the options include it."""
+        if not self.options.include_injected:
+            yield made.INJECTED, Q(prompted_by__isnull=False) & ~Q(prompted_by="")
+        if not self.options.include_unrecognized:
+            yield made.UNKNOWN_ENVELOPE, Q(turn_traits__contains=UNRECOGNIZED)
+        if not self.options.include_interrupted:
+            yield made.INTERRUPTED, Q(reply_stop__in=INTERRUPTED)
+        if not self.options.include_cut_off:
+            yield "cut_off", Q(reply_stop__in=CUT_OFF)
+        if not self.options.include_pictures:
+            yield made.PICTURE, Q(turn_traits__contains=IMAGES)
 
     def _rows(self, agent_id) -> Iterator[Row]:
         for batch in self._batches(agent_id, self.columns, "content"):

@@ -115,6 +115,17 @@ class Command(Verb):
         )
         parser.add_argument("--include-cut-off", action="store_true", help=_("also replies that were cut off"))
         parser.add_argument(
+            "--include-unrecognized",
+            action="store_true",
+            help=_("also messages in lines that look like OpenClaw's own and are not known"),
+        )
+        parser.add_argument(
+            "--include-interrupted", action="store_true", help=_("also answers that ended with a tool call")
+        )
+        parser.add_argument(
+            "--include-pictures", action="store_true", help=_("also questions that came with a picture or file")
+        )
+        parser.add_argument(
             "--include-flagged",
             action="store_true",
             help=_("also rows with texts that may contain secrets (logged)"),

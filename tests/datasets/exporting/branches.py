@@ -32,10 +32,11 @@ class Said:
     is_failed: bool = False
     about: frozenset = frozenset()
     is_after_reset: bool = False
+    exclusion: str = ""
 
 
-def user(text, turn, *, after_reset=False):
-    return Said("user", text, turn, is_after_reset=after_reset)
+def user(text, turn, exclusion="", *, after_reset=False):
+    return Said("user", text, turn, exclusion=exclusion, is_after_reset=after_reset)
 
 
 def agent(text="", *calls, synthetic=False):

@@ -58,10 +58,23 @@ def test_without_tool_calls_replies_that_rest_on_them_are_not_counted(ada, forma
         SampleFactory(session_id="t", turn_number=number, annotation_status="approved", turn_traits=traits)
     SampleFactory(session_id="t", turn_number=6, turn_traits="tools")
     found = fitting(Options(format_, "reply", tool_calls="leave_out"))
-    assert (found.samples, found.excluded) == (4, {"not_approved": 1, "rests_on_tools": 1})
+    assert (found.samples, found.excluded) == (3, {"not_approved": 1, "picture": 1, "rests_on_tools": 1})
     assert (found.histories["session"], found.session_samples) == (1, 2)
     for other in (Options(format_, "reply"), Options(format_, "gate", tool_calls="leave_out")):
-        assert fitting(other).excluded == {"not_approved": 1}
+        assert fitting(other).excluded == {"not_approved": 1, "picture": 1}
+
+
+def test_what_is_no_talk_of_a_person_is_counted_by_reason(ada):
+    columns = {"session_id": "t", "annotation_status": "approved"}
+    for number, more in enumerate(({}, {"turn_traits": "unrecognized"}, {"turn_traits": "images"}), 1):
+        SampleFactory(turn_number=number, **columns, **more)
+    for number, stop in enumerate(("toolUse", "tool_use", "tool_calls"), 4):
+        SampleFactory(turn_number=number, reply_stop=stop, **columns)
+    found = fitting(CONVERSATIONS)
+    assert (found.samples, found.excluded) == (1, {"unknown_envelope": 1, "interrupted": 3, "picture": 1})
+    included = {"include_unrecognized": True, "include_interrupted": True, "include_pictures": True}
+    assert fitting(Options("alpaca", "reply", **included)).samples == 6
+    assert Options("alpaca", "reply").filters()["includePictures"] is False
 
 
 def test_beyond_the_limit_it_says_at_least(samples, monkeypatch, as_reviewer):

@@ -41,7 +41,7 @@ def samples(ada):
             *(user("Thanks"), assistant("", call), assistant("Never mind.")),  # a call nobody answered
             *more,
         )
-        make_samples(ada, "s1", None, by="ann")
+        make_samples(ada, "s1", None, by="ann", include_excluded=True)
         DatasetSample.objects.update(annotation_status="approved")
         return {one.turn_number: one for one in DatasetSample.objects.all()}
 
@@ -50,6 +50,7 @@ def samples(ada):
 
 def build(format_="alpaca", **choices):
     """The manifest of a built export, and its rows by turn."""
+    choices = {"include_interrupted": True, "include_pictures": True, **choices}
     export = exports.request("one", format_, "reply", by="root", train_split=1, **choices)
     manifest = exports.build(export.id, Steps())
     file = exports.folder_of(export) / f"ocl_one_{format_}.train.jsonl"
