@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from django.db.models import Count, Exists, OuterRef
+from django.db.models import Count, Exists, F, OuterRef
 from django.db.models.functions import Left, Right
 from django.utils.translation import gettext as _
 
+from ledger.collectors.machine_prompts import prompt_kind
 from ledger.collectors.records import injected, is_silent
 from ledger.json_columns import object_in
 from ledger.models import ConversationTurn
@@ -22,7 +23,7 @@ WORKING_MS = 3_600_000  # the same, when the reply was followed by a call of a t
 BATCH = 200
 COLUMNS = (
     *("id", "session_id", "user_message_id", "agent_message_id"),
-    *("created_at", "latency_ms", "agent_metadata"),
+    *("created_at", "latency_ms", "agent_metadata", "user_metadata"),
 )
 
 
@@ -92,6 +93,7 @@ def _wanted(db, asked, model, prompt_version):
         "asked_start": Left("user_message_content", 600),
         "said_start": Left("agent_message_content", BATCH),
         "said_end": Right("agent_message_content", BATCH),
+        "session_key": F("session__session_key"),
     }
     return turns.only(*COLUMNS).annotate(**ends).placed().order_by("-created_at", "-place")
 
@@ -122,10 +124,18 @@ def _hopeless(db, model, prompt_version, most):
 
 
 def _is_for_us(turn):
-    if injected(turn.asked_start) or is_silent(turn.said_start) or is_silent(turn.said_end):
+    if _is_prompt(turn) or is_silent(turn.said_start) or is_silent(turn.said_end):
         return False
     rest, age = _rest(turn), clock.now_ms() - turn.created_at - (turn.latency_ms or 0)
     return age >= rest or age < -rest  # a turn that far in the future has ended at a time nobody knows
+
+
+def _is_prompt(turn):
+    """Whether nobody typed what began a turn. What is stored of it may be older than the table of texts."""
+    sender = object_in(turn.user_metadata)
+    if prompt_kind(sender, turn.session_key, turn.session_id):
+        return True
+    return not sender.get("is_person") and bool(injected(turn.asked_start))
 
 
 def _rest(turn):

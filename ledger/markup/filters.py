@@ -132,6 +132,8 @@ def _notes(entry):
         injected = entry.sender["injected"]
         if name := INJECTED_WORDS.get(injected, injected) or entry.sender["name"]:
             yield str(name)
+        if entry.sender.get("envelope"):
+            yield _("unknown envelope")
     if entry.stop_reason in STOP_WORDS:
         yield str(STOP_WORDS[entry.stop_reason])
     if entry.tokens:

@@ -266,6 +266,7 @@ def _shape_user(entry, row, said, missing):
     entry.sender = {
         "name": name[:80],
         "injected": said.sender.get("injected", ""),
+        "envelope": said.sender.get("envelope", ""),
         "system_lines": str(said.sender.get("system_lines", "")),
     }
     if said.model_prompt:

@@ -395,5 +395,5 @@ def test_the_number_of_queries_does_not_grow_with_the_samples(django_assert_max_
         make(count, first=1 if count == 2 else 3)
         export = exports.request("one", "sharegpt", "reply", by="root")
         signatures.renew(DatasetSample.objects.values_list("id", flat=True))
-        with django_assert_max_num_queries(20), django_assert_max_num_queries(5, using="agent_ada"):
+        with django_assert_max_num_queries(20), django_assert_max_num_queries(7, using="agent_ada"):
             exports.build(export.id, Steps())
