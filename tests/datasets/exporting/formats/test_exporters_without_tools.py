@@ -66,7 +66,8 @@ def test_a_result_whose_call_is_gone_counts():
 
 
 def test_what_was_said_before_calls_that_led_to_nothing_is_taken():
-    ((_, said, done),) = told([user("q1", 1), agent("a1", "c"), result("c")], SAMPLES[:1])
+    branch = [user("q1", 1), agent("a1", "c"), result("c")]
+    ((_, said, done),) = told(branch, SAMPLES[:1], include_interrupted=True)
     assert said == ["q1", "a1"] and done == {changes.TAIL_DROPPED}
 
 
