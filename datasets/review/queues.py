@@ -17,6 +17,7 @@ COUNTED_UP_TO = 1_000
 
 SKIPPED = """EXISTS (SELECT 1 FROM review_actions skip WHERE skip.kind = 'skip' AND skip.actor = %s
     AND skip.sample_id = s.id AND skip.state = 'done')"""
+REPEATED = "EXISTS (SELECT 1 FROM dataset_samples copy WHERE copy.id = s.id AND copy.repeat_of IS NOT NULL)"
 HELD_BY_OTHERS = """EXISTS (SELECT 1 FROM sample_claims held WHERE held.sample_id = s.id
     AND held.claimed_by <> %s AND held.expires_at > %s AND held.expires_at <= %s)"""
 
@@ -85,7 +86,7 @@ class Queue:
         if by is not None:
             parts.append(SKIPPED if self.skipped else f"NOT {SKIPPED}")
             values.append(by)
-        parts.append("s.id NOT IN (SELECT id FROM dataset_samples WHERE repeat_of IS NOT NULL)")
+        parts.append(f"NOT {REPEATED}")
         return " AND ".join(parts), values
 
     def _checked(self):
