@@ -32,6 +32,7 @@ from people.configuration import keys as configuration
 from . import again as collect_again
 from . import report as collect_report
 from . import still_held
+from .inclusion import includes_deleted
 from .runs import ignored_sessions
 from .stages import agent as collect_agent
 from .stages import mem_store, reflection, state, writes
@@ -132,7 +133,7 @@ def _collection(home, claimed, params, copies, progress):
         lost=claimed.lost,
         book=SourceBook(home.root),
         opted_out=frozenset(configuration.get("collector.optedOutSenders")),
-        include_deleted=bool(params.get("include_deleted")),
+        include_deleted=includes_deleted(params),
         progress=progress,
         stashes_outputs=configuration.get(stashing.SETTING),
         copies=copies,

@@ -245,6 +245,7 @@ if min(PAGE_SECONDS, DOWNLOADS) < 0:
     raise ImproperlyConfigured("OPENCLAW_WEB_PAGE_SECONDS and OPENCLAW_WEB_DOWNLOADS must be 0 or more.")
 
 # Whether memory files of agents may be written: guardian/rollbacks/workspace.py alone does.
+INCLUDE_DELETED = env_switch("OPENCLAW_WEB_INCLUDE_DELETED")  # also set by `serve --include-deleted`
 WORKSPACE_WRITES = env.bool("OPENCLAW_WEB_WORKSPACE_WRITES", False)
 
 # The endpoint of language models: openclaw_web/llm/endpoint.py alone reads it. Django shows no setting with API in its

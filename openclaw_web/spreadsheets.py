@@ -2,13 +2,14 @@
 
 import csv
 import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import orjson
 
 MARK = "\ufeff".encode()  # without it, spreadsheets take UTF-8 for something else
 csv.field_size_limit(64 * 1024 * 1024)  # characters of a cell: ours hold whole conversations
+LONG, LONGEST = "long_cells", 32_767  # characters of UTF-16 that Excel keeps of a cell
 # What a spreadsheet would take for a formula when a cell begins with it.
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
@@ -18,6 +19,24 @@ def cell(value: Any) -> Any:
     if isinstance(value, str):
         return f"'{value}" if value.startswith(FORMULA) else value
     return orjson.dumps(value).decode() if isinstance(value, dict | list) else value
+
+
+def is_long(value: Any) -> bool:
+    """Whether a cell is longer than spreadsheets show: Excel cuts it when it opens the file."""
+    written = cell(value)
+    if not isinstance(written, str) or len(written) <= LONGEST // 2:
+        return False
+    return len(written.encode("utf-16-le", "surrogatepass")) // 2 > LONGEST
+
+
+def long_cells(columns: Sequence[str], values: Iterable[Any]) -> str:
+    """The columns of a row whose cells are too long for Excel, with blanks between them; empty: none."""
+    return " ".join(name for name, value in zip(columns, values, strict=True) if is_long(value))
+
+
+def noted(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[list[Any]]:
+    """Rows with the names of their long cells in one column more, which LONG is the name of."""
+    return ([*values, long_cells(columns, values)] for values in rows)
 
 
 def lines(rows: Iterable[Iterable[Any]]) -> bytes:

@@ -5,7 +5,7 @@ from django.db import DEFAULT_DB_ALIAS
 from django.http import HttpResponse
 from django.views.decorators.http import require_GET
 
-from agents import presence, unread_parts
+from agents import omissions, presence, unread_parts
 from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import render_page
 from openclaw_web.sqlite import statements
@@ -33,6 +33,7 @@ def overview(request):
         "ranges": list(RANGES),
         "problems": presence.told(),
         "notes": [*unread_parts.newer_schemas(), future_times.describe_future(future_times.count_future(rows))],
+        "left_out": omissions.describe(),
     }
     return render_page(request, "overview/overview.html", context)
 
@@ -45,6 +46,7 @@ def agent_list(request):
     order = request.GET.get("sort", "")
     order = order if order.removeprefix("-") in COLUMNS else "agent_id"
     context = {"period": period, "columns": COLUMNS, "order": order, "problems": presence.told()}
+    context["left_out"] = omissions.describe()
     if period:
         context["sums"] = sums_in(period)
     else:

@@ -155,6 +155,7 @@ CHANGES = {
     changes.OPENING_DROPPED: gettext_lazy("Agent's text before the first user message left out"),
     changes.TEXTLESS_DROPPED: gettext_lazy("Turns without text left out"),
     changes.FORMULAS_MARKED: gettext_lazy("With texts that begin like a formula, which have an apostrophe before them"),
+    changes.LONG_CELLS: gettext_lazy("With cells of more than 32,767 characters, which Excel cuts"),
     changes.CONTEXT_SHORTENED: gettext_lazy(
         "With earlier messages of which only the first 8,000 characters are kept with the sample"
     ),

@@ -52,13 +52,18 @@ def _jsonl(rows):
 
 
 def _csv(rows):
-    return (spreadsheets.lines([[row[name] for name in DECISIONS.fields]]).decode() for row in rows)
+    noted = spreadsheets.noted(DECISIONS.fields, ([row[name] for name in DECISIONS.fields] for row in rows))
+    return (spreadsheets.lines([row]).decode() for row in noted)
 
 
 def _write(file, kind, rows):
     """Write the rows; how many there were."""
     count = 0
-    file.write((spreadsheets.MARK + spreadsheets.lines([DECISIONS.fields])).decode() if kind == "csv" else "")
+    file.write(
+        (spreadsheets.MARK + spreadsheets.lines([[*DECISIONS.fields, spreadsheets.LONG]])).decode()
+        if kind == "csv"
+        else ""
+    )
     for text in {"json": _json, "jsonl": _jsonl, "csv": _csv}[kind](rows):
         file.write(text)
         count += 1

@@ -90,7 +90,7 @@ def _json(rows, _columns):
 
 def _csv(rows, columns):
     for row in map(_exact, map(_flat, rows)):
-        yield spreadsheets.lines([[row[name] for name in columns]]).decode()
+        yield spreadsheets.lines(spreadsheets.noted(columns, [[row[name] for name in columns]])).decode()
 
 
 def _flat(row):
@@ -149,7 +149,9 @@ def _write(file, kind, columns, rows):
             count += 1
             yield row
 
-    file.write((spreadsheets.MARK + spreadsheets.lines([columns])).decode() if kind == "csv" else "")
+    file.write(
+        (spreadsheets.MARK + spreadsheets.lines([[*columns, spreadsheets.LONG]])).decode() if kind == "csv" else ""
+    )
     for text in {"json": _json, "csv": _csv, "markdown": _markdown}[kind](counted(), columns):
         file.write(text)
     file.write(("\n]\n" if count else "[]\n") if kind == "json" else "")

@@ -2,6 +2,7 @@
 
 from django.views.decorators.http import require_safe
 
+from agents import omissions
 from agents.decorators import agent_view
 from openclaw_web.lists.answers import answer
 from openclaw_web.lists.declaration import shows
@@ -18,7 +19,8 @@ from .turn_list import TURNS
 @shows(SESSIONS)
 def session_list(request, agent):
     """The sessions that fit the filters, the last active first; as a file with `format`."""
-    return answer(request, "ledger/session_list.html", SESSIONS, agent=agent)
+    context = {"left_out": omissions.describe(agent.agent_id)}
+    return answer(request, "ledger/session_list.html", SESSIONS, agent=agent, **context)
 
 
 @require_safe

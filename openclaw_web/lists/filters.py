@@ -307,7 +307,8 @@ def download(rows, *, order, columns, shape, name, kind):
     """All rows of a queryset of `values` as a streamed file, fetched batch by batch.
 
     `shape(row)` makes a row's dictionary, whose keys are `columns`; `name` is the file's without its ending;
-    `kind` is csv, json or jsonl. Texts in a CSV that a spreadsheet would run as formulas get a `'` before them.
+    `kind` is csv, json or jsonl. Texts in a CSV that a spreadsheet would run as formulas get a `'` before them,
+    and its last column names the cells of a row that are too long for Excel.
     """
     shaped = ([shape(row) for row in batch] for batch in every(rows, order=order))
     parts = {"csv": lambda: _csv(shaped, columns), "json": lambda: _json(shaped), "jsonl": lambda: _jsonl(shaped)}
@@ -317,9 +318,9 @@ def download(rows, *, order, columns, shape, name, kind):
 
 
 def _csv(batches, columns):
-    yield spreadsheets.MARK + spreadsheets.lines([columns])
+    yield spreadsheets.MARK + spreadsheets.lines([[*columns, spreadsheets.LONG]])
     for batch in batches:
-        yield spreadsheets.lines([row[name] for name in columns] for row in batch)
+        yield spreadsheets.lines(spreadsheets.noted(columns, ([row[name] for name in columns] for row in batch)))
 
 
 def _json(batches):

@@ -15,6 +15,7 @@ from agents.layout.home_agents import read_home
 from agents.models import Agent
 from agents.sources import SourceBook, names_here, root_of
 from collecting import collect, runs
+from collecting.inclusion import includes_deleted
 from collecting.report import OF_DATABASES
 from jobs import kinds as job_kinds
 from ledger.outputs import stashing
@@ -126,7 +127,7 @@ def look_at_home(plan: Plan, params: dict[str, Any], progress: Any, copies: Copi
         agents={},
         book=SourceBook(plan.root),
         opted_out=frozenset(configuration.get("collector.optedOutSenders")),
-        include_deleted=bool(params.get("include_deleted")),
+        include_deleted=includes_deleted(params),
         progress=progress,
         stashes_outputs=configuration.get(stashing.SETTING),
         copies=copies,

@@ -39,13 +39,17 @@ SWITCH_SECONDS = 0.001
 
 @dataclass(frozen=True)
 class Options:
-    """How to serve: the address, how many web processes and threads, and whether to watch OpenClaw's home."""
+    """How to serve: the address, how many web processes and threads, whether to watch OpenClaw's home.
+
+    `include_deleted`: every import of this server, whoever starts it, includes reset and deleted sessions.
+    """
 
     host: str = "127.0.0.1"
     port: int = 8765
     workers: int = 2
     threads: int = 8
     watch: bool = True
+    include_deleted: bool = False
 
 
 def serve(options: Options, say: Callable[[str], object]) -> int:
@@ -57,6 +61,7 @@ def serve(options: Options, say: Callable[[str], object]) -> int:
         preparation.bring_up_to_date(say)
         link = None if links.has_admin() else accounts.make_first_admin_link()
         preparation.load_site()
+        settings.INCLUDE_DELETED = settings.INCLUDE_DELETED or options.include_deleted  # for every process forked here
         return keep_up(_children(options, listener, link, say), on_stop=listener.close)
 
 

@@ -65,6 +65,13 @@ _IMPORT = {
         _("Not imported: messages of these sender IDs or names, and answers to them. One per line; empty = none."),
         after=_("Lines that they left in memory files are under Writes, Opted out, of each agent."),
     ),
+    "collector.includeDeleted": switch(
+        False,
+        label=_("Import reset and deleted sessions"),
+        help=_(
+            "Every import and check includes sessions that were reset or deleted in OpenClaw. Off = they are left out."
+        ),
+    ),
 }
 _MEMORY = {
     "collector.stashOutputs": switch(

@@ -211,16 +211,22 @@ class TestDownload:
     def test_csv(self, entries):
         response = self.download("csv", words="=1+1", many=["a"])
         text = body(response)
-        assert text.startswith("\ufeffat,id,actor,words,many\r\n")
+        assert text.startswith("\ufeffat,id,actor,words,many,long_cells\r\n")
         rows = list(csv.DictReader(io.StringIO(text[1:])))
         assert len(rows) == 23
-        assert (rows[0]["words"], rows[0]["many"]) == ("'=1+1", '["a"]')
+        assert (rows[0]["words"], rows[0]["many"], rows[0]["long_cells"]) == ("'=1+1", '["a"]', "")
         assert response["Content-Disposition"] == 'attachment; filename="who.csv"'
 
     def test_nothing_is_still_a_file(self, db):
         assert json.loads(body(self.download("json"))) == []
         assert body(self.download("jsonl")) == ""
-        assert body(self.download("csv")) == "\ufeffat,id,actor\r\n"
+        assert body(self.download("csv")) == "\ufeffat,id,actor,long_cells\r\n"
+
+    @pytest.mark.parametrize(("text", "is_long"), [("a" * 32_767, False), ("a" * 32_768, True), ("😀" * 16_384, True)])
+    def test_cells_that_excel_cuts_are_named(self, entries, text, is_long):
+        rows = list(csv.DictReader(io.StringIO(body(self.download("csv", words=text))[1:])))
+        assert {row["long_cells"] for row in rows} == ({"words"} if is_long else {""})
+        assert rows[0]["words"] == text
 
     @given(st.text(st.characters(exclude_categories=["Cs"])))
     def test_no_cell_is_a_formula(self, text):

@@ -7,7 +7,7 @@ import orjson
 
 from openclaw_web import spreadsheets
 
-from ..changes import CHARACTERS_REPLACED, FORMULAS_MARKED, Changes
+from ..changes import CHARACTERS_REPLACED, FORMULAS_MARKED, LONG_CELLS, Changes
 from ..cleaning import as_json, clean
 from ..conversations.exchanges import Conversation
 from ..prompts import EMPTY
@@ -35,9 +35,9 @@ def as_csv(row: Row, changes: Changes) -> tuple[bytes, Row, Changes]:
     """A row as lines of CSV, the row as it then reads, and what was done to it in all."""
     cleaned = clean(row)
     read = {name: spreadsheets.cell(value) for name, value in cleaned.items()}
-    done = {
-        name for name, is_so in ((CHARACTERS_REPLACED, cleaned != row), (FORMULAS_MARKED, read != cleaned)) if is_so
-    }
+    is_long = any(map(spreadsheets.is_long, cleaned.values()))
+    found = ((CHARACTERS_REPLACED, cleaned != row), (FORMULAS_MARKED, read != cleaned), (LONG_CELLS, is_long))
+    done = {name for name, is_so in found if is_so}
     return spreadsheets.lines([cleaned.values()]), read, changes | done
 
 

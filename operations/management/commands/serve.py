@@ -22,7 +22,9 @@ class Command(Verb):
         parser.add_argument("--threads", type=int, default=8, help=_("threads in each web process (8)"))
         parser.add_argument("--no-watch", dest="watch", action="store_false", help=_("do not import automatically"))
 
-    def run(self, host, port, workers, threads, watch, **options):
+        parser.add_argument("--include-deleted", action="store_true", help=_("also import deleted and reset sessions"))
+
+    def run(self, host, port, workers, threads, watch, include_deleted, **options):
         if not supervisor.is_loopback(host):
             self.stderr.write(
                 _(
@@ -32,4 +34,5 @@ class Command(Verb):
                 )
                 % {"host": host}
             )
-        raise SystemExit(supervisor.serve(supervisor.Options(host, port, workers, threads, watch), self.say))
+        asked = supervisor.Options(host, port, workers, threads, watch, include_deleted)
+        raise SystemExit(supervisor.serve(asked, self.say))

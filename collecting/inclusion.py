@@ -1,0 +1,15 @@
+"""Whether reset and deleted sessions are imported: as one run is told, as `serve` was, or by the setting."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.conf import settings
+
+from people.configuration import keys as configuration
+
+SETTING = "collector.includeDeleted"
+
+
+def includes_deleted(params: Mapping[str, Any]) -> bool:
+    """Whether an import or a check with these parameters includes them."""
+    return bool(params.get("include_deleted") or settings.INCLUDE_DELETED or configuration.get(SETTING))

@@ -1,0 +1,63 @@
+"""Reset and deleted sessions: imported where an option or the setting says so, else counted beside totals."""
+
+from pathlib import Path
+
+import pytest
+
+from agents.skipped_sources import Kind, Reason, Skipped, replace_skipped
+from ledger.models import Session
+from overview.models import AgentSummary
+from people.configuration import keys as configuration
+from tests.collecting.collecting import MAIN, run
+from tests.homes import Home, assistant, user
+
+pytestmark = pytest.mark.django_db
+OLD = "11111111-1111-4111-8111-111111111111"
+
+
+@pytest.fixture
+def home(tmp_path, real_files):
+    found = Home(tmp_path / "openclaw")
+    found.transcript(user("Hello"), assistant("Hi"))
+    gone = found.transcript(user("Old"), assistant("Words"), session=OLD)
+    path = found.root / "agents" / "main" / "sessions" / f"{gone.session}.jsonl"
+    path.rename(f"{path}.reset.2026-02-21T03-04-57.476Z")
+    return found
+
+
+def ids():
+    return set(Session.objects.using(MAIN).filter(turn_count__gt=0).values_list("id", flat=True))
+
+
+def test_the_setting_holds_for_every_import(home):
+    run(home)
+    assert OLD not in ids()
+    configuration.put("collector.includeDeleted", True)
+    run(home)
+    assert OLD in ids()
+
+
+def test_what_serve_was_told_holds_for_every_import_of_it(home, settings):
+    settings.INCLUDE_DELETED = True
+    run(home)
+    assert OLD in ids()
+
+
+@pytest.mark.parametrize("address", ["/", "/agents/", "/agents/ada/sessions/"])
+def test_totals_say_how_many_are_left_out(as_reviewer, ada, address):
+    AgentSummary.objects.create(agent_id="ada")
+    page = as_reviewer.get(address).content.decode()
+    assert "Not imported" not in page
+    left_out = [
+        Skipped(Kind.FILE, f"sessions/{name}", reason, session_id=session)
+        for name, reason, session in (
+            ("a.jsonl.reset.1", Reason.RESET, "a"),
+            ("a.jsonl.reset.2", Reason.RESET, "a"),
+            ("b.jsonl.reset.1", Reason.RESET, "b"),
+            ("c.jsonl.deleted.1", Reason.DELETED, ""),
+            ("d.jsonl.bak.1", Reason.BACKUP, "d"),
+        )
+    ]
+    replace_skipped(Path("/srv/openclaw"), "ada", left_out)
+    page = as_reviewer.get(address).content.decode()
+    assert "Not imported and in no total: 2 reset sessions, 1 deleted session." in page
