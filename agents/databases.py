@@ -16,6 +16,7 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.utils.translation import gettext as _
 
 from openclaw_web import reasons
+from openclaw_web.disk import publication
 from openclaw_web.errors import Answerable
 from openclaw_web.sqlite import connecting, files, waiting
 from openclaw_web.sqlite.waiting import settings_lock
@@ -81,13 +82,13 @@ def create(agent_id):
     target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     draft = target.with_suffix(f".{os.getpid()}-{threading.get_ident()}")
     shutil.copyfile(_template(), draft)
-    draft.chmod(0o600)
+    publication.restrict(draft, 0o600)
     try:
-        os.link(draft, target)  # unlike a rename, fails if somebody else was first
+        publication.publish(draft, target)
     except FileExistsError as exc:
         raise AgentExists(agent_id) from exc
     finally:
-        draft.unlink()
+        draft.unlink(missing_ok=True)
     return alias(agent_id)
 
 
@@ -209,6 +210,6 @@ def _template():
             target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             draft = target.with_suffix(f".{os.getpid()}")
             build_empty(draft)
-            draft.chmod(0o600)
+            publication.restrict(draft, 0o600)
             draft.replace(target)
     return target

@@ -10,7 +10,7 @@ from django.core.exceptions import ImproperlyConfigured
 from whitenoise.compress import Compressor
 
 from . import VERSION as VERSION
-from .disk import home, reserve
+from .disk import home, publication, reserve
 from .sqlite import connecting
 
 env = environ.Env()
@@ -55,7 +55,7 @@ def secret_key(file):
     draft = file.with_suffix(f".{os.getpid()}")
     try:
         draft.write_text(secrets.token_urlsafe(50))
-        os.link(draft, file)  # unlike a rename, keeps the key of whoever was first
+        publication.publish(draft, file)  # keeps the key of whoever was first
     except FileExistsError:
         pass
     finally:

@@ -17,7 +17,7 @@ _is_listening: list[bool] = []
 
 @contextmanager
 def files(heard: Callable[[str, str], object]) -> Iterator[None]:
-    """Call `heard(event, path)` before each `open`, `os.scandir`, `os.rename` and `ctypes.dlopen` of the block.
+    """Call `heard(event, path)` before each `open`, `os.scandir`, `os.rename`, `os.link`, `os.chmod`, `ctypes.dlopen`.
 
     It may raise.
     """
@@ -65,6 +65,6 @@ def _tell(event, args):
         args = ("",)
     elif not isinstance(args[0] if args else None, str | bytes | os.PathLike):
         return
-    if _listeners and event in ("open", "os.scandir", "os.rename", "ctypes.dlopen"):
+    if _listeners and event in ("open", "os.scandir", "os.rename", "os.link", "os.chmod", "ctypes.dlopen"):
         for heard in list(_listeners):
             heard(event, os.fsdecode(args[0]))

@@ -18,6 +18,7 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 
 from openclaw_web import reasons
+from openclaw_web.disk import publication
 
 from ..errors import Damaged
 
@@ -36,7 +37,7 @@ def root() -> Path:
     for path in (folder, folder / DRAFTS):
         if not path.is_dir():
             path.mkdir(mode=0o700, parents=True, exist_ok=True)
-            path.chmod(0o700)
+            publication.restrict(path, 0o700)
     return folder
 
 
@@ -179,7 +180,7 @@ def new_draft(root: Path) -> tuple[Path, int]:
     """A new empty file that no reader can meet, opened for writing."""
     path = root / DRAFTS / f"{os.getpid()}-{secrets.token_hex(8)}"
     handle = os.open(path, _WRITE, 0o600)
-    os.fchmod(handle, 0o600)
+    publication.restrict(handle, 0o600)
     return path, handle
 
 
@@ -204,7 +205,8 @@ def _make(parent, name):
         os.mkdir(name, 0o700, dir_fd=parent)
     except FileExistsError:
         return False
-    os.chmod(name, 0o700, dir_fd=parent)
+    with _opened(parent, name) as handle:
+        publication.restrict(handle, 0o700)
     return True
 
 

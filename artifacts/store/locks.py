@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from openclaw_web.disk import locks
+from openclaw_web.disk import locks, publication
 
 FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -33,7 +33,7 @@ def publishing(root: Path):
 def _held(file: Path, *, shared: bool = False) -> Iterator[None]:
     handle = os.open(file, FLAGS, 0o600)
     try:
-        os.fchmod(handle, 0o600)  # whatever the umask
+        publication.restrict(handle, 0o600)  # whatever the umask
         locks.take(handle, shared=shared)
         yield
     finally:

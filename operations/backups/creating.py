@@ -16,7 +16,7 @@ from django.db import DatabaseError, OperationalError
 from django.utils.translation import gettext as _
 
 from artifacts.store import inventory, layout, locks
-from openclaw_web.disk import room
+from openclaw_web.disk import publication, room
 from openclaw_web.disk.drafts import draft_of, sync_folder
 from openclaw_web.errors import Refused
 from openclaw_web.sqlite import snapshots
@@ -71,7 +71,7 @@ def write(run_id: str, created_at: int, folder: Path, *, with_exports: bool, pro
         room.check(folder, total // 2 + 2 * biggest)
         path = draft / "archive"
         with path.open("w+b") as file:
-            path.chmod(0o600)
+            publication.restrict(path, 0o600)
             writer = Writer(file)
             work = Work(writer, file, draft, progress, 2 * total)
             _write_all(work, run_id, created_at, home, with_exports)

@@ -24,7 +24,7 @@ from django.utils.translation import gettext as _
 
 from openclaw_web import clock, reasons
 from openclaw_web.disk import home as homes
-from openclaw_web.disk import locks, room
+from openclaw_web.disk import locks, publication, room
 from openclaw_web.disk.drafts import draft_of, sync_folder
 from openclaw_web.errors import Refused
 from openclaw_web.sqlite import inspection
@@ -209,7 +209,7 @@ def _share_archives(old, new):
             os.link(file, new / "backups" / file.name)
         except OSError:  # a file of another user, or a file system without links
             shutil.copyfile(file, new / "backups" / file.name)
-            (new / "backups" / file.name).chmod(0o600)
+            publication.restrict(new / "backups" / file.name, 0o600)
 
 
 def _revive(home, backup_id, by, path, lacks):

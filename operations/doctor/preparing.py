@@ -9,6 +9,7 @@ from django.db import DEFAULT_DB_ALIAS, connections
 from django.utils.translation import gettext as _
 from ulid import ULID
 
+from openclaw_web.disk import publication
 from openclaw_web.errors import Refused
 from openclaw_web.sqlite import adopted, failures, inspection, snapshots
 
@@ -30,6 +31,6 @@ def bring_up_to_date(say: Callable[[str], object]) -> None:
     adopted.refuse_half_migrated(connections[DEFAULT_DB_ALIAS])
     copy = file.with_name(f"openclaw.before-migrate-{ULID()}.sqlite")
     snapshots.take(file, copy)
-    copy.chmod(0o600)
+    publication.restrict(copy, 0o600)
     say(_("The global database is older than this version of OpenClaw Web. A copy is kept: %(path)s") % {"path": copy})
     call_command("migrate", verbosity=0)

@@ -19,6 +19,7 @@ from gate.recording import checking
 from gate.statistics import sums as gate_sums_of
 from guardian.recording import checking as checking_of_writes
 from guardian.rollbacks import recovering
+from openclaw_web.disk import publication
 from openclaw_web.sqlite import upkeep
 from overview import summaries
 from overview.models import AgentSummary
@@ -96,7 +97,7 @@ def permissions(finding: Finding) -> str:
                 handle = os.open(Path(home, name), os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
                 try:  # by the handle: what stands there now may be something else than a moment ago
                     wanted = own_store.FOLDER if stat.S_ISDIR(mode) else own_store.FILE
-                    os.chmod(f"/proc/self/fd/{handle}", wanted)  # noqa: PTH101
+                    publication.restrict(Path(f"/proc/self/fd/{handle}"), wanted)
                     count += 1
                 finally:
                     os.close(handle)

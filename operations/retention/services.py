@@ -19,7 +19,7 @@ from jobs.kinds import BY_ITSELF, DAY_MS, Every, Kind
 from ledger.models import RemovedSession, Session
 from ledger.transcripts import removing, session_rows
 from openclaw_web import amounts, clock, reasons
-from openclaw_web.disk import reserve, room
+from openclaw_web.disk import publication, reserve, room
 from openclaw_web.disk.drafts import draft_of, remove_drafts
 from openclaw_web.errors import Refused
 from openclaw_web.sqlite import waiting
@@ -138,7 +138,7 @@ def _drafts(out):
         told = {"path": out, "reason": reasons.of_system(exc)}
         raise Refused(_("Archives cannot be written to %(path)s: %(reason)s.") % told) from exc
     with room.refusing(out, str(NOTHING_LOST)), draft_of(out / "archive") as draft:
-        draft.chmod(0o700)
+        publication.restrict(draft, 0o700)
         yield draft
 
 

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 
 from agents.homes import NotReadable, open_regular
 from openclaw_web import reasons
-from openclaw_web.disk import room
+from openclaw_web.disk import publication, room
 from openclaw_web.disk.drafts import draft_of, sync_folder
 from openclaw_web.errors import Refused
 
@@ -71,7 +71,7 @@ def _size(file):
 def _write(root, names, path):
     hashes, left = {}, {}
     with path.open("xb") as raw:
-        path.chmod(0o600)
+        publication.restrict(path, 0o600)
         with (
             zstandard.ZstdCompressor(level=3).stream_writer(raw, closefd=False) as packed,
             tarfile.open(fileobj=packed, mode="w|", format=tarfile.PAX_FORMAT) as archive,
@@ -147,7 +147,7 @@ def _copy(root, file, to, sha256):
     to.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     draft = to.with_name(f".{to.name}.draft")
     with open_regular(root, file) as source, draft.open("wb") as copy:
-        draft.chmod(0o600)
+        publication.restrict(draft, 0o600)
         shutil.copyfileobj(source, copy, CHUNK)
         copy.flush()
         os.fsync(copy.fileno())
