@@ -18,6 +18,7 @@ from tests.processes import Killer, until_met
 ROOT = Path(__file__).resolve().parents[3]
 T0 = 1_771_642_801_000
 DECISIONS = 400
+MARKS = (b"decision evaluated", b"candidateFact")  # of the last line of an exchange, and of a line of facts
 pytestmark = pytest.mark.kill
 
 START = """
@@ -95,12 +96,13 @@ def test_twenty_kills_of_an_import_that_goes_on_where_one_stopped(tmp_path, sour
     root, logs = source
     files = [next(logs.iterdir()), root / "workspace" / ".openclaw-reflection" / "write-guardian.log.jsonl"]
     whole = [file.read_bytes() for file in files]
-    for file, data in zip(files, whole, strict=True):
-        os.truncate(file, len(data) // 2)
+    halves = [data.find(b"\n", data.find(mark, len(data) // 2)) + 1 for data, mark in zip(whole, MARKS, strict=True)]
+    for file, half in zip(files, halves, strict=True):
+        os.truncate(file, half)
     ended(python(tmp_path / "prepared", PREPARE + COLLECT, *source))
-    for file, data in zip(files, whole, strict=True):
+    for file, data, half in zip(files, whole, halves, strict=True):
         with file.open("ab") as handle:
-            handle.write(data[len(data) // 2 :])
+            handle.write(data[half:])
     killer = Killer(seed=17, seconds=1.5)
     for number in until_met(killer):
         home = shutil.copytree(tmp_path / "prepared", tmp_path / f"home-{number}")
