@@ -140,6 +140,18 @@ def open_regular(root: Path, path: Path, *, may_be_linked: bool = False) -> Bina
     return os.fdopen(handle, "rb", buffering=READ_AHEAD)
 
 
+def why_refused(root: Path, path: Path, found: os.stat_result) -> str:
+    """Why `open_regular` would not open a file that was looked at, without trying; empty when nothing shows it."""
+    try:
+        _refuse_secrets(root, path)
+    except NotReadable as exc:
+        return str(exc)
+    if problem := _why_not(found, False):
+        return problem
+    is_there = os.path.lexists(path)
+    return "" if not is_there or os.access(path, os.R_OK) else _("permission to open or write is missing")
+
+
 def look(path: Path) -> os.stat_result | None:
     """The regular file at `path` as it is now; None for anything else, and when it was renamed or removed."""
     with suppress(OSError):

@@ -221,9 +221,10 @@ class SkippedSource(models.Model):
     class Meta:
         db_table = "collector_skipped"
         indexes = [
-            models.Index(fields=["agent_id", "reason", "path"], name="idx_skipped_agent_reason"),
-            models.Index(fields=["reason", "path"], name="idx_skipped_reason"),
-            models.Index(fields=["path"], name="idx_skipped_path"),
+            models.Index(fields=["path", "source_key"], name="idx_skipped_path"),
+            models.Index(fields=["agent_id", "path", "source_key"], name="idx_skipped_agent"),
+            models.Index(fields=["reason", "path", "source_key"], name="idx_skipped_reason"),
+            models.Index(fields=["kind", "path", "source_key"], name="idx_skipped_kind"),
         ]
 
     def __str__(self):

@@ -4,16 +4,16 @@ from django.conf import settings
 from django.db import DatabaseError
 from django.utils.translation import gettext as _
 
-from agents import homes, sources
+from agents import claims, homes
 from agents.layout import home_agents
 from openclaw_web.errors import Refused
 
 
 def on_source(sentence: str, source: str | None, as_name: str | None) -> str:
     """What to add to the sentence of a refusal; nothing when the folder is not why."""
-    root = sources.root_of(source or settings.STATE_DIR)
+    root = claims.root_of(source or settings.STATE_DIR)
     try:
-        sources.names_here(home_agents.read_home(root), as_name=as_name)
+        claims.names_here(home_agents.read_home(root), as_name=as_name)
     except homes.NoHome as refused:
         return _("Use --source DIR.") if refused.sentence == sentence else ""
     except Refused as refused:

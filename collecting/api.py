@@ -1,13 +1,15 @@
-"""Starts collects over the JSON API."""
+"""Starts collects over the JSON API, and lists what they left unread."""
 
-from ninja import Status
+from ninja import Query, Status
 
 from jobs import services as jobs
 from jobs.schemas import JobOut
 from openclaw_web.endpoints.operations import Operations
+from openclaw_web.endpoints.schemas import Page, listed
 from openclaw_web.pages.doors import needs
 
-from .schemas import CollectIn
+from .schemas import CollectIn, SkippedOut, SkippedQuery
+from .skipped_list import SKIPPED
 
 router = Operations("operations_api", tags=["operations"])
 WHAT_IS_NEW = CollectIn()
@@ -18,3 +20,10 @@ WHAT_IS_NEW = CollectIn()
 def collect(request, wanted: CollectIn = WHAT_IS_NEW):
     """Import from the configured OpenClaw folder; returns the job, also if an import is already running."""
     return Status(202, jobs.start("collect", wanted.params(), by=request.user.username))
+
+
+@router.get("/operations/skipped", Page[SkippedOut], 409)
+@needs("viewer")
+def skipped_list(request, filters: Query[SkippedQuery]):
+    """Files, folders and index entries that the last imports found and did not read, with the reason; by name."""
+    return listed(SKIPPED.fits(request.user, **filters.asked()).page(**filters.place))

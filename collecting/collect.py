@@ -4,6 +4,7 @@ import gc
 from collections import Counter
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from django.conf import settings
@@ -11,12 +12,13 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from agents import presence, skipped_sources, unread_parts
+from agents.claims import Claimed, claim, follow_reports, names_here, root_of
 from agents.database_copies import Copies
 from agents.homes import Home
 from agents.layout.home_agents import read_home
 from agents.models import Agent
 from agents.services import is_lost
-from agents.sources import Claimed, SourceBook, claim, follow_reports, names_here, root_of
+from agents.sources import SourceBook
 from datasets import turn_facts
 from jobs.kinds import MINUTE_MS, Every, Kind
 from ledger.outputs import stashing
@@ -33,6 +35,7 @@ from . import again as collect_again
 from . import report as collect_report
 from . import still_held
 from .inclusion import includes_deleted
+from .inventory import index_entries
 from .runs import ignored_sessions
 from .stages import agent as collect_agent
 from .stages import mem_store, reflection, state, writes
@@ -61,6 +64,7 @@ class AgentReport:
     indexed_files: int = 0
     future: dict[str, int] = field(default_factory=dict)  # sessions and records whose times are in the future
     contents: int = 0
+    files: dict[str, Any] = field(default_factory=dict)  # found, read, named by reason
     skipped: list[skipped_sources.Skipped] = field(default_factory=list)  # what was found and not read
     notes: list[str] = field(default_factory=list)
 
@@ -85,6 +89,8 @@ class Collection:
     made_again: dict[str, collect_again.Again] = field(default_factory=dict)
     moved: set[str] = field(default_factory=set)  # agents with another workspace than at the last import
     reports: dict[str, AgentReport] = field(default_factory=dict)
+    indexes: dict[Path, Any] = field(default_factory=dict)  # session indexes that were read, once each
+    elsewhere: list[Any] = field(default_factory=list)  # their entries whose transcripts lie with other agents
     total_bytes: int = 0
     bytes_read: int = 0
     # What is being read, an agent or the state database: bytes planned for it, and where it began.
@@ -199,6 +205,9 @@ def _collect(collection):
                 agent_id = collection.agents[found.home_name].agent_id
                 collection.begin(planned[found.home_name], _("Importing %(agent)s") % {"agent": agent_id})
                 _collect_agent(collection, found, plans[found.home_name])
+    if not collection.opted_out:  # whose conversation another agent's index names is not asked then
+        for agent in index_entries.show_keys(collection.home.root, collection.agents, collection.elsewhere):
+            summaries.refresh(agent)
     collection.begin(others[0])
     schedules = without_damaged(collection, collect_schedules.collect)
     without_damaged(collection, lambda collection: state.collect(collection, schedules))
@@ -220,13 +229,17 @@ def _collect_agent(collection, found, plans):
     waiting.expect_many_writes(agent.db)
     for part, plan in plans:
         collect_agent.collect(collection, part, agent, plan, report)
-    skipped_sources.replace_skipped(collection.home.root, agent.agent_id, report.skipped)
     short = frozenset().union(*(plan.short for _part, plan in plans))
     if collection.is_again or short:
-        wanted = collection.again if collection.is_again else short
+        wanted = _wanted_again(collection, short)
         collection.made_again[agent.agent_id] = collect_again.run(collection, found, agent, report, wanted)
+        for _part, plan in plans:
+            plan.settle()
+    accounted = [plan for _part, plan in plans]
     if short:
-        collect_agent.read_on(collection, found, agent, short, report)
+        _note_skipped(collection, agent, accounted, report)
+        accounted[-1] = collect_agent.read_on(collection, found, agent, short, report)
+    _note_skipped(collection, agent, accounted, report)
     if problem := presence.problem_of(agent):
         collection.lost[agent.agent_id] = problem
     repeats.settle(agent.db, is_forced=collection.is_again or bool(short))
@@ -234,6 +247,18 @@ def _collect_agent(collection, found, plans):
     waiting.expect_few_writes(agent.db)
     summaries.refresh(agent, collected_at=now_ms())
     report.future = future_times.count_in(agent.db)
+
+
+def _note_skipped(collection, agent, plans, report):
+    collect_agent.account(agent, plans, report)
+    skipped_sources.replace_skipped(collection.home.root, agent.agent_id, report.skipped)
+
+
+def _wanted_again(collection, short):
+    """The sessions that are made again: those asked for, or all (None), and those that need it."""
+    if not collection.is_again:
+        return short
+    return None if collection.again is None else collection.again | short
 
 
 def _is_chosen(collection, found):
@@ -291,6 +316,7 @@ def _as_json(report):
         "indexed_files": report.indexed_files,
         **(report.future or future_times.NONE),
         "contents": report.contents,
+        "files": report.files,
         "notes": report.notes,
     }
 

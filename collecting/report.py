@@ -7,6 +7,9 @@ from django.utils.translation import gettext_lazy, ngettext, ngettext_lazy
 from agents import unread_parts
 from ledger.collectors.senders import Why
 from openclaw_web import amounts
+from openclaw_web.pages.glyphs import escaped
+
+from .inventory.words import REASON_WORDS
 
 SCHEMA = "openclaw-web.collect.v1"
 WITHHELD = {
@@ -56,6 +59,12 @@ FOUND = {
 
 
 EQUAL = ngettext_lazy("%(count)s repeated line", "%(count)s repeated lines", "count")
+# What of an agent was not read, with the count of each reason before the names.
+NOT_READ = {
+    "reasons": gettext_lazy("%(reason)s (%(count)s)"),
+    "folders": gettext_lazy("%(reason)s (folders: %(count)s)"),
+    "index_entries": gettext_lazy("%(reason)s (index entries: %(count)s)"),
+}
 GATE = {
     "decisions": ngettext_lazy("%(count)s decision", "%(count)s decisions", "count"),
     "merged": ngettext_lazy("%(count)s already known", "%(count)s already known", "count"),
@@ -94,6 +103,7 @@ def in_words(result: dict) -> str:
     lines = [_("Imported from %(source)s") % {"source": result.get("source", "")}]
     for agent_id, agent in result["agents"].items():
         lines.append(f"  {agent_id}: {_agent_line(agent)}")
+        lines += [f"    {line}" for line in _file_lines(agent.get("files"))]
         lines += [f"    {note}" for note in agent["notes"]]
         lines += _again_lines(result["again"].get(agent_id))
     schedules = result["schedules"]
@@ -124,6 +134,22 @@ def in_words(result: dict) -> str:
     lines += _held_lines(result["still_held"])
     lines += _problems(result)
     return "\n".join(lines)
+
+
+def _file_lines(files):
+    """How many files there are, how many were read, and the names of all others by reason; older reports lack them."""
+    if not files:
+        return
+    words = _("%(found)s: %(read)s read, %(named)s not read")
+    told = {"found": amounts.of("files", files["found"]), "read": f"{files['read']:,}", "named": f"{files['named']:,}"}
+    yield words % told
+    for kind, words in NOT_READ.items():
+        for reason, skipped in files[kind].items():
+            names = [escaped(name) for name in skipped["names"]]
+            more = skipped["count"] - len(names)
+            names += [_("%(count)s more") % {"count": f"{more:,}"}] if more else []
+            told = {"reason": REASON_WORDS.get(reason, reason), "count": f"{skipped['count']:,}"}
+            yield f"  {words % told}: {', '.join(names)}"
 
 
 def _unread_lines(databases):

@@ -1,11 +1,12 @@
-"""What a collect is asked for in the JSON API."""
+"""What a collect is asked for in the JSON API, and what it left unread."""
 
-from typing import Any
+from typing import Any, Literal
 
 from django.conf import settings
+from ninja import Schema
 from pydantic import Field
 
-from openclaw_web.endpoints.schemas import Body
+from openclaw_web.endpoints.schemas import Body, PageQuery
 
 
 class CollectIn(Body):
@@ -15,3 +16,22 @@ class CollectIn(Body):
         """What the job takes, spelled as the page's button spells it, so that equal wishes are one job."""
         source = {"source": str(settings.STATE_DIR)}
         return source | {"include_deleted": True} if self.include_deleted else source
+
+
+class SkippedQuery(PageQuery):
+    agent: str | None = Field(None, max_length=56)
+    reason: str | None = Field(None, max_length=50, description="a code: not_transcript, no_records, secret, …")
+    kind: Literal["file", "folder", "index_entry"] | None = None
+
+
+class SkippedOut(Schema):
+    kind: str
+    agent_id: str
+    path: str
+    reason: str
+    detail: str
+    session_id: str
+    size_bytes: int
+    mtime_ns: int
+    root: str
+    noted_at: int

@@ -6,4 +6,5 @@ app_name = "collecting"
 urlpatterns = [
     path("operations/collect/", views.collect_start, name="collect_start"),
     path("operations/rejected/", views.rejected_list, name="rejected_list"),
+    path("operations/skipped/", views.skipped_list, name="skipped_list"),
 ]

@@ -15,6 +15,8 @@ from openclaw_web.pages.html import render_page
 from openclaw_web.pages.missing import Missing
 from overview.models import AgentSummary
 
+from .skipped_list import SKIPPED
+
 
 @require_POST
 @needs("operator")
@@ -38,3 +40,11 @@ def rejected_list(request):
     if agent is None:
         raise Missing("agent")
     return answer(request, "collecting/rejected_list.html", REJECTED, agent=agent, filters=filters)
+
+
+@require_safe
+@needs("viewer")
+@shows(SKIPPED)
+def skipped_list(request):
+    """What the last imports found and did not read; as a file with `format`."""
+    return answer(request, "collecting/skipped_list.html", SKIPPED)

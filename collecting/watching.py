@@ -11,10 +11,10 @@ from django.db import OperationalError, connections
 from django.utils.translation import gettext as _
 from watchfiles import watch as changes_in
 
+from agents.claims import follow_reports, names_here, root_of
 from agents.database_copies import WAL, Copies
 from agents.homes import AGENT_DATABASE, NEVER_FOLDERS, NEVER_NAMES, STATE_DATABASE, NoHome
 from agents.layout.home_agents import read_home
-from agents.sources import follow_reports, names_here, root_of
 from jobs.progress import Progress
 from openclaw_web import amounts
 from openclaw_web.errors import Refused

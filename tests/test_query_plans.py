@@ -40,6 +40,7 @@ PAGES = {
     "jobs": "/operations/jobs/",
     "rejected": "/operations/rejected/",
     "samples": "/samples/",
+    "skipped": "/operations/skipped/",
     "sessions": "/agents/ada/sessions/",
     "turns": "/agents/ada/turns/",
     "writes": "/agents/ada/writes/",

@@ -4,15 +4,15 @@ import io
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from django.db import transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from agents import holdings
-from agents.homes import NotReadable, open_regular
+from agents.homes import NotReadable, look, open_regular
+from agents.models import CollectorSource
 from agents.sources import Part
 from ledger import prompt_workspaces
 from ledger.collectors import agent_database, schemas
@@ -32,6 +32,7 @@ from . import outputs as collect_outputs
 from .databases import Stats, Unreadable
 from .guard import guarding
 
+Kind = CollectorSource.Kind
 GROUP_BYTES = 32 * 1024 * 1024
 
 
@@ -63,6 +64,7 @@ class Source:
     path: Path | None
     agent: Any
     report: Any
+    plan: Any  # of the agent: what is noted once a session is settled
     database: Database | None = None
     stats: Stats | None = None
     entries: list[IndexEntry] = field(default_factory=list)
@@ -73,6 +75,11 @@ class Source:
     short: set[str] = field(default_factory=set)  # sessions that lost records: they are made again
     mended: frozenset[str] = frozenset()  # sessions that were made again
     is_whole: bool = True  # nothing of it has to be tried again
+    was_opened: bool = False
+    problem: str = ""  # why it was not read
+    left: dict[str, str] = field(default_factory=dict)  # sessions of archives that are not read -> why
+    index_entries: list[IndexEntry] = field(default_factory=list)  # with the keys of its index
+    unusable: list[str] = field(default_factory=list)  # keys without a session
 
     @property
     def live(self) -> set[str]:
@@ -107,6 +114,7 @@ class Source:
             kept = consent.kept(self.collection, self.agent, self.report, found.entries)
             self.report.sessions_indexed += storing.store_index(self.agent.db, kept)
             self.entries = [*found.entries, *self.put_away.values()]
+            self.index_entries, self.unusable = found.entries, found.unnamed
             if found.unusable:
                 detail = ngettext(
                     "%(count)s entry is not a JSON object", "%(count)s entries are not JSON objects", found.unusable
@@ -127,6 +135,7 @@ class Source:
                     is_wanted = is_cold or self.collection.include_deleted
                     if not is_wanted:
                         self.report.transcripts[f"skipped_{archive.reason}"] += 1
+                        self.left[archive.session_id] = archive.reason
                         storing.mark_state(self.agent.db, archive.session_id, state)
                     elif may_read(archive.session_id):
                         with self.guarding(archive.session_id):
@@ -160,14 +169,19 @@ class Source:
         except Unreadable as exc:
             self._fail(exc.reason, str(exc))
             return
-        self.database = database
+        self.database, self.was_opened = database, True
         with self.reading():
             databases.note_unread(self.collection, self.path, database, schemas.AGENT)
 
     def finish(self) -> None:
         """Remember a database that was read to its end."""
-        if self.database is not None and self.is_whole:
-            databases.remember(self.collection, self.path, self.stats, self.agent.agent_id)
+        if self.database is None or not self.is_whole:
+            return
+        remember = partial(databases.remember, self.collection, self.path, self.stats, self.agent.agent_id)
+        if self.plan.unsettled:
+            self.plan.unsettled.append(remember)
+        else:
+            remember()
 
     @contextmanager
     def guarding(self, part: str) -> Iterator[None]:
@@ -207,14 +221,13 @@ class Source:
         start = part.end if part and why == "appended" else 0
         lines = agent_database.events(database, one.session_id, start)
         about = self._about(one.session_id, name)
-        about.goes_on = start > 0
+        about.goes_on, about.has_others = start > 0, book.has_others(self.agent.agent_id, one.session_id, name)
         stored = storing.store_transcript(self.agent.db, about, lines, outputs=outputs)
         self._count(why, stored)
         end = max(stored.end, start)
         mark = generation or agent_database.prefix(database, one.session_id, end)
-        with transaction.atomic():
-            holdings.note(self.agent.agent_id, one.session_id, stored.held, added=stored.added)
-            book.save_part(name, Part(end, one.count, mark), agent_id=self.agent.agent_id)
+        save = partial(book.save_part, name, Part(end, one.count, mark), agent_id=self.agent.agent_id)
+        self.plan.when_settled(self.agent, one.session_id, stored, save)
         self.were_read.add(one.session_id)
 
     def _is_short(self, session_id):
@@ -234,6 +247,7 @@ class Source:
         if self._is_short(archive.session_id):
             return
         about = self._about(archive.session_id, name, state, archive.created_at)
+        about.has_others = book.has_others(self.agent.agent_id, archive.session_id, name)
         try:
             with open_archive(self.collection.home.root, self.path, database, archive) as file:
                 if problem := agent_database.problem_of(archive, file):
@@ -247,9 +261,17 @@ class Source:
         self._count("new", stored)
         if archive.session_id in self.put_away:
             storing.store_index(self.agent.db, [self.put_away[archive.session_id]])
-        with transaction.atomic():
-            holdings.note(self.agent.agent_id, archive.session_id, stored.held, added=stored.added)
-            book.save_part(name, Part(stored.end, stored.records, ""), agent_id=self.agent.agent_id)
+        part = Part(stored.end, stored.records, "")
+        save = partial(self._save_archive, archive, name, part)
+        self.plan.when_settled(self.agent, archive.session_id, stored, save)
+
+    def _save_archive(self, archive: Archive, name: str, part: Part) -> None:
+        self.collection.book.save_part(name, part, agent_id=self.agent.agent_id)
+        file = self.path.parent.parent / agent_database.archive_file(archive)
+        if archive.reason == agent_database.COLD and (stat := look(file)):
+            about = {"agent_id": self.agent.agent_id, "session_id": archive.session_id}
+            self.collection.book.save(Kind.TRANSCRIPT, file, stat, offset=stat.st_size, **about)
+            self.plan.accounts.read(file)
 
     def _refuse_archive(self, archive, problem):
         """Name an archive that is missing or not what its row says, and look for it again next time."""
@@ -280,6 +302,7 @@ class Source:
 
     def _fail(self, reason, detail):
         self.database = None
+        self.problem = detail
         words = {"file": self.collection.book.name(self.path), "reason": detail}
         self.report.notes.append(_("%(file)s was not read: %(reason)s.") % words)
         if reason == "bad_database":
@@ -303,9 +326,9 @@ def open_archive(root: Path, source: Path, database: Database, archive: Archive)
 @contextmanager
 def source_of(collection: Any, plan: Plan, agent: Any, report: Any) -> Iterator[Source]:
     """An agent's database to read from; when the block ends well it is remembered as read."""
-    source = Source(collection, plan.source, agent, report)
+    source = Source(collection, plan.database.source, agent, report, plan)
     with ExitStack() as stack:
-        if plan.is_unchanged:
+        if plan.database.is_unchanged:
             report.transcripts["unchanged"] += len(source.live)
         else:
             source.open(stack)

@@ -1,7 +1,6 @@
 """Collect what is around the transcripts of an agent: steps of runs, bundles of them, indexed memory, contents."""
 
 import os
-import re
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ from django.utils.translation import gettext as _
 
 from agents.homes import NEVER_FOLDERS, NEVER_NAMES, NotReadable, is_folder, look, names_in, open_regular
 from agents.models import CollectorSource
+from agents.skipped_sources import Reason
 from agents.sources import HEAD, Part
 from ledger.collectors import around, jsonl, trajectories
 from ledger.collectors.database import Damaged
@@ -18,12 +18,12 @@ from ledger.collectors.records import moment_ms
 from ledger.collectors.session_index import SESSION_ID
 from ledger.transcripts import around as store
 
+from ..inventory.file_names import TRAJECTORY
 from . import databases
 from .databases import Unreadable
 from .guard import guarding
 
 Kind = CollectorSource.Kind
-TRAJECTORY = re.compile(r"(?P<id>[0-9a-fA-F-]{36})\.trajectory\.jsonl")
 BUNDLES = (".openclaw", "trajectory-exports")
 MAX_MANIFEST, MAX_PART = 4 * 1024 * 1024, 64 * 1024 * 1024
 PARTS = {"system-prompt.txt": store.SYSTEM_PROMPT, "tools.json": store.TOOL_SCHEMAS}
@@ -55,12 +55,16 @@ def database(source: Any, may_read: Any) -> None:
                 source.report.contents += kept
 
 
-def files(collection: Any, found: Any, agent: Any, report: Any, may_read: Any) -> None:
+def files(collection: Any, found: Any, agent: Any, plan: Any, report: Any, may_read: Any, why_left: Any) -> None:
     """Read trajectories beside transcripts, exported bundles, and the memory index of older versions."""
-    for path in trajectory_files(found.sessions, report.notes):
-        if may_read(path.name[:36]):
-            with guarding(report, path.name):
-                _trajectory(collection, path, agent, report)
+    sessions = {file.path: file.session_id for file in plan.candidates.transcripts}
+    for path in plan.candidates.trajectories:
+        session_id = sessions.get(transcript_beside(path)) or session_of(path)
+        if not may_read(session_id):
+            plan.accounts.skip(path, why_left(session_id), look(path), session_id=session_id)
+            continue
+        with guarding(report, path.name):
+            _trajectory(collection, path, agent, plan, report)
     for folder in _bundles(found.workspace, report.notes):
         with guarding(report, folder.name):
             _bundle(collection, found.workspace, folder, agent, report, may_read)
@@ -81,7 +85,18 @@ def trajectory_files(sessions: Path | None, notes: list[str]) -> list[Path]:
     return [path for path in paths if look(path)]
 
 
-def _trajectory(collection, path: Path, agent, report):
+def session_of(path: Path) -> str:
+    """The session of a trajectory by its name."""
+    match = TRAJECTORY.fullmatch(path.name)
+    return match["id"] if match else ""
+
+
+def transcript_beside(path: Path) -> Path:
+    """The transcript that a trajectory belongs to."""
+    return path.with_name(f"{session_of(path)}.jsonl")
+
+
+def _trajectory(collection, path: Path, agent, plan, report):
     stat = look(path)
     if stat and collection.book.is_known(Kind.TRANSCRIPT, path, stat):
         return
@@ -89,6 +104,7 @@ def _trajectory(collection, path: Path, agent, report):
         opened = open_regular(collection.home.root, path)
     except NotReadable as exc:
         report.notes.append(_("%(file)s was not read: %(reason)s.") % {"file": path.name, "reason": exc})
+        plan.accounts.skip(path, Reason.UNREADABLE, stat, detail=str(exc))
         return
     with opened:
         stat = os.fstat(opened.fileno())
@@ -98,6 +114,7 @@ def _trajectory(collection, path: Path, agent, report):
         lines = jsonl.read_lines(opened, reading.offset, take=reading.tail.take)
         _store_steps(report, agent.db, trajectories.read_steps(lines))
     collection.book.save_appended(Kind.TRANSCRIPT, path, stat, agent_id=agent.agent_id, head=head, tail=reading.tail)
+    plan.accounts.read(path)
 
 
 def _bundles(workspace, notes):

@@ -1,19 +1,18 @@
 """Whose conversations may be read. With somebody opted out, what cannot be told apart is not read."""
 
-import os
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from django.utils.translation import gettext as _
 
-from agents.homes import NotReadable, open_regular
 from ledger.collectors import session_index
 from ledger.collectors.senders import is_of
 from ledger.collectors.session_index import IndexEntry
 from ledger.models import Session
 from ledger.transcripts import origins
 
-MAX_INDEX_BYTES = 64 * 1024 * 1024
+from ..inventory.indexes import index_path, read_index
 
 
 def has_opted_out(entry: IndexEntry, opted_out: frozenset[str]) -> bool:
@@ -21,23 +20,33 @@ def has_opted_out(entry: IndexEntry, opted_out: frozenset[str]) -> bool:
     return entry.origin == "direct" and is_of({entry.target, *origins.people_in(entry.metadata)}, opted_out)
 
 
-def reader(collection, found, agent, report, in_database: list[IndexEntry]) -> Callable[[str], bool]:
-    """A function that says of a session whether its transcript may be read; `in_database` is its database's index.
+@dataclass(slots=True)
+class Reader:
+    """Says of a session whether its transcript may be read; without `named` sessions that is every one."""
 
-    With nobody opted out: yes. Else only when the index of now, or what the index said earlier, names the session
+    report: Any
+    named: set[str] | None = None
+    withheld: set[str] = field(default_factory=set)  # direct conversations with people who opted out
+
+    def __call__(self, session_id: str) -> bool:
+        if self.named is None:
+            return True
+        self.report.unnamed_sessions += session_id not in self.named
+        return session_id in self.named and session_id not in self.withheld
+
+
+def reader(collection, found, agent, report, in_database: list[IndexEntry]) -> Reader:
+    """Whose transcripts may be read; `in_database` is the index of the agent's database.
+
+    With nobody opted out: all. Else only when the index of now, or what the index said earlier, names the session
     and it is not a direct conversation with somebody who opted out.
     """
     if not collection.opted_out:
-        return lambda session_id: True
+        return Reader(report)
     named_now = [*in_database, *entries(collection, found, report, in_database)]
     withheld = {entry.session_id for entry in named_now if has_opted_out(entry, collection.opted_out)}
     named = {entry.session_id for entry in named_now} | _named_before(agent, collection.opted_out)
-
-    def may_read(session_id):
-        report.unnamed_sessions += session_id not in named
-        return session_id in named and session_id not in withheld
-
-    return may_read
+    return Reader(report, named, withheld)
 
 
 def kept(collection, agent, report, entries: list[IndexEntry]) -> list[IndexEntry]:
@@ -81,17 +90,15 @@ def without_ignored(collection, agent, report, may_read: Callable[[str], bool]) 
 
 def entries(collection, found, report, in_database) -> list[IndexEntry]:
     """What sessions.json says now; nothing, with a note, when it cannot be read."""
-    path = found.index
-    if path is None or (in_database and not os.path.lexists(path)):
+    path = index_path(found)
+    if found.index is None or (in_database and path is None):
         return []
-    try:
-        with open_regular(collection.home.root, path) as file:
-            return list(session_index.read(file.read(MAX_INDEX_BYTES)))
-    except (NotReadable, ValueError):
+    index = read_index(collection, found)
+    if path is None or index.problem:
         report.notes.append(
             _("Somebody opted out and sessions.json is not readable: new conversations are imported only once it is.")
         )
-        return []
+    return index.entries
 
 
 def _named_before(agent, opted_out):

@@ -34,7 +34,7 @@ def note_rebuilt(agent: Agent, session_id: str, came: Reread) -> None:
     kind now, such as withheld, is not missed under the kind it was of.
     """
     noted = holdings.holding_of(agent.agent_id, session_id)
-    wanted = Holding(+noted.kinds, noted.checksum)
+    wanted = Holding(noted.kinds - came.moved, "" if came.moved else noted.checksum)
     for (before, now), number in came.kind_changes.items():
         moved = min(number, wanted.kinds[before])
         wanted.kinds[before] -= moved

@@ -8,8 +8,6 @@ from agents.models import CollectorSource
 from agents.sources import Part
 from ledger.collectors import agent_database
 
-from . import packed
-
 TRANSCRIPT = CollectorSource.Kind.TRANSCRIPT
 
 
@@ -18,22 +16,30 @@ def without(removed: set[str], may_read: Callable[[str], bool]) -> Callable[[str
     return lambda session_id: session_id not in removed and may_read(session_id)
 
 
-def files(collection: Any, agent: Any, files: list[Any], removed: set[str], report: Any) -> list[Any]:
-    """Those of these transcripts that are to be read. One that went on is read from its start, and its session taken
-    out of `removed`; the others of removed sessions are noted as read."""
+def files(collection: Any, agent: Any, plan: Any, removed: set[str], report: Any) -> list[Any]:
+    """Those of the planned transcripts that are to be read. One that went on is read from its start, and its session
+    taken out of `removed`; the others of removed sessions are noted as read.
+
+    Whose a file is that nobody has opened yet is seen later, by `transcripts.Transcripts`.
+    """
+    files = plan.to_read
     if not removed:
         return files
     for file in files:
-        if file.session_id in removed and _went_on(collection, file):
+        if _is_of(file, removed) and _went_on(collection, file):
             collection.book.forget_part(collection.book.name(file.path))
             removed.discard(file.session_id)
     for file in files:
-        if file.session_id in removed:
+        if _is_of(file, removed):
             report.transcripts["removed"] += 1
             collection.add_bytes(file.stat.st_size)
-            stat, size = file.stat, file.stat.st_size
-            collection.book.save(TRANSCRIPT, file.path, stat, agent_id=agent.agent_id, offset=size)
-    return [file for file in files if file.session_id not in removed]
+            about = {"agent_id": agent.agent_id, "session_id": file.session_id}
+            collection.book.save(TRANSCRIPT, file.path, file.stat, offset=file.stat.st_size, **about)
+    return [file for file in files if not _is_of(file, removed)]
+
+
+def _is_of(file, removed):
+    return file.is_certain and file.session_id in removed
 
 
 def transcripts(source: Any, removed: set[str]) -> None:
@@ -59,7 +65,7 @@ def _transcript(source, one, removed):
 def _went_on(collection, file):
     """Whether there is more in a transcript than when it was read last, also when it was written anew."""
     offset = collection.book.offset(TRANSCRIPT, file.path)
-    if file.path.suffix == packed.SUFFIX or not offset:
+    if file.is_packed or not offset:
         return False
     try:
         with open_regular(collection.home.root, file.path) as opened:

@@ -59,6 +59,7 @@ class Index:
 
     entries: list[IndexEntry] = field(default_factory=list)
     unusable: int = 0
+    unnamed: list[str] = field(default_factory=list)  # keys of nodes without a session
 
 
 def is_agent_database(database: Database) -> bool:
@@ -194,11 +195,13 @@ def index(database: Database) -> Index:
     """The session index: a node speaks for its current session, a window for itself with what its node says."""
     found = Index()
     nodes = _nodes(database, found)
-    entries = {entry.session_id: entry for entry in session_index.read_entries(nodes)}
+    entries = {entry.session_id: entry for entry in session_index.read_entries(nodes, found.unnamed)}
     for session_id, key, about in _windows(database):
         if session_id not in entries:
             window = _window_entry(nodes.get(key, {}), session_id, about)
             entries.update((entry.session_id, entry) for entry in session_index.read_entries({key: window}))
+            if session_id in entries:
+                entries[session_id].files = {}  # its node names another session by now
         if known := entries.get(session_id):
             _add_window(known, about)
     found.entries = list(entries.values())

@@ -8,6 +8,7 @@ from typing import Any, BinaryIO
 import orjson
 
 MAX_LINE = 16 * 1024 * 1024
+BOM = b"\xef\xbb\xbf"
 MAX_DEPTH = 200  # what can be written as JSON again and walked through without running out of stack
 LONE_SURROGATE = re.compile(
     rb"(?i)(?<!\\)((?:\\\\)*)(?:(\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2})|\\ud[89a-f][0-9a-f]{2})"
@@ -60,7 +61,7 @@ def parse(line: Line, *, is_typed: bool = True) -> Line:
     try:
         record = orjson.loads(line.raw)
     except orjson.JSONDecodeError as exc:
-        if (mended := _without_lone_surrogates(line.raw)) is None:
+        if (mended := _mend(line.raw)) is None:
             line.reason, line.detail = _why_not(line.raw, exc)
             return line
         line.raw, record = mended
@@ -75,9 +76,14 @@ def parse(line: Line, *, is_typed: bool = True) -> Line:
     return line
 
 
-def _without_lone_surrogates(raw):
-    """JavaScript writes half an emoji as `\\ud83d`; no UTF-8 text can hold it, so it becomes U+FFFD."""
-    if b"\\u" not in raw:
+def _mend(raw):
+    """The text and its value without a byte order mark and half characters; None when that was not the fault.
+
+    JavaScript writes half an emoji as `\\ud83d`; no UTF-8 text can hold it, so it becomes U+FFFD.
+    """
+    has_bom = raw.startswith(BOM)
+    raw = raw.removeprefix(BOM).lstrip()
+    if not has_bom and b"\\u" not in raw:
         return None
     mended = LONE_SURROGATE.sub(lambda match: match[1] + (match[2] or rb"\ufffd"), raw)
     try:
@@ -104,7 +110,7 @@ def load_object(data: bytes) -> dict[str, Any]:
     try:
         found = orjson.loads(data)
     except orjson.JSONDecodeError:
-        if (mended := _without_lone_surrogates(data)) is None:
+        if (mended := _mend(data)) is None:
             raise
         data, found = mended
     if not isinstance(found, dict):

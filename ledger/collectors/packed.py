@@ -36,11 +36,18 @@ def read_packed_lines(file: BinaryIO) -> Iterator[Line]:
         yield Line(end, end + 1, b"", reason="bad_zstd", detail=str(exc))
 
 
+def unpacked_start(file: BinaryIO, most: int) -> bytes:
+    """The first `most` bytes of what a packed file holds. Raises ZstdError for damaged bytes."""
+    return zstandard.ZstdDecompressor(max_window_size=MAX_WINDOW).stream_reader(file, closefd=False).read(most)
+
+
 class _Unpacked:
     """A packed file as something that lines are read from once."""
 
     def __init__(self, file):
-        reader = zstandard.ZstdDecompressor(max_window_size=MAX_WINDOW).stream_reader(file, read_across_frames=True)
+        reader = zstandard.ZstdDecompressor(max_window_size=MAX_WINDOW).stream_reader(
+            file, read_across_frames=True, closefd=False
+        )
         self._lines = io.BufferedReader(reader)
         self._size = 0
 

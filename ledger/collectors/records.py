@@ -101,8 +101,8 @@ def facts(record: dict[str, Any]) -> Facts:
         found = Facts(type_, KINDS_BY_TYPE.get(base, "unknown"))
         _read_other(found, record)
     found.record_id = own_id(record)
-    found.parent_id = _identifier(record.get("parentId"))
-    found.created_at = moment_ms(record.get("timestamp")) or (message and moment_ms(message.get("timestamp"))) or None
+    found.parent_id = own_parent(record)
+    found.created_at = own_moment(record)
     return found
 
 
@@ -133,6 +133,19 @@ def said(record: dict[str, Any]) -> Facts:
 def own_id(record: dict[str, Any]) -> str | None:
     """The id that a record brings, when it can be used; None otherwise."""
     return _identifier(record.get("id"))
+
+
+def own_parent(record: dict[str, Any]) -> str | None:
+    """The record that this one says it follows; None when it says none that can be used."""
+    return _identifier(record.get("parentId"))
+
+
+def own_moment(record: dict[str, Any]) -> int | None:
+    """When a record says it was written, in milliseconds; None when it does not say."""
+    if moment := moment_ms(record.get("timestamp")):
+        return moment
+    message = _message(record)
+    return (message and moment_ms(message.get("timestamp"))) or None
 
 
 def run_of(record: dict[str, Any]) -> str:

@@ -11,6 +11,9 @@ from .jsonl import load_object
 from .records import moment_ms
 
 SESSION_ID = re.compile(r"[A-Za-z0-9][\w.:-]{0,127}", re.ASCII)
+# What a program calls its own sessions (`tui-<uuid>`) where a key of older times names a channel.
+PROGRAM = re.compile(r"[a-z]+-[0-9a-f]{8}(?:-.*)?", re.IGNORECASE)
+MAX_FILE = 4096
 
 # What an entry may say about a session, and in which types; everything else (snapshots, paths, other programs' state)
 # is left behind.
@@ -76,39 +79,49 @@ class IndexEntry:
     workspace: str = ""  # where the last prompt was made, and when
     workspace_at: int = 0
     parents: list[str] = field(default_factory=list)  # sessions it may repeat records of (lineage)
+    # Every key of the session -> the transcript it names, as written: a path on the machine where OpenClaw runs.
+    files: dict[str, str] = field(default_factory=dict)
 
 
-def read(data: bytes) -> Iterator[IndexEntry]:
+def read(data: bytes, unusable: list[str] | None = None) -> Iterator[IndexEntry]:
     """The entries of an index, one per session: of two keys for one session the more specific one wins.
 
-    Raises ValueError when the file is not a JSON object.
+    Keys without a session are added to `unusable`. Raises ValueError when the file is not a JSON object.
     """
     index = load_object(data)
     nested = index.get("agents")
     if isinstance(nested, dict) and "version" in index:
         index = nested
-    yield from read_entries(index)
+    yield from read_entries(index, unusable)
 
 
-def read_entries(index: dict[str, Any]) -> Iterator[IndexEntry]:
-    """The entries of an index that has been parsed, one per session."""
+def read_entries(index: dict[str, Any], unusable: list[str] | None = None) -> Iterator[IndexEntry]:
+    """The entries of an index that has been parsed, one per session; `unusable` as for `read`."""
     found: dict[str, IndexEntry] = {}
     for key, entry in index.items():
-        if not isinstance(entry, dict):
-            continue
-        session_id = entry.get("sessionId") or entry.get("activeSessionId")
+        session_id = (entry.get("sessionId") or entry.get("activeSessionId")) if isinstance(entry, dict) else None
         if not isinstance(session_id, str) or not SESSION_ID.fullmatch(session_id):
+            if unusable is not None and (isinstance(entry, dict) or key.startswith("agent:")):
+                unusable.append(key)
             continue
         read_entry = _entry(key, session_id, entry)
-        earlier = found.get(session_id)
+        if (earlier := found.get(session_id)) is not None:
+            earlier.files[key] = read_entry.files[key]
+            read_entry.files = earlier.files
         if earlier is None or len(key) > len(earlier.session_key):
             found[session_id] = read_entry
         if earlier is not None:
             latest = max(earlier, read_entry, key=lambda one: one.workspace_at)
             found[session_id].workspace, found[session_id].workspace_at = latest.workspace, latest.workspace_at
-            keys = {earlier.session_key, key, *earlier.metadata.get("keys", [])}
-            found[session_id].metadata["keys"] = sorted(keys)
+    for read_entry in found.values():
+        if len(read_entry.files) > 1:
+            read_entry.metadata["keys"] = sorted(read_entry.files)
     yield from found.values()
+
+
+def last_name(path: str) -> str:
+    """The last name of a path that some system wrote, Windows too."""
+    return re.split(r"[/\\]", path)[-1]
 
 
 def origin_of(key: str) -> tuple[str, str | None, str | None]:
@@ -126,7 +139,8 @@ def origin_of(key: str) -> tuple[str, str | None, str | None]:
         return ("direct" if parts[3] == "dm" else parts[3]), parts[2], parts[4]
     if len(parts) >= 5 and parts[4].startswith(OF_ACCOUNT):  # and one for a person on each account of a channel
         return "direct", parts[2], parts[4].partition(":")[2]
-    return "unknown", parts[2], ":".join(parts[3:]) or None
+    channel = None if len(parts) == 3 or PROGRAM.fullmatch(parts[2]) else parts[2]
+    return "unknown", channel, ":".join(parts[3:]) or None
 
 
 def title_in(metadata: dict[str, Any]) -> str:
@@ -158,6 +172,7 @@ def _entry(key, session_id, entry):
         report=_report(entry),
         **_workspace(entry),
         parents=lineage.entry_parents(key, entry),
+        files={key: (_text(entry, "sessionFile") or "")[:MAX_FILE]},
     )
 
 

@@ -4,12 +4,10 @@ What no source holds any more stays: stored records that are not met again are p
 touched; it names turns and records by ids, which are the same afterwards.
 """
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-import orjson
 from django.db import transaction
 
 from agents.holdings import Holding, checksum_of
@@ -17,8 +15,7 @@ from artifacts.models import Artifact
 from openclaw_web.sqlite import statements, upkeep, words
 from openclaw_web.sqlite.words import BESIDE, OURS
 
-from ..collectors.jsonl import Line
-from ..collectors.records import own_id
+from .. import source_order
 from ..collectors.session_index import IndexEntry
 from ..models import (
     ConversationTurn,
@@ -32,10 +29,9 @@ from ..models import (
     TranscriptSnapshot,
 )
 from ..outputs import stashing
-from ..transcripts import counting, storing, tool_days, turns, unnamed
-from ..transcripts.storing import Transcript
-from ..transcripts.trimming import untrim
+from ..transcripts import counting, storing, tool_days, turns
 from . import sums
+from .parts import WITHHELD, KeptRecords, Part, in_order
 
 # In the order in which they are put back.
 EXCHANGED = (
@@ -52,15 +48,6 @@ INDEXED = (
     *("session_key", "origin", "channel_id", "conversation_target", "account_id", "metadata", "prompt_report_id"),
     "parents",
 )
-WITHHELD = TranscriptEvent.Kind.WITHHELD
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """One source of a session: what `store_transcript` wants to know of it, and its lines, each time anew."""
-
-    about: Transcript
-    lines: Callable[[], AbstractContextManager[Iterator[Line]]]
 
 
 @dataclass(slots=True)
@@ -71,6 +58,7 @@ class Reread:
     is_new: bool = False
     added: Counter[str] = field(default_factory=Counter)
     kept: int = 0
+    moved: Counter[str] = field(default_factory=Counter)  # records that turned out to be of another session, by kind
     withheld: list[str] = field(default_factory=list)
     kind_changes: Counter[tuple[str, str]] = field(default_factory=Counter)  # of stored records: before, now
     words: set[str] = field(default_factory=set)  # the texts of those, for whoever looks where else they are
@@ -79,15 +67,24 @@ class Reread:
 
 
 def reread(
-    db: str, beside: str, session_id: str, parts: list[Part], entry: IndexEntry | None, *, stashes: bool
+    db: str,
+    beside: str,
+    session_id: str,
+    parts: list[Part],
+    entry: IndexEntry | None,
+    *,
+    stashes: bool,
+    moved: Sequence[Part] = (),
 ) -> Reread:
-    """Make a session of an agent's file `db` again from `parts`, in the order they are read in.
+    """Make a session of an agent's file `db` again from `parts`; of several the one that comes last is read last.
 
     `beside` is an empty agent's file, `entry` what the session index says of the session. Records keep their ids and
     turns their numbers; the words of people who opted out are withheld now. Nothing is written when all is as it was.
+    `moved` are sources that were taken for this session's and are another's: records that only they hold go.
     """
     _clear(beside, session_id)
-    kept = _Kept(db, session_id, parts)
+    parts = in_order(parts)
+    kept = KeptRecords(db, session_id, parts, moved)
     _seed(db, beside, session_id, entry)
     numbers = _numbers(db, session_id)
     with stashing.outputs(beside, is_on=stashes) as outputs:
@@ -100,101 +97,13 @@ def reread(
         return Reread()
     if not any(part.about.opted_out for part in parts):  # whose words an old title is of cannot be told
         _keep_title(db, beside, session_id)
+    if len(parts) > 1:
+        source_order.refresh_facts(beside, session_id)
     counting.count_again(beside, session_id)
     _keep_marks(db, beside, session_id)
-    return _Exchange(db, beside, session_id, [part.about.file for part in parts], len(kept.lines)).run()
-
-
-class _Kept:
-    """What is known beforehand: names of records without an id, and records that no source holds any more."""
-
-    def __init__(self, db, session_id, parts):
-        identities = TranscriptEventIdentity.objects.using(db).filter(session_id=session_id)
-        stored = list(identities.order_by("seq", "event_id").values_list("event_id", "seq"))
-        naming = _Naming(db, session_id, {record_id: place for place, (record_id, _seq) in enumerate(stored)})
-        self.names = [naming.of(part) for part in parts] if stored else [{} for _part in parts]
-        self.lines: dict[str, Line] = {}
-        self._after: dict[str | None, list[str]] = defaultdict(list)
-        before = None
-        for record_id, seq in stored:
-            line = _stored_line(db, session_id, record_id, seq) if record_id not in naming.met else None
-            # A damaged row may be known by another name than its record has, which a source holds.
-            if line is not None and own_id(line.record or {}) not in naming.met:
-                line.offset = line.end = -len(self.lines) - 1  # no place of a source
-                self.lines[record_id] = line
-                self._after[before].append(record_id)
-            else:
-                before = record_id
-        settled = {line.offset: record_id for record_id, line in self.lines.items()}
-        for names in self.names:
-            names.update(settled)
-
-    def among(self, lines: Iterator[Line], names: Mapping[int, str], *, is_first: bool) -> Iterator[Line]:
-        """The lines of a source, each followed by the kept records that stood behind it."""
-        if is_first:
-            yield from self._behind(None)
-        for line in lines:
-            yield line
-            if self._after and line.record is not None:
-                yield from self._behind(own_id(line.record) or names.get(line.offset))
-
-    def _behind(self, record_id):
-        return [self.lines[kept] for kept in self._after.pop(record_id, ())]
-
-
-class _Naming:
-    """Which stored records are met again; one without an id is known by what it says, and keeps its name."""
-
-    def __init__(self, db, session_id, stored):
-        self.stored, self.met, self.last = stored, set(), -1  # the place of the record that was met last
-        self._by_key: dict[str, list[str]] = defaultdict(list)
-        if any(record_id.startswith("@") for record_id in stored):
-            for name, what in unnamed.said(db, session_id).items():
-                self._by_key[what].append(name)
-
-    def of(self, part) -> dict[int, str]:
-        """The names of the records without an id in a source, by offset."""
-        names = {}
-        with part.lines() as lines:
-            for line in lines:
-                if line.record is None:
-                    continue
-                name = own_id(line.record)
-                if name is None:
-                    name = names[line.offset] = self._name(line)
-                self.met.add(name)
-                self.last = self.stored.get(name, self.last)
-        return names
-
-    def _name(self, line):
-        place = f"@{line.offset}"
-        known = self._by_key.get(unnamed.key(line.record), []) or self._withheld(place)
-        if known:
-            # Of several that say the same, the one that comes next.
-            later = (one for one in known if self.stored[one] > self.last)
-            name = next(later, place if place in known else known[0])
-            known.remove(name)
-            return name
-        return unnamed.free_name(place, self.stored, self.met)
-
-    def _withheld(self, place):
-        """What was withheld says nothing: only its place is left of it."""
-        return [place] if place in self._by_key.get(unnamed.WITHHELD, ()) and place not in self.met else []
-
-
-def _stored_line(db, session_id, record_id, seq):
-    """A stored record as a line; None when its row is lost. An output that cannot be read stays as its preview."""
-    event = TranscriptEvent.objects.using(db).filter(session_id=session_id, seq=seq).first()
-    if event is None:
-        return None
-    try:
-        record = untrim(event.event_json, event.full_zstd, event.trim_json)
-    except stashing.UNREADABLE:
-        record = untrim(event.event_json, event.full_zstd)
-    if event.kind == WITHHELD:
-        parent = TranscriptEventIdentity.objects.using(db).get(session_id=session_id, event_id=record_id).parent_id
-        record = {"type": WITHHELD.value, "id": record_id, "parentId": parent, "timestamp": event.created_at}
-    return Line(0, 0, orjson.dumps(record), record, is_withheld=event.kind == WITHHELD)
+    exchange = _Exchange(db, beside, session_id, [part.about.file for part in parts], len(kept.lines))
+    exchange.found.moved = kept.moved
+    return exchange.run()
 
 
 def _numbers(db, session_id):

@@ -16,6 +16,7 @@ from openclaw_web.clock import now_ms
 from openclaw_web.sqlite import statements
 from openclaw_web.sqlite.rows import insert_sql
 
+from .. import source_order
 from ..collectors import lineage, projections
 from ..collectors.envelopes import fingerprint
 from ..collectors.jsonl import Line
@@ -24,6 +25,7 @@ from ..collectors.session_index import IndexEntry
 from ..models import PromptReport, RejectedRecord, Session
 from ..outputs import stashing
 from ..outputs.stashing import Outputs
+from ..source_order import Ending
 from . import counting, day_sums, removing, tool_days, turns
 from .late_projections import add_projections
 from .rows import EVENT_COLUMNS, IDENTITY_COLUMNS, TOTALS, Row, Sums, fill, plus, row_of, withheld
@@ -65,6 +67,7 @@ class Transcript:
     opted_out: frozenset[str] = frozenset()
     session_key: str = ""  # for a session that no index has named yet
     goes_on: bool = False  # it is read from where the last reading stopped
+    has_others: bool = False  # the session was read from other sources as well: see `source_order`
     turn_numbers: Mapping[str, int] = field(default_factory=dict)  # of turns by record: as they were before
     names: Mapping[int, str] = field(default_factory=dict)  # of records without an id by offset: as they were before
 
@@ -81,6 +84,7 @@ class Stored:
     end: int = 0
     held: Holding | None = None
     added: Holding = field(default_factory=Holding)
+    is_unsettled: bool = False  # which of the session's sources comes last can be told from all of them only
 
     @property
     def records(self) -> int:
@@ -111,21 +115,21 @@ def store_transcript(
     killed at any point leaves a store that the next run completes. `outputs` takes the big outputs of tools; without
     it they go where the setting says. `on_bytes(offset)` hears how far it is.
     """
-    stored, unnamed = Stored(), Unnamed(db, transcript.session_id, transcript.names, goes_on=transcript.goes_on)
+    stored, ending = Stored(), Ending()
+    unnamed = Unnamed(db, transcript.session_id, transcript.names, goes_on=transcript.goes_on)
     with stashing.outputs(db) if outputs is None else nullcontext(outputs) as taken:
         while chunk := list(_chunk(lines)):
-            stored.add(_stored_chunk(db, transcript, chunk, taken, unnamed))
+            stored.add(_stored_chunk(db, transcript, chunk, taken, unnamed, ending))
             stored.end = chunk[-1].end
             if on_bytes:
                 on_bytes(stored.end)
+    if transcript.has_others and ending.leaf_id:
+        stored.is_unsettled = not source_order.settle(db, transcript.session_id, ending, is_new=stored.records > 0)
     return stored
 
 
 def store_index(db: str, entries: Iterable[IndexEntry]) -> int:
-    """Bring sessions up to what the session index says of them; returns how many entries there were.
-
-    Sessions that were removed because of their age stay away.
-    """
+    """Bring sessions that are not removed up to what the session index says; returns how many entries there were."""
     reports: dict[str, PromptReport] = {}
     left, count = iter(entries), 0
     while batch := list(islice(left, CHUNK_ENTRIES)):
@@ -169,29 +173,35 @@ def _chunk(lines):
             return
 
 
-def _stored_chunk(db, transcript, chunk, outputs, unnamed):
+def _stored_chunk(db, transcript, chunk, outputs, unnamed, ending):
     """Store a chunk in one transaction; without artifacts when their store cannot be written."""
     stored = Stored()
     try:
         with transaction.atomic(using=db, durable=True):
-            _store_chunk(db, transcript, chunk, stored, outputs, unnamed)
+            begun = replace(ending)
+            _store_chunk(db, transcript, chunk, stored, outputs, unnamed, begun)
             outputs.save()
+        ending.become(begun)
     except stashing.UNWRITABLE as exc:
         outputs.give_up(exc.sentence)
-        return _stored_chunk(db, transcript, chunk, outputs, unnamed)
+        return _stored_chunk(db, transcript, chunk, outputs, unnamed, ending)
     except BaseException:  # also a Ctrl-C: what has no row must not get one from the next transaction
         outputs.discard()
         raise
     return stored
 
 
-def _store_chunk(db, transcript, chunk, stored, outputs, unnamed):
+def _store_chunk(db, transcript, chunk, stored, outputs, unnamed, ending):
     session = _session(db, transcript)
     known = turns.known_nodes(db, session) if session.record_count else {}
-    rows, leaf_id = _new_rows(db, session, transcript, chunk, known, stored, outputs, unnamed)
+    if transcript.goes_on and ending.before is None:
+        ending.before = turns.last_row(session, known)
+    rows = _new_rows(db, session, transcript, chunk, known, stored, outputs, unnamed, ending)
     if known and not transcript.opted_out:
         add_projections(db, session.id, chunk, known)
     session.parents = lineage.joined(session.parents, lineage.parents_among(line.record for line in chunk))
+    # Where other sources tell of the session, it moves when all lines are here, if this source comes last.
+    leaf_id = None if transcript.has_others and session.leaf_record_id else ending.leaf_id
     has_moved = leaf_id is not None and leaf_id != session.leaf_record_id
     session.leaf_record_id = leaf_id or session.leaf_record_id
     session.source_state = transcript.state
@@ -218,23 +228,21 @@ def _session(db, transcript):
     return found or Session(id=transcript.session_id, created_at=transcript.modified_ms, last_activity_at=0)
 
 
-def _new_rows(db, session, transcript, chunk, known, stored, outputs, unnamed):
-    """The rows that are not in the store yet, numbered, and the record the branch ends with."""
+def _new_rows(db, session, transcript, chunk, known, stored, outputs, unnamed, ending):
+    """The rows that are not in the store yet, numbered; `ending` goes on to the end of the chunk."""
     rows: list[Row] = []
     bad: list[Line] = []
     seen: dict[str, int | str] = {}
     withholding = Withholding(session, known, transcript.opted_out, transcript.session_key)
-    before, leaf_id = turns.last_row(session, known), None
     seq = max((node.seq for node, *_ in known.values()), default=-1)
     for line in chunk:
-        if line.record is None or (row := _row(line, before, transcript.modified_ms)) is None:
+        if line.record is None or (row := _row(line, ending.before, transcript.modified_ms)) is None:
             bad.append(line)
             continue
         why = Why.EARLIER if line.is_withheld else withholding.why(row, line.record)
         if row.facts.record_id is None:
             row.record_id = unnamed.name(line, known, seen, is_withheld=bool(why))
-        before = row
-        leaf_id = _leaf(row, line.record) or leaf_id
+        ending.meet(row, line.record, is_new=row.record_id not in known)
         if row.record_id in known or row.record_id in seen:
             is_same = row.facts.record_id is None or _says_the_same(line, row, seen)
             stored.repeated += is_same
@@ -257,7 +265,7 @@ def _new_rows(db, session, transcript, chunk, known, stored, outputs, unnamed):
     stored.kinds.update(row.facts.kind for row in rows)
     stored.rejected.update(line.reason for line in bad if line.reason != UNKNOWN_ENVELOPE)
     _reject_of(db, transcript, bad)
-    return rows, leaf_id
+    return rows
 
 
 def _storable(line, transcript):
@@ -293,14 +301,6 @@ def _reject_of(db, transcript, bad):
             line.raw = b""
     if bad:
         reject(db, transcript.file, bad, session_id=transcript.session_id)
-
-
-def _leaf(row, record):
-    """The record that the branch ends with, as far as this line knows."""
-    if row.facts.kind == "leaf":
-        target = record.get("targetId")
-        return target if isinstance(target, str) else None
-    return row.record_id if row.facts.kind != "session" else None
 
 
 def _node(row):

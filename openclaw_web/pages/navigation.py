@@ -53,6 +53,7 @@ SYSTEM_GROUPS = (
             ("jobs:job_list", _("Jobs"), "viewer"),
             ("operations:doctor", _("Doctor"), "operator"),
             ("collecting:rejected_list", _("Rejected records"), "viewer"),
+            ("collecting:skipped_list", _("Skipped sources"), "viewer"),
             ("operations:artifact_store", _("Artifact store"), "admin"),
         ),
     ),

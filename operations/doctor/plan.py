@@ -9,11 +9,12 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from agents.claims import names_here, root_of
 from agents.database_copies import Copies
 from agents.layout import home_configuration
 from agents.layout.home_agents import read_home
 from agents.models import Agent
-from agents.sources import SourceBook, names_here, root_of
+from agents.sources import SourceBook
 from collecting import collect, runs
 from collecting.inclusion import includes_deleted
 from collecting.report import OF_DATABASES

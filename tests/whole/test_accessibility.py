@@ -89,6 +89,7 @@ ADDRESSES = {
     "people:one_time_link": "/welcome/{welcome}/",
     "overview:overview": "/",
     "collecting:rejected_list": "/operations/rejected/",
+    "collecting:skipped_list": "/operations/skipped/",
     "people:settings": "/operations/settings/",
     "people:sign_in": "/sign-in/",
     "ledger:stored_list": "/agents/main/stored/",

@@ -48,6 +48,7 @@ BUDGETS = {
     "automation:cron_list": 6,
     "automation:subagent_list": 5,
     "collecting:rejected_list": 3,
+    "collecting:skipped_list": 5,
     "datasets:export_detail": 7,
     "datasets:export_list": 7,
     "datasets:review": 20,

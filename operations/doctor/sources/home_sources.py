@@ -5,12 +5,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 from agents.homes import STATE_DATABASE, HomeAgent, look, names_in
 from agents.models import CollectorSource
-from collecting.stages import agent as collect_agent
+from agents.skipped_sources import skipped_of
+from collecting.inventory.transcripts import find_sources
 from collecting.stages import around, databases, mem_store
 from collecting.stages.state import MIGRATED
 from guardian.collectors import workspace as workspaces
@@ -112,9 +114,11 @@ def _of_part(collection, found, agent_id) -> Iterator[Source]:
     ignored = collection.ignored.get(agent_id, frozenset())
     if found.index:
         yield from _one(collection, Kind.SESSION_INDEX, found.index, **about)
-    for file in collect_agent.transcripts(found.sessions, notes):
-        yield _transcript(collection, file, ignored, **about)
-    for file in collect_agent.imported(found, notes):
+    files = list(find_sources(collection, found, skipped_of(collection.home.root, agent_id)))
+    for file in files:
+        if not file.is_imported:
+            yield _transcript(collection, file, ignored, **about)
+    for file in filter(attrgetter("is_imported"), files):
         source = _source(collection, Kind.TRANSCRIPT, file.path, file.stat, session_id=file.session_id, **about)
         source.kind, source.session_state = LEFTOVER, file.state
         if file.session_id in ignored:
@@ -124,7 +128,7 @@ def _of_part(collection, found, agent_id) -> Iterator[Source]:
         yield source
     for path in around.trajectory_files(found.sessions, notes):
         for source in _one(collection, Kind.TRANSCRIPT, path, **about):
-            source.kind, source.target, source.session_id = TRAJECTORY, TARGETS[TRAJECTORY], path.name[:36]
+            source.kind, source.target, source.session_id = TRAJECTORY, TARGETS[TRAJECTORY], around.session_of(path)
             if source.session_id in ignored:
                 source.state, source.why = LEFT, UNDONE
             yield source

@@ -12,7 +12,7 @@ import orjson
 
 from agents.homes import NotReadable, open_regular
 from agents.models import CollectorSource
-from collecting.stages import packed
+from collecting.inventory.transcripts import PACKED
 from ledger.collectors.database import Damaged
 from ledger.collectors.envelopes import fingerprint
 from ledger.collectors.records import facts, own_id
@@ -150,7 +150,7 @@ def _reject(source, rejected, session_id, offset, reason, detail):
 
 def about(collection: Any, source: Source) -> None:
     """Fill in the version that the header of a transcript names."""
-    if source.file.suffix == packed.SUFFIX:
+    if source.file.suffix == PACKED:
         return
     try:
         with open_regular(collection.home.root, source.file) as file:

@@ -10,10 +10,10 @@ from agents import databases, holdings
 from agents.homes import NotReadable, open_regular
 from agents.models import Agent, CollectorSource
 from collecting import collect
+from collecting.inventory.transcripts import PACKED
 from collecting.stages import agent_database as collect_agent_database
 from collecting.stages import consent
 from collecting.stages import databases as collect_databases
-from collecting.stages import packed as collect_archives
 from collecting.stages.databases import Unreadable
 from ledger.collectors import agent_database, jsonl, packed, schemas
 from ledger.collectors.database import Damaged, Database
@@ -250,7 +250,7 @@ def _until(collection, source):
 
 def is_packed(source: Source) -> bool:
     """Whether a file is packed: it is whole, and read from its start."""
-    return source.file.suffix == collect_archives.SUFFIX
+    return source.file.suffix == PACKED
 
 
 def lines_of(root: Path, source: Source) -> Lines:

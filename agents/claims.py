@@ -1,0 +1,160 @@
+"""Which agents of an OpenClaw home are which here: names, claims, and names that cannot be used."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from django.db import DatabaseError, transaction
+from django.utils.translation import gettext as _
+
+from openclaw_web.errors import Refused
+from openclaw_web.pages.glyphs import escaped
+
+from . import databases, presence, services
+from .homes import Home, normalise_or_empty
+from .layout import home_agents
+from .layout.places import Oddity, Why
+from .models import Agent, CollectorSource
+from .sources import source_key
+
+
+def root_of(source: str | Path) -> Path:
+    """The path of a home that its rows have: how it was spelled when it was imported first, else its real path."""
+    path = Path(source).expanduser().absolute()
+    real = path.resolve()
+    try:
+        rows = CollectorSource.objects.filter(kind=CollectorSource.Kind.AGENT).order_by()
+        known = sorted(rows.values_list("root", flat=True).distinct())
+    except DatabaseError:  # a damaged store cannot tell: whoever reads it next says so
+        return real
+    same = [root for root in known if Path(root).resolve() == real]
+    return Path(next((root for root in (str(path), str(real)) if root in same), next(iter(same), str(real))))
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """The agents of a home by their own names, and what is said of those whose file is gone, by their names here."""
+
+    agents: dict[str, Agent]
+    lost: dict[str, str]
+
+
+def claim(
+    home: Home, *, as_name: str | None = None, folder: str | None = None, anew: frozenset[str] = frozenset()
+) -> Claimed:
+    """The agents of a home; new ones are registered. Raises Refused for a name that is taken, or when all are lost.
+
+    `as_name` and `folder` as for `names_here`. Those in `anew` get a new file when theirs is gone.
+    """
+    agents, lost = {}, {}
+    for name, agent_id in names_here(home, as_name=as_name, folder=folder).items():
+        try:
+            agents[name] = _register(home.root, name, agent_id, anew=agent_id in anew)
+        except databases.LostAgentFile as exc:
+            lost[agent_id] = str(exc)
+        except databases.OldAgentFile as exc:
+            lost[agent_id] = f"{exc} {presence.ways_out(agent_id)}"
+    if lost and not agents:
+        raise Refused(" ".join(lost.values()))
+    return Claimed(agents, lost)
+
+
+def names_here(home: Home, *, as_name: str | None = None, folder: str | None = None) -> dict[str, str]:
+    """What `claim` would call the agents of a home; nothing is written. Raises Refused for a name that is taken.
+
+    `as_name` renames: `main`, or the only agent, becomes NAME, and every other one NAME-<its own name>; with `folder`
+    it renames the agent of this folder alone. An agent that cannot have an id, or whose id is another one's, is taken
+    out of the home and said to be odd.
+    """
+    names = [agent.home_name for agent in home.agents]
+    claims = {row.agent_id: row for row in CollectorSource.objects.filter(kind=CollectorSource.Kind.AGENT)}
+    mine = {row.path: row.agent_id for row in claims.values() if row.root == str(home.root)}
+    wanted = {name: _wanted(name, names, as_name, folder) for name in names}
+    for name in names:
+        if wanted[name] not in ("", mine.get(name, wanted[name])) and (as_name if folder is None else name == folder):
+            raise Refused(
+                _(
+                    "This OpenClaw folder is already imported; its agent “%(name)s” is called “%(agent)s”. Import "
+                    "the folder without another name."
+                )
+                % {"name": name, "agent": mine[name]}
+            )
+        wanted[name] = mine.get(name, wanted[name])
+    wanted = _without_odd(home, wanted, mine)
+    for name, agent_id in wanted.items():
+        holder = claims.get(agent_id)
+        is_ours = holder and holder.root == str(home.root) and normalise_or_empty(holder.path) == agent_id
+        if holder and not is_ours and (holder.root, holder.path) != (str(home.root), name):
+            raise Refused(
+                _("The agent “%(agent)s” was imported from %(root)s. Import these agents under another name.")
+                % {"agent": agent_id, "root": holder.root}
+            )
+    return wanted
+
+
+def _wanted(name, names, as_name, folder):
+    if as_name is None or folder not in (None, name):
+        return normalise_or_empty(name)
+    base = services.normalise_agent_id(as_name)
+    first = folder or ("main" if "main" in names else names[0])
+    return base if name == first else normalise_or_empty(f"{base}-{name}")
+
+
+def _without_odd(home, wanted, mine):
+    """The names of the agents that can be told apart: of several with one id its own name wins, else the older one.
+
+    An agent that was imported under another name keeps it.
+    """
+
+    def rank(name):
+        is_renamed = name in mine and mine[name] != normalise_or_empty(name)
+        return not is_renamed, name != wanted[name], name not in mine, name
+
+    kept = {}
+    for name in sorted(wanted, key=rank):
+        other = next((one for one, agent_id in kept.items() if agent_id == wanted[name]), None)
+        if wanted[name] and other is None:
+            kept[name] = wanted[name]
+        else:
+            home.add(_odd_name(name, wanted[name], other))
+    home.agents = [agent for agent in home.agents if agent.home_name in kept]
+    return {name: kept[name] for name in wanted if name in kept}
+
+
+def follow_reports(home: Home, names: dict[str, str]) -> None:
+    """Have the workspace of each agent follow its newest report; `names` are those here by those of the home."""
+    rows = Agent.objects.filter(agent_id__in=names.values()).values_list("agent_id", "reported_workspace")
+    reported = dict(rows)
+    home.agents = [
+        home_agents.follow_report(home, agent, reported.get(names.get(agent.home_name), "")) for agent in home.agents
+    ]
+
+
+def _odd_name(name, agent_id, other):
+    words = {"name": escaped(name), "agent": agent_id, "other": escaped(other or "")}
+    if other is None:
+        sentence = _("agents/%(name)s was not imported: its name is not a valid agent name.")
+    else:
+        sentence = _("agents/%(name)s was not imported: the agent %(agent)s is imported from agents/%(other)s.")
+    way = _("Rename the folder, or import it under another name: “openclaw-web collect --agent %(name)s --as NAME”.")
+    return Oddity(Why.NAME, f"agents/{name}", f"{sentence % words} {way % words}", name)
+
+
+def _register(root, name, agent_id, *, anew):
+    agent = services.register(agent_id, home_name=name, anew=anew)
+    databases.alias(agent_id)  # whether its file can be used
+    key = source_key(root, CollectorSource.Kind.AGENT, name)
+    with transaction.atomic():
+        earlier = CollectorSource.objects.filter(kind=CollectorSource.Kind.AGENT, root=str(root), agent_id=agent_id)
+        if earlier.exclude(source_key=key).delete()[0]:  # its folder has another name now, or another one goes first
+            Agent.objects.filter(agent_id=agent_id).update(home_name=name)
+            agent.home_name = name
+        CollectorSource.objects.get_or_create(
+            source_key=key,
+            defaults={
+                "kind": CollectorSource.Kind.AGENT,
+                "root": str(root),
+                "path": name,
+                "agent_id": agent_id,
+            },
+        )
+    return agent

@@ -1,0 +1,68 @@
+"""The beginning of a file: whether it is a transcript, and whose, whatever the file is called. No Django."""
+
+import re
+from dataclasses import dataclass
+from typing import Any, BinaryIO
+
+import zstandard
+
+from ledger.collectors.jsonl import Line, parse
+from ledger.collectors.packed import unpacked_start
+from ledger.collectors.records import KINDS_BY_TYPE
+from ledger.collectors.session_index import SESSION_ID
+
+FIRST, MOST = 4096, 64 * 1024  # bytes: of most files the first few hold the header
+LINES = 20
+MESSAGE = re.compile(rb'"type"\s*:\s*"(?:message|session|compaction)"')
+
+
+@dataclass(frozen=True, slots=True)
+class TranscriptHead:
+    """What the first lines of a file are; `session_id` is that of its header."""
+
+    is_transcript: bool
+    session_id: str = ""
+
+
+def read_head(file: BinaryIO, *, is_packed: bool = False) -> TranscriptHead:
+    """Look at the first lines of an opened file, at most MOST bytes; where it is then is undefined."""
+    file.seek(0)
+    if is_packed:
+        try:
+            return classify(unpacked_start(file, MOST))
+        except (zstandard.ZstdError, ValueError):
+            return TranscriptHead(False)
+    data = file.read(FIRST)
+    head = classify(data)
+    if head.session_id or len(data) < FIRST:
+        return head
+    return classify(data + file.read(MOST - FIRST))
+
+
+def classify(data: bytes) -> TranscriptHead:
+    """What the beginning of a file shows; of a line that is longer than `data`, how it begins."""
+    is_transcript = False
+    lines = data.split(b"\n", LINES)
+    for raw in lines[:LINES]:
+        record = parse(Line(0, len(raw), raw.strip())).record if raw.strip() else None
+        if record is None:
+            continue
+        if session_id := _header_id(record):
+            return TranscriptHead(True, session_id)
+        is_transcript = is_transcript or _is_record(record)
+    return TranscriptHead(is_transcript or (len(data) >= MOST and bool(MESSAGE.search(lines[-1][:FIRST]))))
+
+
+def _header_id(record: dict[str, Any]) -> str:
+    session_id = record.get("id") if record["type"] == "session" else None
+    return session_id if isinstance(session_id, str) and SESSION_ID.fullmatch(session_id) else ""
+
+
+def _is_record(record):
+    if record.get("traceSchema") or record["type"] == "session":
+        return False
+    message = record.get("message")
+    if isinstance(message, dict):
+        return isinstance(message.get("role"), str)
+    has_place = any(isinstance(record.get(name), str) for name in ("id", "parentId", "timestamp"))
+    return has_place and record["type"].split(":", 1)[0] in KINDS_BY_TYPE

@@ -1,0 +1,122 @@
+"""Every file below the places of an agent, found by listing folders: no file is opened, no link is followed."""
+
+import os
+import stat
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from django.utils.translation import gettext as _
+
+from agents.homes import HomeAgent, gone, is_text
+from agents.skipped_sources import Kind, Reason, Skipped
+from openclaw_web import reasons
+from openclaw_web.pages.glyphs import escaped
+
+from .file_names import reason_beside
+
+IMPORT_ARCHIVE = "session-sqlite-import-archive"
+MAX_FILES = 100_000  # of an agent; more than that no home of a person has
+MAX_DEPTH = 32
+
+
+@dataclass(frozen=True, slots=True)
+class FoundFile:
+    """A regular file below `place`, which is one of the places of its agent."""
+
+    path: Path
+    stat: os.stat_result
+    place: Path
+
+
+@dataclass(slots=True)
+class Listing:
+    """The files below the places of an agent; `skipped` are those that cannot be files of ours, and folders."""
+
+    files: list[FoundFile] = field(default_factory=list)
+    skipped: list[Skipped] = field(default_factory=list)
+
+    @property
+    def count(self) -> int:
+        """How many files there are."""
+        return len(self.files) + sum(each.kind == Kind.FILE for each in self.skipped)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether no more is listed."""
+        return len(self.files) + len(self.skipped) >= MAX_FILES
+
+
+def places_of(found: HomeAgent) -> list[Path]:
+    """The folders that hold the transcripts, archives and databases of an agent, none within another."""
+    candidates = [found.sessions, found.agent_dir]
+    if found.folder:
+        candidates += [found.folder / "sessions", found.folder / "agent", found.folder / IMPORT_ARCHIVE]
+    candidates = [place for place in candidates if place not in found.more_sessions]  # they are parts of their own
+    places: list[Path] = []
+    for place in filter(None, candidates):
+        if not any(place.is_relative_to(other) for other in places):
+            places = [other for other in places if not other.is_relative_to(place)] + [place]
+    return places
+
+
+def list_files(places: Iterable[Path], root: Path, notes: list[str]) -> Listing:
+    """Every file below `places`, in no order. A file that goes meanwhile is a sentence in `notes`, as in `homes`."""
+    listing = Listing()
+    for place in places:
+        if place.is_symlink():
+            listing.skipped.append(Skipped(Kind.FOLDER, book_name(root, place), Reason.LINK))
+        elif place.is_dir():
+            _list(place, root, notes, listing)
+    return listing
+
+
+def book_name(root: Path, path: Path) -> str:
+    """The name of a path in the book of sources; what is no text in it is escaped."""
+    name = path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
+    return name if is_text(name) else escaped(name)
+
+
+def _list(place, root, notes, listing):
+    """Folders are listed one after the other, so that depth costs no stack."""
+    waiting = [(place, 0)]
+    while waiting:
+        folder, depth = waiting.pop()
+        if depth > MAX_DEPTH:
+            listing.skipped.append(Skipped(Kind.FOLDER, book_name(root, folder), Reason.TOO_MANY))
+            continue
+        try:
+            with os.scandir(folder) as entries:
+                for entry in entries:
+                    if listing.is_full:
+                        listing.skipped.append(Skipped(Kind.FOLDER, book_name(root, folder), Reason.TOO_MANY))
+                        return
+                    _sort(entry, place, root, notes, listing, waiting, depth)
+        except OSError as exc:
+            notes.append(_("%(file)s was not read: %(reason)s.") % {"file": folder, "reason": exc.strerror})
+            why = reasons.of_system(exc)
+            listing.skipped.append(Skipped(Kind.FOLDER, book_name(root, folder), Reason.UNREADABLE, why))
+
+
+def _sort(entry, place, root, notes, listing, waiting, depth):
+    path, name = Path(entry.path), book_name(root, Path(entry.path))
+    try:
+        if entry.is_dir(follow_symlinks=False):
+            waiting.append((path, depth + 1))
+            return
+        found = entry.stat(follow_symlinks=False)
+    except OSError:
+        if not reason_beside(entry.name):
+            notes.append(gone(entry.name))
+        return
+    if stat.S_ISLNK(found.st_mode):
+        kind = Kind.FOLDER if path.is_dir() else Kind.FILE
+        listing.skipped.append(Skipped(kind, name, Reason.LINK, stat=found))
+    elif not is_text(entry.name) or not is_text(str(path.parent)):
+        listing.skipped.append(Skipped(Kind.FILE, name, Reason.ODD_NAME, stat=found))
+    elif not stat.S_ISREG(found.st_mode):
+        listing.skipped.append(
+            Skipped(Kind.FILE, name, Reason.UNREADABLE, _("the path is not a regular file"), stat=found)
+        )
+    else:
+        listing.files.append(FoundFile(path, found, place))

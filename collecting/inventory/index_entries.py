@@ -1,0 +1,127 @@
+"""Every key of a session index leads to a session with records, or is named with the reason why not."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from agents.homes import HomeAgent
+from agents.models import Agent, SkippedSource
+from agents.services import normalise_agent_id
+from agents.skipped_sources import Kind, Reason, Skipped
+from ledger.collectors.session_index import IndexEntry, last_name, read_entries
+from ledger.models import Session
+from ledger.transcripts import storing
+from openclaw_web.errors import Refused
+
+from .accounts import Accounts
+
+BATCH = 500
+OWNER = "agent"
+
+
+def explain_entries(
+    entries: Iterable[IndexEntry],
+    unusable: Iterable[str],
+    *,
+    found: HomeAgent,
+    agent: Agent,
+    accounts: Accounts,
+    reasons: dict[str, str],
+) -> list[Skipped]:
+    """The keys that lead to no records here, with reasons; `reasons` are those of sessions left out on purpose."""
+    entries = list(entries)
+    full = _with_records(agent, [entry.session_id for entry in entries])
+    by_session, by_name = accounts.reasons_by_session() | reasons, accounts.reasons_by_name()
+    named = [Skipped(Kind.INDEX_ENTRY, key, Reason.UNUSABLE) for key in unusable]
+    for entry in entries:
+        for key, file in entry.files.items():
+            if owner := (_other_owner(key, found) if entry.session_id in full else _folder_of(file, found)):
+                named.append(Skipped(Kind.INDEX_ENTRY, key, Reason.OTHER_AGENT, owner, entry.session_id))
+            elif entry.session_id not in full:
+                reason = by_session.get(entry.session_id) or by_name.get(last_name(file))
+                reason = reason or (Reason.EMPTY if _is_read(found, entry, file) else Reason.NO_RECORDS)
+                named.append(Skipped(Kind.INDEX_ENTRY, key, reason, last_name(file), entry.session_id))
+    return named
+
+
+def is_elsewhere(entry: IndexEntry, found: HomeAgent) -> bool:
+    """Whether all transcripts that an entry names lie in the folders of other agents of the home."""
+    return bool(entry.files) and all(_folder_of(file, found) for file in entry.files.values())
+
+
+def kept_entries(rows: Iterable[SkippedSource], agent: Agent) -> list[Skipped]:
+    """What was noted of an index that was not read in this import, without sessions that have records by now."""
+    rows = [row for row in rows if row.kind == Kind.INDEX_ENTRY]
+    full = _with_records(agent, [row.session_id for row in rows])
+    return [
+        Skipped(Kind.INDEX_ENTRY, row.path, row.reason, row.detail, row.session_id)
+        for row in rows
+        if row.reason == Reason.OTHER_AGENT or row.session_id not in full
+    ]
+
+
+def _with_records(agent, session_ids):
+    full: set[str] = set()
+    for start in range(0, len(session_ids), BATCH):
+        rows = Session.objects.using(agent.db).filter(id__in=session_ids[start : start + BATCH], record_count__gt=0)
+        full.update(rows.values_list("id", flat=True))
+    return full
+
+
+def _other_owner(key, found):
+    """The agent that a key names, when it is not the one whose folder the transcript is in."""
+    parts = key.split(":", 2)
+    if len(parts) < 3 or parts[0] != OWNER:
+        return ""
+    return parts[1] if _id(parts[1]) != _id(found.home_name) else ""
+
+
+def _folder_of(file, found):
+    """The other agent in whose folder the named transcript is; empty for one of the agent itself, and for none."""
+    parts = file.replace("\\", "/").split("/")
+    if found.folder is None or len(parts) < 4 or parts[-4] != "agents" or parts[-2] != "sessions":
+        return ""
+    folder, name = parts[-3], parts[-1]
+    if folder == found.home_name or folder in ("", ".", "..") or _is_own(found, name):
+        return ""
+    path = found.folder.parent / folder / "sessions" / name
+    return folder if path.is_file() and not path.is_symlink() else ""
+
+
+def _is_own(found, name):
+    return found.sessions is not None and (found.sessions / name).exists()
+
+
+def _is_read(found, entry, file):
+    names = (last_name(file), f"{entry.session_id}.jsonl")
+    return any(name and found.sessions and (Path(found.sessions) / name).is_file() for name in names)
+
+
+def _id(name: str) -> str:
+    try:
+        return normalise_agent_id(name)
+    except Refused:
+        return name
+
+
+def show_keys(root: Path, agents: dict[str, Agent], entries: Iterable[IndexEntry]) -> list[Agent]:
+    """Give sessions the keys that indexes of other agents have for them; the agents whose sessions changed.
+
+    `agents` are by their names in the home, `entries` those of these indexes that were read now.
+    """
+    rows = SkippedSource.objects.filter(root=str(root), kind=Kind.INDEX_ENTRY, reason=Reason.OTHER_AGENT)
+    full = {key: entry for entry in entries for key in entry.files}
+    changed = {}
+    for row in rows.order_by("path").iterator(BATCH):
+        agent = agents.get(row.detail)
+        if agent is None or not _is_nameless(agent, row.session_id):
+            continue
+        entry = full.get(row.path) or next(read_entries({row.path: {"sessionId": row.session_id}}), None)
+        if entry is not None:
+            storing.store_index(agent.db, [entry])
+            changed[agent.agent_id] = agent
+    return list(changed.values())
+
+
+def _is_nameless(agent, session_id):
+    rows = Session.objects.using(agent.db).filter(id=session_id, session_key__isnull=True, record_count__gt=0)
+    return rows.exists()

@@ -1,0 +1,56 @@
+"""The session index of an agent as a file, read at most once by an import."""
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from agents.homes import HomeAgent, NotReadable, look, open_regular
+from agents.models import SkippedSource
+from agents.skipped_sources import is_unchanged
+from ledger.collectors import session_index
+from ledger.collectors.session_index import IndexEntry
+
+MAX_BYTES = 64 * 1024 * 1024
+
+
+@dataclass(slots=True)
+class IndexFile:
+    """What a session index says; `problem` is the end of a sentence when it cannot be used."""
+
+    entries: list[IndexEntry] = field(default_factory=list)
+    unusable: list[str] = field(default_factory=list)  # keys without a session
+    problem: str = ""
+
+
+def index_path(found: HomeAgent) -> Path | None:
+    """Where the session index of an agent is; None where there is none."""
+    return found.index if found.index is not None and os.path.lexists(found.index) else None
+
+
+def read_index(collection: Any, found: HomeAgent, row: SkippedSource | None = None) -> IndexFile:
+    """The index of an agent; empty when it has none. `row` is what was noted of the file when it could not be used."""
+    path = index_path(found)
+    if path is None:
+        return IndexFile()
+    if path not in collection.indexes:
+        collection.indexes[path] = _read(collection, path, row)
+    return collection.indexes[path]
+
+
+def _read(collection, path, row):
+    stat = look(path)
+    if stat and stat.st_size > MAX_BYTES:
+        return IndexFile(problem=_("the file is larger than %(size)s MB") % {"size": MAX_BYTES // 1024**2})
+    if stat and row is not None and row.reason == SkippedSource.Reason.FAILED and is_unchanged(row, stat):
+        return IndexFile(problem=row.detail)
+    index = IndexFile()
+    try:
+        with open_regular(collection.home.root, path) as file:
+            data = file.read(MAX_BYTES + 1)
+        index.entries = list(session_index.read(data, index.unusable))
+    except (NotReadable, ValueError) as exc:
+        return IndexFile(problem=str(exc))
+    return index

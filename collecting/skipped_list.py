@@ -1,0 +1,63 @@
+"""The list of what imports found and did not read: its filters and what fits them, its columns and its words."""
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext_lazy
+
+from agents.models import SkippedSource
+from openclaw_web.lists.declaration import NAMED, PLAIN, REST, List, Words
+from openclaw_web.lists.filters import ListFilters
+from openclaw_web.lists.paging import Listing, in_order, narrowed, terms
+
+from .inventory.words import KIND_WORDS, REASON_WORDS
+
+SEEKS = ("agent_id", "reason", "kind")  # columns whose index goes on with the order
+COLUMNS = {"agent": "agent_id", "reason": "reason", "kind": "kind", "name": "path__icontains"}
+
+
+class SkippedFilters(ListFilters):
+    """The filters of the list of skipped sources."""
+
+    ORDERS, DEFAULT = {"name": ("path", "source_key")}, "name"
+    agent = forms.CharField(label=_("Agent"), required=False, max_length=56)
+    reason = forms.ChoiceField(label=_("Reason"), required=False, choices=REASON_WORDS.items())
+    kind = forms.ChoiceField(label=_("Kind"), required=False, choices=KIND_WORDS.items())
+    name = forms.CharField(label=_("Name contains"), required=False, max_length=500)
+
+
+def fits(_user, *, sort=SkippedFilters.DEFAULT, **asked) -> Listing:
+    """What fits of the files, folders and index entries that the last imports did not read."""
+    order = in_order(SkippedFilters.ORDERS, sort)
+    return narrowed(SkippedSource.objects.all(), terms(asked, COLUMNS), order=order, seeks=SEEKS)
+
+
+def _prepared(page, _filters, _whose):
+    return {"rows": page, "reasons": REASON_WORDS, "kinds": KIND_WORDS}
+
+
+SKIPPED = List(
+    on="skipped",
+    words=Words(
+        counted=ngettext_lazy("%(shown)s skipped source", "%(shown)s skipped sources", "count"),
+        uncounted=_("Skipped sources"),
+        none=_("No skipped sources"),
+        how=_(
+            "Files, folders and index entries that an import found and did not read are listed here with the reason."
+        ),
+        icon="check-circle",
+    ),
+    filters=SkippedFilters,
+    fits=fits,
+    columns=(
+        ("name", _("Name"), False),
+        ("", _("Reason"), False, REST),
+        ("", _("Kind"), False),
+        ("", _("Agent"), False, PLAIN),
+        ("", _("Size"), True, NAMED),
+        ("", _("Noted"), True),
+    ),
+    fields=(
+        *("kind", "agent_id", "path", "reason", "detail", "session_id", "size_bytes", "mtime_ns", "root", "noted_at"),
+    ),
+    prepare=_prepared,
+)

@@ -1,0 +1,242 @@
+"""Collect the transcript files of an agent: each is opened once, told whose it is, and stored."""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, BinaryIO
+
+from django.utils.translation import gettext as _
+
+from agents.homes import NotReadable, open_regular, why_refused
+from agents.models import CollectorSource
+from agents.skipped_sources import Reason
+from agents.sources import HEAD
+from ledger.collectors import jsonl
+from ledger.collectors.packed import read_packed_lines
+from ledger.collectors.records import moment_ms
+from ledger.models import Session
+from ledger.transcripts import storing
+from openclaw_web.clock import now_ms
+
+from ..inventory.file_heads import read_head
+from ..inventory.transcripts import Identity, TranscriptFile, tell_whose
+from . import counts
+from . import outputs as collect_outputs
+from .guard import guarding
+
+Kind = CollectorSource.Kind
+GROUP_BYTES = 32 * 1024 * 1024
+GROUP_FILES = 64  # open at the same time
+
+
+@dataclass(slots=True)
+class Opened:
+    """A transcript that is to be stored; `head` are its first bytes, `reading` says from where it is read."""
+
+    file: TranscriptFile
+    lines: BinaryIO
+    stat: os.stat_result
+    head: bytes
+    reading: Any
+
+
+@dataclass(slots=True)
+class Transcripts:
+    """The transcript files of one agent on their way into its store."""
+
+    collection: Any
+    agent: Any
+    plan: Any
+    source: Any  # the agent's database
+    report: Any
+    may_read: Callable[[str], bool]
+    why_left: Callable[[str], str]
+    removed: set[str]
+    identity: Callable[[], Identity]
+    were_read: set[str] = field(default_factory=set)  # sessions
+
+    def read(self, files: list[TranscriptFile]) -> None:
+        """Store these files, some at a time: what they hold becomes durable together."""
+        for group in _groups(files):
+            with collect_outputs.taking(self.collection, self.agent, self.report) as outputs, ExitStack() as stack:
+                opened = [one for file in group if (one := self._open(file, stack))]
+                self._write_ahead(opened, outputs)
+                for one in opened:
+                    with guarding(self.report, one.file.path.name) as failed:
+                        self._store(one, outputs)
+                    if failed:
+                        self._skip(one.file, Reason.FAILED, failed[0])
+
+    def _leave(self, file, reason, detail="", stat=None):
+        """Note why a file is not read; what was planned for it counts as done."""
+        self.collection.add_bytes(file.stat.st_size)
+        self._skip(file, reason, detail, stat)
+
+    def _skip(self, file, reason, detail="", stat=None):
+        about = {"detail": detail, "session_id": file.session_id}
+        self.plan.accounts.skip(file.path, reason, stat or file.stat, **about)
+
+    def _open(self, file, stack) -> Opened | None:
+        """Open a file and see whose transcript it is; None, with the reason noted, for one that is not stored."""
+        if file.path.name in self.source.names:  # the database holds the same
+            self._is_read(file)
+            return None
+        if self._is_known_to_be_left(file):
+            return None
+        if refusal := why_refused(self.collection.home.root, file.path, file.stat):
+            self._not_readable(file, refusal)
+            return None
+        try:
+            lines = stack.enter_context(open_regular(self.collection.home.root, file.path))
+        except NotReadable as exc:
+            self._not_readable(file, str(exc))
+            return None
+        with guarding(self.report, file.path.name) as failed:
+            return self._look(file, lines)
+        self._leave(file, Reason.FAILED, failed[0])
+        return None
+
+    def _is_known_to_be_left(self, file):
+        """Whether the file need not be opened to see that it is left out."""
+        session_id = self.identity().named(file.path) if self.collection.opted_out else ""
+        session_id = session_id or (file.session_id if file.is_certain or self.collection.opted_out else "")
+        if not session_id or self.may_read(session_id):
+            return False
+        file.session_id = session_id
+        self._leave(file, self.why_left(session_id))
+        return True
+
+    def _not_readable(self, file, reason):
+        self.report.notes.append(_("%(file)s was not read: %(reason)s.") % {"file": file.path.name, "reason": reason})
+        self._leave(file, Reason.UNREADABLE, reason)
+
+    def _look(self, file, lines) -> Opened | None:
+        book, stat = self.collection.book, os.fstat(lines.fileno())
+        if file.session_id in self.plan.uncounted:
+            book.forget_part(book.name(file.path))
+        reading = book.reading(Kind.TRANSCRIPT, file.path, lines)
+        guess = file.session_id
+        if not reading.goes_on:
+            head = read_head(lines, is_packed=file.is_packed)
+            if not tell_whose(file, head, self.identity(), book.name(file.path)):
+                self._leave(file, Reason.NOT_TRANSCRIPT, stat=stat)
+                return None
+        if not self._is_wanted(file, guess, stat):
+            return None
+        lines.seek(0)
+        return Opened(file, lines, stat, lines.read(HEAD), reading)
+
+    def _is_wanted(self, file, guess, stat):
+        """Whether the session of a file whose beginning was looked at is stored; else the reason is noted."""
+        session_id = file.session_id
+        if session_id in self.removed:
+            self.report.transcripts["removed"] += 1
+            self._is_read(file)
+        elif (session_id != guess or not file.is_certain) and not self.may_read(session_id):
+            self._leave(file, self.why_left(session_id), stat=stat)
+        elif file.is_imported and session_id in self.source.known:
+            self.report.transcripts["skipped_imported"] += 1
+            self._leave(file, Reason.IMPORTED, stat=stat)
+        elif file.state != Session.State.LIVE and not self.collection.include_deleted:
+            self.report.transcripts[f"skipped_{file.state}"] += 1
+            self._leave(file, file.state, stat=stat)
+        elif counts.is_short(self.agent, session_id, self.plan.mended):
+            self.plan.short.add(session_id)
+            self.collection.add_bytes(file.stat.st_size)
+            self.plan.accounts.read(file.path)
+        else:
+            return True
+        return False
+
+    def _write_ahead(self, opened, outputs):
+        """Write the outputs of new transcripts; with somebody opted out it is not known yet which of them are kept."""
+        if self.collection.opted_out:
+            return
+        for one in opened:
+            if not one.file.is_packed and self.collection.book.offset(Kind.TRANSCRIPT, one.file.path) == 0:
+                one.lines.seek(0)
+                outputs.write_ahead(iter(partial(one.lines.readline, jsonl.MAX_LINE), b""))
+
+    def _store(self, one: Opened, outputs):
+        file, reading = one.file, one.reading
+        done, is_closed = reading.offset, file.state != Session.State.LIVE or file.is_packed
+
+        def hear(offset):
+            nonlocal done
+            self.collection.add_bytes(offset - done)
+            done = offset
+
+        if file.is_packed:  # whole: nobody appends to it
+            one.lines.seek(0)
+            lines, hear_bytes = read_packed_lines(one.lines), None
+        else:
+            take = reading.tail.take
+            lines = jsonl.read_lines(one.lines, reading.offset, is_closed=is_closed, take=take)
+            hear_bytes = hear
+        stored = storing.store_transcript(self.agent.db, self._about(one), lines, outputs=outputs, on_bytes=hear_bytes)
+        is_unfinished = not is_closed and reading.tail.end < one.stat.st_size
+        count(self.report, "new" if file.is_packed else reading.why, stored, unfinished=is_unfinished)
+        self.were_read.add(file.session_id)
+        self.plan.accounts.read(file.path)
+        self.plan.when_settled(self.agent, file.session_id, stored, partial(self._save, one))
+
+    def _save(self, one):
+        file = one.file
+        if file.is_packed:
+            self._is_read(file)
+            return
+        about = {"agent_id": self.agent.agent_id, "session_id": file.session_id}
+        read = {"head": one.head, "tail": one.reading.tail}
+        self.collection.book.save_appended(Kind.TRANSCRIPT, file.path, one.stat, **about, **read)
+
+    def _about(self, one):
+        file, book = one.file, self.collection.book
+        modified, name = modified_ms(one.stat.st_mtime_ns), book.name(file.path)
+        is_live = file.session_id in self.plan.live or file.session_id in self.source.live
+        return storing.Transcript(
+            file.session_id,
+            name,
+            modified,
+            Session.State.LIVE if is_live else file.state,
+            self.collection.opted_out,
+            goes_on=one.reading.goes_on and not file.is_packed,
+            has_others=book.has_others(self.agent.agent_id, file.session_id, name),
+        )
+
+    def _is_read(self, file):
+        self.collection.add_bytes(file.stat.st_size)
+        size, about = file.stat.st_size, {"agent_id": self.agent.agent_id, "session_id": file.session_id}
+        self.collection.book.save(Kind.TRANSCRIPT, file.path, file.stat, offset=size, **about)
+        self.plan.accounts.read(file.path)
+
+
+def modified_ms(mtime_ns: int) -> int:
+    """A file's time, or now when it lies where no calendar of ours goes."""
+    return moment_ms(mtime_ns // 1_000_000) or now_ms()
+
+
+def count(report: Any, why: str, stored: storing.Stored, *, unfinished: bool) -> None:
+    """Count in what a transcript added."""
+    report.transcripts[why] += 1
+    report.records += stored.kinds
+    report.rejected += stored.rejected
+    report.withheld += stored.withheld
+    report.unknown_envelopes += stored.unknown_envelopes
+    report.repeated += stored.repeated
+    report.unfinished += unfinished
+
+
+def _groups(files: list[TranscriptFile]) -> Iterator[list[TranscriptFile]]:
+    """Transcripts whose outputs become durable together: syncing for each alone would take longer than the rest."""
+    group: list[TranscriptFile] = []
+    size = 0
+    for file in files:
+        group.append(file)
+        size += file.stat.st_size
+        if size >= GROUP_BYTES or len(group) == GROUP_FILES:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group

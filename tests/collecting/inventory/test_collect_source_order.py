@@ -1,0 +1,152 @@
+"""Several sources of one session: the one that continues the others comes last, in whatever order they are imported."""
+
+import itertools
+import os
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from agents.models import CollectorSource
+from ledger.models import ConversationTurn, Session, TranscriptEvent, TranscriptEventIdentity
+from ledger.source_order import SourceRecords, in_order
+from tests.collecting.again import everything
+from tests.collecting.collecting import MAIN, run
+from tests.collecting.inventory.odd_folders import header, message
+from tests.homes import Home, assistant, user
+from tests.sqlite_homes import SqliteHome
+
+pytestmark = pytest.mark.django_db
+ID = "11111111-2222-4333-8444-555555555555"
+OTHER = "aaaaaaaa-2222-4333-8444-555555555555"
+NUMBER = itertools.count(1)
+NAMES = (f"{ID}.jsonl", f"{ID}-topic-7.jsonl", f"2026-03-01T10-00-00-000Z_{ID}.jsonl")
+# A source: records that follow each other from one on, where they begin, and whether the clock runs backwards.
+SOURCES = st.lists(st.tuples(st.integers(1, 8), st.integers(1, 6), st.booleans()), min_size=2, max_size=3)
+
+
+def lines(first, count, is_backwards):
+    yield header(ID)
+    for number in range(first, first + count):
+        at = 59 - number if is_backwards else number
+        role = "assistant" if number % 2 == 0 else "user"
+        yield message(number, f"m{number - 1}" if number > 1 else None, at=at, role=role)
+
+
+def summary(db):
+    """What people see of a session, whatever order its records are numbered in."""
+    session = Session.objects.using(db).get(id=ID)
+    identities = TranscriptEventIdentity.objects.using(db).filter(session_id=ID)
+    names = dict(identities.values_list("seq", "event_id"))
+    active = TranscriptEvent.objects.using(db).filter(session_id=ID, is_active=True).values_list("seq", flat=True)
+    turns = ConversationTurn.objects.using(db).filter(session_id=ID, is_active=True)
+    told = {"leaf": session.leaf_record_id, "title": session.title, "model": session.model}
+    told |= {"state": session.source_state, "turn_count": session.turn_count, "records": session.record_count}
+    told["active"] = sorted(names[seq] for seq in active)
+    told["turns"] = sorted(turns.values_list("user_message_id", flat=True))
+    return told
+
+
+@settings(
+    max_examples=25,
+    phases=[Phase.generate],
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(sources=SOURCES, data=st.data())
+def test_the_order_of_imports_and_the_times_of_files_change_nothing(tmp_path, real_files, sources, data):
+    files = [(name, "".join(lines(*source))) for name, source in zip(NAMES, sources, strict=False)]
+    found = []
+    for _ in range(2):
+        number = next(NUMBER)
+        home = Home(tmp_path / f"openclaw{number}")
+        order = data.draw(st.permutations(files))
+        together = data.draw(st.booleans())
+        for name, text in order:
+            path = home.write(f"agents/main/sessions/{name}", text)
+            moment = data.draw(st.integers(1_700_000_000, 1_700_000_003))
+            os.utime(path, (moment, moment))
+            if not together:
+                run(home, **{"as": f"order{number}"})
+        run(home, **{"as": f"order{number}"})
+        found.append(summary(f"agent_order{number}"))
+        before = everything(f"agent_order{number}")
+        run(home, again=True, **{"as": f"order{number}"})
+        assert summary(f"agent_order{number}") == found[-1]
+        assert len(everything(f"agent_order{number}")["transcript_events"]) == len(before["transcript_events"])
+    assert found[0] == found[1]
+
+
+@given(sources=st.lists(st.lists(st.sampled_from("abcdef"), min_size=1, max_size=4, unique=True), max_size=5))
+def test_sources_come_in_one_order(sources):
+    def made(place, ids):
+        records = SourceRecords(str(place))
+        for moment, record_id in enumerate(ids):
+            records.add(record_id, None, moment * 1000 + place)
+        return records
+
+    made_sources = [made(place, ids) for place, ids in enumerate(sources)]
+    names = [source.name for source in in_order(made_sources)]
+    for order in itertools.islice(itertools.permutations(made_sources), 24):
+        assert [source.name for source in in_order(order)] == names
+
+
+def test_a_longer_file_beside_a_database_comes_last(tmp_path, real_files):
+    home = SqliteHome(tmp_path / "openclaw")
+    talk = [user("One") | {"id": "m1", "parentId": None}, assistant("Two") | {"id": "m2", "parentId": "m1"}]
+    home.session(ID, *talk)
+    home.write(f"agents/main/sessions/{ID}.jsonl", "".join(lines(1, 6, True)))
+    run(home)
+    assert summary(MAIN)["leaf"] == "m6"
+    assert len(summary(MAIN)["active"]) == 7
+    before = everything()
+    assert run(home)["bytes_read"] == 0
+    assert everything() == before
+
+
+def test_a_session_that_goes_on_in_one_of_its_files_goes_on(home):
+    short = home.write(f"agents/main/sessions/{ID}.jsonl", "".join(lines(1, 2, False)))
+    path = home.write(f"agents/main/sessions/{ID}-topic-7.jsonl", "".join(lines(1, 4, False)))
+    run(home)
+    assert summary(MAIN)["leaf"] == "m4"
+    with path.open("a") as file:
+        file.write(message(5, "m4") + message(6, "m5", role="assistant"))
+    run(home)
+    told = summary(MAIN)
+    assert (told["leaf"], told["turns"], told["model"]) == ("m6", ["m1", "m3", "m5"], "model-6")
+    with short.open("a") as file:  # the other one goes on elsewhere, earlier
+        file.write(message(20, "m2", at=3))
+    run(home)
+    assert summary(MAIN)["leaf"] == "m6"
+
+
+def test_a_copy_that_is_touched_does_not_reset_a_live_session(home):
+    home.write(f"agents/main/sessions/{ID}.jsonl", "".join(lines(1, 4, False)))
+    copy = home.write(f"agents/main/sessions/{ID}.jsonl.bak-1", "".join(lines(1, 2, False)))
+    run(home, include_deleted=True)
+    os.utime(copy, (2_000_000_000, 2_000_000_000))
+    run(home, include_deleted=True)
+    assert (summary(MAIN)["state"], summary(MAIN)["leaf"]) == ("live", "m4")
+
+
+def test_stores_of_an_older_version_become_right_when_sessions_are_imported_again(home):
+    """It went by names: both files were one session, and no row of the book says whose its file is."""
+    home.write(f"agents/main/sessions/{ID}.jsonl.reset.2026-03-01", header(ID) + message(1))
+    home.write(f"agents/main/sessions/{ID}.jsonl", header(ID) + message(2))
+    run(home, include_deleted=True)
+    path = home.root / f"agents/main/sessions/{ID}.jsonl"
+    stat = path.stat()
+    path.write_text(header(OTHER) + message(2))
+    os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    home.index({"agent:main:main": {"sessionId": OTHER, "sessionFile": str(path)}})
+    CollectorSource.objects.filter(kind="transcript").update(session_id="")
+    run(home, include_deleted=True)
+    run(home, include_deleted=True, again=True)
+    found = Session.objects.using(MAIN).order_by("id").values_list("id", "record_count", "session_key")
+    assert list(found) == [(ID, 2, None), (OTHER, 2, "agent:main:main")]
+    before = everything()
+    again = run(home, include_deleted=True, again=True)["again"]["main"]
+    assert (again["rebuilt"], again["new"], everything() == before) == (0, 0, True)
+    with path.open("a") as file:
+        file.write(message(3, "m2"))
+    run(home)
+    assert Session.objects.using(MAIN).get(id=OTHER).record_count == 3

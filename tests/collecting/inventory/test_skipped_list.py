@@ -1,0 +1,70 @@
+"""The page of skipped sources, and its list in the API."""
+
+import pytest
+from django.urls import reverse
+
+from agents import skipped_sources
+from agents.models import SkippedSource
+from agents.skipped_sources import Kind, Reason, Skipped
+
+pytestmark = pytest.mark.django_db
+URL = "/operations/skipped/"
+
+
+def note(agent_id, *skipped):
+    skipped_sources.replace_skipped("/home/u/.openclaw", agent_id, skipped)
+
+
+@pytest.fixture
+def noted(ada, bob):
+    note(
+        "ada",
+        Skipped(Kind.FILE, "agents/ada/sessions/notes.txt", Reason.NOT_TRANSCRIPT),
+        Skipped(Kind.INDEX_ENTRY, "agent:ada:gone", Reason.NO_RECORDS, "gone.jsonl", "gone"),
+    )
+    note("bob", Skipped(Kind.FOLDER, "agents/bob/sessions/<b>link</b>", Reason.LINK))
+
+
+def test_it_works(as_admin, noted):
+    assert reverse("collecting:skipped_list") == URL
+    page = as_admin.get(URL).text
+    for words in ("notes.txt", "Not a transcript", "agent:ada:gone", "No records found", "Index entry", "Link"):
+        assert words in page
+    assert "<b>link</b>" not in page
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ({"agent": "bob"}, "link"),
+        ({"reason": "no_records"}, "agent:ada:gone"),
+        ({"kind": "file"}, "notes.txt"),
+        ({"name": "gone"}, "agent:ada:gone"),
+    ],
+)
+def test_filters(as_admin, noted, asked, expected):
+    page = as_admin.get(URL, asked).text
+    assert expected in page
+    assert "1 skipped source" in page
+
+
+def test_strangers_may_look_and_people_who_are_not_signed_in_may_not(client, stranger, noted):
+    assert client.get(URL).status_code == 302
+    client.force_login(stranger)
+    assert client.get(URL).status_code == 200
+
+
+def test_the_api_lists_them(as_admin, noted):
+    items = as_admin.get("/api/v1/operations/skipped", {"agent": "ada", "reason": "no_records"}).json()["items"]
+    assert [(item["path"], item["session_id"], item["detail"]) for item in items] == [
+        ("agent:ada:gone", "gone", "gone.jsonl")
+    ]
+
+
+def test_what_holds_no_more_goes_and_what_stays_is_not_written_again(noted):
+    before = SkippedSource.objects.get(agent_id="bob")
+    note("bob", Skipped(Kind.FOLDER, "agents/bob/sessions/<b>link</b>", Reason.LINK))
+    assert SkippedSource.objects.get(agent_id="bob").noted_at == before.noted_at
+    note("bob")
+    assert not SkippedSource.objects.filter(agent_id="bob").exists()
+    assert SkippedSource.objects.filter(agent_id="ada").count() == 2
