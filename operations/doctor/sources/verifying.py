@@ -48,7 +48,7 @@ def is_whole(collection: Any, source: Source) -> bool:
     """Whether a file was read to its last byte and nothing of it was rejected: only then it may go."""
     kind = BOOKED.get(source.kind, source.kind)
     now = look(source.file)
-    is_read = now is not None and collection.book.offset(kind, source.file) == now.st_size
+    is_read = now is not None and collection.book.offset(kind, source.file, agent_id=source.agent) == now.st_size
     return is_read and not source.rejected
 
 
@@ -62,7 +62,7 @@ def _is_read(collection, source):
         return collect_databases.is_known(collection, source.file)
     kind = BOOKED.get(source.kind, source.kind)
     now = look(source.file)
-    return now is not None and collection.book.is_known(kind, source.file, now)
+    return now is not None and collection.book.is_known(kind, source.file, now, agent_id=source.agent)
 
 
 def _of_transcript(collection, source):
