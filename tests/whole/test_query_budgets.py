@@ -68,7 +68,7 @@ BUDGETS = {
     "guardian:proposal_list": 6,
     "guardian:proposal_detail": 12,
     "guardian:rollback": 9,
-    "guardian:session_rollback": 12,
+    "guardian:session_rollback": 13,
     "guardian:write_retry": 15,
     "gate:replay_detail": 12,
     "gate:replay_list": 4,

@@ -28,6 +28,7 @@ NOT_KEEPING = {
     "write_guardian_audit",  # with its versions and its fact, it does without it: see test_retention_writes.py
     "removed_sessions",  # says that one was removed
     "collector_sessions",  # says what the store has to hold, and that one was removed
+    *("collector_sources", "collector_skipped"),  # which files were read, and which were not, and whose they are
     "cron_run_logs",  # what OpenClaw's scheduler says; derived rows that link to a session while it is here
 }
 
