@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 
 from .jsonl import is_too_deep
-from .machine_prompts import provenance_origin, text_kind
+from .machine_prompts import SYSTEM_MESSAGE, provenance_origin, text_kind
 from .projections import projected_text
 from .senders import sender_of
 from .unwrapping import Unwrapped, may_be_wrapped, unwrapped
@@ -321,6 +321,8 @@ def _read_prompt(found, provenance):
     """Whether somebody typed the words: the record's own provenance says it, else the words."""
     origin = provenance_origin(provenance, found.text)
     kind = text_kind(found.text) if origin is None or origin.is_unknown else origin.kind
+    if not kind and origin is None and not found.text.strip() and "system_lines" in found.sender:
+        kind = SYSTEM_MESSAGE  # events alone, without words of anybody
     if kind:
         found.sender["injected"] = kind
     elif origin is not None:

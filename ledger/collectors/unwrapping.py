@@ -61,7 +61,8 @@ GOAL = re.compile(r"Active goal: [^\n]* — advance; keep active until [^\n]*")
 # Of an event of several lines the first has a time, and what channels say of themselves has none.
 SYSTEM_LINES = re.compile(
     r"(?:System(?: \([^)\n]{1,40}\))?: (?!\[)[^\n]*\n)*"
-    r"System(?: \([^)\n]{1,40}\))?: \[[^\]\n]{6,40}\][^\n]*\n(?:System(?: \([^)\n]{1,40}\))?: [^\n]*\n)*\n*"
+    r"System(?: \([^)\n]{1,40}\))?: \[[^\]\n]{6,40}\][^\n]*(?:\n|\Z)"
+    r"(?:System(?: \([^)\n]{1,40}\))?: [^\n]*(?:\n|\Z))*\n*"
 )
 # Telegram's quote, which names nobody and leads into the words.
 REPLYING = re.compile(r'Current message:\n\[Replying to: "(?:[^"\\\n]|\\.){0,4000}"\](?:\n#\S{1,64}:)? ?')

@@ -55,6 +55,7 @@ ODD = re.compile(
     r"\[[^\]\n]{2,80} - (?:for context|respond to this)\]"
     r"|\[[A-Za-z][^\]\n:]{1,40}: [^\]\n]{1,2000}\][^\S\n]*(?:\n|\Z)"
     r"|\[[A-Z][\w' -]{1,60}\][^\S\n]*\n"
+    r"|\[(?:Audio|Image|Video)(?: \d{1,3}/\d{1,3})?\] [^\n]*\n"
     r"|\[[a-z][\w-]{1,30}:[\w-]{6,}[^\]\n]{0,200}\] "
     r"|\[(?:System|OpenClaw|Internal|Automated|Background|Subagent|Gateway|Runtime)\b[^\]\n]{0,200}\]"
     r"|<<<[A-Z_]{6,}"

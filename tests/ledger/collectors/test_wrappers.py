@@ -207,6 +207,18 @@ def test_a_prompt_is_recognized_also_after_a_time(kind, text):
     assert facts(message(text)).text == text and not (facts(message(text)).sender.get("envelope"))
 
 
+@pytest.mark.parametrize("end", ["", "\n", "\nSystem: more of it"])
+def test_system_events_without_words_are_a_prompt_that_nobody_typed(end):
+    said = facts(message(f"System: [2026-02-01 10:00:00 UTC] Node connected{end}"))
+    assert (said.text, said.sender["injected"]) == ("", "system_message")
+
+
+@pytest.mark.parametrize("label", ["Audio", "Image 1/2"])
+def test_a_section_of_media_that_is_spelled_otherwise_is_counted(label):
+    text = f"[{label}] User audio message:\n[Telegram Bo id:5 2026-02-01 10:00 UTC]\nTranscript:\nbuy milk"
+    assert facts(message(text)).sender["envelope"] == "unknown" and facts(message(text)).text == text
+
+
 @pytest.mark.parametrize(
     ("provenance", "text", "sender"),
     [
