@@ -41,7 +41,7 @@ def note_rebuilt(agent: Agent, session_id: str, came: Reread) -> None:
         wanted.kinds[now] += moved
     is_whole = came.held.is_same_records(noted) or not came.held.lacks(wanted)
     kinds = wanted.kinds | came.held.kinds
-    lacking = Holding(kinds, noted.checksum if kinds == +wanted.kinds else "")
+    lacking = Holding(kinds, wanted.checksum if kinds == +wanted.kinds else "")
     holdings.note(agent.agent_id, session_id, came.held if is_whole else lacking, anew=True)
 
 

@@ -1,7 +1,7 @@
 """The plan: what `doctor --fix` would do, and everything that is not as it should be. Nothing is written."""
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,18 @@ from people.configuration import keys as configuration
 
 from . import ignoring, report
 from .findings import FINDING, Finding
-from .sources import deep, home_places, home_sources, looking, places, schema_findings, things
+from .sources import (
+    deep,
+    file_findings,
+    home_places,
+    home_sources,
+    index_keys,
+    looking,
+    places,
+    schema_findings,
+    things,
+)
+from .sources.census import Census, Taker
 from .sources.deep import Compared
 from .sources.home_sources import LEFT, UNCHANGED, Source
 from .sources.secrets import places_left
@@ -54,6 +65,7 @@ class Plan:
     store: list[Finding] = field(default_factory=list)
     counts: Counts = field(default_factory=Counts)
     compared: Compared = field(default_factory=Compared)
+    census: Census = field(default_factory=Census)
 
     @property
     def to_read(self) -> list[Source]:
@@ -90,7 +102,14 @@ def make(params: dict[str, Any], progress: Any, copies: Copies) -> Plan:
     for agent_id in counted:
         plan.store += losses.findings(agent_id, plan.counts, is_deep=plan.is_deep)
     plan.store += _unreadable(plan)
+    plan.store = [_claimed(plan, one) for one in plan.store]
     return plan
+
+
+def _claimed(plan, finding):
+    """A finding that claims no repair when that is an import from another home than the one that is looked at."""
+    is_elsewhere = finding.repair == losses.AGAIN and finding.agent and finding.agent not in plan.names.values()
+    return replace(finding, repair="") if is_elsewhere else finding
 
 
 def _count(plan, progress):
@@ -142,6 +161,9 @@ def look_at_home(plan: Plan, params: dict[str, Any], progress: Any, copies: Copi
     _look_inside(plan, progress)
     plan.store += schema_findings.find_unread(home.root, plan.sources)
     plan.store += schema_findings.find_foreign(home.root)
+    odd = [place.path for place in home.oddities if place.is_unread]
+    plan.census = Taker(plan.root, home.agents, plan.names, plan.sources).take(odd)
+    plan.store += file_findings.of_files(plan.census)
     _look_for_skipped(plan, home)
     left_out = ignoring.rows().filter(root=str(plan.root)).order_by("agent_id", "source_key")
     plan.ignored = [ignoring.as_json(row) for row in left_out]
@@ -159,23 +181,36 @@ def _look_inside(plan, progress):
     for found in plan.collection.home.agents:
         agent_id = plan.names[found.home_name]
         own = [source for source in plan.sources if source.home_agent == found.home_name]
-        if plan.is_deep or any(source.is_to_read for source in own):
+        _compare_keys(plan, agent_id, index_keys.of_file(plan.collection, found, own))
+        lost = plan.counts.of_agent(agent_id)
+        if plan.is_deep or lost or any(source.is_to_read for source in own):
             progress.update(done, total, _("Checking the sources of %(agent)s") % {"agent": agent_id})
-            _look_into_agent(plan, looker, found, agent_id, own, hear)
+            _look_into_agent(plan, looker, found, agent_id, own, hear, lost)
     looker.of_home([source for source in plan.sources if not source.home_agent])
     if total:
         progress.update(total, total, _("Checked everything new"))
 
 
-def _look_into_agent(plan, looker, found, agent_id, own, hear):
+def _look_into_agent(plan, looker, found, agent_id, own, hear, lost):
     for source in own:
         if source.is_to_read and source.kind in ("transcript", "leftover"):
             looking.about(plan.collection, source)
-    with places.of_agent(plan.collection, found, agent_id, own, plan.rejected, is_deep=plan.is_deep) as looked:
+    is_deep = plan.is_deep or bool(lost)
+    with places.of_agent(plan.collection, found, agent_id, own, plan.rejected, is_deep=is_deep) as looked:
         looking.records(looked, plan.rejected, hear)
         looker.of_agent(looked, own, found.workspace)
         if plan.is_deep:
             deep.compare(looked, plan.counts, plan.compared)
+        looking.count_restorable(looked, [loss for loss in lost if loss.in_sources is None])
+        if looked.database is not None and not looked.of_database.is_to_read:
+            _compare_keys(plan, agent_id, index_keys.of_database(looked.database))
+
+
+def _compare_keys(plan, agent_id, keys):
+    """Find the index entries that lead to no records; those of an index that is new are new as well."""
+    if db := places.alias(agent_id):
+        apart = plan.collection.ignored.get(agent_id, frozenset())
+        plan.store += file_findings.of_keys(agent_id, index_keys.without_records(plan.root, agent_id, db, keys, apart))
 
 
 def _look_for_skipped(plan, home):
@@ -202,6 +237,7 @@ def as_receipt(plan: Plan) -> dict[str, Any]:
         "to_read": len(plan.to_read),
         "rejected": plan.rejected[:LISTED],
         "rejected_count": len(plan.rejected),
+        "files": file_findings.as_json(plan.census),
         "skipped": plan.skipped[:LISTED],
         "skipped_count": len(plan.skipped),
         "ignored": plan.ignored[:LISTED],
@@ -217,7 +253,8 @@ def as_receipt(plan: Plan) -> dict[str, Any]:
 
 def sentence_of(plan: Plan) -> str:
     """How it is, in one sentence, and what was compared for that in others."""
-    compared = f"{compared_words(plan)} {own_store.compared(is_deep=plan.is_deep)}"
+    files = f" {file_findings.in_words(plan.census)}" if plan.collection else ""
+    compared = f"{compared_words(plan)}{files} {own_store.compared(is_deep=plan.is_deep)}"
     if not plan.findings:
         return _("Nothing new and no problems found.") + f" {compared}"
     wrong = sum(one.level == FINDING for one in plan.store) + bool(plan.problem)

@@ -1,6 +1,6 @@
 """What the store has lost, had again: from sources and OpenClaw's archives, else the backup that holds it is named."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -26,7 +26,9 @@ LISTED = 500
 
 def is_wanted(made: Plan) -> bool:
     """Whether anything is to be read again."""
-    return any(one.repair == losses.AGAIN for one in made.store)
+    here = set(made.names.values())
+    is_lost = any(loss.agent in here for loss in made.counts.losses.values())
+    return is_lost or any(one.repair == losses.AGAIN for one in made.store)
 
 
 def refill(made: Plan, params: dict[str, Any], progress: Any, facts: dict[str, Any]) -> None:
@@ -118,7 +120,12 @@ def _count_the_rest(after):
 
 
 def _accept(after: Plan, given_up: list[Loss]):
-    """What can no longer be had is not missed any more: the notes become what is there."""
-    for agent_id, session_id in {(loss.agent, loss.session_id) for loss in given_up}:
+    """What can no longer be had is not missed any more; what is in a backup stays noted."""
+    kinds: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for loss in given_up:
+        kinds[loss.agent, loss.session_id].add(loss.kind)
+    for (agent_id, session_id), names in kinds.items():
         held = after.counts.held.get(agent_id, {}).get(session_id, Holding())
-        holdings.note(agent_id, session_id, held, anew=True)
+        noted = holdings.holding_of(agent_id, session_id).kinds
+        wanted = held.kinds | Counter({kind: number for kind, number in noted.items() if kind not in names})
+        holdings.note(agent_id, session_id, Holding(wanted, held.checksum if wanted == held.kinds else ""), anew=True)

@@ -43,6 +43,7 @@ NO_PLAN: dict[str, Any] = {
     "to_read": 0,
     "rejected": [],
     "rejected_count": 0,
+    "files": None,
     "skipped": [],
     "skipped_count": 0,
     "store": [],

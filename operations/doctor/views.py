@@ -13,8 +13,10 @@ from openclaw_web.pages.html import render_page
 
 from . import ignoring, looks, report
 from .forms import AgainForm, DoctorForm, UnignoreForm
+from .sources import file_findings
 
 RUNS = 20
+FILES = 100  # names of skipped files of each reason
 SHOWN = 50  # sources, rejected lines and skipped things; the command tells all of them
 
 
@@ -94,6 +96,21 @@ def _losses(result):
     return {"rows": rows, "count": found.get("loss_count", 0), "records": found.get("lost_records", 0)}
 
 
+def _files(result):
+    """The files of agents that were skipped, by reason, with the names of the first."""
+    skipped = (result.get("files") or {}).get("skipped", {})
+    return [
+        {
+            "reason": reason,
+            "words": file_findings.word_of(reason),
+            "count": one["count"],
+            "names": one["names"][:FILES],
+            "is_cut": one["count"] > FILES,
+        }
+        for reason, one in skipped.items()
+    ]
+
+
 def _read_again(result):
     """What a run read again and compared after that; empty for a look, or when nothing was lost."""
     return (result.get("run") or {}).get("read_again") or {}
@@ -122,6 +139,7 @@ def _context(request, form):
         "sources": result.get("sources", [])[:SHOWN],
         "rejected": result.get("rejected", [])[:SHOWN],
         "skipped": result.get("skipped", [])[:SHOWN],
+        "files": _files(result),
         "page": page,
         "runs": [(run, run.status in looks.UNDOABLE, run.root in emptied) for run in page],
         "ignored": [_ignored(row) for row in ignored],

@@ -4,6 +4,7 @@ import hashlib
 import io
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,11 +17,12 @@ from collecting.inventory.transcripts import PACKED
 from ledger.collectors.database import Damaged
 from ledger.collectors.envelopes import fingerprint
 from ledger.collectors.records import facts, own_id
-from ledger.models import TranscriptEventIdentity
+from ledger.models import TranscriptEvent, TranscriptEventIdentity
 from ledger.transcripts import unnamed
 from ledger.transcripts.storing import UNFORESEEN
 from openclaw_web.sqlite import failures
 
+from ..store.losses import IDS, Loss
 from .home_sources import Source
 from .places import AgentPlaces, Place
 from .rejects import Rejected, reject
@@ -28,6 +30,7 @@ from .rejects import Rejected, reject
 Kind = CollectorSource.Kind
 MAX_HEADER = 64 * 1024
 ROWS = 500
+WITHHELD = "withheld"  # the kind of records that are kept without their words
 OnBytes = Callable[[int], None]
 
 
@@ -118,6 +121,36 @@ class _Nameless:
         self._own[what] += 1
         self._known.nameless |= self._own
         return self._own[what] > self._earlier[what]
+
+
+def count_restorable(looked: AgentPlaces, losses: list[Loss]) -> None:
+    """Note how many of the missing records of an agent are in its sources: `in_sources` of each loss."""
+    by_session: dict[str, list[Loss]] = {}
+    for loss in losses:
+        by_session.setdefault(loss.session_id, []).append(loss)
+    for session_id, lost in by_session.items():
+        found = _missing_kinds(looked, session_id)
+        for loss in lost:
+            loss.in_sources = min(loss.missing, found.total() if loss.kind == IDS else found[loss.kind])
+
+
+def _missing_kinds(looked, session_id) -> Counter[str]:
+    """Records in the sources of a session that the store does not have, or has as another kind, by kind."""
+    held = _kinds_by_id(looked.db, session_id) if looked.db else {}
+    kinds: dict[str, str] = {}
+    for place in looked.by_session.get(session_id, ()):
+        with suppress(NotReadable, Damaged):
+            for line in place.lines(0):
+                if (kind := _kind(line)) is not None:
+                    kinds[own_id(line.record) or f"@{place.source.name} {line.offset}"] = kind
+    return Counter(kind for record_id, kind in kinds.items() if held.get(record_id) not in (kind, WITHHELD))
+
+
+def _kinds_by_id(db, session_id) -> dict[str, str]:
+    rows = TranscriptEvent.objects.using(db).filter(session_id=session_id).order_by()
+    kinds = dict(rows.values_list("seq", "kind"))
+    ids = TranscriptEventIdentity.objects.using(db).filter(session_id=session_id).order_by()
+    return {record_id: kinds[seq] for record_id, seq in ids.values_list("event_id", "seq") if seq in kinds}
 
 
 def all_ids(db: str, session_id: str) -> set[str]:

@@ -245,7 +245,9 @@ def _until(collection, source):
         return END if is_packed(source) else offset
     folder = source.file.parent.parent / "sessions"
     names = {source.file.name.partition(".jsonl")[0], source.session_id} if source.session_state else ()
-    return max((book.offset(Kind.TRANSCRIPT, folder / f"{name}.jsonl") for name in names), default=0)
+    files = (folder / f"{name}.jsonl" for name in names)  # another session may write under that name by now
+    own = (file for file in files if book.session_of(file) == source.session_id)
+    return max((book.offset(Kind.TRANSCRIPT, file) for file in own), default=0)
 
 
 def is_packed(source: Source) -> bool:

@@ -123,7 +123,14 @@ def findings(agent_id: str, counts: Counts, *, is_deep: bool) -> Iterator[Findin
     for session_id, some in list(by_session.items())[:NAMED]:
         words = {"agent": agent_id, "session": session_id, "what": _kinds(some)}
         sentence = _("Session %(session)s of agent %(agent)s has lost records: %(what)s.") % words
-        yield Finding("lost", sentence, f"{agent_id}/{session_id}", repair=AGAIN, agent=agent_id)
+        restorable, missing = restorable_of(some)
+        if restorable < missing and all(loss.in_sources is not None for loss in some):
+            words = {"count": f"{restorable:,}"}
+            sentence += (
+                " " + _("In its sources there are %(count)s of them; “Import and repair” searches backups.") % words
+            )
+        repair = AGAIN if restorable >= missing else ""
+        yield Finding("lost", sentence, f"{agent_id}/{session_id}", repair=repair, agent=agent_id)
     if len(by_session) > NAMED:
         rest = len(by_session) - NAMED
         sentence = ngettext(
@@ -132,7 +139,9 @@ def findings(agent_id: str, counts: Counts, *, is_deep: bool) -> Iterator[Findin
             rest,
         )
         words = {"count": f"{rest:,}", "agent": agent_id}
-        yield Finding("lost", sentence % words, agent_id, repair=AGAIN, agent=agent_id)
+        restorable, missing = restorable_of([loss for some in [*by_session.values()][NAMED:] for loss in some])
+        repair = AGAIN if restorable >= missing else ""
+        yield Finding("lost", sentence % words, agent_id, repair=repair, agent=agent_id)
     for session_id in counts.back.get(agent_id, [])[:NAMED]:
         sentence = _(
             "Session %(session)s of agent %(agent)s was removed on purpose and is in the database again, for"
@@ -142,6 +151,11 @@ def findings(agent_id: str, counts: Counts, *, is_deep: bool) -> Iterator[Findin
         words = {"session": session_id, "agent": agent_id}
         yield Finding("back", sentence % words, f"{agent_id}/{session_id}", agent=agent_id)
     yield from _notes(agent_id, counts, is_deep)
+
+
+def restorable_of(some: list[Loss]) -> tuple[int, int]:
+    """How many of the missing and different records are in a source, and how many there are."""
+    return sum(loss.in_sources or 0 for loss in some), sum(loss.missing + loss.different for loss in some)
 
 
 def _kinds(some):

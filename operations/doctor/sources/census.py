@@ -1,0 +1,254 @@
+"""Every file of the agents of a home, listed here: each was read, skipped for a reason, is new, or is a finding.
+
+The importer's own listing is not used: what that does not see would never be noticed otherwise.
+"""
+
+import os
+import re
+import stat
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import orjson
+import zstandard
+
+from agents.homes import NEVER_FOLDERS, HomeAgent, NotReadable, is_text, open_regular
+from agents.models import CollectorSource, SkippedSource
+from agents.skipped_sources import is_unchanged
+from agents.sources import SourceBook
+from openclaw_web.pages.glyphs import escaped
+
+from .home_sources import LEFT, Source
+
+Reason = SkippedSource.Reason
+MOST_FILES, MOST_DEEP = 200_000, 40
+STRAY_DEEP = 5  # how deep folders are looked into that no import lists
+HEAD_BYTES, HEAD_LINES = 64 * 1024, 20
+AGENTS = "agents"
+PACKED = b"\x28\xb5\x2f\xfd"  # how zstd begins
+OWN_FOLDERS = ("sessions", "agent", "session-sqlite-import-archive")  # of an agent: an import looks at all of these
+# What comes and goes beside transcripts and databases, whether or not an import has met it.
+PASSING = {
+    Reason.LOCK: re.compile(r".+\.lock"),
+    Reason.TEMPORARY: re.compile(r".+\.tmp|.+\.tmp[-.][^.]+|.+~"),
+    Reason.DATABASE: re.compile(r".+\.sqlite-(wal|shm|journal)"),
+}
+# Reasons that follow from a file's content: they hold as long as the file is as it was.
+OF_CONTENT = frozenset({Reason.NOT_TRANSCRIPT, Reason.EMPTY, Reason.FAILED, Reason.UNREADABLE})
+# Reasons that a file which begins as a transcript contradicts.
+CONTRADICTED = frozenset({Reason.NOT_TRANSCRIPT, Reason.LOCK, Reason.NOT_LISTED})
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A file or folder that no import read and nobody gave a reason for. `is_listed`: the next import will.
+
+    `reason` is the one that was given, and that its content contradicts.
+    """
+
+    path: str
+    agent: str
+    is_listed: bool
+    count: int = 1
+    reason: str = ""
+
+
+@dataclass(slots=True)
+class Census:
+    """What became of the files of agents; `skipped` are names by reason."""
+
+    found: int = 0
+    read: int = 0
+    new: int = 0
+    skipped: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    unread: list[Unread] = field(default_factory=list)
+    unlisted: list[str] = field(default_factory=list)  # folders that could not be listed to their end
+
+    @property
+    def skipped_count(self) -> int:
+        return sum(map(len, self.skipped.values()))
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    path: Path
+    about: os.stat_result
+    agent: str  # empty: of no agent that is imported
+    is_listed: bool
+
+
+class Taker:
+    """Takes the census of one home. `names` are the agents here by those of the home, `sources` what imports see."""
+
+    def __init__(self, root: Path, agents: Iterable[HomeAgent], names: dict[str, str], sources: Iterable[Source]):
+        self.root, self.agents, self.names = root, list(agents), names
+        self.census, self.book = Census(), SourceBook(root)
+        self._sources = {source.name: source for source in sources}
+        rows = CollectorSource.objects.filter(root=str(root)).exclude(kind=CollectorSource.Kind.AGENT)
+        self._read = set(rows.values_list("path", flat=True))
+        self._imported = set(rows.order_by().values_list("agent_id", flat=True).distinct())
+        skipped = SkippedSource.objects.filter(root=str(root)).exclude(kind=SkippedSource.Kind.INDEX_ENTRY)
+        self._skipped = {row.path: row for row in skipped.iterator()}
+        self._workspaces = {found.workspace for found in self.agents if found.workspace}
+        self._listed: list[Path] = []
+        self._seen = 0
+        self._strays: dict[Path, list[str]] = defaultdict(list)
+
+    def take(self, odd: Iterable[str] = ()) -> Census:
+        """Count every file; `odd` are folders of which somebody has said why they are not read."""
+        odd = {self.root / path for path in odd}
+        for place, agent, is_listed in self._places():
+            for file in self._walk(place, agent, is_listed=is_listed, odd=odd):
+                self._account(file)
+        for folder, names in sorted(self._strays.items()):
+            agent = self._owner(folder)
+            self.census.unread.append(Unread(self._name(folder / names[0]), agent, False, len(names)))
+        return self.census
+
+    def _places(self) -> Iterator[tuple[Path, str, bool]]:
+        """(folder, agent, whether imports list it) of every place with files of agents, and of all other folders."""
+        listed: dict[Path, str] = {}
+        for found in self.agents:
+            agent = self.names[found.home_name]
+            own = [found.folder / name for name in OWN_FOLDERS] if found.folder else []
+            of_databases = [path.parent for path in (found.database, *found.more_databases) if path]
+            for place in filter(None, (*own, *found.session_folders, found.agent_dir, *of_databases)):
+                listed.setdefault(place, agent)
+        places = sorted(listed, key=lambda place: len(place.parts))
+        self._listed = [
+            one for one in places if not any(one != other and one.is_relative_to(other) for other in places)
+        ]
+        yield from ((place, listed[place], True) for place in self._listed)
+        yield self.root, "", False
+
+    def _walk(self, place, agent, *, is_listed, odd) -> Iterator[_File]:
+        """Every file below a folder; links are not followed, and what goes meanwhile is passed over."""
+        waiting = [(place, 0)]
+        while waiting:
+            folder, depth = waiting.pop()
+            if folder in odd or self._is_left_alone(folder, is_listed=is_listed):
+                continue
+            if depth > (MOST_DEEP if is_listed else STRAY_DEEP) or self._seen > MOST_FILES:
+                self.census.unlisted += [self._name(folder)] if is_listed else []
+                continue
+            for entry in self._entries(folder):
+                path, self._seen = Path(entry.path), self._seen + 1
+                try:
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append((path, depth + 1))
+                    else:
+                        yield _File(path, entry.stat(follow_symlinks=False), agent, is_listed)
+                except FileNotFoundError:
+                    continue
+                except OSError:
+                    self.census.unlisted.append(self._name(path))
+
+    def _is_left_alone(self, folder, *, is_listed):
+        """Whether a folder is looked at in another way, or never."""
+        row = self._skipped.get(self._name(folder))
+        if folder in self._workspaces or (row is not None and row.kind == SkippedSource.Kind.FOLDER):
+            return True
+        is_workspace = folder.parent == self.root and folder.name.startswith("workspace")
+        return not is_listed and (is_workspace or folder in self._listed or folder.name in NEVER_FOLDERS)
+
+    def _entries(self, folder):
+        try:
+            with os.scandir(folder) as entries:
+                return sorted(entries, key=lambda entry: entry.name)
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        except OSError:
+            self.census.unlisted.append(self._name(folder))
+            return []
+
+    def _account(self, file):
+        if not file.is_listed:
+            if self._is_stray(file):
+                self._strays[file.path.parent].append(file.path.name)
+            return
+        name = self._name(file.path)
+        self.census.found += 1
+        source = self._sources.get(name)
+        if source is not None and source.is_to_read:
+            self.census.new += 1
+        elif name in self._read:
+            self.census.read += 1
+        elif reason := self._reason(file, name, source):
+            if reason in CONTRADICTED and self._is_transcript(file):
+                self.census.unread.append(Unread(name, file.agent, is_listed=False, reason=reason))
+            else:
+                self.census.skipped[reason].append(name)
+        elif file.agent not in self._imported:
+            self.census.new += 1
+        else:
+            self.census.unread.append(Unread(name, file.agent, is_listed=True))
+
+    def _reason(self, file, name, source) -> str:
+        """Why a file was skipped; empty when nobody said so, or it is another file now."""
+        row = self._skipped.get(name)
+        if row is not None and (row.reason not in OF_CONTENT or is_unchanged(row, file.about)):
+            return str(row.reason)
+        if source is not None and source.state == LEFT:
+            return source.why
+        if row is not None and not self._is_transcript(file):
+            return str(row.reason)
+        return next((str(reason) for reason, names in PASSING.items() if names.fullmatch(file.path.name)), "")
+
+    def _is_stray(self, file):
+        """Whether a file outside of all places of agents is a transcript: no import ever looks there."""
+        name = file.path.name.lower()
+        return (".jsonl" in name and self._name(file.path) not in self._read) and self._has_header(file)
+
+    def _is_transcript(self, file):
+        return any(map(_is_record, self._head(file)))
+
+    def _has_header(self, file):
+        return any(record.get("type") == "session" and isinstance(record.get("id"), str) for record in self._head(file))
+
+    def _head(self, file) -> list[dict[str, Any]]:
+        """The objects in the first lines of a file; none of one that cannot be opened."""
+        if not stat.S_ISREG(file.about.st_mode):
+            return []
+        root = self.root if file.path.is_relative_to(self.root) else file.path.parent
+        try:
+            with open_regular(root, file.path) as opened:
+                data = opened.read(HEAD_BYTES)
+        except NotReadable:
+            return []
+        return list(_records(_unpacked(data)))
+
+    def _owner(self, folder):
+        names = [name for name in self.names if folder.is_relative_to(self.root / AGENTS / name)]
+        return self.names[names[0]] if names else ""
+
+    def _name(self, path):
+        name = self.book.name(path)
+        return name if is_text(name) else escaped(name)
+
+
+def _unpacked(data):
+    if not data.startswith(PACKED):
+        return data
+    try:
+        return zstandard.ZstdDecompressor().decompressobj().decompress(data)[:HEAD_BYTES]
+    except zstandard.ZstdError:
+        return b""
+
+
+def _records(data) -> Iterator[dict[str, Any]]:
+    for line in data.removeprefix(b"\xef\xbb\xbf").split(b"\n")[:HEAD_LINES]:
+        try:
+            value = orjson.loads(line)
+        except orjson.JSONDecodeError:
+            continue
+        if isinstance(value, dict):
+            yield value
+
+
+def _is_record(record):
+    message = record.get("message")
+    is_message = record.get("type") == "message" and isinstance(message, dict) and isinstance(message.get("role"), str)
+    return is_message or (record.get("type") == "session" and isinstance(record.get("id"), str))

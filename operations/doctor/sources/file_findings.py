@@ -1,0 +1,114 @@
+"""What the doctor says of files and index entries: which were read, skipped and why, and which nobody accounts for."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from collecting.inventory.words import REASON_WORDS
+from openclaw_web import amounts
+from openclaw_web.pages.glyphs import escaped
+
+from ..findings import Finding
+from ..store.losses import AGAIN
+from .census import Census
+from .index_keys import Key
+
+NAMED = 20  # files that have a finding of their own
+LISTED = 500  # names of each reason in a receipt
+
+
+def of_files(census: Census) -> Iterator[Finding]:
+    """A finding for each file and folder that was neither read nor skipped for a reason."""
+    for unread in census.unread[:NAMED]:
+        words = {"path": escaped(unread.path)}
+        if unread.is_listed:
+            sentence = _("%(path)s was neither read nor skipped for a reason. The next import looks at this file.")
+            yield Finding("unread_file", sentence % words, unread.path, repair=AGAIN, agent=unread.agent)
+            continue
+        if unread.reason:
+            sentence = _("%(path)s was skipped (%(reason)s) and begins as a transcript. Copy it under another name.")
+            words |= {"reason": word_of(unread.reason)}
+            yield Finding("skipped_transcript", sentence % words, unread.path, agent=unread.agent)
+            continue
+        sentence = ngettext(
+            "%(path)s is a transcript in a folder that is never read. Move it into the folder “sessions” of its agent.",
+            "%(path)s and %(more)s more in its folder are transcripts that are never read. Move them into the folder"
+            " “sessions” of their agent.",
+            unread.count,
+        )
+        more = words | {"more": f"{unread.count - 1:,}"}
+        yield Finding("unread_folder", sentence % more, unread.path, agent=unread.agent)
+    if rest := len(census.unread) - NAMED:
+        yield from _rest(census, rest)
+    for path in census.unlisted[:NAMED]:
+        sentence = _("%(path)s could not be listed to its end: files in it may be missing from this check.")
+        yield Finding("unlisted", sentence % {"path": escaped(path)}, path)
+
+
+def _rest(census, rest):
+    if rest > 0:
+        agents = {unread.agent for unread in census.unread[NAMED:] if unread.is_listed}
+        sentence = ngettext(
+            "%(count)s more file was neither read nor skipped for a reason.",
+            "%(count)s more files were neither read nor skipped for a reason.",
+            rest,
+        )
+        is_listed = all(unread.is_listed for unread in census.unread[NAMED:])
+        about = {"repair": AGAIN, "agent": min(agents)} if is_listed and len(agents) == 1 else {}
+        yield Finding("unread_file", sentence % {"count": f"{rest:,}"}, **about)
+
+
+def of_keys(agent_id: str, keys: Iterable[Key]) -> Iterator[Finding]:
+    """A finding for each index entry that leads to no records without a reason."""
+    keys = list(keys)
+    for key in keys[:NAMED]:
+        words = {"key": escaped(key.key), "agent": agent_id, "session": escaped(key.session_id or "?")}
+        sentence = _(
+            "The index entry %(key)s of agent %(agent)s names session %(session)s, of which no record was found."
+        )
+        yield Finding("index_entry", sentence % words, key.key, agent=agent_id)
+    if (rest := len(keys) - NAMED) > 0:
+        sentence = ngettext(
+            "%(count)s more index entry of agent %(agent)s names a session without records.",
+            "%(count)s more index entries of agent %(agent)s name sessions without records.",
+            rest,
+        )
+        yield Finding("index_entry", sentence % {"count": f"{rest:,}", "agent": agent_id}, agent=agent_id)
+
+
+def in_words(census: Census) -> str:
+    """How many files of agents there are, how many were read, and how many were skipped by reason."""
+    words = {"found": amounts.of("files", census.found), "read": f"{census.read:,}"}
+    words |= {"skipped": f"{census.skipped_count:,}", "new": f"{census.new:,}"}
+    sentence = _("Of %(found)s of agents %(read)s were read and %(skipped)s skipped") % words
+    reasons = ", ".join(f"{word_of(reason)}: {len(names):,}" for reason, names in sorted(census.skipped.items()))
+    sentence += f" ({reasons})" if reasons else ""
+    sentence += _("; new: %(new)s") % words if census.new else ""
+    sentence += _("; not accounted for: %(count)s") % {"count": f"{_unread(census):,}"} if census.unread else ""
+    return f"{sentence}."
+
+
+def word_of(reason: str) -> str:
+    """What a reason is called."""
+    return str(REASON_WORDS.get(reason, reason))
+
+
+def _unread(census):
+    return sum(unread.count for unread in census.unread)
+
+
+def as_json(census: Census) -> dict[str, Any]:
+    """The same for programs, with the first names of each reason."""
+    skipped = {
+        reason: {"count": len(names), "names": sorted(names)[:LISTED]} for reason, names in census.skipped.items()
+    }
+    return {
+        "found": census.found,
+        "read": census.read,
+        "new": census.new,
+        "skipped": dict(sorted(skipped.items())),
+        "unread": [unread.path for unread in census.unread[:LISTED]],
+        "unread_count": len(census.unread),
+    }

@@ -1,0 +1,133 @@
+"""Steps of damage and repair on a home of ours, taken in one process, and what is there after each by plain SQL."""
+
+import json
+import sqlite3
+import sys
+from contextlib import closing, suppress
+from pathlib import Path
+
+AGENT = "main"
+LINKS = {"events": "transcript_events", "identities": "transcript_event_identities"}
+HELD = """
+SELECT i.session_id, i.event_id, e.kind FROM transcript_event_identities i
+JOIN transcript_events e ON e.session_id = i.session_id AND e.seq = i.seq
+"""
+
+
+def play(told):
+    """Take the steps of `told`; prints a line of JSON after each: what is held, what was removed, the losses."""
+    told = json.loads(told)
+    home, source = Path(told["home"]), Path(told["source"])
+    for step in told["steps"]:
+        losses = _take(step, home, source)
+        state = {"step": step, "held": _held(home), "removed": _removed(home), "losses": losses}
+        sys.stdout.write(json.dumps(state) + "\n")
+
+
+def _take(step, home, source):
+    from django.db import connections
+
+    from agents import databases  # here: the module is imported by tests that set Django up otherwise
+    from collecting import collect
+    from jobs.progress import Progress
+    from openclaw_web.errors import Refused
+    from operations.doctor import fixing, plan, undoing
+    from operations.retention import services as retention
+
+    name, *rest = step
+    here, nobody = {"source": str(source)}, Progress()
+    jobs = {
+        "collect": lambda: collect.run(here, nobody),
+        "again": lambda: collect.run(here | {"again": True}, nobody),
+        "fix": lambda: fixing.run(here, nobody)["run"],
+        "accept": lambda: fixing.run(here | {"accept_losses": True}, nobody)["run"],
+        "look": lambda: plan.look(here, nobody),
+        "deep": lambda: plan.look(here | {"deep": True}, nobody),
+        "retention": lambda: retention.remove({"days": 30}, nobody),
+        "undo": lambda: undoing.run({"run": _last_run(home)}, nobody),
+    }
+    result = None
+    if name in jobs:
+        with suppress(Refused):
+            result = jobs[name]()
+    else:
+        if f"agent_{AGENT}" in connections.settings:
+            databases.forget(f"agent_{AGENT}")
+        globals()[f"_{name}"](home, source, *rest)
+    keys = ("losses", "store", "to_read", "lost_records")
+    return {key: (result or {}).get(key) for key in keys} if name in ("fix", "accept", "look", "deep") else None
+
+
+def _file(home):
+    return home / "agents" / AGENT / "agent" / "openclaw-agent.sqlite"
+
+
+def _ask(file, sql, values=()):
+    if not file.exists():
+        return []
+    with closing(sqlite3.connect(file)) as db:
+        found = db.execute(sql, values).fetchall()
+        db.commit()
+        return found
+
+
+def _held(home):
+    held = {}
+    for session, record, kind in _ask(_file(home), HELD):
+        held.setdefault(session, {})[record] = kind
+    return held
+
+
+def _removed(home):
+    sql = "SELECT session_id FROM collector_sessions WHERE removed_why <> ''"
+    return [session for (session,) in _ask(home / "state" / "openclaw.sqlite", sql)]
+
+
+def _last_run(home):
+    sql = "SELECT id FROM migration_runs WHERE status IN ('completed', 'warning') ORDER BY started_at DESC, id DESC"
+    runs = _ask(home / "state" / "openclaw.sqlite", sql)
+    return runs[0][0] if runs else "none"
+
+
+def _lose_store(home, source):
+    for file in _file(home).parent.glob("openclaw-agent.sqlite*"):
+        file.unlink()
+
+
+def _lose_rows(home, source, which, every, offset):
+    for name, table in LINKS.items():
+        if which in (name, "both"):
+            sql = (
+                f"DELETE FROM {table} WHERE (session_id, seq) IN (SELECT session_id, seq FROM (SELECT session_id, seq,"
+            )
+            sql += f" row_number() OVER (ORDER BY session_id, seq) n FROM {table}) WHERE n % ? = ?)"
+            _ask(_file(home), sql, (every, offset % every))
+
+
+def _lose_session(home, source, session):
+    for table in (*LINKS.values(), "conversation_turns", "session_days", "session_tools", "transcript_snapshots"):
+        _ask(_file(home), f"DELETE FROM {table} WHERE session_id = ?", (session,))
+    _ask(_file(home), "DELETE FROM sessions WHERE id = ?", (session,))
+
+
+def _swap(home, source, session, number):
+    """One record of a session gets another id: as many records as before, and one of them another."""
+    sql = (
+        "UPDATE transcript_event_identities SET event_id = 'swapped-' || event_id WHERE session_id = ?1 AND event_id ="
+    )
+    sql += " (SELECT min(event_id) FROM transcript_event_identities WHERE session_id = ?1 AND event_id = 'r' || ?2)"
+    _ask(_file(home), sql, (session, number))
+
+
+def _lose_source(home, source, session):
+    (source / "agents" / AGENT / "sessions" / f"{session}.jsonl").unlink(missing_ok=True)
+
+
+def _lose_piece(home, source, session, number):
+    """A line in the middle of a transcript goes."""
+    file = source / "agents" / AGENT / "sessions" / f"{session}.jsonl"
+    if file.exists():
+        lines = file.read_bytes().splitlines(keepends=True)
+        if len(lines) > 1:
+            del lines[1 + number % (len(lines) - 1)]
+            file.write_bytes(b"".join(lines))

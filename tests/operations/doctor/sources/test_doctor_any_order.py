@@ -1,0 +1,112 @@
+"""Any order of deletions and repairs ends with the findings that a plain comparison with the sources gives."""
+
+import json
+import shutil
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.homes import Home, assistant, result, user
+from tests.operations.backups.backing_up import _empty, run
+
+pytestmark = pytest.mark.kill
+SESSIONS = [f"00000000-0000-4000-8000-00000000000{number}" for number in range(1, 4)]
+SESSION, NUMBER = st.sampled_from(SESSIONS), st.integers(1, 9)
+ROWS = st.tuples(
+    st.just("lose_rows"), st.sampled_from(["events", "events", "identities", "both"]), st.integers(2, 6), NUMBER
+)
+DAMAGE = st.one_of(
+    ROWS,
+    ROWS,
+    st.tuples(st.just("lose_store")),
+    st.tuples(st.just("lose_session"), SESSION),
+    st.tuples(st.just("swap"), SESSION, NUMBER),
+    st.tuples(st.just("lose_source"), SESSION),
+    st.tuples(st.just("lose_piece"), SESSION, NUMBER),
+    st.tuples(st.sampled_from(["retention", "undo"])),
+)
+REPAIR = st.tuples(st.sampled_from(["collect", "again", "fix", "fix", "accept"]))
+STEPS = st.lists(st.one_of(DAMAGE, REPAIR), min_size=1, max_size=6)
+EXAMPLES = 40
+seen = Counter()
+
+
+def fill(root):
+    """Three sessions with records, the first of them old enough for retention, and an index that names them."""
+    source = Home(root)
+    recent = (datetime.now(UTC) - timedelta(hours=1)).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    for number, session in enumerate(SESSIONS):
+        at = {"timestamp": recent} if number else {}
+        talk = [user("Question"), assistant("", ("c", "exec", {})), result("c"), assistant("Answer")]
+        source.transcript(*(record | at for record in (talk * 2)[: 4 + 2 * number]), session=session)
+    source.index({f"agent:main:irc:direct:p{n}": {"sessionId": one, "updatedAt": 1} for n, one in enumerate(SESSIONS)})
+    return source
+
+
+def ids_in_sources(root):
+    """Session -> ids of its records, by reading every line of every transcript."""
+    found = {}
+    for file in (root / "agents" / "main" / "sessions").glob("*.jsonl"):
+        records = [json.loads(line) for line in file.read_text().splitlines()]
+        found[file.stem] = {record["id"] for record in records}
+    return found
+
+
+def owed_after(states):
+    """Session -> ids that were imported and not taken out or given up since: what has to be there."""
+    owed, removed = {}, set()
+    for state in states:
+        step, held = state["step"][0], state["held"]
+        removed = set(state["removed"])
+        if step in ("collect", "again", "fix", "accept"):
+            for session, records in held.items():
+                owed.setdefault(session, set()).update(one for one in records if not one.startswith("swapped-"))
+        if step == "accept":
+            for loss in (state["losses"] or {}).get("losses") or []:
+                if not loss["where"]:
+                    given_up(owed, held, loss)
+        owed = {session: records for session, records in owed.items() if session not in removed}
+    return owed, removed
+
+
+def given_up(owed, held, loss):
+    session = loss["session_id"]
+    owed[session] = set(held.get(session, {}))
+
+
+@given(STEPS)
+@settings(max_examples=EXAMPLES, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+def test_any_order_ends_with_what_a_plain_comparison_finds(tmp_path, steps):
+    seen["examples"] += 1
+    folder = tmp_path / str(seen["examples"])
+    home, source = folder / "home", fill(folder / "home-source")
+    shutil.copytree(_empty(), home)
+    steps = [("fix",), *steps, ("fix",), ("look",)]
+    told = json.dumps({"home": str(home), "source": str(source.root), "steps": steps})
+    code = f"from tests.operations.doctor.sources.any_order import play; play({told!r})"
+    status, out, err = run(home, "shell", "--no-imports", "-c", code)
+    assert status == 0, err
+    states = [json.loads(line) for line in out.splitlines()]
+    owed, removed = owed_after(states[:-1])
+    held, look = states[-1]["held"], states[-1]["losses"]
+    in_sources = ids_in_sources(source.root)
+    for session in in_sources.keys() - removed:
+        assert in_sources[session] <= held.get(session, {}).keys(), (session, steps)
+    lost = {session: missing for session, ids in owed.items() if (missing := ids - held.get(session, {}).keys())}
+    assert {loss["session_id"] for loss in look["losses"]} == lost.keys(), steps
+    if not any(step[0] == "swap" for step in steps):
+        assert look["lost_records"] == sum(map(len, lost.values())), steps
+    empty = set(SESSIONS) - removed - held.keys()
+    named = {one["path"] for one in look["store"] if one["check"] == "index_entry"}
+    assert named == {f"agent:main:irc:direct:p{SESSIONS.index(one)}" for one in empty}, steps
+    assert {one["check"] for one in look["store"] if one["level"] == "finding"} <= {"lost", "index_entry"}, steps
+    assert look["to_read"] == 0, steps
+    seen["lost" if lost else "whole"] += 1
+    shutil.rmtree(folder)
+
+
+def test_enough_examples_ran():
+    assert seen["examples"] >= EXAMPLES and seen["lost"] and seen["whole"], seen
