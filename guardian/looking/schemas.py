@@ -59,6 +59,7 @@ class GuardianWriteDetail(GuardianWriteOut):
     """One write with what changed, what it came from and what became of it."""
 
     diff: str | None = Field(description="unified, as it was when it was written; null: not known")
+    change_unknown: str | None = Field(description="why what it changed is not known; null: known, or nothing changed")
     before: VersionOut | None = Field(description="null: there was no file, or what it held is not known")
     after: VersionOut | None
     hunks: list[Hunk] = Field(description="the changed places with the characters that changed")

@@ -11,6 +11,7 @@ from openclaw_web.diffs import comparing, unified
 
 from ..changes import hunks_of
 from ..models import BehaviorCorrection, FileSnapshot, GuardianStatus, Rollback, WriteGuardianAudit
+from ..unknown_change import explain_unknown
 from . import chains
 
 MOST = 20  # other writes, turns of a window, and statuses that are shown
@@ -60,6 +61,7 @@ def write(agent: Agent, row: WriteGuardianAudit, *, way: str = "") -> dict[str, 
         "diff": diff,
         "view": unified.one_column(view) if view and way == UNIFIED else view,
         "is_unified": way == UNIFIED,
+        "change_unknown": explain_unknown(row),
         **origin,
         **fate_of(row),
         "is_withheld": bool(origin["turn"] and consent.withheld(agent.db, [origin["turn"]])),

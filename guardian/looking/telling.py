@@ -10,6 +10,7 @@ from openclaw_web.diffs import comparing, unified
 from ..correcting import correcting
 from ..correcting import telling as corrections
 from ..models import WriteGuardianAudit
+from ..unknown_change import explain_unknown
 from . import blamed, blaming, shown
 from . import opted_out as people
 
@@ -44,6 +45,7 @@ def told(agent: Agent, row: WriteGuardianAudit) -> dict[str, Any]:
         "shared_with": [one.id for one in shown.shared_with(row)] if row.is_diff_shared else [],
         "turns_in_window": [turn.id for turn in shown.window_of(agent, row)] if row.earliest_at else [],
         "corrected": [corrections.correction(one) for one in reversed(correcting.of_audit(agent.db, row.id))],
+        "change_unknown": explain_unknown(row) or None,
         "is_elsewhere": bool(row.sources & WriteGuardianAudit.Source.ELSEWHERE),
     }
 

@@ -8,14 +8,17 @@ from itertools import pairwise
 from django.db.models import Exists, OuterRef, Q
 
 from .. import services
+from ..fact_evidence import Evidence, read_facts
 from ..models import RollbackIntent, WriteGuardianAudit
 from . import neighbours
 from .neighbours import Version
+from .placing import NEAR_MS
 from .told import Origin, Source
 
 EARLY_MS = 50  # a write is told after its file was modified; clocks of files are coarse
 LATE_MS = 1_000  # between the moment a file was modified and the line that tells of it
 QUIET_MS = 60_000  # a file that is modified this long after the last write that was told: something else wrote
+CONTEXT = 5  # versions before those that are looked at: writes near them may have neighbours among these
 State = RollbackIntent.State
 
 
@@ -81,12 +84,42 @@ class Course:
     detached: list[Write] = field(default_factory=list)
 
 
+@dataclass(slots=True)
+class Candidates:
+    """The changes that a write may have made: the one that holds its time, and neighbours within NEAR_MS."""
+
+    write: Write
+    by_time: Gap | None
+    near: list[Gap] = field(default_factory=list)
+
+
 def course(db: str, name: str, since: int = 0) -> Course:
-    """What became of a file from the first gap on that ends at `since` or after it."""
-    versions, busy = _versions(db, name, since)
+    """What became of a file from shortly before `since` on: as far back as a version of that moment has a say."""
+    first_at = since - NEAR_MS - LATE_MS
+    versions, busy = _versions(db, name, first_at)
     if not versions:
         return Course()
-    rows = neighbours.writes(db, name, [version.id for version in versions], versions[0].created_at - LATE_MS)
+    gaps, writes = _gaps(db, name, versions, busy, versions[0].created_at - LATE_MS)
+    loose = [write for write in writes if write.is_loose and write.at >= versions[0].created_at - LATE_MS]
+    _link(db, _spread(loose, gaps, versions[0]))
+    start = max(sum(version.created_at < first_at for version in versions) - 2, 0)
+    return Course(gaps[start:], _detached(loose, gaps, start))
+
+
+def is_ambiguous(db: str, row: WriteGuardianAudit) -> bool:
+    """Whether a write has no versions because several changes near it added the words of its fact."""
+    name, at = row.target_file or "", row.created_at
+    versions, busy = _held(db, neighbours.around(db, name, at + EARLY_MS, count=3))
+    if len(versions) < 2:
+        return False
+    gaps, _writes = _gaps(db, name, versions, busy, at + 1)
+    write = Write(row.id, at, None, None, row.sources, False, row.origin)
+    return len(_fitting(Evidence(db), row.candidate_fact or "", _spread([write], gaps, versions[0])[0])) > 1
+
+
+def _gaps(db, name, versions, busy, since) -> tuple[list[Gap], list[Write]]:
+    """The gaps between versions; the writes that led to them, and those since a moment that nobody placed exactly."""
+    rows = neighbours.writes(db, name, [version.id for version in versions], since)
     writes = [Write(*row) for row in rows]
     ends = {write.after: write.id for write in writes if write.is_told_exactly and write.before != write.after}
     removed = {write.before for write in writes if _removes(write)}
@@ -98,9 +131,7 @@ def course(db: str, name: str, since: int = 0) -> Course:
         gap.owner = ends.get(after.id)
         gap.is_owned = gap.owner is not None or after.id in busy
         found.append(gap)
-    loose = [write for write in writes if write.is_loose and write.at >= versions[0].created_at - LATE_MS]
-    _spread(loose, found, versions[0])
-    return Course(found, _detached(loose, found))
+    return found, writes
 
 
 def _removes(write):
@@ -112,7 +143,10 @@ def _versions(db, name, since) -> tuple[list[Version], set[str]]:
 
     Beside them those that a rollback of ours is writing: its own write is told once it is done.
     """
-    found = neighbours.versions(db, name, since)
+    return _held(db, neighbours.versions(db, name, since, context=CONTEXT))
+
+
+def _held(db, found) -> tuple[list[Version], set[str]]:
     states = neighbours.intents(db, [version.id for version in found])
     never = _never_written(db, {name for name, state in states.items() if state != State.EXCHANGED})
     busy = {name for name, state in states.items() if state == State.EXCHANGED}
@@ -128,25 +162,51 @@ def _never_written(db, planned):
     return planned - {one for before, after, sources in sides if not sources & Source.FILES for one in (before, after)}
 
 
-def _spread(loose: Sequence[Write], found: Sequence[Gap], first: Version) -> None:
-    """Put each loose write into the gap that it lies in: the one it ended, or the one that ended after it."""
-    ends = [first.created_at, *(gap.at for gap in found)]
+def _spread(loose: Sequence[Write], gaps: Sequence[Gap], first: Version) -> list[Candidates]:
+    """The gap that each loose write lies in, the one it ended or the one that ended after it, and near neighbours."""
+    ends = [first.created_at, *(gap.at for gap in gaps)]
     hit: set[int] = set()
+    placed = []
     for write in loose:
         place = bisect_right(ends, write.at + EARLY_MS)
         last = place - 1
         if last >= 0 and ends[last] >= write.at - LATE_MS and last not in hit:
             hit.add(last)
             place = last
-        if 0 < place < len(ends) and not found[place - 1].is_owned:  # at 0: what it wrote was in the first version
-            found[place - 1].loose.append(write)
+        by_time = gaps[place - 1] if 0 < place < len(ends) else None  # at 0: what it wrote was in the first version
+        if by_time and by_time.is_owned:
+            placed.append(Candidates(write, None))
+            continue
+        beside = (gaps[number] for number in (place - 2, place) if 0 <= number < len(gaps))
+        near = [gap for gap in beside if abs(gap.at - write.at) <= NEAR_MS and not (gap.is_owned or gap.is_same)]
+        placed.append(Candidates(write, by_time, near))
+    return placed
 
 
-def _detached(loose, found) -> list[Write]:
-    """Those that have versions, and lie in none of these gaps nor before them."""
-    placed = {write.id for gap in found for write in gap.loose}
-    since = found[0].earliest_at + LATE_MS if found else 0
-    rest = loose if found else ()
+def _link(db: str, placed: Sequence[Candidates]) -> None:
+    """Give each write the one change that added its fact; where none did, the one that holds its time."""
+    facts = read_facts(db, [candidates.write.id for candidates in placed if candidates.near])
+    evidence = Evidence(db)
+    for candidates in placed:
+        fitting = _fitting(evidence, facts.get(candidates.write.id, ""), candidates)
+        gap = fitting[0] if fitting else candidates.by_time
+        if gap and len(fitting) < 2:
+            gap.loose.append(candidates.write)
+
+
+def _fitting(evidence, fact, candidates) -> list[Gap]:
+    """The changes that added a fact, where there are several to choose from."""
+    if not candidates.near:
+        return []
+    gaps = [*([candidates.by_time] if candidates.by_time else []), *candidates.near]
+    return [gaps[place] for place in evidence.added_by(fact, [(gap.before, gap.after) for gap in gaps])]
+
+
+def _detached(loose, gaps, start) -> list[Write]:
+    """Those that have versions, and lie in no gap nor before those from `start` on."""
+    placed = {write.id for gap in gaps for write in gap.loose}
+    since = gaps[start].earliest_at + LATE_MS if gaps[start:] else 0
+    rest = loose if gaps[start:] else ()
     return [write for write in rest if write.at >= since and write.after is not None and write.id not in placed]
 
 

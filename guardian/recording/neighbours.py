@@ -15,9 +15,11 @@ LAST = f"{VERSION} AND created_at <= %s ORDER BY created_at DESC, id DESC LIMIT 
 BEFORE = f"{VERSION} AND (created_at, id) < (%s, %s) ORDER BY created_at DESC, id DESC LIMIT 1"
 ALIKE = f"{VERSION} AND created_at BETWEEN %s AND %s AND content_hash = %s ORDER BY created_at, id"
 NEWER = f"SELECT 1 FROM file_snapshots WHERE file_name = %s AND {HELD} AND created_at > %s LIMIT 1"  # noqa: S608
-FROM = f"""{VERSION} AND created_at >= coalesce(
-    (SELECT max(created_at) FROM file_snapshots WHERE file_name = %s AND {HELD} AND created_at < %s), 0)
+FROM = f"""{VERSION} AND created_at >= coalesce((SELECT created_at FROM file_snapshots
+    WHERE file_name = %s AND {HELD} AND created_at < %s ORDER BY created_at DESC LIMIT 1 OFFSET %s), 0)
     ORDER BY created_at, id"""  # noqa: S608
+UNTIL = f"{VERSION} AND created_at <= %s ORDER BY created_at DESC, id DESC LIMIT %s"
+AFTER = f"{VERSION} AND created_at > %s ORDER BY created_at, id LIMIT %s"
 RECEIPTS = (
     f"SELECT id, audit_id, body_sha256 FROM guardian_receipts WHERE id IN (SELECT value FROM {words.each('listed')})"  # noqa: S608
 )
@@ -77,9 +79,15 @@ def has_newer(db: str, name: str, than: int) -> bool:
     return statements.one(db, NEWER, [name, than]) is not None
 
 
-def versions(db: str, name: str, since: int) -> list[Version]:
-    """The versions of a file from the last one before `since` on, the oldest first."""
-    return [Version(*row) for row in statements.rows(db, FROM, [name, name, since])]
+def versions(db: str, name: str, since: int, *, context: int = 0) -> list[Version]:
+    """The versions of a file from the last one before `since` on, and `context` before it, the oldest first."""
+    return [Version(*row) for row in statements.rows(db, FROM, [name, name, since, context])]
+
+
+def around(db: str, name: str, at: int, *, count: int) -> list[Version]:
+    """The last versions up to a moment and the first ones after it, `count` of each, the oldest first."""
+    earlier, later = (statements.rows(db, sql, [name, at, count]) for sql in (UNTIL, AFTER))
+    return [Version(*row) for row in (*reversed(list(earlier)), *later)]
 
 
 def receipts(db: str, ids: Iterable[str]) -> dict[str, tuple[str, str]]:

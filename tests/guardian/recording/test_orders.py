@@ -30,16 +30,18 @@ class Step:
     is_told: bool
     is_seen: bool  # by a collect, before the next step
     is_refused: bool = False
+    words: str = ""  # of the fact; several changes may add them
 
 
 STEPS = st.lists(
     st.builds(
         Step,
-        after=st.integers(3, 600),
+        after=st.one_of(st.integers(3, 9), st.integers(3, 600)),
         content=st.sampled_from(["a\n", "a\nb\n", "b\n", "c\nb\n", ""]),
         is_told=st.booleans(),
         is_seen=st.booleans(),
         is_refused=st.booleans(),
+        words=st.sampled_from(["", "a", "b"]),
     ),
     min_size=1,
     max_size=5,
@@ -55,7 +57,8 @@ def history(steps):
         before = now
         now = before if step.is_refused else step.content
         if step.is_told or step.is_refused:
-            told.append((number, at, step.is_refused, before, now))
+            fact = step.words or f"Fact {number}"
+            told.append((number, at, step.is_refused, before, now, fact))
         if step.is_seen and seen[-1][1] != now:
             seen.append((at, now))
     return seen, told
@@ -70,17 +73,17 @@ def files(seen, _told):
 def log(_seen, told):
     agent = factories.AgentFactory(agent_id="ada")
     found = []
-    for number, at, is_refused, _before, _after in told:
+    for _number, at, is_refused, _before, _after, fact in told:
         status = "refused" if is_refused else "written"
-        name = write_id(at + 1, "UPDATE_MEMORY", NAME, (status, None, f"Fact {number}"), 0)
-        found.append(FoundWrite(id=name, at=at + 1, target_file=NAME, status=status, fact=f"Fact {number}"))
+        name = write_id(at + 1, "UPDATE_MEMORY", NAME, (status, None, fact), 0)
+        found.append(FoundWrite(id=name, at=at + 1, target_file=NAME, status=status, fact=fact))
     imported.store(agent, found, Source.LOG)
 
 
 def plugin(_seen, told):
-    for number, at, is_refused, before, after in told:
+    for number, at, is_refused, before, after, fact in told:
         row = WriteGuardianAudit(
-            id=f"w{number}", session_id="s1", target_file=NAME, candidate_fact=f"Fact {number}", created_at=at,
+            id=f"w{number}", session_id="s1", target_file=NAME, candidate_fact=fact, created_at=at,
             status="refused" if is_refused else "written", origin=Origin.RECORDED,
         )  # fmt: skip
         change = None if is_refused else FileChange(before.encode(), after.encode())
