@@ -11,11 +11,11 @@ from agents.models import Agent
 from gate.models import MemoryGateDecision
 from openclaw_web.errors import Refused
 
-from .. import annotated_turns, services
+from .. import annotated_turns, services, turn_facts
 from ..models import DatasetSample
 from ..review.queues import WAITING
 from ..words import EXCLUDED_WORDS
-from . import making, said
+from . import making, said, window_words
 from .seen import Seen, seen_of
 
 
@@ -95,7 +95,12 @@ def _why_not(agent, decision, known, by_session):
 
 
 def _queue_own(agent, seen, result):
-    """The sample of a decision without a turn."""
+    """The sample of a decision without a turn, unless exports leave it out by default: nobody is asked unasked."""
+    facts = window_words.read_facts(seen.window)
+    reason = turn_facts.exclusion(facts["prompted_by"], facts["reply_stop"], facts["turn_traits"])
+    if reason:
+        result.excluded[reason] += 1
+        return
     sample, is_new = making.add_own(agent, seen, status=DatasetSample.Status.NEEDS_REVIEW)
     if is_new:
         result.made.append(sample.id)

@@ -7,7 +7,7 @@ from gate.recording.windows import Window
 from ledger.collectors.unwrapping import unwrapped
 
 from .. import turn_facts
-from ..exporters.samples import ENVELOPE
+from ..exporters.samples import ENVELOPE, UNRECOGNIZED
 
 
 def unwrap_window(window: Window) -> Window:
@@ -21,12 +21,21 @@ def unwrap_window(window: Window) -> Window:
 
 
 def read_facts(window: Window) -> dict[str, Any]:
-    """turn_facts.COLUMNS of a sample without a turn: its last message of a user counts as the question."""
+    """turn_facts.COLUMNS of a sample without a turn: its last message of a user counts as the question.
+
+    Words of any of its users that look wrapped and are not understood count, since a row of the gate holds them all.
+    """
     plain = unwrap_window(window)
     asked = [message["message"] for message in plain.recent if message["role"] == "user"]
     question = plain.user or (asked[-1] if asked else "")
-    traits = ENVELOPE if plain != window else ""
+    found = ((ENVELOPE, plain != window), (UNRECOGNIZED, _is_odd(window)))
+    traits = " ".join(name for name, is_so in found if is_so)
     return turn_facts.columns(turn_facts.prompted_by(question, plain.reply or ""), "", traits)
+
+
+def _is_odd(window):
+    texts = (message["message"] for message in window.recent if message["role"] == "user")
+    return any(unwrapped(text).unknown for text in (*texts, window.user or ""))
 
 
 def _plain(role, text):

@@ -76,6 +76,24 @@ def test_what_nobody_typed_is_not_a_persons_word(ada):
     assert say(ada, "quiet").prompted_by == "silent"
 
 
+ODD = "Weather (untrusted metadata):\n```json\n{broken\n```\n\nI get up early."
+
+
+@pytest.mark.usefixtures("home")
+@pytest.mark.parametrize(("recent", "asked"), [([("user", ODD)], {}), ([], {"user": ODD})])
+def test_words_in_an_unknown_wrapper_are_left_out_by_default_and_counted(ada, recent, asked):
+    decide("odd", turn=None, session_id=KEY, window=saw(*recent, reply="Noted.", **asked))
+    decide("placed", turn="s1:u1")
+    queued = queue(ada, ["odd"], by="ann")
+    assert (queued.made, dict(queued.excluded)) == ([], {"unknown_envelope": 1})
+    assert queued.problems == ["1 decision: In lines that look like OpenClaw's own and are not known"]
+    assert "unrecognized" in say(ada, "odd").turn_traits.split()
+    say(ada, "placed")
+    export = build()
+    assert (excluded(export)["unknown_envelope"], len(rows(export))) == (1, 1)
+    assert len(rows(build(include_unrecognized=True))) == 2
+
+
 @pytest.mark.usefixtures("home")
 class TestExports:
     def test_it_is_in_the_export_of_the_gate(self, ada, decision):
