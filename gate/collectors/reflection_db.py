@@ -102,12 +102,15 @@ def _not_tables(database):
 
 
 def _decisions(database):
-    """Each decision with what is beside it, a bounded number at once: the other tables may have no index."""
-    names = TABLES[DECISION]
-    for batch in batches(database.rows(DECISION, *names), row_bytes, AT_ONCE):
+    """Each decision with what is beside it, a bounded number at once: the other tables may have no index.
+
+    Those of one turn follow one another, so that the messages before it are read once.
+    """
+    names, windows = TABLES[DECISION], {}
+    for batch in batches(database.rows(DECISION, *names, order="turn_id"), row_bytes, AT_ONCE):
         rows = [dict(zip(names, row, strict=True)) for row in batch]
         keys = _keys_of_sessions(database, rows)
-        windows = _windows(database, rows)
+        windows = _windows(database, rows, windows)
         turns = {row["id"]: _short(row) for row in _beside(database, TURN, rows)}
         for row in rows:
             yield from _decision(database, row, turns.get(row["turn_id"]), windows, keys)
@@ -138,10 +141,12 @@ def _keys_of_sessions(database, rows):
     return {row["id"]: _original_key(row) for row in _beside(database, SESSION, rows)}
 
 
-def _windows(database, rows):
+def _windows(database, rows, before):
     """The newest messages that the gate was given on each of these turns; a sentence where one cannot be read."""
+    known = {row["turn_id"]: before[row["turn_id"]] for row in rows if row["turn_id"] in before}
     found: dict[Any, Newest | str] = {}
-    for row in _beside(database, CONTEXT, rows, "sequence_number"):
+    new = [row for row in rows if row["turn_id"] not in known]
+    for row in _beside(database, CONTEXT, new, "sequence_number"):
         newest = found.setdefault(row["turn_id"], Newest())
         if isinstance(newest, str):
             continue
@@ -152,7 +157,7 @@ def _windows(database, rows):
             continue
         if said not in newest.messages:
             newest.add(said)
-    return {turn: (newest if isinstance(newest, str) else _window(newest)) for turn, newest in found.items()}
+    return known | {turn: newest if isinstance(newest, str) else _window(newest) for turn, newest in found.items()}
 
 
 def _message(row):
