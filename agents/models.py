@@ -205,7 +205,7 @@ class SkippedSource(models.Model):
         EMPTY = "empty", "transcript without a record"
         NO_RECORDS = "no_records", "nothing holds its records"
 
-    source_key = models.TextField(primary_key=True, help_text="sha256 of root, kind and path; of an entry, also agent")
+    source_key = models.TextField(primary_key=True, help_text="sha256 of root, kind, agent and path")
     kind = models.TextField(choices=Kind.choices)
     root = models.TextField(help_text="the OpenClaw home")
     agent_id = models.TextField()

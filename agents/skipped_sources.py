@@ -31,9 +31,8 @@ class Skipped:
 
 
 def skipped_key(root: Path | str, kind: str, agent_id: str, path: str) -> str:
-    """The key of a row: a file is one, whoever's it is; agents may have index entries of the same key."""
-    owner = agent_id if kind == Kind.INDEX_ENTRY else ""
-    return hashlib.sha256(f"{root}\0{kind}\0{owner}\0{path}".encode()).hexdigest()
+    """The key of a row: agents may share a folder, and have index entries of the same key."""
+    return hashlib.sha256(f"{root}\0{kind}\0{agent_id}\0{path}".encode()).hexdigest()
 
 
 def replace_skipped(root: Path, agent_id: str, skipped: Iterable[Skipped]) -> None:

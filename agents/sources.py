@@ -80,6 +80,11 @@ class SourceBook:
         row = self._rows.get((TRANSCRIPT, self.name(path)))
         return _session_of(row) if row else ""
 
+    def agent_of(self, path: Path) -> str:
+        """The agent that a transcript file was read for; empty for one that was never read."""
+        row = self._rows.get((TRANSCRIPT, self.name(path)))
+        return row.agent_id if row else ""
+
     def has_others(self, agent_id: str, session_id: str, name: str) -> bool:
         """Whether a session was read from other sources than the one of this name as well."""
         return bool(self._by_session.get((agent_id, session_id), set()) - {name})

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from agents.homes import HomeAgent
 from agents.models import Agent, SkippedSource
@@ -41,6 +42,19 @@ def explain_entries(
                 reason = reason or (Reason.EMPTY if _is_read(found, entry, file) else Reason.NO_RECORDS)
                 named.append(Skipped(Kind.INDEX_ENTRY, key, reason, last_name(file), entry.session_id))
     return named
+
+
+def sharers(collection: Any, found: HomeAgent) -> list[str]:
+    """The agents of a home that have the same folder of transcripts, when there are several; their names in order."""
+    names = [agent.home_name for agent in collection.home.agents if agent.sessions and agent.sessions == found.sessions]
+    return names if len(names) > 1 else []
+
+
+def owner_among(names: list[str], key: str) -> str:
+    """Whose a session is of those who share a folder: the one that its key names, else the first."""
+    parts = key.split(":", 2)
+    named = parts[1] if len(parts) == 3 and parts[0] == OWNER else ""
+    return next((name for name in names if _id(name) == _id(named)), names[0])
 
 
 def is_elsewhere(entry: IndexEntry, found: HomeAgent) -> bool:

@@ -64,8 +64,10 @@ class Identity:
 
     def __init__(self, entries: Iterable[IndexEntry], folder: Path | None):
         self.folder = folder
+        self.keys: dict[str, str] = {}  # of sessions
         self._named: dict[str, list[tuple[int, str, str]]] = defaultdict(list)
         for entry in entries:
+            self.keys[entry.session_id] = entry.session_key
             for path in filter(None, entry.files.values()):
                 parent = last_name(path.rstrip("/\\")[: -len(last_name(path)) - 1])
                 self._named[last_name(path)].append((entry.updated_at or 0, entry.session_id, parent))
@@ -89,7 +91,14 @@ def tell_whose(file: TranscriptFile, head: TranscriptHead, identity: Identity, n
         file.session_id = ""
         return False
     file.session_id = identity.decide(file, head.session_id, name)
+    live_where_named(file, identity)
     return True
+
+
+def live_where_named(file: TranscriptFile, identity: Identity) -> None:
+    """A file without `.jsonl` in its name is a copy, unless an index names it: then OpenClaw writes to it."""
+    if not file.hint.live_name and identity.named(file.path):
+        file.state = Session.State.LIVE
 
 
 def find_transcripts(collection: Any, found: HomeAgent, entries: Iterable[IndexEntry]) -> list[TranscriptFile]:

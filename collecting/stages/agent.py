@@ -80,16 +80,20 @@ def plan(collection, found) -> Plan:
     made.rows = skipped_of(collection.home.root, agent.agent_id)
     made.bytes_to_read = made.database.bytes_to_read
     made.accounts.add(candidates.skipped)
+    shared = index_entries.sharers(collection, found)
     known_rows = {row.path: row for row in made.rows if row.kind == Skip.FILE}
     for file in candidates.transcripts:
         row = recall(collection, file, known_rows)
         if file.is_certain and file.state == LIVE:
             made.live.add(file.session_id)
-        if row is not None and row.reason == Reason.NOT_TRANSCRIPT:
-            made.accounts.skip(file.path, row.reason, file.stat)
+        reader = collection.book.agent_of(file.path) if file.is_known and shared else agent.agent_id
+        if row is not None and row.reason in (Reason.NOT_TRANSCRIPT, Reason.OTHER_AGENT):
+            made.accounts.skip(file.path, row.reason, file.stat, detail=row.detail, session_id=row.session_id)
+        elif reader != agent.agent_id:
+            made.accounts.skip(file.path, Reason.OTHER_AGENT, file.stat, detail=reader, session_id=file.session_id)
         elif file.is_imported:
             made.imported.append(file)
-        elif file.state != LIVE and not collection.include_deleted and (file.hint.live_name or row or file.is_known):
+        elif file.state != LIVE and not collection.include_deleted and (file.hint.live_name or row):
             made.renamed.append(file)
         elif file.is_known and file.session_id not in uncounted:
             made.unchanged += 1
@@ -118,7 +122,7 @@ def collect(collection, found, agent, plan, report) -> None:
         to_read = collect_removed.files(collection, agent, plan, removed, report)
         why_left = partial(_why_left, collection, agent, removed, reader)
         identity = _identity_once(collection, found, source)
-        files = Transcripts(collection, agent, plan, source, report, may_read, why_left, removed, identity)
+        files = Transcripts(collection, found, agent, plan, source, report, may_read, why_left, removed, identity)
         files.read(to_read)
         collect_removed.transcripts(source, removed)
         source.transcripts(may_read)  # last: what is in the database is newer than files it was made from
@@ -211,7 +215,7 @@ def _account(collection, found, agent, plan, source, reader, removed):
     accounts.close(plan.candidates.listing, collection.book)
     reasons = source.left | dict.fromkeys(reader.withheld, Reason.OPTED_OUT) | dict.fromkeys(removed, Reason.REMOVED)
     reasons |= dict.fromkeys(collection.ignored.get(agent.agent_id, ()), Reason.UNDONE)
-    entries = [*(index.entries if index else ()), *source.index_entries]
+    entries = [*_own_entries(collection, found, index.entries if index else ()), *source.index_entries]
     unusable = [*(index.unusable if index else ()), *source.unusable]
     about = {"found": found, "agent": agent, "accounts": accounts, "reasons": reasons}
     accounts.entries = {each.path: each for each in index_entries.explain_entries(entries, unusable, **about)}
@@ -261,13 +265,22 @@ def _index(collection, found, agent, plan, report, *, also_known=False):
         report.rejected["bad_index"] += 1
         return
     prompt_workspaces.note(agent, found.home_name, index.entries)
-    own = [entry for entry in index.entries if not index_entries.is_elsewhere(entry, found)]
-    collection.elsewhere += [entry for entry in index.entries if index_entries.is_elsewhere(entry, found)]
+    entries = _own_entries(collection, found, index.entries)
+    own = [entry for entry in entries if not index_entries.is_elsewhere(entry, found)]
+    collection.elsewhere += [entry for entry in entries if index_entries.is_elsewhere(entry, found)]
     kept = consent.kept(collection, agent, report, own)
     report.sessions_indexed += storing.store_index(agent.db, kept)
     # With somebody opted out it is read every time: the setting may have changed since.
     if not collection.opted_out:
         collection.book.save_read(path, stat, how, agent_id=agent.agent_id, kind=Kind.SESSION_INDEX)
+
+
+def _own_entries(collection, found, entries):
+    """The entries of an index that several agents share which are about this one."""
+    names = index_entries.sharers(collection, found)
+    if not names:
+        return list(entries)
+    return [entry for entry in entries if index_entries.owner_among(names, entry.session_key) == found.home_name]
 
 
 def _left_out(collection, agent):

@@ -24,7 +24,7 @@ HEADINGS = {
     "automation:cron_list": "Scheduled tasks of main",
     "automation:subagent_list": "Sub-agents of main",
     "collecting:rejected_list": "Rejected records",
-    "collecting:skipped_list": "",
+    "collecting:skipped_list": "Skipped sources",
     "datasets:export_detail": "Bakery replies",
     "datasets:export_list": "Exports",
     "datasets:replay_verdicts": "Replay and verdicts",

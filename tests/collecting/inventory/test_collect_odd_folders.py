@@ -117,6 +117,17 @@ def test_an_index_decides_whose_a_file_is(home):
     assert list(found) == [(ID, None, "reset", 2), (OTHER, "agent:main:main", "live", 2)]
 
 
+def test_a_file_that_an_index_names_is_live_whatever_its_name(home):
+    path = home.write("agents/main/sessions/no-ext", odd_folders.header(ID) + odd_folders.message(1))
+    home.write("agents/main/sessions/other", odd_folders.header(OTHER) + odd_folders.message(1))
+    home.index({"agent:main:main": {"sessionId": ID, "sessionFile": str(path)}})
+    for records in (2, 2, 3):
+        if records == 3:
+            path.write_text(path.read_text() + odd_folders.message(2, "m1"))
+        assert reasons(run(home)) == {"bak": 1}
+        assert (Session.objects.using(MAIN).get().source_state, sessions()) == ("live", {ID: records})
+
+
 def test_every_key_of_an_index_leads_to_records_or_is_named(home):
     home.transcript(user("Hello"), session=ID)
     home.write(f"agents/main/sessions/{OTHER}.jsonl.deleted.2026-03-01", odd_folders.header(OTHER))
@@ -154,6 +165,33 @@ def test_a_transcript_under_another_agent_stays_there_and_shows_its_key(tmp_path
     assert not Session.objects.using("agent_research").exists()
     home.index({"agent:research:x": {"sessionId": ID}})
     assert files_of(run(home))["index_entries"]["other_agent"]["names"] == ["agent:research:x"]
+
+
+def test_agents_that_share_a_folder_have_their_own_sessions(tmp_path, real_files):
+    home = Home(tmp_path / "openclaw", agents=("main", "research", "third"))
+    listed = [{"id": "main"}, {"id": "research"}, {"id": "third"}]
+    store = str(home.root / "shared" / "sessions.json")
+    home.write("openclaw.json", {"agents": {"list": listed}, "session": {"store": store}})
+    for session in (ID, OTHER, "loose"):
+        home.write(f"shared/{session}.jsonl", odd_folders.header(session) + odd_folders.message(1))
+    home.write(
+        "shared/sessions.json", {"agent:main:main": {"sessionId": ID}, "agent:research:main": {"sessionId": OTHER}}
+    )
+    results = []
+    for _ in range(2):
+        opened = opens_during(lambda: results.append(run(home)))
+        found = {
+            agent: list(Session.objects.using(f"agent_{agent}").order_by("id").values_list("id", "record_count"))
+            for agent in ("main", "research", "third")
+        }
+        assert found == {"main": [(ID, 2), ("loose", 2)], "research": [(OTHER, 2)], "third": []}
+    assert not [path for path in opened if "shared" in path]
+    assert [reasons(results[1], agent) for agent in found] == [
+        {"other_agent": 1},
+        {"other_agent": 2},
+        {"other_agent": 3},
+    ]
+    assert all(files_of(results[1], agent)["index_entries"] == {} for agent in found)
 
 
 def test_an_index_over_the_limit_is_called_larger_than_the_limit(home):
