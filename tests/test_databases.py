@@ -172,6 +172,7 @@ def test_an_agents_file_holds_only_agent_tables(real_files):
         "conversation_contexts",
         "conversation_turns",
         "django_migrations",
+        "file_contents",
         "file_snapshots",
         "indexed_files",
         *GATE_TABLES,

@@ -1,9 +1,10 @@
 """Giving a finished file its name without a second one losing it, also where a file system refuses links or modes."""
 
 import errno
-import fcntl
 import os
 from pathlib import Path
+
+from . import locks
 
 # What exFAT, FAT and mounts of other systems answer to what they cannot do.
 REFUSED = frozenset({errno.EPERM, errno.EACCES, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL})
@@ -23,7 +24,7 @@ def publish(draft: Path, target: Path) -> None:
             raise
         folder = os.open(target.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
-            fcntl.flock(folder, fcntl.LOCK_EX)
+            locks.take(folder)
             if os.path.lexists(target):
                 raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target)) from exc
             draft.rename(target)
