@@ -141,6 +141,12 @@ def noted_at(agent_id: str, session_ids: Iterable[str]) -> dict[str, int]:
     return dict(rows.order_by().values_list("session_id", "noted_at"))
 
 
+def noted_sessions(agent_id: str) -> set[str]:
+    """The sessions that the store has to hold, without what of them."""
+    rows = CollectedSession.objects.filter(agent_id=agent_id, removed_why="").order_by()
+    return set(rows.values_list("session_id", flat=True))
+
+
 def removed(agent_id: str) -> dict[str, str]:
     """Session -> why it was taken out."""
     rows = CollectedSession.objects.filter(agent_id=agent_id).exclude(removed_why="").order_by()

@@ -27,6 +27,11 @@ def is_short(agent: Agent, session_id: str, mended: Collection[str] = ()) -> boo
     return is_damaged or (session_id not in mended and rows.lacks(noted))
 
 
+def stored_sessions(agent: Agent) -> set[str]:
+    """The sessions that are here or have to be: of all others `is_short` is false."""
+    return holdings.noted_sessions(agent.agent_id) | set(Session.objects.using(agent.db).values_list("id", flat=True))
+
+
 def note_rebuilt(agent: Agent, session_id: str, came: Reread) -> None:
     """Note what a session holds that was just made again from its sources.
 

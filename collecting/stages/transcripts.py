@@ -30,6 +30,7 @@ from .guard import guarding
 Kind = CollectorSource.Kind
 GROUP_BYTES = 32 * 1024 * 1024
 GROUP_FILES = 64  # open at the same time
+MANY_FILES = 100  # from here on one query for all sessions takes less than one for each
 
 
 @dataclass(slots=True)
@@ -58,9 +59,12 @@ class Transcripts:
     removed: set[str]
     identity: Callable[[], Identity]
     were_read: set[str] = field(default_factory=set)  # sessions
+    stored: set[str] | None = None  # sessions that were here before; None: each is asked for
 
     def read(self, files: list[TranscriptFile]) -> None:
         """Store these files, some at a time: what they hold becomes durable together."""
+        if len(files) > MANY_FILES:
+            self.stored = counts.stored_sessions(self.agent)
         for group in _groups(files):
             with collect_outputs.taking(self.collection, self.agent, self.report) as outputs, ExitStack() as stack:
                 opened = [one for file in group if (one := self._open(file, stack))]
@@ -148,7 +152,9 @@ class Transcripts:
         elif file.state != Session.State.LIVE and not self.collection.include_deleted:
             self.report.transcripts[f"skipped_{file.state}"] += 1
             self._leave(file, file.state, stat=stat)
-        elif counts.is_short(self.agent, session_id, self.plan.mended):
+        elif (self.stored is None or session_id in self.stored) and counts.is_short(
+            self.agent, session_id, self.plan.mended
+        ):
             self.plan.short.add(session_id)
             self.collection.add_bytes(file.stat.st_size)
             self.plan.accounts.read(file.path)
