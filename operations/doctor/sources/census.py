@@ -106,6 +106,7 @@ class Taker:
         for folder, names in sorted(self._strays.items()):
             agent = self._owner(folder)
             self.census.unread.append(Unread(self._name(folder / names[0]), agent, False, len(names)))
+            self.census.found += len(names)
         return self.census
 
     def _places(self) -> Iterator[tuple[Path, str, bool]]:

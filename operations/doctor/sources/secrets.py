@@ -43,12 +43,7 @@ def places_left(
     """
     found = []
     inside = [inner for agent in agents for inner in (agent, agent / "agent")]
-    for folder in [root, root / "state", root / "cron", root / "memory", root / "memory" / "openclaw-mem", *inside]:
-        for name in names_in(folder, notes):
-            path = folder / name
-            if name in READ or path in workspaces or DATABASE.fullmatch(name):
-                continue
-    for folder in [root, root / "state", *(inner for agent in agents for inner in (agent, agent / "agent"))]:
+    for folder in [root, root / "state", *inside]:
         for name in names_in(folder, notes):
             path = folder / name
             if name in READ or path in workspaces or DATABASE.fullmatch(name):
