@@ -73,13 +73,15 @@ def place(
     by_id = {row.record_id: row for row in rows}
     refresh: set[int] = set()
     taken, last = {*numbers.values(), *before.values()}, 0
+    given = set(numbers.values())  # a record that is another one now may have been in a turn that has its number
     for turn in tree.turns(active):
-        number = numbers.get(turn.user.record_id) or _number_before(turn, before)
+        number = numbers.get(turn.user.record_id) or _number_before(turn, before, given)
         if number is None and before and last + 1 not in taken:
             number = last + 1  # nothing of it is left but the gap
         if number is None:
             number = highest + 1
         taken.add(number)
+        given.add(number)
         highest, last = max(highest, number), number
         for node in turn.nodes:
             if row := by_id.get(node.record_id):
@@ -90,9 +92,11 @@ def place(
     return (refresh | _move(db, session, active, known)) & stored
 
 
-def _number_before(turn, before):
+def _number_before(turn, before, given):
+    if not before:
+        return None
     known = (before.get(record_id) for record_id in (turn.user.record_id, *(node.record_id for node in turn.nodes)))
-    return next(filter(None, known), None) if before else None
+    return next((number for number in known if number and number not in given), None)
 
 
 def users(rows: list[Row], known: Known) -> dict[int, str]:

@@ -33,6 +33,14 @@ def doctor(home, *words, status=None, **more):
     return orjson.loads(out), ended
 
 
+def sound(home, *words):
+    """The receipt of a check that finds nothing but what is odd about the places of a recorded home."""
+    found, _status = doctor(home, *words)
+    findings = [one["sentence"] for one in found["store"] if one["level"] == "finding" and one["check"] != "place"]
+    assert findings == [] and found["to_read"] == 0, findings
+    return found
+
+
 def talk(number, turns=3):
     """Records of a short conversation with a tool."""
     for turn in range(turns):

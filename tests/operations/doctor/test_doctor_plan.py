@@ -13,7 +13,7 @@ from tests.collecting.test_collect_real_homes import HOMES
 from tests.homes import Home, assistant, result, user
 from tests.operations.backups.backing_up import run
 from tests.operations.doctor import doctoring
-from tests.operations.doctor.doctoring import doctor, fill, rows, talk
+from tests.operations.doctor.doctoring import doctor, fill, rows, sound, talk
 from tests.sqlite_homes import SqliteHome
 
 pytestmark = pytest.mark.kill
@@ -70,7 +70,7 @@ def compare(home, *words):
     for table in {*new, *after} - {"sessions"}:
         assert new[table] == after[table] - before[table], table
     assert sum(one["records"] for one in found["agents"]) == came["records"] == new["transcript_events"]
-    again, _status = doctor(home, *words, status=0)
+    again = sound(home, *words)
     assert planned(again) == (Counter(), Counter()) and again["to_read"] == 0, again["sources"][:3]
     return came["records"]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.collecting.test_collect_real_homes import HOMES, counted
-from tests.operations.doctor.doctoring import doctor, picture, rows
+from tests.operations.doctor.doctoring import doctor, picture, rows, sound
 
 pytestmark = [
     pytest.mark.kill,
@@ -57,5 +57,5 @@ def test_counts_are_those_of_the_source(name, tmp_path):
     for status, sha256, path in told:
         assert (status, sha256) == ("imported", before[path][0]), path
     assert Path(fixed["run"]["backup"]["path"]).is_file()
-    again, _status = doctor(home, "--fix", *words, status=0)
-    assert again["run"] is None and doctor(home, *words, "--deep", status=0)[0]["findings"] == 0
+    again, _status = doctor(home, "--fix", *words)
+    assert again["run"] is None and sound(home, *words, "--deep")["losses"] == []
