@@ -79,6 +79,7 @@ class HomeAgent:
     written: str = ""  # and that as the configuration writes it, `~` and `{agentId}` replaced
     reported: str = ""  # the workspace that the newest report of a prompt names, as it is written there
     is_reported: bool = False  # whether that is the workspace that is read
+    is_default: bool = False  # in the configuration
 
     @property
     def session_folders(self) -> tuple[Path, ...]:

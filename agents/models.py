@@ -23,6 +23,8 @@ class Agent(models.Model):
         default="", blank=True, help_text="what the newest report of a prompt names, as it is written there"
     )
     workspace_reported_at = EpochMs(null=True, help_text="when that was; 0: no report says so; empty: not known yet")
+    reset_left_out_count = Count(default=0, help_text="reset sessions that the last import did not read")
+    deleted_left_out_count = Count(default=0, help_text="the same of deleted sessions")
 
     class Meta:
         db_table = "agents"
@@ -96,6 +98,9 @@ class CollectorSource(models.Model):
     last_read_at = EpochMs(null=True)
     session_id = models.TextField(
         default="", db_default="", help_text="whose transcript a file was found to be; empty: none, or not known"
+    )
+    is_named = models.BooleanField(
+        default=False, db_default=False, help_text="an index names the file as the transcript of its session"
     )
 
     class Meta:

@@ -1,19 +1,32 @@
 """How many reset and deleted sessions imports left out, for pages with totals."""
 
-from django.db.models import Count, F, Value
-from django.db.models.functions import Coalesce, NullIf
+from collections.abc import Iterable
+
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from .models import SkippedSource
+from .models import Agent
+from .skipped_sources import Kind, Reason, Skipped
 
-Reason = SkippedSource.Reason
+
+def note(agent_id: str, skipped: Iterable[Skipped]) -> None:
+    """Write down how many sessions an import of an agent left out; each once, however many files it has."""
+    left_out: dict[str, set[str]] = {Reason.RESET: set(), Reason.DELETED: set()}
+    for each in skipped:
+        if each.kind == Kind.FILE and each.reason in left_out:
+            left_out[each.reason].add(each.session_id or each.path)
+    reset, deleted = len(left_out[Reason.RESET]), len(left_out[Reason.DELETED])
+    agents = Agent.objects.filter(agent_id=agent_id)
+    agents.exclude(reset_left_out_count=reset, deleted_left_out_count=deleted).update(
+        reset_left_out_count=reset, deleted_left_out_count=deleted
+    )
 
 
 def describe(agent_id: str | None = None) -> str:
     """Say how many sessions the totals of an agent, or of all, do not hold; empty when there are none."""
-    counts = count(agent_id)
-    reset, deleted = counts[Reason.RESET], counts[Reason.DELETED]
+    agents = Agent.objects.all() if agent_id is None else Agent.objects.filter(agent_id=agent_id)
+    counts = list(agents.values_list("reset_left_out_count", "deleted_left_out_count"))
+    reset, deleted = (sum(numbers) for numbers in zip(*counts, strict=True)) if counts else (0, 0)
     parts = []
     if reset:
         parts.append(ngettext("%(count)s reset session", "%(count)s reset sessions", reset) % {"count": f"{reset:,}"})
@@ -21,12 +34,3 @@ def describe(agent_id: str | None = None) -> str:
         words = ngettext("%(count)s deleted session", "%(count)s deleted sessions", deleted)
         parts.append(words % {"count": f"{deleted:,}"})
     return _("Not imported and in no total: %(what)s.") % {"what": ", ".join(parts)} if parts else ""
-
-
-def count(agent_id: str | None = None) -> dict[str, int]:
-    """By reason, the sessions that were left out; each once, however many files it has."""
-    rows = SkippedSource.objects.filter(reason__in=(Reason.RESET, Reason.DELETED))
-    rows = rows if agent_id is None else rows.filter(agent_id=agent_id)
-    session = Coalesce(NullIf(F("session_id"), Value("")), F("path"))
-    found = rows.values("reason").annotate(sessions=Count(session, distinct=True)).order_by()
-    return {Reason.RESET: 0, Reason.DELETED: 0} | dict(found.values_list("reason", "sessions"))

@@ -80,10 +80,26 @@ class SourceBook:
         row = self._rows.get((TRANSCRIPT, self.name(path)))
         return _session_of(row) if row else ""
 
+    def is_named(self, path: Path) -> bool:
+        """Whether an index named the file as the transcript of its session when it was read."""
+        row = self._rows.get((TRANSCRIPT, self.name(path)))
+        return row is not None and row.is_named
+
+    def name_current(self, path: Path, *, is_named: bool) -> None:
+        """Note whether an index names a file that was read as the transcript of its session."""
+        row = self._rows.get((TRANSCRIPT, self.name(path)))
+        if row is not None and row.is_named != is_named:
+            row.is_named = is_named
+            row.save(update_fields=["is_named"])
+
     def agent_of(self, path: Path) -> str:
         """The agent that a transcript file was read for; empty for one that was never read."""
         row = self._rows.get((TRANSCRIPT, self.name(path)))
         return row.agent_id if row else ""
+
+    def agent_of_session(self, session_id: str) -> str:
+        """The agent of whose session transcripts were read; empty for none."""
+        return next((agent for (agent, one), names in self._by_session.items() if one == session_id and names), "")
 
     def has_others(self, agent_id: str, session_id: str, name: str) -> bool:
         """Whether a session was read from other sources than the one of this name as well."""

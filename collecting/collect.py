@@ -11,12 +11,12 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from agents import presence, skipped_sources, unread_parts
+from agents import omissions, presence, skipped_sources, unread_parts
 from agents.claims import Claimed, claim, follow_reports, names_here, root_of
 from agents.database_copies import Copies
 from agents.homes import Home
 from agents.layout.home_agents import read_home
-from agents.models import Agent
+from agents.models import Agent, CollectorSource
 from agents.services import is_lost
 from agents.sources import SourceBook
 from datasets import turn_facts
@@ -35,7 +35,7 @@ from . import again as collect_again
 from . import report as collect_report
 from . import still_held
 from .inclusion import includes_deleted
-from .inventory import index_entries
+from .inventory import folders, index_entries
 from .runs import ignored_sessions
 from .stages import agent as collect_agent
 from .stages import mem_store, reflection, state, writes
@@ -90,6 +90,7 @@ class Collection:
     moved: set[str] = field(default_factory=set)  # agents with another workspace than at the last import
     reports: dict[str, AgentReport] = field(default_factory=dict)
     indexes: dict[Path, Any] = field(default_factory=dict)  # session indexes that were read, once each
+    shared: dict[Path, Any] = field(default_factory=dict)  # folders that agents share, None for others
     elsewhere: list[Any] = field(default_factory=list)  # their entries whose transcripts lie with other agents
     total_bytes: int = 0
     bytes_read: int = 0
@@ -205,6 +206,7 @@ def _collect(collection):
                 agent_id = collection.agents[found.home_name].agent_id
                 collection.begin(planned[found.home_name], _("Importing %(agent)s") % {"agent": agent_id})
                 _collect_agent(collection, found, plans[found.home_name])
+    _note_unreached(collection)
     if not collection.opted_out:  # whose conversation another agent's index names is not asked then
         for agent in index_entries.show_keys(collection.home.root, collection.agents, collection.elsewhere):
             summaries.refresh(agent)
@@ -237,9 +239,9 @@ def _collect_agent(collection, found, plans):
             plan.settle()
     accounted = [plan for _part, plan in plans]
     if short:
-        _note_skipped(collection, agent, accounted, report)
+        _note_skipped(collection, found, agent, accounted, report)
         accounted[-1] = collect_agent.read_on(collection, found, agent, short, report)
-    _note_skipped(collection, agent, accounted, report)
+    _note_skipped(collection, found, agent, accounted, report)
     if problem := presence.problem_of(agent):
         collection.lost[agent.agent_id] = problem
     repeats.settle(agent.db, is_forced=collection.is_again or bool(short))
@@ -249,9 +251,22 @@ def _collect_agent(collection, found, plans):
     report.future = future_times.count_in(agent.db)
 
 
-def _note_skipped(collection, agent, plans, report):
-    collect_agent.account(agent, plans, report)
+def _note_skipped(collection, found, agent, plans, report):
+    odd = folders.odd_places(collection.home, found.home_name)
+    collect_agent.account(agent, plans, report, odd)
     skipped_sources.replace_skipped(collection.home.root, agent.agent_id, report.skipped)
+    omissions.note(agent.agent_id, report.skipped)
+
+
+def _note_unreached(collection):
+    """Name the places of agents that were imported before and of which nothing can be reached now."""
+    here = {found.home_name for found in collection.home.agents}
+    names = {one.agent for one in collection.home.oddities if one.is_unread} - here
+    claims = CollectorSource.objects.filter(kind=CollectorSource.Kind.AGENT, root=str(collection.home.root))
+    for row in claims.filter(path__in=names):
+        if collection.only in (None, row.agent_id):
+            odd = folders.odd_places(collection.home, row.path)
+            skipped_sources.replace_skipped(collection.home.root, row.agent_id, odd)
 
 
 def _wanted_again(collection, short):

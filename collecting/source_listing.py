@@ -20,7 +20,6 @@ from ledger.models import Session
 from ledger.rebuilding.rereading import Part
 from ledger.transcripts.storing import Transcript
 
-from .inventory import index_entries
 from .inventory.indexes import index_path
 from .inventory.transcripts import TranscriptFile, find_transcripts
 from .stages import consent, databases
@@ -73,10 +72,6 @@ def _add_part(collection, found, report, stored, sources, stack):
         names = _archives(collection, found, database, sources, stored)
     _entries(collection, found, report, sources)
     files = find_transcripts(collection, found, sources.entries.values())
-    if names_sharing := index_entries.sharers(collection, found):
-        keys = {entry.session_id: entry.session_key for entry in sources.entries.values()}
-        owner = partial(index_entries.owner_among, names_sharing)
-        files = [file for file in files if owner(keys.get(file.session_id, "")) == found.home_name]
     sources.files += files
     _files(collection, files, sources, stored, names)
     in_database = _events(collection, found, database, sources) if database is not None else set()

@@ -1,6 +1,7 @@
 """The agents of an OpenClaw home: who is there, and where the files of each are, by folders and configuration."""
 
 import os
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -42,6 +43,7 @@ def read_home(root: Path) -> Home:
         agent = _agent(home, configured, name, entry, folders.get(name))
         if agent.sessions or agent.database or agent.workspace:
             home.agents.append(agent)
+    _divide_databases(home)
     if not home.agents:
         sentence = _(
             "There are no OpenClaw agents in %(path)s (no agents/<name>/sessions and no "
@@ -50,6 +52,23 @@ def read_home(root: Path) -> Home:
         unread = [one.sentence for one in home.oddities if one.is_unread]
         raise NoHome(" ".join([sentence, *unread]))
     return home
+
+
+def default_of(agents: Sequence[HomeAgent]) -> HomeAgent:
+    """The agent that has what belongs to no other one: main, else the default one, else the first."""
+    ranked = (*(agent for agent in agents if agent.home_name == "main"), *(one for one in agents if one.is_default))
+    return next(iter((*ranked, *agents)))
+
+
+def _divide_databases(home):
+    """A database that several agents would read is read for one of them."""
+    for path in {path for agent in home.agents for path in agent.databases}:
+        sharing = [agent for agent in home.agents if path in agent.databases]
+        for agent in sharing:
+            if agent is not default_of(sharing):
+                *others, last = [None, *(one for one in agent.databases if one != path)]
+                place = home.agents.index(agent)
+                home.agents[place] = replace(agent, database=last, more_databases=tuple(filter(None, others)))
 
 
 def _folders(home) -> dict[str, Path]:
@@ -104,6 +123,7 @@ def _agent(home, configured, name, entry, folder) -> HomeAgent:
         more_databases=tuple(databases[1:]),
         configured=workspace,
         written=written,
+        is_default=agent_id == normalise_or_empty(configured.default_agent),
     )
 
 

@@ -41,8 +41,9 @@ class Accounts:
         self._skipped[name] = Skipped(Kind.FILE, name, reason, detail, session_id, stat)
 
     def add(self, skipped: list[Skipped]) -> None:
-        """Note files and folders that were told apart when they were listed."""
-        self._skipped.update((each.path, each) for each in skipped)
+        """Note files and folders that were told apart when they were listed, each once."""
+        for each in skipped:
+            self._skipped.setdefault(each.path, each)
 
     def reasons_by_session(self) -> dict[str, str]:
         """Session -> why a transcript of it was not read."""
@@ -70,7 +71,9 @@ class Accounts:
     def merge(self, other: "Accounts") -> None:
         """Take in the files and entries of another part of the same agent."""
         self._read |= other._read
-        self._skipped |= other._skipped
+        self._skipped = {
+            name: each for name, each in (self._skipped | other._skipped).items() if name not in self._read
+        }
         self.found += other.found
         self.entries |= other.entries
         self.keys |= other.keys

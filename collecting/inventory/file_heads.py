@@ -22,6 +22,8 @@ class TranscriptHead:
 
     is_transcript: bool
     session_id: str = ""
+    cwd: str = ""  # and the folder that it names
+    agent: str = ""
 
 
 def read_head(file: BinaryIO, *, is_packed: bool = False) -> TranscriptHead:
@@ -48,7 +50,9 @@ def classify(data: bytes) -> TranscriptHead:
         if record is None:
             continue
         if session_id := _header_id(record):
-            return TranscriptHead(True, session_id)
+            cwd, agent = (record.get(name) for name in ("cwd", "agentId"))
+            named = (one if isinstance(one, str) else "" for one in (cwd, agent))
+            return TranscriptHead(True, session_id, *named)
         is_transcript = is_transcript or _is_record(record)
     return TranscriptHead(is_transcript or (len(data) >= MOST and bool(MESSAGE.search(lines[-1][:FIRST]))))
 

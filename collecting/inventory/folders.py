@@ -1,14 +1,16 @@
 """Every file below the places of an agent, found by listing folders: no file is opened, no link is followed."""
 
 import os
+import re
 import stat
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from django.utils.translation import gettext as _
 
-from agents.homes import HomeAgent, gone, is_text
+from agents.homes import Home, HomeAgent, gone, is_text
+from agents.layout.places import Why
 from agents.skipped_sources import Kind, Reason, Skipped
 from openclaw_web import reasons
 from openclaw_web.pages.glyphs import escaped
@@ -18,6 +20,8 @@ from .file_names import reason_beside
 IMPORT_ARCHIVE = "session-sqlite-import-archive"
 MAX_FILES = 100_000  # of an agent; more than that no home of a person has
 MAX_DEPTH = 32
+ODD = {Why.LINK: Reason.LINK, Why.NAME: Reason.ODD_NAME, Why.NOT_UTF8: Reason.ODD_NAME}
+WANTED = re.compile(r".*(?:\.jsonl.*|sessions\.json|\.sqlite(?:-wal|-shm)?)", re.IGNORECASE | re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +64,29 @@ def places_of(found: HomeAgent) -> list[Path]:
     return places
 
 
-def list_files(places: Iterable[Path], root: Path, notes: list[str]) -> Listing:
-    """Every file below `places`, in no order. A file that goes meanwhile is a sentence in `notes`, as in `homes`."""
+def odd_places(home: Home, name: str) -> list[Skipped]:
+    """The places of an agent that are not read; `name` is its name in the home."""
+    odd = [one for one in home.oddities if one.agent == name and one.is_unread]
+    return [
+        Skipped(Kind.FOLDER, book_name(home.root, Path(one.path)), ODD.get(one.why, Reason.UNREADABLE), one.sentence)
+        for one in odd
+    ]
+
+
+def list_place(place: Path, root: Path, notes: list[str], apart: Collection[Path]) -> Listing:
+    """Every file below `place`, in no order, without folders in `apart`: they are listed for themselves.
+
+    A file that goes meanwhile is a sentence in `notes`, as in `homes`. Where all agents lie below the place, only
+    transcripts and indexes in it are files of an agent.
+    """
     listing = Listing()
-    for place in places:
-        if place.is_symlink():
-            listing.skipped.append(Skipped(Kind.FOLDER, book_name(root, place), Reason.LINK))
-        elif place.is_dir():
-            _list(place, root, notes, listing)
+    if place.is_symlink():
+        listing.skipped.append(Skipped(Kind.FOLDER, book_name(root, place), Reason.LINK))
+    elif place.is_dir():
+        _list(place, root, notes, listing, apart)
+    if (root / "agents").is_relative_to(place):
+        listing.files = [file for file in listing.files if WANTED.fullmatch(file.path.name)]
+        listing.skipped = []
     return listing
 
 
@@ -77,7 +96,7 @@ def book_name(root: Path, path: Path) -> str:
     return name if is_text(name) else escaped(name)
 
 
-def _list(place, root, notes, listing):
+def _list(place, root, notes, listing, apart):
     """Folders are listed one after the other, so that depth costs no stack."""
     waiting = [(place, 0)]
     while waiting:
@@ -92,6 +111,8 @@ def _list(place, root, notes, listing):
                         listing.skipped.append(Skipped(Kind.FOLDER, book_name(root, folder), Reason.TOO_MANY))
                         return
                     _sort(entry, place, root, notes, listing, waiting, depth)
+            waiting = [] if (root / "agents").is_relative_to(place) else waiting
+            waiting = [(inner, level) for inner, level in waiting if inner not in apart]
         except OSError as exc:
             notes.append(_("%(file)s was not read: %(reason)s.") % {"file": folder, "reason": exc.strerror})
             why = reasons.of_system(exc)

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from agents.homes import HomeAgent
 from agents.models import Agent, SkippedSource
@@ -27,34 +26,26 @@ def explain_entries(
     agent: Agent,
     accounts: Accounts,
     reasons: dict[str, str],
+    owners: dict[str, str],
 ) -> list[Skipped]:
-    """The keys that lead to no records here, with reasons; `reasons` are those of sessions left out on purpose."""
+    """The keys that lead to no records here, with reasons; `reasons` are those of sessions left out on purpose.
+
+    `owners` are agents that have the transcripts of keys in a folder they share.
+    """
     entries = list(entries)
     full = _with_records(agent, [entry.session_id for entry in entries])
     by_session, by_name = accounts.reasons_by_session() | reasons, accounts.reasons_by_name()
     named = [Skipped(Kind.INDEX_ENTRY, key, Reason.UNUSABLE) for key in unusable]
     for entry in entries:
         for key, file in entry.files.items():
-            if owner := (_other_owner(key, found) if entry.session_id in full else _folder_of(file, found)):
+            elsewhere = owners.get(key) or _folder_of(file, found)
+            if owner := (_other_owner(key, found) if entry.session_id in full else elsewhere):
                 named.append(Skipped(Kind.INDEX_ENTRY, key, Reason.OTHER_AGENT, owner, entry.session_id))
             elif entry.session_id not in full:
                 reason = by_session.get(entry.session_id) or by_name.get(last_name(file))
                 reason = reason or (Reason.EMPTY if _is_read(found, entry, file) else Reason.NO_RECORDS)
                 named.append(Skipped(Kind.INDEX_ENTRY, key, reason, last_name(file), entry.session_id))
     return named
-
-
-def sharers(collection: Any, found: HomeAgent) -> list[str]:
-    """The agents of a home that have the same folder of transcripts, when there are several; their names in order."""
-    names = [agent.home_name for agent in collection.home.agents if agent.sessions and agent.sessions == found.sessions]
-    return names if len(names) > 1 else []
-
-
-def owner_among(names: list[str], key: str) -> str:
-    """Whose a session is of those who share a folder: the one that its key names, else the first."""
-    parts = key.split(":", 2)
-    named = parts[1] if len(parts) == 3 and parts[0] == OWNER else ""
-    return next((name for name in names if _id(name) == _id(named)), names[0])
 
 
 def is_elsewhere(entry: IndexEntry, found: HomeAgent) -> bool:
@@ -102,12 +93,12 @@ def _folder_of(file, found):
 
 
 def _is_own(found, name):
-    return found.sessions is not None and (found.sessions / name).exists()
+    return any((folder / name).exists() for folder in found.session_folders)
 
 
 def _is_read(found, entry, file):
     names = (last_name(file), f"{entry.session_id}.jsonl")
-    return any(name and found.sessions and (Path(found.sessions) / name).is_file() for name in names)
+    return any(name and (folder / name).is_file() for name in names for folder in found.session_folders)
 
 
 def _id(name: str) -> str:

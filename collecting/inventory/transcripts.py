@@ -17,8 +17,9 @@ from ledger.models import Session
 from . import file_names
 from .file_heads import TranscriptHead, read_head
 from .file_names import NameHint, hint_of, reason_beside
-from .folders import FoundFile, Listing, book_name, list_files, places_of
+from .folders import FoundFile, Listing, book_name
 from .indexes import read_index
+from .shared_folders import list_own
 
 SOURCE = CollectorSource.Kind
 PACKED = ".zst"
@@ -36,6 +37,13 @@ class TranscriptFile:
     hint: NameHint = field(default_factory=lambda: NameHint(Session.State.LIVE))
     is_known: bool = False  # unchanged since it was read
     is_certain: bool = False  # whose it is was seen when it was opened last
+    is_named: bool = False  # by an index, as the transcript of its session
+
+    def name_current(self, *, is_named: bool) -> None:
+        """Take in whether an index names the file: then it is the one that OpenClaw writes to, whatever its name."""
+        self.is_named = is_named and not self.is_imported
+        state = Session.State.BACKUP if self.is_imported else self.hint.state
+        self.state = Session.State.LIVE if self.is_named else state
 
     @property
     def is_imported(self) -> bool:
@@ -64,10 +72,8 @@ class Identity:
 
     def __init__(self, entries: Iterable[IndexEntry], folder: Path | None):
         self.folder = folder
-        self.keys: dict[str, str] = {}  # of sessions
         self._named: dict[str, list[tuple[int, str, str]]] = defaultdict(list)
         for entry in entries:
-            self.keys[entry.session_id] = entry.session_key
             for path in filter(None, entry.files.values()):
                 parent = last_name(path.rstrip("/\\")[: -len(last_name(path)) - 1])
                 self._named[last_name(path)].append((entry.updated_at or 0, entry.session_id, parent))
@@ -91,14 +97,8 @@ def tell_whose(file: TranscriptFile, head: TranscriptHead, identity: Identity, n
         file.session_id = ""
         return False
     file.session_id = identity.decide(file, head.session_id, name)
-    live_where_named(file, identity)
+    file.name_current(is_named=bool(identity.named(file.path)))
     return True
-
-
-def live_where_named(file: TranscriptFile, identity: Identity) -> None:
-    """A file without `.jsonl` in its name is a copy, unless an index names it: then OpenClaw writes to it."""
-    if not file.hint.live_name and identity.named(file.path):
-        file.state = Session.State.LIVE
 
 
 def find_transcripts(collection: Any, found: HomeAgent, entries: Iterable[IndexEntry]) -> list[TranscriptFile]:
@@ -125,6 +125,7 @@ def find_sources(collection: Any, found: HomeAgent, rows: Iterable[SkippedSource
         row = recall(collection, file, by_name)
         if row is not None and row.reason == Reason.NOT_TRANSCRIPT:
             continue
+        file.name_current(is_named=bool(identity.named(file.path)) or (file.is_named and found.database is not None))
         if file.is_certain or _is_transcript(collection, file, identity, collection.book):
             yield file
 
@@ -132,6 +133,7 @@ def find_sources(collection: Any, found: HomeAgent, rows: Iterable[SkippedSource
 def _is_transcript(collection, file, identity, book):
     if collection.opted_out and (known := identity.named(file.path) or book.session_of(file.path)):
         file.session_id = known
+        file.name_current(is_named=bool(identity.named(file.path)))
         return True
     try:
         with open_regular(collection.home.root, file.path) as opened:
@@ -148,7 +150,7 @@ def made_up_id(name: str) -> str:
 
 def find_candidates(collection: Any, found: HomeAgent, notes: list[str]) -> Candidates:
     """Every file of an agent, told apart by place and name; nothing is opened. Transcripts are in reading order."""
-    listing = list_files(places_of(found), collection.home.root, notes)
+    listing = list_own(collection, found, notes)
     candidates = Candidates(listing, skipped=list(listing.skipped))
     for file in listing.files:
         _tell_apart(collection, found, file, candidates)
@@ -171,6 +173,7 @@ def recall(collection: Any, file: TranscriptFile, rows: dict[str, SkippedSource]
     if row is not None and not session_id:
         session_id = row.session_id
     file.session_id, file.is_certain = session_id or file.session_id, bool(session_id)
+    file.name_current(is_named=book.is_named(file.path))
     return row
 
 
@@ -182,7 +185,7 @@ def _tell_apart(collection, found, file, candidates):
         candidates.others.append(file)
         return
     reason = _reason(name, inside, is_in_agent_folder)
-    if reason == Reason.DATABASE and found.database and file.path == log_of(found.database):
+    if reason == Reason.DATABASE and file.path in map(log_of, found.databases):
         candidates.others.append(file)
     elif reason == Reason.TRAJECTORY and file_names.TRAJECTORY.fullmatch(name) and not inside:
         candidates.trajectories.append(file.path)

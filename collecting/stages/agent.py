@@ -13,7 +13,7 @@ from agents.homes import NotReadable, gone
 from agents.layout.home_agents import check_memory, follow_report
 from agents.models import CollectorSource, SkippedSource
 from agents.skipped_sources import Kind as Skip
-from agents.skipped_sources import Reason, skipped_of
+from agents.skipped_sources import Reason, Skipped, skipped_of
 from guardian import services as guardian
 from guardian.collectors import workspace as workspaces
 from ledger import prompt_workspaces
@@ -25,6 +25,7 @@ from openclaw_web.clock import now_ms
 from ..inventory import index_entries
 from ..inventory.accounts import Accounts
 from ..inventory.indexes import index_path, read_index
+from ..inventory.shared_folders import other_owners, own_index
 from ..inventory.transcripts import Candidates, Identity, TranscriptFile, find_candidates, recall
 from . import agent_database, around, consent, counts
 from . import removed as collect_removed
@@ -80,40 +81,64 @@ def plan(collection, found) -> Plan:
     made.rows = skipped_of(collection.home.root, agent.agent_id)
     made.bytes_to_read = made.database.bytes_to_read
     made.accounts.add(candidates.skipped)
-    shared = index_entries.sharers(collection, found)
     known_rows = {row.path: row for row in made.rows if row.kind == Skip.FILE}
     for file in candidates.transcripts:
         row = recall(collection, file, known_rows)
         if file.is_certain and file.state == LIVE:
             made.live.add(file.session_id)
-        reader = collection.book.agent_of(file.path) if file.is_known and shared else agent.agent_id
-        if row is not None and row.reason in (Reason.NOT_TRANSCRIPT, Reason.OTHER_AGENT):
-            made.accounts.skip(file.path, row.reason, file.stat, detail=row.detail, session_id=row.session_id)
-        elif reader != agent.agent_id:
-            made.accounts.skip(file.path, Reason.OTHER_AGENT, file.stat, detail=reader, session_id=file.session_id)
+        if row is not None and row.reason == Reason.NOT_TRANSCRIPT:
+            made.accounts.skip(file.path, row.reason, file.stat)
         elif file.is_imported:
             made.imported.append(file)
-        elif file.state != LIVE and not collection.include_deleted and (file.hint.live_name or row):
+        elif file.state != LIVE and not collection.include_deleted and (file.hint.live_name or row or file.is_known):
             made.renamed.append(file)
-        elif file.is_known and file.session_id not in uncounted:
-            made.unchanged += 1
         else:
-            made.to_read.append(file)
-            offset = 0 if file.session_id in uncounted else collection.book.offset(Kind.TRANSCRIPT, file.path)
-            made.bytes_to_read += file.stat.st_size - (offset if offset <= file.stat.st_size else 0)
+            _plan_file(collection, made, file)
     return made
+
+
+def _plan_file(collection, plan, file):
+    if file.is_known and file.session_id not in plan.uncounted:
+        plan.unchanged += 1
+        return
+    plan.to_read.append(file)
+    offset = 0 if file.session_id in plan.uncounted else collection.book.offset(Kind.TRANSCRIPT, file.path)
+    plan.bytes_to_read += file.stat.st_size - (offset if offset <= file.stat.st_size else 0)
+
+
+def _follow_index(collection, found, agent, plan, source, identity):
+    """Bring the plan up to indexes that were read now: a file that they name is live, whatever its name says."""
+    if not source.was_opened and index_path(found) not in collection.indexes:
+        return
+    is_whole = found.database is None or source.was_opened
+    for file in plan.candidates.transcripts:
+        is_named = bool(identity().named(file.path)) or (file.is_named and not is_whole)
+        if file.is_imported or is_named == file.is_named:
+            continue
+        file.name_current(is_named=is_named)
+        collection.book.name_current(file.path, is_named=is_named)
+        if file.state == LIVE and file in plan.renamed:
+            plan.renamed.remove(file)
+            _plan_file(collection, plan, file)
+        if file.state == LIVE and file.is_certain:
+            plan.live.add(file.session_id)
+            storing.mark_state(agent.db, file.session_id, LIVE)
+        elif file.state != LIVE and file.is_known and not collection.include_deleted:
+            plan.renamed.append(file)
 
 
 def collect(collection, found, agent, plan, report) -> None:
     """Read what the plan says into the agent's file, and fill the report."""
     _index(collection, found, agent, plan, report)
-    report.transcripts["unchanged"] += plan.unchanged
     with agent_database.source_of(collection, plan, agent, report) as source:
         source.index()
         found = _follow_report(collection, found, agent)
         reader = consent.reader(collection, found, agent, report, source.entries)
         may_read = consent.without_ignored(collection, agent, report, reader)
         counts.note_removed(agent)
+        identity = _identity_once(collection, found, source)
+        _follow_index(collection, found, agent, plan, source, identity)
+        report.transcripts["unchanged"] += plan.unchanged
         removed = removing.ids(agent.db)
         were_removed = len(removed)
         source.from_start, source.short, source.mended = plan.uncounted, plan.short, plan.mended
@@ -121,8 +146,7 @@ def collect(collection, found, agent, plan, report) -> None:
         source.archives(may_read)
         to_read = collect_removed.files(collection, agent, plan, removed, report)
         why_left = partial(_why_left, collection, agent, removed, reader)
-        identity = _identity_once(collection, found, source)
-        files = Transcripts(collection, found, agent, plan, source, report, may_read, why_left, removed, identity)
+        files = Transcripts(collection, agent, plan, source, report, may_read, why_left, removed, identity)
         files.read(to_read)
         collect_removed.transcripts(source, removed)
         source.transcripts(may_read)  # last: what is in the database is newer than files it was made from
@@ -204,6 +228,7 @@ def _account(collection, found, agent, plan, source, reader, removed):
     """Account for every file and every key of an index: each is read, or named with its reason."""
     accounts, path = plan.accounts, index_path(found)
     index = collection.indexes.get(path) if path else None
+    index = own_index(collection, found, index) if index else None
     if index is not None and index.problem:
         accounts.skip(path, Reason.FAILED, path.lstat() if path.exists() else None, detail=index.problem)
     elif path is not None:
@@ -215,20 +240,22 @@ def _account(collection, found, agent, plan, source, reader, removed):
     accounts.close(plan.candidates.listing, collection.book)
     reasons = source.left | dict.fromkeys(reader.withheld, Reason.OPTED_OUT) | dict.fromkeys(removed, Reason.REMOVED)
     reasons |= dict.fromkeys(collection.ignored.get(agent.agent_id, ()), Reason.UNDONE)
-    entries = [*_own_entries(collection, found, index.entries if index else ()), *source.index_entries]
+    entries = [*(index.entries if index else ()), *source.index_entries]
     unusable = [*(index.unusable if index else ()), *source.unusable]
     about = {"found": found, "agent": agent, "accounts": accounts, "reasons": reasons}
+    about["owners"] = other_owners(collection, found, entries)
     accounts.entries = {each.path: each for each in index_entries.explain_entries(entries, unusable, **about)}
     accounts.keys = {key for entry in entries for key in entry.files} | set(unusable)
     is_read = (path is None or index is not None) and (found.database is None or source.was_opened)
     accounts.is_complete = is_read
 
 
-def account(agent: Any, plans: list[Plan], report: Any) -> None:
-    """Bring together what became of the files and entries of all parts of an agent."""
+def account(agent: Any, plans: list[Plan], report: Any, odd: list[Skipped]) -> None:
+    """Bring together what became of the files and entries of all parts of an agent; `odd` are unread places of it."""
     accounts = Accounts(plans[0].accounts.root, is_complete=True)
     for each in plans:
         accounts.merge(each.accounts)
+    accounts.add(odd)
     if not accounts.is_complete:
         kept = index_entries.kept_entries(plans[0].rows, agent)
         accounts.entries |= {each.path: each for each in kept if each.path not in accounts.keys}
@@ -259,28 +286,19 @@ def _index(collection, found, agent, plan, report, *, also_known=False):
         return
     name = collection.book.name(path)
     row = next((row for row in plan.rows if (row.kind, row.path) == (Skip.FILE, name)), None)
-    index = read_index(collection, found, row)
+    index = own_index(collection, found, read_index(collection, found, row))
     if index.problem:
         storing.reject(agent.db, name, [Line(0, stat.st_size, b"", None, "bad_index", index.problem)])
         report.rejected["bad_index"] += 1
         return
     prompt_workspaces.note(agent, found.home_name, index.entries)
-    entries = _own_entries(collection, found, index.entries)
-    own = [entry for entry in entries if not index_entries.is_elsewhere(entry, found)]
-    collection.elsewhere += [entry for entry in entries if index_entries.is_elsewhere(entry, found)]
+    own = [entry for entry in index.entries if not index_entries.is_elsewhere(entry, found)]
+    collection.elsewhere += [entry for entry in index.entries if index_entries.is_elsewhere(entry, found)]
     kept = consent.kept(collection, agent, report, own)
     report.sessions_indexed += storing.store_index(agent.db, kept)
     # With somebody opted out it is read every time: the setting may have changed since.
     if not collection.opted_out:
         collection.book.save_read(path, stat, how, agent_id=agent.agent_id, kind=Kind.SESSION_INDEX)
-
-
-def _own_entries(collection, found, entries):
-    """The entries of an index that several agents share which are about this one."""
-    names = index_entries.sharers(collection, found)
-    if not names:
-        return list(entries)
-    return [entry for entry in entries if index_entries.owner_among(names, entry.session_key) == found.home_name]
 
 
 def _left_out(collection, agent):

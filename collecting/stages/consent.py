@@ -13,6 +13,7 @@ from ledger.models import Session
 from ledger.transcripts import origins
 
 from ..inventory.indexes import index_path, read_index
+from ..inventory.shared_folders import own_index
 
 
 def has_opted_out(entry: IndexEntry, opted_out: frozenset[str]) -> bool:
@@ -93,7 +94,7 @@ def entries(collection, found, report, in_database) -> list[IndexEntry]:
     path = index_path(found)
     if found.index is None or (in_database and path is None):
         return []
-    index = read_index(collection, found)
+    index = own_index(collection, found, read_index(collection, found))
     if path is None or index.problem:
         report.notes.append(
             _("Somebody opted out and sessions.json is not readable: new conversations are imported only once it is.")

@@ -20,9 +20,8 @@ from ledger.models import Session
 from ledger.transcripts import storing
 from openclaw_web.clock import now_ms
 
-from ..inventory import index_entries
 from ..inventory.file_heads import read_head
-from ..inventory.transcripts import Identity, TranscriptFile, live_where_named, tell_whose
+from ..inventory.transcripts import Identity, TranscriptFile, tell_whose
 from . import counts
 from . import outputs as collect_outputs
 from .guard import guarding
@@ -49,7 +48,6 @@ class Transcripts:
     """The transcript files of one agent on their way into its store."""
 
     collection: Any
-    found: Any
     agent: Any
     plan: Any
     source: Any  # the agent's database
@@ -129,8 +127,6 @@ class Transcripts:
             if not tell_whose(file, head, self.identity(), book.name(file.path)):
                 self._leave(file, Reason.NOT_TRANSCRIPT, stat=stat)
                 return None
-        elif not file.hint.live_name:
-            live_where_named(file, self.identity())
         if not self._is_wanted(file, guess, stat):
             return None
         lines.seek(0)
@@ -139,9 +135,7 @@ class Transcripts:
     def _is_wanted(self, file, guess, stat):
         """Whether the session of a file whose beginning was looked at is stored; else the reason is noted."""
         session_id = file.session_id
-        if (owner := self._owner(session_id)) != self.found.home_name:
-            self._leave(file, Reason.OTHER_AGENT, owner, stat)
-        elif session_id in self.removed:
+        if session_id in self.removed:
             self.report.transcripts["removed"] += 1
             self._is_read(file)
         elif (session_id != guess or not file.is_certain) and not self.may_read(session_id):
@@ -161,12 +155,6 @@ class Transcripts:
         else:
             return True
         return False
-
-    def _owner(self, session_id):
-        """The agent of a session, where several share a folder of transcripts."""
-        names = index_entries.sharers(self.collection, self.found)
-        key = self.identity().keys.get(session_id, "") if names else ""
-        return index_entries.owner_among(names, key) if names else self.found.home_name
 
     def _write_ahead(self, opened, outputs):
         """Write the outputs of new transcripts; with somebody opted out it is not known yet which of them are kept."""
@@ -208,6 +196,7 @@ class Transcripts:
         about = {"agent_id": self.agent.agent_id, "session_id": file.session_id}
         read = {"head": one.head, "tail": one.reading.tail}
         self.collection.book.save_appended(Kind.TRANSCRIPT, file.path, one.stat, **about, **read)
+        self.collection.book.name_current(file.path, is_named=file.is_named)
 
     def _about(self, one):
         file, book = one.file, self.collection.book
@@ -227,6 +216,7 @@ class Transcripts:
         self.collection.add_bytes(file.stat.st_size)
         size, about = file.stat.st_size, {"agent_id": self.agent.agent_id, "session_id": file.session_id}
         self.collection.book.save(Kind.TRANSCRIPT, file.path, file.stat, offset=size, **about)
+        self.collection.book.name_current(file.path, is_named=file.is_named)
         self.plan.accounts.read(file.path)
 
 

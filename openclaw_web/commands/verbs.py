@@ -194,8 +194,9 @@ class Verb(BaseCommand):
         failure = {"error": sentence, "reasons": list(reasons)}
         self._print(_receipt(ok=False, schema=self.schema, **facts, **failure) if self.is_json else words)
         # On a terminal both streams are one: what the report has said is not said again.
-        is_said = not self.is_json and sentence in words.splitlines()
-        raise CommandError(_with_reasons("" if is_said else sentence, failure["reasons"]), returncode=status)
+        said = set() if self.is_json else set(words.splitlines())
+        sentence = "\n".join(line for line in sentence.splitlines() if line not in said)
+        raise CommandError(_with_reasons(sentence, failure["reasons"]), returncode=status)
 
     def fail(self, sentence: str, status: int, *, reasons: Iterable = ()) -> NoReturn:
         """End with `status`; each of `reasons` is `{"id": ..., "reason": ...}`."""

@@ -1,12 +1,8 @@
 """Reset and deleted sessions: imported where an option or the setting says so, else counted beside totals."""
 
-from pathlib import Path
-
 import pytest
 
-from agents.skipped_sources import Kind, Reason, Skipped, replace_skipped
 from ledger.models import Session
-from overview.models import AgentSummary
 from people.configuration import keys as configuration
 from tests.collecting.collecting import MAIN, run
 from tests.homes import Home, assistant, user
@@ -43,21 +39,21 @@ def test_what_serve_was_told_holds_for_every_import_of_it(home, settings):
     assert OLD in ids()
 
 
-@pytest.mark.parametrize("address", ["/", "/agents/", "/agents/ada/sessions/"])
-def test_totals_say_how_many_are_left_out(as_reviewer, ada, address):
-    AgentSummary.objects.create(agent_id="ada")
-    page = as_reviewer.get(address).content.decode()
-    assert "Not imported" not in page
-    left_out = [
-        Skipped(Kind.FILE, f"sessions/{name}", reason, session_id=session)
-        for name, reason, session in (
-            ("a.jsonl.reset.1", Reason.RESET, "a"),
-            ("a.jsonl.reset.2", Reason.RESET, "a"),
-            ("b.jsonl.reset.1", Reason.RESET, "b"),
-            ("c.jsonl.deleted.1", Reason.DELETED, ""),
-            ("d.jsonl.bak.1", Reason.BACKUP, "d"),
-        )
-    ]
-    replace_skipped(Path("/srv/openclaw"), "ada", left_out)
+@pytest.mark.parametrize("address", ["/", "/agents/", "/agents/main/sessions/"])
+def test_totals_say_how_many_are_left_out(as_reviewer, home, address):
+    run(home, include_deleted=True)
+    assert "Not imported" not in as_reviewer.get(address).content.decode()
+    other, third = OLD.replace("1", "2"), OLD.replace("1", "3")
+    for session, suffix in (
+        (OLD, ".reset.2026-02-22T03-04-57.476Z"),
+        (other, ".reset.2026-02-21T03-04-57.476Z"),
+        (other, ".reset.2026-02-22T03-04-57.476Z"),
+        (third, ".deleted.2026-02-22T03-04-57.476Z"),
+        (third, ".bak"),
+    ):
+        home.transcript(user("Old"), session=session, suffix=suffix)
+    run(home)
     page = as_reviewer.get(address).content.decode()
     assert "Not imported and in no total: 2 reset sessions, 1 deleted session." in page
+    run(home, include_deleted=True)
+    assert "Not imported" not in as_reviewer.get(address).content.decode()

@@ -118,7 +118,9 @@ class Taker:
             of_databases = [path.parent for path in (found.database, *found.more_databases) if path]
             for place in filter(None, (*own, *found.session_folders, found.agent_dir, *of_databases)):
                 listed.setdefault(place, agent)
-        places = sorted(listed, key=lambda place: len(place.parts))
+        # Below a folder that holds all agents, only transcripts are files of an agent: it is looked at for strays.
+        wide = {place for place in listed if (self.root / AGENTS).is_relative_to(place)}
+        places = sorted(listed.keys() - wide, key=lambda place: len(place.parts))
         self._listed = [
             one for one in places if not any(one != other and one.is_relative_to(other) for other in places)
         ]
@@ -201,7 +203,8 @@ class Taker:
     def _is_stray(self, file):
         """Whether a file outside of all places of agents is a transcript: no import ever looks there."""
         name = file.path.name.lower()
-        return (".jsonl" in name and self._name(file.path) not in self._read) and self._has_header(file)
+        is_known = self._name(file.path) in self._read | self._skipped.keys()
+        return ".jsonl" in name and not is_known and self._has_header(file)
 
     def _is_transcript(self, file):
         return any(map(_is_record, self._head(file)))

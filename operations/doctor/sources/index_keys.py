@@ -10,6 +10,7 @@ import orjson
 from agents import holdings
 from agents.homes import HomeAgent, NotReadable, open_regular
 from agents.models import CollectorSource, SkippedSource
+from collecting.inventory.shared_folders import shared_by
 from ledger.collectors.agent_database import text
 from ledger.collectors.database import Damaged, Database
 from ledger.models import RemovedSession, Session
@@ -31,7 +32,10 @@ class Key:
 
 
 def of_file(collection: Any, found: HomeAgent, own: Iterable[Source]) -> Iterator[Key]:
-    """The keys of an agent's index as a file, when its last import has read what is there now."""
+    """The keys of an agent's index as a file, when its last import has read what is there now.
+
+    Of an index that agents share, each key is looked at for the agent that it names.
+    """
     kind = CollectorSource.Kind.SESSION_INDEX
     source = next((one for one in own if one.kind == kind and one.state == UNCHANGED), None)
     if source is None:
@@ -42,8 +46,9 @@ def of_file(collection: Any, found: HomeAgent, own: Iterable[Source]) -> Iterato
             entries = orjson.loads(file.read(MOST_BYTES).removeprefix(b"\xef\xbb\xbf"))
     except (NotReadable, orjson.JSONDecodeError):  # it is rejected, or does not change for long
         return
+    shared = shared_by(collection, found.sessions)
     for key, entry in entries.items() if isinstance(entries, dict) else ():
-        if isinstance(entry, dict):
+        if isinstance(entry, dict) and (shared is None or shared.owner_of_key(key) == found.home_name):
             yield Key(key, _text(entry.get("sessionId")), _text(entry.get("sessionFile")))
 
 

@@ -13,6 +13,7 @@ from artifacts import handles
 from artifacts.models import Artifact
 from automation.collectors import cron, state_database, subagents
 from automation.models import CronJob, CronRunLog, DeliveryQueueEntry, FlowRun, SubagentRun, TaskRun
+from collecting.inventory.shared_folders import shared_by
 from collecting.stages import consent, databases, mem_store, schedules, state
 from collecting.stages.databases import Unreadable
 from guardian import services as guardian
@@ -150,6 +151,9 @@ class Looker:
         except ValueError as exc:
             reject(source, self.rejected, 0, "bad_index", str(exc))
             return
+        shared = shared_by(self.collection, source.file.parent)
+        if shared is not None:
+            entries = [one for one in entries if shared.owner_of_key(one.session_key) == source.home_agent]
         self._sessions(source, looked, entries)
 
     def _sessions(self, source, looked, entries):

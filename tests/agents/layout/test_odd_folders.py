@@ -65,6 +65,8 @@ def test_of_folders_that_stand_for_one_agent_the_one_with_its_name_is_imported(p
     result = collect(place)
     assert result["records"] == 9 and set(result["agents"]) == {"main", "other", "third"}
     assert len(result["unread"]) == 1 and "--as NAME" in result["unread"][0]
+    _ended, out, err = run(_home, "collect", "--source", source.root, "--quiet")
+    assert f"{out}{err}".count("was not imported") == 1  # on a terminal both streams are one
     assert findings(place) == [("place", f"agents/{name}", False)]
     assert set(collect(place, "--agent", name, "--as", "twin", status=0)["agents"]) == {"twin"}
     assert findings(place) == [] and collect(place, status=0)["records"] == 0

@@ -7,17 +7,18 @@ from pathlib import Path
 
 import pytest
 
+from agents.claims import root_of
 from agents.database_copies import Copies
 from agents.databases import alias
-from agents.models import Agent, CollectorSource
-from agents.sources import root_of
+from agents.models import Agent, CollectorSource, SkippedSource
 from guardian.models import FileSnapshot, WorkspaceFile, WriteGuardianAudit
 from guardian.rollbacks import places
 from jobs.progress import Progress
 from ledger.models import Session
 from openclaw_web.errors import Refused
 from operations.doctor import plan
-from tests.collecting.collecting import MAIN, events, run
+from tests.collecting.collecting import MAIN, events, opens_during, run
+from tests.collecting.inventory.odd_folders import header, message
 from tests.collecting.plugin_log import written
 from tests.homes import Home, Script, assistant, user
 
@@ -77,6 +78,48 @@ def test_session_store_is_followed_with_what_was_written_before(home, where, mon
     assert run(home)["records"] == 0
 
 
+@pytest.mark.parametrize("where", ["elsewhere", "agents/main/sessions", "", "agents", "agents/main"])
+def test_agents_that_share_a_folder_of_sessions_each_have_their_own(home, where):
+    agents = [{"id": "main"}, {"id": "research", "workspace": str(home.root / "lab")}, {"id": "quiet"}]
+    store = home.root / where
+    store.mkdir(exist_ok=True)
+    home.write("openclaw.json", {"session": {"store": f"{store}/sessions.json"}, "agents": {"list": agents}})
+    keys = {"a1": "agent:main:main", "b1": "agent:research:main", "b2": "agent:Research:cron:x", "a2": "global"}
+    for session in (*keys, "a3", "b4"):
+        Script(store, session, "").add(user("Hello"), assistant("Hi"))
+    (store / "b5.jsonl").write_text(header("b5").replace("{", '{"cwd": "%s", ' % (home.root / "lab"), 1) + message(1))
+    (store / "b1.jsonl.deleted.2026-03-01").write_text(header("b1") + message(1))
+    (store / "stale.jsonl").write_text(header("b6") + message(1))
+    (store / "a1.jsonl.lock").write_text("1")
+    entries = {key: {"sessionId": session, "updatedAt": AT} for session, key in keys.items()}
+    entries["agent:research:b4"] = {"sessionId": "b4", "sessionFile": "C:\\x\\b4.jsonl"}
+    entries["agent:research:b6"] = {"sessionId": "b6"}
+    (store / "sessions.json").write_text(json.dumps(entries))
+    result = run(home)
+    expected = {"main": ["a1", "a2", "a3"], "research": ["b1", "b2", "b4", "b5", "b6"], "quiet": []}
+    assert {agent: sessions_of(agent) for agent in expected} == expected
+    files = {agent: result["agents"][agent]["files"] for agent in expected}
+    assert all(told["found"] == told["read"] + told["named"] for told in files.values())
+    assert {agent: told["index_entries"] for agent, told in files.items()} == {agent: {} for agent in expected}
+    assert sum(told["named"] for told in files.values()) == 2
+    assert doctor(home) == ([], [], 0)
+    opened = opens_during(lambda: run(home))
+    assert not [path for path in opened if ".jsonl" in path or path.endswith("sessions.json")]
+    del entries["agent:research:b4"]
+    (store / "sessions.json").write_text(json.dumps(entries))
+    assert run(home)["records"] == 0
+    assert {agent: sessions_of(agent) for agent in expected} == expected
+    assert run(home, again=True)["records"] == 0
+    assert {agent: sessions_of(agent) for agent in expected} == expected
+    assert doctor(home) == ([], [], 0)
+
+
+def sessions_of(agent):
+    rows = Session.objects.using(alias(agent)).filter(record_count__gt=0)
+    assert Session.objects.using(alias(agent)).count() == rows.count()
+    return sorted(rows.values_list("id", flat=True))
+
+
 def test_agent_dir_and_the_usual_place_are_both_read(home, tmp_path):
     if not DATA.is_dir():
         pytest.skip("the samples are not here")
@@ -100,6 +143,27 @@ def test_a_link_where_a_place_was_configured_is_named_and_nothing_takes_its_plac
     assert "it is a link" in result["unread"][0] and "Write the real path" in result["unread"][0]
     assert memory() == [] and events("user") == 1
     assert doctor(home)[0] == [("place", str(tmp_path / "link"))]
+
+
+def test_places_that_are_not_read_are_skipped_sources_of_their_agents(tmp_path, real_files):
+    home = Home(tmp_path / "openclaw", agents=("main", "other", "third"))
+    for agent in home.agents:
+        home.transcript(user("Hello"), agent=agent)
+    run(home)
+    rows = SkippedSource.objects.order_by("path").values_list("agent_id", "kind", "path", "reason")
+    assert not rows
+    for name in ("other", "third/sessions"):
+        shutil.move(home.root / "agents" / name, tmp_path / "moved" / name)
+        (home.root / "agents" / name).symlink_to(tmp_path / "moved" / name)
+    (home.root / "agents" / "main" / "agent").write_text("no folder")
+    for _times in range(2):
+        told = run(home)["agents"]["main"]["files"]
+        assert list(rows.all()) == [
+            ("main", "folder", "agents/main/agent", "unreadable"),
+            ("other", "folder", "agents/other", "link"),
+            ("third", "folder", "agents/third/sessions", "link"),
+        ]
+        assert told["folders"] == {"unreadable": {"count": 1, "names": ["agents/main/agent"]}}
 
 
 def test_a_copied_home_says_which_of_its_folders_are_used(home):
@@ -141,7 +205,8 @@ def test_an_agent_without_a_workspace_has_one_by_version(home, version, used, tm
 
 def test_the_newest_report_wins_and_nothing_is_written_elsewhere(home, settings):
     settings.WORKSPACE_WRITES = True
-    home.transcript(user("Hello"))
+    for session in ("s1", "s2"):
+        home.transcript(user("Hello"), session=session)
     folder(home.root / "workspace", "Configured.")
     folder(home.root / "workspace" / "main", "Used.")
     home.index(report(home.root / "workspace") | report(home.root / "workspace/main/", AT + 1, "agent:main:irc", "s2"))

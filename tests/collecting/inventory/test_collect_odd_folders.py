@@ -117,7 +117,7 @@ def test_an_index_decides_whose_a_file_is(home):
     assert list(found) == [(ID, None, "reset", 2), (OTHER, "agent:main:main", "live", 2)]
 
 
-def test_a_file_that_an_index_names_is_live_whatever_its_name(home):
+def test_a_file_without_an_extension_is_a_copy_unless_an_index_names_it(home):
     path = home.write("agents/main/sessions/no-ext", odd_folders.header(ID) + odd_folders.message(1))
     home.write("agents/main/sessions/other", odd_folders.header(OTHER) + odd_folders.message(1))
     home.index({"agent:main:main": {"sessionId": ID, "sessionFile": str(path)}})
@@ -126,6 +126,41 @@ def test_a_file_that_an_index_names_is_live_whatever_its_name(home):
             path.write_text(path.read_text() + odd_folders.message(2, "m1"))
         assert reasons(run(home)) == {"bak": 1}
         assert (Session.objects.using(MAIN).get().source_state, sessions()) == ("live", {ID: records})
+
+
+@pytest.mark.parametrize("is_index_first", [True, False])
+@pytest.mark.parametrize(
+    "name",
+    ["notes.txt", "no extension", f"{ID}.JSONL", f"{OTHER}.jsonl.bak", f"{OTHER}.jsonl.reset.2026", "日本"],
+)
+def test_a_file_that_an_index_names_is_live_whatever_its_name(home, name, is_index_first):
+    index = {"agent:main:main": {"sessionId": ID, "sessionFile": f"/home/u/.openclaw/agents/main/sessions/{name}"}}
+    if is_index_first:
+        home.index(index)
+        run(home)
+    path = home.write(f"agents/main/sessions/{name}", odd_folders.header(ID) + odd_folders.message(1))
+    run(home)
+    home.index(index)
+    told = files_of(run(home))
+    found = Session.objects.using(MAIN).values_list("id", "session_key", "source_state", "record_count")
+    assert (list(found), told["named"]) == ([(ID, "agent:main:main", "live", 2)], 0)
+    opened = opens_during(lambda: run(home))
+    assert str(path) not in opened and str(path.with_name("sessions.json")) not in opened
+    assert list(found.all()) == [(ID, "agent:main:main", "live", 2)]
+    with path.open("a") as file:
+        file.write(odd_folders.message(2, "m1"))
+    run(home)
+    assert list(found.all()) == [(ID, "agent:main:main", "live", 3)]
+    home.index({"agent:main:main": {"sessionId": ID}})
+    run(home)
+    is_live = name.lower().endswith(".jsonl")
+    assert (found.get()[2] == "live") is is_live
+
+
+def test_upper_case_is_live_without_an_index(home):
+    home.write(f"agents/main/sessions/{ID}.JSONL", odd_folders.header(ID) + odd_folders.message(1))
+    run(home)
+    assert Session.objects.using(MAIN).get().source_state == "live"
 
 
 def test_every_key_of_an_index_leads_to_records_or_is_named(home):
@@ -186,11 +221,8 @@ def test_agents_that_share_a_folder_have_their_own_sessions(tmp_path, real_files
         }
         assert found == {"main": [(ID, 2), ("loose", 2)], "research": [(OTHER, 2)], "third": []}
     assert not [path for path in opened if "shared" in path]
-    assert [reasons(results[1], agent) for agent in found] == [
-        {"other_agent": 1},
-        {"other_agent": 2},
-        {"other_agent": 3},
-    ]
+    counts = [(files_of(results[1], agent)["found"], reasons(results[1], agent)) for agent in found]
+    assert counts == [(3, {}), (2, {}), (1, {})]  # the index is everybody's, each transcript one agent's
     assert all(files_of(results[1], agent)["index_entries"] == {} for agent in found)
 
 
