@@ -29,7 +29,8 @@ def is_short(agent: Agent, session_id: str, mended: Collection[str] = ()) -> boo
 
 def stored_sessions(agent: Agent) -> set[str]:
     """The sessions that are here or have to be: of all others `is_short` is false."""
-    return holdings.noted_sessions(agent.agent_id) | set(Session.objects.using(agent.db).values_list("id", flat=True))
+    rows = Session.objects.using(agent.db).filter(record_count__gt=0)
+    return holdings.noted_sessions(agent.agent_id) | set(rows.values_list("id", flat=True))
 
 
 def note_rebuilt(agent: Agent, session_id: str, came: Reread) -> None:
