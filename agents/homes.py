@@ -200,7 +200,10 @@ def undecodable(folder: Path, names: list[str]) -> str:
 def too_much(folder: Path, folders: int, notes: int, levels: int) -> str:
     """The sentence about a folder of notes that is larger than what is read of one."""
     words = {"path": escaped(str(folder)), "folders": f"{folders:,}", "notes": f"{notes:,}", "deep": levels}
-    return _("Below %(path)s only %(folders)s folders and %(notes)s notes, %(deep)s levels deep, were read.") % words
+    sentence = _(
+        "Below %(path)s, not all notes were read. Limits: folders %(folders)s, notes %(notes)s, levels %(deep)s."
+    )
+    return sentence % words
 
 
 def gone(name: str) -> str:

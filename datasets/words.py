@@ -21,7 +21,7 @@ PROMPT_WORDS = INJECTED_WORDS | {"silent": _("Silent reply")}
 # Why a turn is left out unless somebody asks for it (datasets.turn_facts).
 EXCLUDED_WORDS = {
     made.INJECTED: _("Started by OpenClaw itself, or with a reply that is not sent"),
-    made.UNKNOWN_ENVELOPE: _("In lines that look like OpenClaw's own and are not known"),
+    made.UNKNOWN_ENVELOPE: _("In lines like OpenClaw's own that are not known"),
     made.INTERRUPTED: _("With an answer that ended with a tool call, because a person spoke before its result"),
     made.PICTURE: _("With a picture or file in the question, which the row would not contain"),
 }

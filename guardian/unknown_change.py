@@ -34,7 +34,7 @@ def _by_versions(row):
         return _("Only one version of %(file)s is stored, so the change of this write is not known.")
     if history.is_ambiguous(db, row):
         return _(
-            "Several changes of %(file)s added the words of this fact, so it is not known which one this write made."
+            "Several changes of %(file)s added the words of this fact, so it is not known which one is this write's."
         )
     if not neighbours.has_newer(db, name, at):
         return _("No later version of %(file)s is stored yet, so the change of this write is not known.")

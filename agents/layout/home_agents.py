@@ -250,13 +250,13 @@ def _differing(agent):
     words |= {"configured": escaped(str(agent.configured))}
     if agent.is_reported:
         sentence = _(
-            "The newest prompt of the agent %(agent)s was made in the workspace %(reported)s, but the configuration "
+            "The newest prompt of the agent %(agent)s came from the workspace %(reported)s, but the configuration "
             "leads to %(configured)s. The first one was read. Write it into openclaw.json as the workspace of the "
             "agent."
         )
     else:
         sentence = _(
-            "The newest prompt of the agent %(agent)s was made in the workspace %(reported)s, which is not there. "
+            "The newest prompt of the agent %(agent)s came from the workspace %(reported)s, which is not there. "
             "%(configured)s was read, and nothing is written into it."
         )
     return Oddity(Why.DIFFERS, agent.reported, sentence % words, agent.home_name)

@@ -106,7 +106,8 @@ def _decisions(database):
 
     Those of one turn follow one another, so that the messages before it are read once.
     """
-    names, windows = TABLES[DECISION], {}
+    names = TABLES[DECISION]
+    windows: dict[Any, Newest | str] = {}
     for batch in batches(database.rows(DECISION, *names, order="turn_id"), row_bytes, AT_ONCE):
         rows = [dict(zip(names, row, strict=True)) for row in batch]
         keys = _keys_of_sessions(database, rows)

@@ -53,7 +53,7 @@ def _entry(workspace, name):
     return WorkspaceEntry(name, path, stat.st_ino, stat.st_size, stat.st_mtime_ns)
 
 
-def _daily(workspace, notes) -> Iterator[str]:
+def _daily(workspace: Path, notes: list[str]) -> Iterator[str]:
     """The names of the Markdown files below `memory/`, folder by folder; what is left out is said."""
     waiting, seen, count = [NOTES], 0, 0
     while waiting:

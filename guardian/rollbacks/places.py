@@ -40,7 +40,7 @@ def workspace_of(agent: Agent) -> Path:
             words = {"agent": agent.agent_id, "path": escaped(found.reported)}
             raise MayNotWrite(
                 _(
-                    "OpenClaw's newest prompt of the agent %(agent)s was made in the workspace %(path)s, which is not "
+                    "OpenClaw's newest prompt of the agent %(agent)s came from the workspace %(path)s, which is not "
                     "there. Nothing is written into another folder. Import again after the agent's next answer."
                 )
                 % words

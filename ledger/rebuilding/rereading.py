@@ -108,8 +108,9 @@ def reread(
 
 def _numbers(db, session_id):
     """Record -> the number of its turn, from whatever is left: numbers are never given to another turn."""
-    stored = ConversationTurn.objects.using(db).filter(session_id=session_id, turn_number__gt=0)
-    return dict(statements.rows(db, NUMBERS, [session_id])) | dict(stored.values_list("user_message_id", "turn_number"))
+    stored = ConversationTurn.objects.using(db).filter(session_id=session_id)
+    own = {record_id: abs(number) for record_id, number in stored.values_list("user_message_id", "turn_number")}
+    return dict(statements.rows(db, NUMBERS, [session_id])) | own
 
 
 def _seed(db, beside, session_id, entry):
@@ -212,6 +213,7 @@ class _Exchange:
         tool_days.take_back(self.db, self.session_id)
         statements.run(self.db, REMOVE_CONTEXTS, own * 3)
         statements.run(self.db, SET_ASIDE, own * 3)
+        statements.run(self.db, REMOVE_RETURNED, own)
         for model in reversed(EXCHANGED):
             statements.run(self.db, f"DELETE FROM {OURS}.{_table(model)} WHERE {_own(model)} = %s", own)  # noqa: S608
         self._bring(PromptReport, words.INSERT_OR_LEAVE)
@@ -288,6 +290,11 @@ SET_ASIDE = f"""
         agent_message_content = CASE WHEN user_message_id IN ({WITHHELD_NOW}) THEN '' ELSE agent_message_content END
     WHERE session_id = %s AND id NOT IN (SELECT id FROM {BESIDE}.conversation_turns)
         AND id IN (SELECT turn_id FROM {OURS}.conversation_contexts)
+"""  # noqa: S608
+# A turn that was set aside and is one again.
+REMOVE_RETURNED = f"""
+    DELETE FROM {OURS}.conversation_turns
+    WHERE session_id = %s AND turn_number < 0 AND id IN (SELECT id FROM {BESIDE}.conversation_turns)
 """  # noqa: S608
 REMOVE_WITHHELD = f"DELETE FROM {OURS}.artifacts WHERE session_id = %s AND record_id IN ({WITHHELD_NOW})"  # noqa: S608
 ARTIFACTS_DIFFER = f"""

@@ -126,6 +126,7 @@ LIST_NAMES = {
     "rejected": _("Rejected records"),
     "samples": _("Samples"),
     "sessions": _("Sessions"),
+    "skipped": _("Skipped sources"),
     "turns": _("Turns"),
     "writes": _("Writes"),
 }

@@ -241,6 +241,8 @@ def test_what_people_who_opted_out_said_is_withheld_and_what_still_holds_it_is_t
     run(home, again=True)
     assert "my secret" in str(everything())
     assert "private" in str(everything())
+    turns = ConversationTurn.objects.using(MAIN).filter(session_id=group.session)
+    assert list(turns.order_by("turn_number").values_list("turn_number", "is_active")) == [(1, True), (2, True)]
 
 
 def test_a_transcript_without_a_record_stops_nothing(home):

@@ -125,7 +125,7 @@ def test_a_folder_that_is_renamed_as_it_is_listed_is_a_note(home, folder, act):
     finally:
         sys.setprofile(before)
     assert met or folder == "state"
-    if met and folder != "agents":
+    if met and folder not in ("agents", "state"):  # the latter is listed for transcripts alone, of which it has none
         assert "No such file" in json.dumps(found, default=str)
 
 

@@ -49,6 +49,9 @@ NO_NOUNS = {
     "offers",
     "asks",
     "uses",
+    "names",
+    "belongs",
+    "--as",
 }
 # Sentences that stand only where there are many: a list that was cut, characters of a text that is too long.
 ONLY_MANY = {

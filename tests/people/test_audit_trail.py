@@ -211,6 +211,8 @@ NO_CONTENT = {
     "people:one_time_link",
     "overview:overview",
     "collecting:rejected_list",
+    "collecting:skipped_list",
+    "api:skipped_list",
     "people:settings",
     "people:sign_in",
     "automation:background_list",

@@ -29,7 +29,7 @@ def turns_beside(
     turns = turns_of(messages, spelling, joins_interrupted=joins_interrupted)
     turn = next(turns, None)
     for sample in samples:
-        while turn and (turn.number or 0) < sample.turn_number:
+        while turn and (turn.number or 0) < (sample.turn_number or 0):
             turn = next(turns, None)
         yield sample, turn if turn and is_judged(turn, sample) else None
 

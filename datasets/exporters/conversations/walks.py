@@ -49,7 +49,7 @@ def told(
     walk.excluded = excluded
     turn = next(turns, None)
     for sample in samples:
-        while turn and (turn.number or 0) < sample.turn_number:
+        while turn and (turn.number or 0) < (sample.turn_number or 0):
             walk.leave(turn)
             turn = next(turns, None)
         if sample.is_duplicate:
@@ -103,7 +103,7 @@ class Edited:
         """The row of a sample of the turn that comes next."""
         own = self._own(sample, turn.asked, turn, turn.changes)
         if sample.is_approved:
-            self.approved = sample.turn_number, own
+            self.approved = sample.turn_number or 0, own
         yield self._made(sample, own, self.latest)
 
     def passed(self, sample: ExportSample) -> Told:

@@ -117,7 +117,7 @@ class Command(Verb):
         parser.add_argument(
             "--include-unrecognized",
             action="store_true",
-            help=_("also messages in lines that look like OpenClaw's own and are not known"),
+            help=_("also messages in lines like OpenClaw's own that are not known"),
         )
         parser.add_argument(
             "--include-interrupted", action="store_true", help=_("also answers that ended with a tool call")

@@ -24,7 +24,7 @@ def of_files(census: Census) -> Iterator[Finding]:
     for unread in census.unread[:NAMED]:
         words = {"path": escaped(unread.path)}
         if unread.is_listed:
-            sentence = _("%(path)s was neither read nor skipped for a reason. The next import looks at this file.")
+            sentence = _("%(path)s was neither read nor skipped for a reason. The next import checks this file.")
             yield Finding("unread_file", sentence % words, unread.path, repair=AGAIN, agent=unread.agent)
             continue
         if unread.reason:

@@ -86,7 +86,7 @@ def test_words_in_an_unknown_wrapper_are_left_out_by_default_and_counted(ada, re
     decide("placed", turn="s1:u1")
     queued = queue(ada, ["odd"], by="ann")
     assert (queued.made, dict(queued.excluded)) == ([], {"unknown_envelope": 1})
-    assert queued.problems == ["1 decision: In lines that look like OpenClaw's own and are not known"]
+    assert queued.problems == ["1 decision: In lines like OpenClaw's own that are not known"]
     assert "unrecognized" in say(ada, "odd").turn_traits.split()
     say(ada, "placed")
     export = build()
