@@ -34,7 +34,7 @@ RECEIPTS = {
     "backup": {"verb", "message", "backup", "backups", "damaged", "missing", "removed", "home", "kept"},
     "collect": {
         "message", "source", "bytes_read", "records", "rejected", "agents", "schedules", "artifacts", "notes",
-        "lost", "again", "still_held", "gate", "guardian",
+        "lost", "again", "still_held", "gate", "guardian", "databases", "unread",
     },
     "checkpoint": {"checkpoints"},
     "create_token": {"user", "name", "role", "expires_at", "id", "prefix", "token"},
@@ -42,7 +42,7 @@ RECEIPTS = {
     "demo": {"link", "home", "source", "serves"},
     "doctor": {
         "verb", "message", "run", "source", "agents", "sources", "source_count", "to_read", "rejected",
-        "rejected_count", "skipped", "skipped_count", "ignored", "ignored_count", "store", "findings",
+        "rejected_count", "skipped", "skipped_count", "ignored", "ignored_count", "store", "findings", "files",
         "compared", "losses", "loss_count", "lost_records",
     },
     "export": {"id", "name", "state", "folder", "manifest", "dry_run", "fits", "difference"},
@@ -58,7 +58,7 @@ RECEIPTS = {
     },
     "settings": {"settings", "dry_run", "ignored", "ignored_count"},
     "sign_in_link": {"name", "link"},
-    "turn_context": {"turn_id", "session_id", "turn_number", "is_kept", "left_out", "items"},
+    "turn_context": {"turn_id", "session_id", "turn_number", "is_kept", "left_out", "items", "model_prompt"},
     "stash_outputs": {"message", "counted", "records", "outputs", "chars", "unreadable", "agents"},
     "verify_export": {"exports", "export_id", "name", "is_intact", "message", "files", "state", "reason"},
 }  # fmt: skip

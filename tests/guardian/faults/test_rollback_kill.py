@@ -9,7 +9,9 @@ from tests.processes import wait_for
 
 pytestmark = pytest.mark.kill
 NAMES = ("MEMORY.md", "USER.md")
-LAST = """SELECT f.content FROM write_guardian_audit a LEFT JOIN file_snapshots f ON f.id = a.{side}_snapshot_id
+LAST = """SELECT coalesce(c.text, f.content) FROM write_guardian_audit a
+          LEFT JOIN file_snapshots f ON f.id = a.{side}_snapshot_id
+          LEFT JOIN file_contents c ON f.content = 'sha256:' || c.id
           WHERE a.target_file = '{name}' ORDER BY a.created_at DESC, a.rowid DESC LIMIT 1"""
 # An agent that writes, a plugin that tells of it, and a person who rolls back, one after the other for ever.
 WORK = """

@@ -68,7 +68,9 @@ from guardian.rollbacks import exchanging, recovering
 exchanging.LOOKS = (0.0,)
 print(len(recovering.recover(Agent.objects.get())))
 """
-LAST = """SELECT f.content FROM write_guardian_audit a JOIN file_snapshots f ON f.id = a.after_snapshot_id
+LAST = """SELECT coalesce(c.text, f.content) FROM write_guardian_audit a
+          JOIN file_snapshots f ON f.id = a.after_snapshot_id
+          LEFT JOIN file_contents c ON f.content = 'sha256:' || c.id
           WHERE a.target_file = '{name}' ORDER BY a.created_at DESC, a.rowid DESC LIMIT 1"""
 
 

@@ -51,7 +51,7 @@ def script(openclaw):
     told.raw('{"type":"custom","id":"deeper","data":' + deep(900) + "}\n")
     arguments = json.dumps({"x": "<script>window.ran = true</script>", "y": [[[[]]]]})
     told.add(assistant("", ("last", "exec", {"_text": arguments})))
-    openclaw.index({"agent:main:subagent:<script>window.ran=true</script>": {
+    openclaw.index({"agent:main:telegram:<script>window.ran=true</script>": {
         "sessionId": told.session, "label": SCRIPTS[0], "spawnedBy": SCRIPTS[1], "channel": SCRIPTS[2],
         "skillsSnapshot": {"prompt": SCRIPTS[3]},
     }})  # fmt: skip
