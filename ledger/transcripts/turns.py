@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import date
 from functools import lru_cache
+from itertools import takewhile
 from typing import Any
 
 import orjson
@@ -200,9 +201,10 @@ def _summed(rows):
     user, sums = rows[0], Sums()
     for row in rows:
         sums.add(row)
+    # What the agent says after a reset answers nobody before it.
     answers = [
         row
-        for row in rows
+        for row in takewhile(lambda row: not (row.facts.kind == "reset" and row.is_active == user.is_active), rows)
         if row.facts.kind == "assistant" and not row.facts.is_synthetic and row.is_active == user.is_active
     ]
     reply = next((row for row in reversed(answers) if row.facts.text), None)

@@ -66,24 +66,25 @@ def turns_of(
 
     `tools`: whether rows tell what tools returned; if not, a turn that rests on it has this among its changes.
     `joins_interrupted`: a run that a person's message cut in two is told whole in the turn that has its answer, so that
-    no call parts from its result.
+    no call parts from its result. What follows a reset is of no turn before it.
     """
     turn: Turn | None = None
     reader = _Reader(spelling, tools)
-    has_opening = False
+    has_opening = is_after_reset = False
     for message in messages:
+        is_after_reset |= message.is_after_reset
         if message.role == "user":
             before = turn
             if turn:
                 yield reader.finish(turn)
             turn = Turn(message.turn_number, message.text, changes=set(message.about), exclusion=message.exclusion)
-            turn.is_after_reset = message.is_after_reset
+            turn.is_after_reset, is_after_reset = is_after_reset, False
             if before and joins_interrupted and not turn.is_after_reset:
                 reader.go_on(before, turn)
             if has_opening:
                 turn.changes.add(changes.OPENING_DROPPED)
                 has_opening = False
-        elif turn:
+        elif turn and not is_after_reset:
             reader.read(message, turn)
         else:
             has_opening = True

@@ -44,7 +44,7 @@ class Message:
     is_synthetic: bool
     is_failed: bool
     about: changes.Changes = changes.NONE
-    is_after_reset: bool = False  # the first words of a person after the session was reset
+    is_after_reset: bool = False  # the first message after the session was reset, whoever said it
     exclusion: str = ""  # why the words of a user are no talk of a person: see turn_facts.exclusion
 
 
@@ -138,10 +138,9 @@ def _messages(rows, kinds, prompts, resets, session_key):
     ahead = deque(resets)
     for row in rows:
         message = _message(row, kinds, prompts, session_key)
-        if ahead and message.role == "user":
-            while ahead and ahead[0] < row[1]:
-                ahead.popleft()
-                message.is_after_reset = True
+        while ahead and ahead[0] < row[1]:
+            ahead.popleft()
+            message.is_after_reset = True
         yield message
 
 

@@ -60,7 +60,8 @@ def test_context_is_marked_for_each_trainer():
 def test_what_the_model_saw_is_nobodys_words_and_a_reset_begins_anew(ada):
     own = {"modelPromptProjection": {"version": 1, "text": "A hook wrote this"}}
     before = (user("q1", __openclaw=own), assistant("a1"), {"type": "reset", "reason": "new"})
-    tell(*before, user("q2", __openclaw=own), assistant("a2"), user("q3"), assistant("a3"), session_id="s2")
+    greeting = assistant("What shall we do now?")
+    tell(*before, greeting, user("q2", __openclaw=own), assistant("a2"), user("q3"), assistant("a3"), session_id="s2")
     make_samples(ada, "s2", None, by="ann")
     DatasetSample.objects.filter(session_id="s2").update(annotation_status="approved")
     for history in ("edited", "session", "context"):
@@ -68,4 +69,5 @@ def test_what_the_model_saw_is_nobodys_words_and_a_reset_begins_anew(ada):
         said = [[message["value"] for message in one] for one in conversations]
         assert [row for row in said if row[0] == "q2"][-1] == ["q2", "a2", "q3", "a3"]
         assert not any("q1" in row and "q2" in row for row in said)
+        assert ["q1", "a1"] in said and not any("What shall" in text for row in said for text in row)
         assert not any(b"A hook wrote this" in path.read_bytes() for path in folder.iterdir())
