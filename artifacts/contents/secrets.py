@@ -21,7 +21,6 @@ PATTERNS = {
     "slack_key": r"\bxox[abeoprs]-[0-9A-Za-z-]{10,}",
 }
 KINDS = tuple(PATTERNS)
-WORDS = frozenset({"api_key", "password", "token", "secret"})  # found where people only speak of one
 OVERLAP = 4096  # bytes of the chunk before that are looked at again: a longer match across a border may be missed
 
 

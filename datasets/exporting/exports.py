@@ -13,11 +13,11 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 from ulid import ULID
 
-from artifacts.contents import flagging
 from openclaw_web import clock
 from openclaw_web.disk import drafts, room
 from openclaw_web.errors import Refused
 from people.audit import log as audit
+from people.configuration import keys as configuration
 
 from .. import turn_facts
 from ..exporters.changes import SECRETS_FOUND
@@ -32,6 +32,7 @@ from .building.writer import ExportWriter
 from .options import BY_TASK, Options, check, check_name, read_options
 
 MANIFEST = "manifest.json"
+WITHHELD_KINDS = "exports.withheldKinds"  # a setting: secrets that keep a row out of every format
 NO_FILES = (DatasetExport.State.REFUSED, DatasetExport.State.FAILED)
 OLDER_FORMATS = (DatasetExport.Format.ALPACA, DatasetExport.Format.SHAREGPT)
 SETTLED = (DatasetExport.State.READY, *NO_FILES)
@@ -221,7 +222,7 @@ def _write(export, folder, progress):
     options = read_options(export)
     source = Source(options)
     turn_facts.fill(source.scope)
-    kinds = flagging.counted()
+    kinds = frozenset(configuration.get(WITHHELD_KINDS))
     total = source.chosen.count()
     with room.refusing(folder.parent, _("Nothing was exported.")), drafts.draft_of(folder) as draft:
         decided = Decided(options)
@@ -230,7 +231,7 @@ def _write(export, folder, progress):
         writer = ExportWriter(options, draft, source.excluded(), export.export_name, plan, decided, kinds)
         try:
             sessions = source.sessions()
-            prompts = prompts_for(options)
+            prompts = prompts_for(options, kinds)
             for session in with_branches(sessions, kinds, prompts) if options.shape.needs_branch else sessions:
                 for seen in writer.add_session(*session):
                     progress.update(seen, total)

@@ -39,6 +39,7 @@ SECRET_KINDS = {
     "model_key": _("Key of a model provider"),
     "slack_key": _("Slack key"),
 }
+SECRET_WORDS = frozenset({"api_key", "password", "token", "secret"})  # found where people only speak of one
 
 
 def _reasons(value):
@@ -80,14 +81,30 @@ _MEMORY = {
         help=_("During import, large tool outputs become artifacts. Off = they are kept in their records."),
     ),
 }
-_SECRETS = {
-    "artifacts.flaggedKinds": Key(
-        list(SECRET_KINDS),
+
+
+def _secret_kinds(default, label, help):
+    """A setting that lists kinds of secrets."""
+    return Key(
+        default,
         lambda value: is_texts(value) and set(value) <= SECRET_KINDS.keys(),
         format_lazy(_("a list of kinds of secrets: {kinds}"), kinds=", ".join(SECRET_KINDS)),
         "choices",
+        label,
+        help,
+    )
+
+
+_SECRETS = {
+    "artifacts.flaggedKinds": _secret_kinds(
+        list(SECRET_KINDS),
         _("Secrets that restrict an artifact to admins"),
-        _("Only admins download artifacts, or export texts, in which these were found. None = no restriction."),
+        _("Only admins download artifacts in which these were found. None = no restriction."),
+    ),
+    "exports.withheldKinds": _secret_kinds(
+        [kind for kind in SECRET_KINDS if kind not in SECRET_WORDS],
+        _("Secrets that keep a row out of exports"),
+        _("Rows with these are left out, unless an admin includes them. None = nothing is left out."),
     ),
 }
 _BACKUPS = {

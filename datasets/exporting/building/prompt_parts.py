@@ -30,11 +30,13 @@ class Stored:
 class Parts:
     """Columns by what is stored, the latest of them kept.
 
-    `characters`: a longer text is left out. `include_flagged`: an admin asked for contents that may hold secrets.
+    `characters`: a longer text is left out. `kinds`: of secrets that flag a content. `include_flagged`: an admin asked
+    for contents that may hold secrets.
     """
 
-    def __init__(self, characters: int, *, include_flagged: bool):
+    def __init__(self, characters: int, kinds: frozenset[str], *, include_flagged: bool):
         self.characters = characters
+        self.kinds = kinds
         self.include_flagged = include_flagged
         self._kept: OrderedDict[tuple[str, str], Part] = OrderedDict()
         self._size = 0
@@ -52,7 +54,7 @@ class Parts:
         return found
 
     def _fitting(self, column, handle, stored):
-        is_flagged = flagging.is_flagged(stored.secret_kinds)
+        is_flagged = flagging.is_flagged(stored.secret_kinds, self.kinds)
         if is_flagged and not self.include_flagged:
             return empty(column, FLAGGED)
         if stored.bytes > MOST_BYTES:

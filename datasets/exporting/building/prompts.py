@@ -119,8 +119,8 @@ class _Column:
 class Prompts:
     """Reads the prompts of many sessions of an export."""
 
-    def __init__(self, characters: int, *, include_flagged: bool):
-        self.parts = Parts(characters, include_flagged=include_flagged)
+    def __init__(self, characters: int, kinds: frozenset[str], *, include_flagged: bool):
+        self.parts = Parts(characters, kinds, include_flagged=include_flagged)
 
     def of_sessions(self, db: str, session_ids: list[str]) -> dict[str, SessionPrompts]:
         """The prompts of each of these sessions of one agent; without `db` none are known."""
@@ -144,11 +144,11 @@ class Prompts:
         }
 
 
-def prompts_for(options: Options) -> Prompts | None:
-    """What reads the prompts for an export; None when its rows have none."""
+def prompts_for(options: Options, kinds: frozenset[str]) -> Prompts | None:
+    """What reads the prompts for an export; None when its rows have none. `kinds`: of secrets that flag a prompt."""
     if not options.fills_prompts:
         return None
-    return Prompts(options.prompt_characters, include_flagged=options.include_flagged)
+    return Prompts(options.prompt_characters, kinds, include_flagged=options.include_flagged)
 
 
 def _of_steps(db, session_ids) -> Iterator[tuple[str, str, Record]]:

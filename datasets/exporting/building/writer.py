@@ -9,8 +9,8 @@ from typing import Any
 from django.conf import settings
 from django.utils.translation import ngettext
 
-from artifacts.contents import secrets
 from openclaw_web.errors import Refused
+from people.configuration.keys import SECRET_WORDS
 
 from ...exporters import changes
 from ...exporters.changes import NONE
@@ -208,7 +208,7 @@ class ExportWriter:
         kinds = changes.secret_kinds(done)
         counted = kinds & self.kinds
         self.secrets.update(counted)
-        self.only_words += bool(counted) and counted <= secrets.WORDS
+        self.only_words += bool(counted) and counted <= SECRET_WORDS
         done = done - set(map(changes.secret, kinds))
         return done | {changes.SECRETS_FOUND} if counted or changes.OUTPUT_FLAGGED in done else done
 
@@ -269,7 +269,11 @@ class ExportWriter:
             "files": [],
             "empty_sides": [side for side in splits.wanted(self.options.validation_split) if side not in written],
             "excluded": [{"reason": reason, **found} for reason, found in self.excluded.items()],
-            "secrets": {"kinds": dict(sorted(self.secrets.items())), "only_words": self.only_words},
+            "secrets": {
+                "kinds": dict(sorted(self.secrets.items())),
+                "only_words": self.only_words,
+                "withheld_kinds": sorted(self.kinds),
+            },
             "transformations": dict(sorted(self.changes.items())),
             "transformed_samples": dict(sorted(self.changed.items())),
             "lengths": None if self.shape.is_stored else self.lengths.as_json(),

@@ -123,7 +123,7 @@ def test_outputs_that_may_hold_secrets_leave_their_samples_out(history):
 
 
 def test_which_kinds_count_is_a_setting():
-    configuration.put("artifacts.flaggedKinds", ["jwt"], by="root")
+    configuration.put("exports.withheldKinds", ["jwt"], by="root")
     turns(lines(300, secret=SECRET))
     manifest, rows = build()
     assert rows.keys() == {"sample-1"} and manifest["excluded"] == []

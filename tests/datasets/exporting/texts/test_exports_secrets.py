@@ -65,6 +65,11 @@ def build(format_="sharegpt", task="reply", **choices):
     return manifest, {row["sample_id"]: row for row in map(orjson.loads, file.read_bytes().splitlines())}
 
 
+def build_ids(format_):
+    export = exports.request("one", format_, "reply", by="root", train_split=1)
+    return exports.build(export.id, Steps()), export.id
+
+
 def left_out(manifest):
     return {found["reason"]: found["samples"] for found in manifest["excluded"]}
 
@@ -133,7 +138,7 @@ def test_a_row_with_a_secret_is_withheld_and_later_histories_begin_after_it(hist
     wanted = {"sample-1"} if history == "session" else {"sample-1", "sample-3"}
     assert rows.keys() == wanted and KEY not in orjson.dumps(rows).decode()
     assert left_out(manifest)["secret_found"] == ["sample-2"]
-    assert manifest["secrets"] == {"kinds": {"github_key": 1}, "only_words": 0}
+    assert (manifest["secrets"]["kinds"], manifest["secrets"]["only_words"]) == ({"github_key": 1}, 0)
     if history != "session":
         assert manifest["transformations"] == {"history_begins_after_turn_withheld": 1}
     assert not AuditEntry.objects.filter(action="exported_flagged").exists()
@@ -177,14 +182,22 @@ def test_a_fact_beside_a_reply_is_read_too(format_):
 
 @database
 @pytest.mark.usefixtures("home")
-def test_which_kinds_count_is_the_setting_and_words_are_said_to_be_words():
-    turns = (user("How many tokens?"), assistant("answer 1"), user("question 2"), assistant("answer 2"))
-    samples(*turns, body1=body(1, userMessage="How many tokens?"))
-    manifest, rows = build()
-    assert rows.keys() == {"sample-2"} and manifest["secrets"] == {"kinds": {"token": 1}, "only_words": 1}
-    configuration.put("artifacts.flaggedKinds", ["jwt", "github_key"], by="root")
-    manifest, rows = build()
-    assert rows.keys() == {"sample-1", "sample-2"} and manifest["secrets"] == {"kinds": {}, "only_words": 0}
+@pytest.mark.parametrize("format_", ["alpaca", "sharegpt", "openai", "raw"])
+def test_which_kinds_count_is_one_setting_for_all_formats(format_):
+    turns = (user("How many tokens?"), assistant("answer 1"), user("question 2"), assistant(f"it is {KEY}"))
+    samples(*turns, body1=body(1, userMessage="How many tokens?"), body2=body(2, agentReply=f"it is {KEY}"))
+    configuration.put("artifacts.flaggedKinds", [], by="root")  # of downloads, which are another question
+    manifest, _ids = build_ids(format_)
+    assert left_out(manifest) == {"secret_found": ["sample-2"]}, "a word is no secret"
+    shapes = [kind for kind in sorted(secrets.KINDS) if kind not in ("api_key", "password", "secret", "token")]
+    assert manifest["secrets"] == {"kinds": {"github_key": 1}, "only_words": 0, "withheld_kinds": shapes}
+    configuration.put("exports.withheldKinds", ["token"], by="root")
+    manifest, _ids = build_ids(format_)
+    assert left_out(manifest) == {"secret_found": ["sample-1"]}
+    assert manifest["secrets"] == {"kinds": {"token": 1}, "only_words": 1, "withheld_kinds": ["token"]}
+    configuration.put("exports.withheldKinds", [], by="root")
+    manifest, _ids = build_ids(format_)
+    assert left_out(manifest) == {} and manifest["counts"]["rows"] == 2
 
 
 @database
