@@ -1,4 +1,4 @@
-"""What becomes of a job that somebody cancelled: its kind takes back what it does not keep, and says what stays."""
+"""The end of a job that somebody canceled or stopped: its kind takes back what it does not keep."""
 
 from typing import Any
 
@@ -13,9 +13,20 @@ from .models import JobRun
 
 def end(job: JobRun) -> dict[str, Any]:
     """Take back what a cancelled run does not keep, on which nobody works any more; the columns its row ends with."""
+    with job.in_its_language():
+        return _end(job, JobRun.State.CANCELLED, _("Canceled by %(name)s.") % {"name": job.cancel_requested_by})
+
+
+def stop(job: JobRun) -> dict[str, Any]:
+    """The same for a run whose terminal process has ended."""
+    with job.in_its_language():
+        sentence = _("Stopped: its process in the terminal has ended. Nothing is sent until a person starts it again.")
+        return _end(job, JobRun.State.STOPPED, sentence)
+
+
+def _end(job, state, sentence):
     kind = job_kinds.find(job.kind)
     if kind and kind.undo:
         kind.undo(orjson.loads(job.params_json))
-    with job.in_its_language():
-        words = [_("Canceled by %(name)s.") % {"name": job.cancel_requested_by}, *([str(kind.kept)] if kind else [])]
-    return {"state": JobRun.State.CANCELLED, "message": " ".join(words), "finished_at": clock.now_ms()}
+    words = [sentence, *([str(kind.kept)] if kind else [])]
+    return {"state": state, "message": " ".join(words), "finished_at": clock.now_ms()}

@@ -46,7 +46,8 @@ class Kind:
     `started` is what the audit log says of whoever started one, `done` tells a result in words, `page` is the route of
     what a finished one has made, with those of its parameters that stand in the address. `kept` says what becomes of
     what a run has done when it is cancelled; `undo(params)` takes back what is not kept, also after a kill, and is
-    called when nobody works on it any more.
+    called when nobody works on it any more. A run in a terminal that `ends_with_terminal` is stopped, not gone on with,
+    when its process ends: what it sends to others was asked for there.
     """
 
     run: Callable[[dict[str, Any], Any], dict[str, Any] | None]
@@ -58,6 +59,7 @@ class Kind:
     page_params: tuple[str, ...] = ()
     undo: Callable[[dict[str, Any]], None] | None = None
     every: Every | None = None
+    ends_with_terminal: bool = False
 
     def address(self, params: dict[str, Any]) -> str | None:
         """The page of what a job with these parameters has made; None when no page shows it."""

@@ -18,8 +18,9 @@ class JobRun(models.Model):
         REFUSED = "refused"
         FAILED = "failed"
         CANCELLED = "cancelled"
+        STOPPED = "stopped"  # with the terminal it ran in; a person may start it again
 
-    ENDED = (State.FINISHED, State.REFUSED, State.FAILED, State.CANCELLED)
+    ENDED = (State.FINISHED, State.REFUSED, State.FAILED, State.CANCELLED, State.STOPPED)
 
     id = models.TextField(primary_key=True)
     kind = models.TextField()
@@ -34,6 +35,7 @@ class JobRun(models.Model):
     started_by = models.TextField(default="")
     language = models.TextField(default="", help_text="of its messages: that of whoever started it; empty: English")
     worker = models.TextField(default="")
+    ends_with_process = models.BooleanField(default=False, help_text="nobody goes on with it when its process is gone")
     created_at = EpochMs()
     started_at = EpochMs(null=True)
     heartbeat_at = EpochMs(null=True)

@@ -26,7 +26,13 @@ MOST = 3  # on one page
 LONGEST_MS = 60 * 60_000  # after its start nobody waits for a notice to change: the next page says what became of it
 SENTENCE = re.compile(r"\s*(.+?[.!?…])(?=\s|$)")
 LONGEST_SENTENCE = 300  # characters
-TONES = {JobRun.State.FINISHED: "ok", JobRun.State.REFUSED: "bad", JobRun.State.FAILED: "bad", "cancelled": "warn"}
+TONES = {
+    JobRun.State.FINISHED: "ok",
+    JobRun.State.REFUSED: "bad",
+    JobRun.State.FAILED: "bad",
+    JobRun.State.CANCELLED: "warn",
+    JobRun.State.STOPPED: "warn",
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,11 @@
 
 import logging
 import os
+import signal
 import socket
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import orjson
 from django.db import DatabaseError, connection, connections
@@ -26,19 +29,44 @@ log = logging.getLogger(__name__)
 WRITE_SECONDS = 0.5
 BEAT_SECONDS = 2.0
 KEPT_REASONS = 200
+TERMINAL_ENDS = (signal.SIGTERM, signal.SIGHUP)
 
 
 def run(job_id: str, *, listener: Listener | None = None) -> JobRun | None:
     """Run a queued job here and now; its row when it has ended, None when another process was quicker."""
+    with process_token() as token:
+        job = claim(job_id, token)
+        return work_on(job, listener) if job else None
+
+
+@contextmanager
+def process_token() -> Iterator[str]:
+    """A token for one run, whose lock this process holds for the block."""
     token = f"{socket.gethostname()}:{os.getpid()}:{ULID()}"
     with locks.running(token):
-        job = _claim(job_id, token)
-        if job is None:
-            return None
-        progress = Progress(listener, done=job.done, total=job.total, message=job.message, log=job.log)
-        with Heartbeat(job, progress), job.in_its_language():
-            outcome = _outcome(job, progress)
-        _write_end(job, progress, outcome)
+        yield token
+
+
+def claim(job_id: str, token: str, *, ends_with_process: bool = False) -> JobRun | None:
+    """Take a queued job for the holder of `token`; None when another process was quicker."""
+    now = clock.now_ms()
+    claimed = JobRun.objects.filter(id=job_id, state=JobRun.State.QUEUED).update(
+        state=JobRun.State.RUNNING,
+        attempts=F("attempts") + 1,
+        worker=token,
+        ends_with_process=ends_with_process,
+        started_at=Coalesce("started_at", now),
+        heartbeat_at=now,
+    )
+    return JobRun.objects.get(id=job_id) if claimed else None
+
+
+def work_on(job: JobRun, listener: Listener | None = None) -> JobRun:
+    """Run a job that this process has claimed; its row when it has ended."""
+    progress = Progress(listener, done=job.done, total=job.total, message=job.message, log=job.log)
+    with Heartbeat(job, progress), job.in_its_language():
+        outcome = _outcome(job, progress)
+    _write_end(job, progress, outcome)
     job.refresh_from_db()
     return job
 
@@ -101,18 +129,6 @@ def _longest_waiting():
     return waiting.values_list("id", flat=True).first()
 
 
-def _claim(job_id, token):
-    now = clock.now_ms()
-    claimed = JobRun.objects.filter(id=job_id, state=JobRun.State.QUEUED).update(
-        state=JobRun.State.RUNNING,
-        attempts=F("attempts") + 1,
-        worker=token,
-        started_at=Coalesce("started_at", now),
-        heartbeat_at=now,
-    )
-    return JobRun.objects.get(id=job_id) if claimed else None
-
-
 def _ours(job):
     """The row as long as this process has it: whoever takes it over writes another token."""
     return JobRun.objects.filter(id=job.id, worker=job.worker, state=JobRun.State.RUNNING)
@@ -131,7 +147,8 @@ def _reached(job, progress):
 def _outcome(job, progress):
     """The columns that a run ends with: state, closing sentence and result of the job's function; None when lost."""
     try:
-        result = job_kinds.of(job.kind).run(orjson.loads(job.params_json), progress) or {}
+        with _interrupted_by_signals(job):
+            result = job_kinds.of(job.kind).run(orjson.loads(job.params_json), progress) or {}
         return _ended(JobRun.State.FINISHED, result.get("message", ""), orjson.dumps(result).decode())
     except LostJob:
         return None
@@ -142,12 +159,29 @@ def _outcome(job, progress):
         reasons = orjson.dumps({"reasons": refused.reasons[:KEPT_REASONS]}).decode() if refused.reasons else None
         return _ended(JobRun.State.REFUSED, refused.sentence, reasons)
     except KeyboardInterrupt:
-        _write_end(job, progress, _ended(JobRun.State.FAILED, _("Stopped manually. Start the job again to continue.")))
+        manually = _ended(JobRun.State.FAILED, _("Stopped manually. Start the job again to continue."))
+        _write_end(job, progress, cancelling.stop(job) if job.ends_with_process else manually)
         raise
     except Exception as exc:
         log.exception("job %s (%s) failed", job.id, job.kind)
         sentence = _("The job stopped on an unexpected error (%(name)s). See the server log.")
         return _ended(JobRun.State.FAILED, sentence % {"name": type(exc).__name__})
+
+
+@contextmanager
+def _interrupted_by_signals(job):
+    """What ends with its terminal says so when it is terminated or hung up; under nohup a hang-up stays ignored."""
+    is_main = threading.current_thread() is threading.main_thread()
+    before = {
+        number: signal.signal(number, signal.default_int_handler)
+        for number in TERMINAL_ENDS
+        if job.ends_with_process and is_main and signal.getsignal(number) == signal.SIG_DFL
+    }
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _ended(state, message, result=None):

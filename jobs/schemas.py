@@ -13,7 +13,7 @@ LOG_SHOWN = 50_000  # characters
 
 class JobQuery(PageQuery):
     kind: str | None = Field(None, max_length=50, description="collect, export, …")
-    state: Literal["queued", "running", "finished", "refused", "failed", "cancelled"] | None = None
+    state: Literal["queued", "running", "finished", "refused", "failed", "cancelled", "stopped"] | None = None
     started_by: str | None = Field(None, max_length=150, description="user name")
 
 

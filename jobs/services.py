@@ -69,13 +69,16 @@ def run_now(kind: str, params: dict, *, by: str, listener: Listener | None = Non
     The same job, when it is waiting, is taken over; when it is running elsewhere, the new row ends as refused.
     """
     recover()
-    with transaction.atomic():
-        same = _same_job(kind, params)
-        job = same if same and same.state == JobRun.State.QUEUED else _create(kind, params, by)
-        if same and same is not job:
-            return _refuse_twin(job, same)
     try:
-        return running.run(job.id, listener=listener) or _refuse_twin(_create(kind, params, by), job)
+        with running.process_token() as token:
+            with transaction.atomic():  # created and claimed at once: no worker takes what this process has begun
+                same = _same_job(kind, params)
+                job = same if same and same.state == JobRun.State.QUEUED else _create(kind, params, by)
+                if same and same is not job:
+                    return _refuse_twin(job, same)
+                ends_with_process = job_kinds.of(kind).ends_with_terminal
+                job = running.claim(job.id, token, ends_with_process=ends_with_process)
+            return running.work_on(job, listener)
     finally:
         reserve.keep(settings.HOME_DIR)
 
@@ -113,10 +116,13 @@ def cancel(job: JobRun, *, by: str) -> JobRun:
     return job
 
 
-def recover() -> int:
-    """Queue again what lost its worker, and end what was cancelled; how many runs. Any process may call it any time."""
+def recover(**columns: Any) -> int:
+    """Queue again what lost its worker, and end what was cancelled or ran in a terminal; how many runs.
+
+    Any process may call it any time. `columns` narrow which runs are looked at.
+    """
     recovered = 0
-    for job in JobRun.objects.filter(state=JobRun.State.RUNNING).defer("log", "result_json"):
+    for job in JobRun.objects.filter(state=JobRun.State.RUNNING, **columns).defer("log", "result_json"):
         if is_lost(job):
             recovered += _requeue(job)
             locks.forget(job.worker)
@@ -207,9 +213,10 @@ def _requeue(job):
         id=job.id, state=JobRun.State.RUNNING, worker=job.worker, heartbeat_at=job.heartbeat_at
     )
     now = clock.now_ms()
-    if job.cancel_requested_at:
+    if job.cancel_requested_at or job.ends_with_process:
+        end = cancelling.end if job.cancel_requested_at else cancelling.stop
         with transaction.atomic():  # of two that find it, one takes back what is not kept
-            changed = seen.update(worker="") and JobRun.objects.filter(id=job.id).update(**cancelling.end(job))
+            changed = seen.update(worker="") and JobRun.objects.filter(id=job.id).update(**end(job))
     elif job.attempts >= MAX_ATTEMPTS:
         with job.in_its_language():
             sentence = _("The worker died %(count)s times at the same place. Check the server log.")

@@ -90,8 +90,8 @@ def _job(request, job_id):
 
 
 def _address(job, kind):
-    """The address of what a finished job has made."""
-    is_there = kind is not None and job.state == JobRun.State.FINISHED
+    """The address of what a job has made, or of where a stopped one is started again."""
+    is_there = kind is not None and job.state in (JobRun.State.FINISHED, JobRun.State.STOPPED)
     return kind.address(orjson.loads(job.params_json)) if is_there else None
 
 

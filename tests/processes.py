@@ -12,7 +12,6 @@ import subprocess
 import threading
 import time
 from contextlib import closing, contextmanager
-from functools import partial
 from pathlib import Path
 
 from tests.jobs import nursery
@@ -95,13 +94,18 @@ def is_locked(file):
     return False
 
 
+def _hears_signals():
+    """A shell that runs the tests in the background, or under nohup, makes all below deaf to these."""
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
 class Process:
     """A command of openclaw-web in a process of its own, with what it has said so far."""
 
     def __init__(self, env, *args, folder=CHECKOUT):
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
-        # A shell that runs the tests in the background makes them, and all below, deaf to Ctrl-C.
-        pipes["preexec_fn"] = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+        pipes["preexec_fn"] = _hears_signals
         module = "tests.jobs.jobs_for_tests"
         self.popen = nursery.start(module, *args, env=env, cwd=folder, start_new_session=True, **pipes)
         self.pid = self.popen.pid

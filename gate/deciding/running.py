@@ -93,6 +93,7 @@ class Walk:
 def start(agent: Agent, asked: Asked, *, by: str) -> JobRun:
     """Queue a run. Raises Refused when nothing may be sent, or a run of this agent is queued or running already."""
     gates.in_force()
+    jobs.recover()  # a run whose process is gone holds up no other
     with transaction.atomic():
         for job in JobRun.objects.filter(kind=KIND, state__in=(JobRun.State.QUEUED, JobRun.State.RUNNING)):
             if orjson.loads(job.params_json)["agent"] == agent.agent_id:
@@ -200,4 +201,5 @@ JOB = Kind(
     done=lambda result: str(result["message"]),
     page="gate:own_gate",
     page_params=("agent",),
+    ends_with_terminal=True,
 )

@@ -154,4 +154,5 @@ JOB = Kind(
     page="gate:replay_detail",
     page_params=("agent", "replay"),
     undo=stop,
+    ends_with_terminal=True,
 )

@@ -82,6 +82,7 @@ def _check(agent, model):
         raise Refused(_("Name the model that is to decide."))
     if problem := gates.problem_of(model):
         raise Refused(problem)
+    jobs.recover()  # a replay whose process is gone holds up no other
     for job in JobRun.objects.filter(kind=KIND, state__in=(JobRun.State.QUEUED, JobRun.State.RUNNING)):
         if orjson.loads(job.params_json)["agent"] == agent.agent_id:
             raise Refused(is_running(agent.agent_id), reasons=[{"id": job.id, "reason": job.message}])

@@ -58,6 +58,7 @@ def wanted(agent: Agent, audit_id: str, *, fact: str | None, file: str | None, b
 def start(agent: Agent, run: GuardianRun, *, by: str) -> JobRun:
     """Queue it. Raises Refused when nothing may be sent, or a run of this agent is queued or running already."""
     running.check(agent)
+    jobs.recover()  # a run whose process is gone holds up no other
     with transaction.atomic():
         running.check_alone(agent)
         run.save(using=agent.db, force_insert=True)

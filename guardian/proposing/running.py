@@ -97,6 +97,7 @@ class Walk:
 def start(agent: Agent, asked: Asked, *, by: str) -> JobRun:
     """Queue a run. Raises Refused when nothing may be sent, or a run of this agent is queued or running already."""
     check(agent)
+    jobs.recover()  # a run whose process is gone holds up no other
     with transaction.atomic():
         check_alone(agent)
         return jobs.start(KIND, params(agent, asked) | {"by": by}, by=by)
@@ -167,10 +168,14 @@ def _walked(agent, params, progress) -> Walk:
 
 
 def undo(params: dict[str, Any]) -> None:
-    """A write that was asked for again waits no more when its job is cancelled; proposals stay."""
-    if "run" in params:
-        with suppress(databases.UnknownAgent, databases.OldAgentFile):
-            settling.never_begun(databases.alias(params["agent"]), params["run"], _("The job was canceled."))
+    """Facts wait no more when the job that was at them is cancelled or stopped; proposals stay."""
+    with suppress(databases.UnknownAgent, databases.OldAgentFile):
+        db = databases.alias(params["agent"])
+        if "run" in params:
+            settling.never_begun(db, params["run"], _("The job ended before the model was asked."))
+        with locks.lock(lock_of(params["agent"]), wait=False) as is_ours:
+            if is_ours:
+                settling.died(db)
 
 
 def of_decisions(db, decisions, *, by: str) -> Iterable[GuardianRun]:
@@ -260,4 +265,5 @@ JOB = Kind(
     page="guardian:own_guardian",
     page_params=("agent",),
     undo=undo,
+    ends_with_terminal=True,
 )

@@ -78,11 +78,15 @@ def interrupted(db: str, under_way: Collection[str] = ()) -> int:
 
     `under_way` are the queued runs that jobs are still going to begin.
     """
-    runs = GuardianRun.objects.using(db)
-    died = runs.filter(state=State.RUNNING)
-    count = died.update(state=State.STOPPED, reason=_("The process ended before the model had answered."))
-    lost = runs.filter(state=State.QUEUED).exclude(id__in=under_way)
+    count = died(db)
+    lost = GuardianRun.objects.using(db).filter(state=State.QUEUED).exclude(id__in=under_way)
     return count + lost.update(state=State.STOPPED, reason=_("The job ended before the model was asked."))
+
+
+def died(db: str) -> int:
+    """Say of runs that they stopped with their process; the caller holds off other runs."""
+    running = GuardianRun.objects.using(db).filter(state=State.RUNNING)
+    return running.update(state=State.STOPPED, reason=_("The process ended before the model had answered."))
 
 
 def never_begun(db: str, run_id: str, why: str) -> None:

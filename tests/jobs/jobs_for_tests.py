@@ -71,7 +71,8 @@ def _kind(run):
 
 LINES, REFUSES, FAILS, CHATTERS = _kind(lines), _kind(refuses), _kind(fails), _kind(chatters)
 STAYS_PUT, IS_TAKEN_OVER = _kind(stays_put), _kind(is_taken_over)
-NAMES = ("lines", "refuses", "fails", "chatters", "stays_put", "is_taken_over")
+TERMINAL_LINES = replace(LINES, ends_with_terminal=True)
+NAMES = ("terminal_lines", "lines", "refuses", "fails", "chatters", "stays_put", "is_taken_over")
 KINDS = {name: f"tests.jobs.jobs_for_tests.{name.upper()}" for name in NAMES}
 
 

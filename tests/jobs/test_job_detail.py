@@ -1,6 +1,7 @@
 """The page of one job, while it runs and afterwards."""
 
 import pytest
+from django.core.management import call_command
 from django.urls import reverse
 
 from jobs.models import JobRun
@@ -23,6 +24,20 @@ def test_a_running_job_polls_itself_and_an_ended_one_stops(as_admin):
     assert last.status_code == 286
     assert "hx-get" not in last.text
     assert as_admin.get(job.get_absolute_url()).status_code == 200
+
+
+def test_a_run_that_stopped_with_its_terminal_leads_to_where_it_is_started_again(as_admin, ada):
+    """Nobody goes on with it; the list, the API and the command say that it waits for a person."""
+    words = {"kind": "gate", "worker": "elsewhere:1:X", "params_json": '{"agent": "ada", "before_at": 1}'}
+    job = JobFactory(state="running", ends_with_process=True, heartbeat_at=1, attempts=1, **words)
+    call_command("jobs")
+    page = as_admin.get(job.get_absolute_url()).text
+    assert "Stopped: its process in the terminal has ended. Nothing is sent until a person starts it again." in page
+    assert f'href="{reverse("gate:own_gate", args=["ada"])}">Start again</a>' in page
+    assert "Stopped" in as_admin.get(reverse("jobs:job_list"), {"state": "stopped"}).text
+    assert "Its process in the terminal" not in as_admin.get(reverse("jobs:job_list"), {"state": "failed"}).text
+    listed = as_admin.get("/api/v1/operations/jobs", {"state": "stopped"}).json()["items"]
+    assert [(one["id"], one["state"]) for one in listed] == [(job.id, "stopped")]
 
 
 def test_a_collect_leads_to_what_it_made(as_admin):

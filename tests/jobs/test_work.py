@@ -10,6 +10,7 @@ import pytest
 from tests.processes import Home, wait_for
 
 pytestmark = pytest.mark.kill
+RUN_NOW = "from jobs import services; print(services.run_now({!r}, {!r}, by='ada').state)"
 CANCEL = "from jobs import models, services; print(services.cancel(models.JobRun(id={!r}), by='mei').state)"
 
 
@@ -107,6 +108,53 @@ def test_what_was_cancelled_is_not_gone_on_with_after_a_kill(home, tmp_path, gat
     assert (tmp_path / "out").read_text().split() == numbers(20)
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize(("kind", "goes_on"), [("terminal_lines", False), ("lines", True)])
+def test_what_ends_with_its_terminal_is_left_to_a_person(home, tmp_path, gate, number, kind, goes_on):
+    out, params = tmp_path / "out", {"file": str(tmp_path / "out"), "count": 40, "gate": gate(20)}
+    worker = home.start("work")
+    terminal = home.start("shell", "--no-imports", "-c", RUN_NOW.format(kind, params))
+    wait_for(lambda: home.count("SELECT max(done) FROM job_runs") == 20)
+    job_id = home.count("SELECT id FROM job_runs")
+    terminal.signal(number)
+    terminal.end()
+    gate(40)
+    end = "failed" if number == signal.SIGINT else "finished"
+    wait_for(lambda: home.job(job_id)["state"] == (end if goes_on else "stopped"))
+    after = home.start_job("lines", file=str(tmp_path / "after"), count=1)
+    wait_for(lambda: home.job(after)["state"] == "finished")  # and holds up nothing
+    is_whole = goes_on and number != signal.SIGINT
+    assert out.read_text().split() == numbers(40 if is_whole else 20)
+    if not goes_on:
+        assert home.job(job_id)["message"].startswith("Stopped: its process in the terminal has ended.")
+        again = home.start_job(kind, **params)
+        assert again != job_id
+        wait_for(lambda: home.job(again)["state"] == "finished")  # a page's run goes on, with the worker
+        assert out.read_text().split() == numbers(40) and worker.popen.poll() is None
+
+
+def test_a_job_of_a_page_goes_on_after_a_kill_whatever_its_kind(home, tmp_path, gate):
+    job_id = home.start_job("terminal_lines", file=str(tmp_path / "out"), count=40, gate=gate(20))
+    worker = home.start("work")
+    wait_for(lambda: home.job(job_id)["done"] == 20)
+    os.kill(worker.pid, signal.SIGKILL)
+    worker.end()
+    gate(40)
+    home.start("work")
+    wait_for(lambda: home.job(job_id)["state"] == "finished")
+    assert (tmp_path / "out").read_text().split() == numbers(40)
+
+
+def test_under_nohup_a_run_outlives_its_terminal(home, tmp_path, gate):
+    params = {"file": str(tmp_path / "out"), "count": 40, "gate": gate(20)}
+    ignoring = "import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN); "
+    terminal = home.start("shell", "--no-imports", "-c", ignoring + RUN_NOW.format("terminal_lines", params))
+    wait_for(lambda: home.count("SELECT max(done) FROM job_runs") == 20)
+    terminal.signal(signal.SIGHUP)
+    gate(40)
+    assert terminal.end() == 0 and "finished" in terminal.said
+
+
 def test_of_two_that_recover_at_once_one_does(home, tmp_path, gate):
     job_id = home.start_job("lines", file=str(tmp_path / "out"), count=300, gate=gate(20))
     worker = home.start("work")
@@ -137,12 +185,12 @@ def test_what_was_on_its_way_in_an_older_home_runs(home, tmp_path):
             "CREATE TABLE django_tasks_database_dbtaskresult (id TEXT PRIMARY KEY, status TEXT, args_kwargs TEXT)"
         )
         db.execute("INSERT INTO django_tasks_database_dbtaskresult VALUES ('x', 'READY', ?)", [job_id])
-        for column in ("cancel_requested_at", "cancel_requested_by", "language"):
+        for column in ("cancel_requested_at", "cancel_requested_by", "language", "ends_with_process"):
             db.execute(f"ALTER TABLE job_runs DROP COLUMN {column}")
         # What replaces other migrations is written down beside them.
         db.execute(
             "DELETE FROM django_migrations WHERE (app, substr(name, 1, 4)) IN (VALUES ('jobs', '0002'),"
-            " ('jobs', '0003'), ('jobs', '0004'), ('operations', '0011'), ('operations', '0012'))"
+            " ('jobs', '0003'), ('jobs', '0004'), ('jobs', '0005'), ('operations', '0011'), ('operations', '0012'))"
         )
         db.execute(
             "INSERT INTO django_migrations (app, name, applied) VALUES ('django_tasks_database', '0001_initial', 1)"

@@ -1,3 +1,6 @@
+from contextlib import suppress
+
+from django.db import DatabaseError
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -28,6 +31,8 @@ class Listing:
     def run(self, limit, **options):
         if not 1 <= limit <= MOST:
             raise WrongUse(_("--limit must be 1 to %(most)s.") % {"most": f"{MOST:,}"})
+        with suppress(DatabaseError):  # on a full disk they are listed as they were
+            jobs.recover(ends_with_process=True)  # no worker may be there to say that they stopped
         runs = list(JobRun.objects.order_by("-created_at", "-id").defer("log", "result_json")[:limit])
         return Outcome({"jobs": [_facts(job) for job in runs]}, "\n".join(map(_line, runs)))
 

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import signal
 import sqlite3
 import time
 from collections import Counter
@@ -23,6 +24,7 @@ RUN = BEGIN + (
     "from gate.deciding.choosing import Asked; job = running.run_here(main, Asked(), by='root'); "
     "print(job.state, job.message)"
 )
+PAGE_RUN = BEGIN + ("from gate.deciding.choosing import Asked; print(running.start(main, Asked(), by='otto').id)")
 # What a run does, without its lock: for as many processes as one likes.
 WALK = BEGIN + (
     "from jobs.progress import Progress; walk = running.Walk(main.db, gates.in_force(), {ids!r}, Progress()); "
@@ -108,16 +110,64 @@ def test_twenty_kills_lose_no_decision_and_double_none(site, source):
     assert rows(site, "PRAGMA integrity_check") == [("ok",)]
 
 
+ENDS = (signal.SIGTERM, signal.SIGHUP, signal.SIGKILL)
+
+
+def stop(site, number, *command):
+    """A command that asks models, ended by a signal after three requests beside a worker; its job, once that stopped.
+
+    Proves by the log of the endpoint that nothing was sent afterwards, while the worker ran another job.
+    """
+    ids = set(job_ids(site))
+    before = len(site.endpoint.requests)
+    process = site.start(*command, "--yes", "--quiet")
+    wait_for(lambda: len(site.endpoint.requests) >= before + 3 or process.popen.poll() is not None)
+    process.signal(number)
+    status = process.end()
+    assert status == (-signal.SIGKILL if number == signal.SIGKILL else 130), process.said
+    (job_id,) = set(job_ids(site)) - ids
+    wait_for(lambda: site.job(job_id)["state"] == "stopped")
+    sent = len(site.endpoint.requests)
+    beside = site.start_job("lines", file=str(site.path / "beside"), count=1)
+    wait_for(lambda: site.job(beside)["state"] == "finished")
+    assert len(site.endpoint.requests) == sent
+    return site.job(job_id)
+
+
+def job_ids(site):
+    with closing(sqlite3.connect(site.path / "state" / "openclaw.sqlite")) as db:
+        return [row[0] for row in db.execute("SELECT id FROM job_runs")]
+
+
+@pytest.mark.parametrize("number", ENDS)
+def test_a_run_of_a_terminal_ends_with_it_and_nothing_is_sent_afterwards(site, source, number):
+    tell(source, 30)
+    collect(site, source)
+    site.start("work")
+    site.endpoint.then(slowly(decides()))
+    job = stop(site, number, "reflection", "gate", "run")
+    assert job["message"] == (
+        "Stopped: its process in the terminal has ended. Nothing is sent until a person starts it again. "
+        "Decisions so far are kept; turns without one can be judged by another run."
+    )
+    judged = rows(site, "SELECT count(*) FROM memory_gate_decisions")[0][0]
+    assert 2 <= judged < 30
+    site.start("shell", "--no-imports", "-c", PAGE_RUN).end()  # the same, asked for by a person on a page
+    wait_for(lambda: rows(site, "SELECT count(*), count(DISTINCT turn_id) FROM memory_gate_decisions") == [(30, 30)])
+
+
+def slowly(behaviour):
+    def act(handler):
+        time.sleep(0.05)
+        behaviour(handler)
+
+    return act
+
+
 def test_of_two_runs_at_once_one_is_refused(site, source):
     tell(source, 40)
     collect(site, source)
-    slowly = decides()
-
-    def act(handler):
-        time.sleep(0.02)
-        slowly(handler)
-
-    site.endpoint.then(act)
+    site.endpoint.then(slowly(decides()))
     both = [begin(site), begin(site)]
     assert [process.end() for process in both] == [0, 0]
     said = sorted(process.said.split()[0] for process in both)

@@ -5,7 +5,19 @@ from collections import Counter
 
 import pytest
 
-from tests.gate.deciding.test_gate_kill import begin, collect, rows, site, source, tell, windows_sent  # noqa: F401 - fixtures
+from tests.gate.deciding.judged import decides
+from tests.gate.deciding.test_gate_kill import (  # noqa: F401 - fixtures
+    ENDS,
+    begin,
+    collect,
+    rows,
+    site,
+    slowly,
+    source,
+    stop,
+    tell,
+    windows_sent,
+)
 from tests.processes import Killer, until_met, wait_for
 
 pytestmark = pytest.mark.kill
@@ -17,6 +29,10 @@ JUDGE = BEGIN + (
 START = BEGIN + (
     "from gate.replaying.wanted import Wanted; replay, job = starting.start(main, Wanted(model='other', limit=5000), "
     "by='root'); print('job', job.id, replay.id)"
+)
+GO_ON = BEGIN + (
+    "from gate.models import GateReplay; replay = GateReplay.objects.using(main.db).get(); "
+    "print(starting.go_on(main, replay, by='otto').id)"
 )
 RUN = BEGIN + (
     "from jobs import services as jobs; from gate.models import GateReplay; "
@@ -64,6 +80,19 @@ def test_a_worker_that_is_killed_goes_on_with_a_replay(judged):
     judged.start("work")
     wait_for(lambda: judged.job(job_id)["state"] == "finished")
     assert (judged.job(job_id)["done"], judged.job(job_id)["total"]) == (60, 60)
+    check(judged, before)
+
+
+@pytest.mark.parametrize("number", ENDS)
+def test_a_replay_of_a_terminal_ends_with_it_and_is_continued_by_a_person(judged, number):
+    before = rows(judged, "SELECT * FROM memory_gate_decisions ORDER BY id")
+    judged.start("work")
+    judged.endpoint.then(slowly(decides()))
+    job = stop(judged, number, "reflection", "gate", "replay", "--model", "other", "--limit", "5000")
+    assert "the replay can be continued on its page" in job["message"]
+    assert rows(judged, "SELECT state FROM gate_replays") == [("stopped",)]
+    judged.start("shell", "--no-imports", "-c", GO_ON).end()
+    wait_for(lambda: rows(judged, "SELECT state FROM gate_replays") == [("finished",)])
     check(judged, before)
 
 

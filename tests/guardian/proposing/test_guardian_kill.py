@@ -6,6 +6,7 @@ import time
 import pytest
 
 from tests import processes
+from tests.gate.deciding.test_gate_kill import ENDS, slowly, stop
 from tests.guardian.faults.killed import INTENTS, KILLS, RUNS, Killer, rows
 from tests.homes import Home, assistant, user
 from tests.llm_endpoint import Endpoint, answer, sends
@@ -62,6 +63,23 @@ for number in itertools.count(MemoryGateDecision.objects.using(main.db).count())
         running.run({"agent": "main", "before_at": clock.now_ms() + 1}, Progress())
         approve()
 """
+DECIDE = """
+from agents.models import Agent
+from gate.models import MemoryGateDecision
+from openclaw_web import clock
+for number in range(20):
+    MemoryGateDecision.objects.using(Agent.objects.get().db).create(
+        id=f"d{number}", session_id="s", decision="UPDATE_USER", reason="r", candidate_fact=f"fact {number}",
+        created_at=clock.now_ms(), origin="own")
+print("decided")
+"""
+PAGE_RUN = """
+from agents.models import Agent
+from guardian.proposing import running
+from guardian.proposing.facts import Asked
+print(running.start(Agent.objects.get(), Asked(), by="otto").id)
+"""
+PROPOSED = "SELECT count(*), count(DISTINCT decision_id) FROM guardian_runs WHERE state = 'proposed'"
 RECOVER = """
 from agents.models import Agent
 from guardian.rollbacks import exchanging, recovering
@@ -98,8 +116,8 @@ def site(tmp_path, migrated):
     collected = home.start("collect", "--source", str(source.root), "--quiet")
     assert collected.end() == 0, collected.said
     home.folder = source.root / "workspace"
-    with Endpoint(model) as endpoint:
-        home.env["OPENCLAW_WEB_LLM_URL"] = endpoint.url
+    with Endpoint(model) as home.endpoint:
+        home.env["OPENCLAW_WEB_LLM_URL"] = home.endpoint.url
         assert "set" in home.python(SET.format(values=SETTINGS))
         yield home
         home.close()
@@ -138,3 +156,16 @@ def test_thirty_kills_leave_file_and_database_in_agreement(site):
     assert by["guardian"] > 5 and by["otto"] > 5
     met = rows(site, "SELECT count(*) FROM guardian_runs WHERE state = 'stopped'")[0][0]
     assert met + rows(site, "SELECT count(*) FROM rollback_intents WHERE state = 'undone'")[0][0] > 0
+
+
+@pytest.mark.parametrize("number", ENDS)
+def test_a_run_of_a_terminal_ends_with_it_and_its_fact_waits_for_a_person(site, number):
+    site.python(DECIDE)
+    site.endpoint.then(slowly(model))
+    site.start("work")
+    job = stop(site, number, "reflection", "guardian", "run")
+    assert "facts without one can be handled by another run" in job["message"]
+    states = dict(rows(site, "SELECT state, count(*) FROM guardian_runs GROUP BY 1"))
+    assert states.keys() <= {"proposed", "stopped"} and sum(states.values()) < 20
+    site.python(PAGE_RUN)  # the same, asked for on a page
+    wait_for(lambda: rows(site, PROPOSED) == [(20, 20)])

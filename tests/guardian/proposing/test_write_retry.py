@@ -76,7 +76,7 @@ def test_a_job_that_is_cancelled_leaves_nothing_queued(ada, workspace, endpoint,
     wrote(DB, 1, None, b"x\n", target_file="USER.md")
     retried(as_operator)
     jobs.cancel(JobRun.objects.get(), by="otto")
-    assert (runs()[0].state, runs()[0].reason) == ("stopped", "The job was canceled.")
+    assert (runs()[0].state, runs()[0].reason) == ("stopped", "The job ended before the model was asked.")
     assert retried(as_operator).status_code == 202
 
 

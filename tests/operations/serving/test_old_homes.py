@@ -71,7 +71,8 @@ GLOBAL_CHANGED = {
         set(),
     ),
     "job_runs": (
-        {'"cancel_requested_at" integer NULL', '"cancel_requested_by" text NOT NULL', '"language" text NOT NULL'},
+        {'"cancel_requested_at" integer NULL', '"cancel_requested_by" text NOT NULL', '"language" text NOT NULL',
+         '"ends_with_process" bool NOT NULL'},
         set(),
     ),
     "users": ({'"language" text NOT NULL', '"theme" text NOT NULL', '"time_zone" text NOT NULL'}, set()),
