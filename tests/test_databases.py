@@ -32,7 +32,7 @@ GATE_TABLES = (
 GUARDIAN_TABLES = (
     *("behavior_corrections", "guardian_consolidations", "guardian_receipts", "guardian_statuses"),
     *("guardian_runs", "guardian_steps"),
-    *("rollback_intents", "rollbacks", "write_guardian_audit"),
+    *("provenance_records", "rollback_intents", "rollbacks", "write_guardian_audit"),
 )
 
 

@@ -13,12 +13,12 @@ from agents.database_copies import NotCopied
 from agents.homes import NotReadable, look
 from ledger.collectors import schemas
 from ledger.collectors.database import Damaged, Database
-from ledger.collectors.database_tables import Tables
+from ledger.collectors.database_tables import Extract, Tables
 from ledger.collectors.jsonl import Line
 from ledger.transcripts import storing
 from openclaw_web.sqlite import failures
 
-READER = 2  # raised when readers learn to read more: databases that have not changed are then read again
+READER = 3  # raised when readers learn to read more: databases that have not changed are then read again
 Stats = tuple[os.stat_result | None, os.stat_result | None]
 
 
@@ -31,14 +31,16 @@ class Unreadable(Exception):
 
 
 @contextmanager
-def opened(collection: Any, source: Path, tables: Tables, *, root: Path | None = None) -> Iterator[Database]:
+def opened(
+    collection: Any, source: Path, tables: Tables, *, root: Path | None = None, extracts: tuple[Extract, ...] = ()
+) -> Iterator[Database]:
     """A checked copy of the database `source` below `root`, a workspace, else the home.
 
     Raises Unreadable when there is none.
     """
     try:
         within = root or collection.home.root
-        with collection.copies.of(within, source) as copy, Database(copy.path, tables) as database:
+        with collection.copies.of(within, source) as copy, Database(copy.path, tables, extracts) as database:
             if not copy.is_checked:
                 database.check()
                 copy.is_checked = True

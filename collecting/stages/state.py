@@ -12,20 +12,24 @@ from agents.homes import STATE_DATABASE, NotReadable, look, names_in, open_regul
 from agents.models import CollectorSource
 from automation.collectors import state_database
 from automation.models import CronRunLog, DeliveryQueueEntry, FlowRun, TaskRun
+from guardian.collectors import provenance
+from guardian.standing import provenance as records_of_files
 from ledger.collectors import jsonl, schemas
 from ledger.collectors.database import Damaged, Database
-from ledger.collectors.database_tables import STATE
+from ledger.collectors.database_tables import PROVENANCE, STATE
+from openclaw_web.clock import now_ms
 
 from . import databases, schedules
 from .databases import Unreadable
 
+Kind = CollectorSource.Kind
 MIGRATED = ".jsonl.migrated"
 ROWS = 500
 
 
 def collect(collection: Any, counts: dict[str, int]) -> None:
     """Read the state database when it changed, and the run logs it was made from; adds to `counts`."""
-    counts.update(tasks=0, flows=0, deliveries=0)
+    counts.update(tasks=0, flows=0, deliveries=0, provenance=0)
     if bytes_to_read(collection):
         _database(collection, collection.home.root / STATE_DATABASE, counts)
     folder = collection.home.root / "cron" / "runs"
@@ -37,7 +41,7 @@ def collect(collection: Any, counts: dict[str, int]) -> None:
 def bytes_to_read(collection: Any) -> int:
     """How big the state database is; 0 when nothing in it is new, or there is none."""
     source = collection.home.root / STATE_DATABASE
-    if look(source) is None or databases.is_known(collection, source):
+    if look(source) is None or (databases.is_known(collection, source) and _is_provenance_known(collection, source)):
         return 0
     return databases.size_of(source)
 
@@ -45,9 +49,10 @@ def bytes_to_read(collection: Any) -> int:
 def _database(collection, source, counts):
     stats, size = databases.stats_of(source), databases.size_of(source)
     try:
-        with databases.opened(collection, source, STATE) as database:
+        with databases.opened(collection, source, STATE, extracts=(PROVENANCE,)) as database:
             databases.note_unread(collection, source, database, schemas.STATE)
             _read(collection, database, counts)
+            counts["provenance"] += _store_provenance(collection, database)
     except (Unreadable, Damaged) as exc:
         counts["rejected"] += 1
         counts["unread_databases"] = 1
@@ -56,6 +61,7 @@ def _database(collection, source, counts):
         return
     collection.add_bytes(size)
     databases.remember(collection, source, stats, "")
+    collection.book.save_read(source, stats[0], _provenance_way(collection), agent_id="", kind=Kind.GUARDIAN_WRITES)
 
 
 def _read(collection, database: Database, counts):
@@ -71,6 +77,33 @@ def _read(collection, database: Database, counts):
         counts["tasks"] += _store(collection, TaskRun, state_database.tasks(database))
         counts["flows"] += _store(collection, FlowRun, state_database.flows(database))
         counts["deliveries"] += _store(collection, DeliveryQueueEntry, state_database.deliveries(database))
+
+
+def _store_provenance(collection, database):
+    """Keep what changed of OpenClaw's records of memory files; how many records that were."""
+    if not provenance.has_records(database):
+        return 0
+    records = list(provenance.read_records(database, now_ms()))
+    assigned = records_of_files.assign_records(collection.agents, records)
+    is_whole = len(records) < PROVENANCE.most_rows
+    return sum(
+        records_of_files.store_records(agent, assigned.get(agent.agent_id, {}), is_whole=is_whole)
+        for agent in collection.agents.values()
+        if collection.only in (None, agent.agent_id) and agent.agent_id not in collection.lost
+    )
+
+
+def _is_provenance_known(collection, source):
+    """Whether the records of these agents in these workspaces were read when the database was read last."""
+    stat = look(source)
+    way = _provenance_way(collection)
+    return stat is not None and collection.book.was_read(source, stat, way, kind=Kind.GUARDIAN_WRITES)
+
+
+def _provenance_way(collection):
+    """How records are read: whose each is follows from the agents and their workspaces."""
+    here = sorted(f"{agent.agent_id} {agent.workspace}" for agent in collection.agents.values())
+    return "\n".join(["1 provenance", collection.only or "", *here])
 
 
 def _store_cron_runs(collection, runs, owners):
@@ -112,7 +145,7 @@ def _write(model: type[models.Model], rows, key):
 
 def _migrated_log(collection, path: Path, counts):
     """A run log that OpenClaw has put aside: runs that neither the database nor the log under its old name told."""
-    kind = CollectorSource.Kind.CRON_RUNS
+    kind = Kind.CRON_RUNS
     stat = look(path)
     if stat and collection.book.is_known(kind, path, stat):
         return

@@ -2,6 +2,7 @@
 
 from .audits import Consolidation, GuardianReceipt, GuardianStatus, WriteGuardianAudit
 from .proposals import GuardianRun, GuardianStep
+from .provenance import ProvenanceRecord
 from .rollbacks import BehaviorCorrection, Rollback, RollbackIntent
 from .shared_columns import FileContent
 from .versions import FileSnapshot, FileVersion, WorkspaceFile
@@ -16,6 +17,7 @@ __all__ = [
     "GuardianRun",
     "GuardianStatus",
     "GuardianStep",
+    "ProvenanceRecord",
     "Rollback",
     "RollbackIntent",
     "WorkspaceFile",

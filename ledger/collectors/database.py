@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from .database_tables import Tables
+from .database_tables import Extract, Tables
 from .jsonl import MAX_LINE
 
 PRAGMAS = frozenset({"table_xinfo", "quick_check", "user_version", "query_only", "ignore_check_constraints"})
@@ -31,12 +31,14 @@ class Database:
     computes as the file says, counts as missing, and is among `computed`. Use it as a context manager.
     """
 
-    def __init__(self, file: Path | sqlite3.Connection, tables: Tables):
+    def __init__(self, file: Path | sqlite3.Connection, tables: Tables, extracts: tuple[Extract, ...] = ()):
         """Open `file`, a private copy, or take a connection to one for this alone.
 
-        Raises Damaged when SQLite cannot make sense of it.
+        The rows of an extract are read by its name; nothing else of its table can be. Raises Damaged when SQLite
+        cannot make sense of the file.
         """
-        self.allowed = tables
+        self.allowed = {**tables, **{extract.name: extract.columns for extract in extracts}}
+        self._extracts = extracts
         try:
             self._connection = (
                 sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True) if isinstance(file, Path) else file
@@ -53,7 +55,6 @@ class Database:
         self._connection.text_factory = bytes
         self._connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_VALUE)
         self._connection.set_authorizer(self._may)
-        self._connection.execute("PRAGMA query_only=ON")
         # Checks call functions that this SQLite may not know; what they promise is looked at here anyway.
         self._connection.execute("PRAGMA ignore_check_constraints=ON")
         found = {name.decode(errors="replace"): self._columns_of(name) for (name,) in self._connection.execute(TABLES)}
@@ -64,9 +65,27 @@ class Database:
         self.columns = {
             table: frozenset(wanted).intersection(columns)
             for table, wanted in self.allowed.items()
-            if (columns := found.get(table)) is not None
+            if table not in {extract.name for extract in self._extracts} and (columns := found.get(table)) is not None
         }
+        self._copy_extracts()
+        self._connection.execute("PRAGMA query_only=ON")
         self.version = self._connection.execute("PRAGMA user_version").fetchone()[0]
+
+    def _copy_extracts(self):
+        """Copy rows of tables that are shut into temporary ones; after that, the authorizer refuses those tables."""
+        for extract in self._extracts:
+            known = self.tables.get(extract.table, set())
+            if not known.issuperset((*extract.columns, *extract.filters)):
+                continue
+            columns = ", ".join(f"{_shortened(name, extract.most_bytes)} AS {name}" for name in extract.columns)
+            sql = f"SELECT {columns} FROM main.{extract.table} WHERE {extract.where} LIMIT {extract.most_rows}"  # noqa: S608 - constants
+            self._connection.set_authorizer(None)
+            try:
+                self._connection.execute("PRAGMA temp_store=MEMORY")
+                self._connection.execute(f"CREATE TEMP TABLE {extract.name} AS {sql}")
+            finally:
+                self._connection.set_authorizer(self._may)
+            self.columns[extract.name] = frozenset(extract.columns)
 
     def __enter__(self) -> "Database":
         return self
@@ -143,3 +162,8 @@ class Database:
             allowed = CATALOGUE if first == "sqlite_master" else self.allowed.get(first, ())
             return sqlite3.SQLITE_OK if not second or second in allowed else sqlite3.SQLITE_DENY
         return sqlite3.SQLITE_DENY
+
+
+def _shortened(name, most_bytes):
+    """SQL of a column without values that are too long."""
+    return f"CASE WHEN length(CAST({name} AS BLOB)) <= {most_bytes} THEN {name} END"

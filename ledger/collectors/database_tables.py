@@ -1,10 +1,30 @@
 """What of OpenClaw's databases is read: every table and every column, and nothing besides them.
 
 A column that is not named here cannot be read: `ledger.collectors.database` tells SQLite so, and SQLite refuses the
-query. Tables of secrets (auth profiles, devices, tokens, plugin state, approvals) and everybody's else are not here.
+query. Tables of secrets (auth profiles, devices, tokens, approvals) and everybody's else are not here. Of the state of
+plugins, which holds secrets, only OpenClaw's own provenance records are copied out; the table itself stays shut.
 """
 
+from dataclasses import dataclass
+
 Tables = dict[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Extract:
+    """Rows of a table that is shut otherwise, copied out when a database is opened; `where` is SQL of constants.
+
+    A value of more than `most_bytes` is NULL; at most `most_rows` are copied.
+    """
+
+    name: str
+    table: str
+    columns: tuple[str, ...]
+    filters: tuple[str, ...]  # the columns that `where` names
+    where: str
+    most_rows: int
+    most_bytes: int
+
 
 VERSION: Tables = {"schema_meta": ("meta_key", "role", "schema_version", "agent_id", "app_version")}
 
@@ -71,6 +91,17 @@ AGENT: Tables = {
     "tool_artifacts": ("run_id", "artifact_id", "kind", "blob", "created_at"),
     "run_artifacts": ("run_id", "path", "kind", "blob", "created_at"),
 }
+
+# The records of who wrote a memory file, which OpenClaw keeps among the state of plugins.
+PROVENANCE = Extract(
+    "memory_provenance_rows",
+    "plugin_state_entries",
+    ("entry_key", "value_json", "expires_at"),
+    ("plugin_id", "namespace"),
+    "plugin_id = 'core:memory-artifact-provenance' AND namespace = 'workspace-files'",
+    most_rows=2_000,
+    most_bytes=64 * 1024,
+)
 
 # state/openclaw.sqlite, versions 1 to 20.
 STATE: Tables = {

@@ -156,6 +156,7 @@ def _entry(key, session_id, entry):
         model = model.get("model")
     metadata = {name: entry[name] for name, types in KEPT.items() if _is_usable(entry.get(name), types)}
     metadata["origin"] = {k: v for k, v in _dict(entry, "origin").items() if isinstance(v, str)}
+    metadata["prompt"] = _prompt(entry)
     metadata[RECAP] = _recap(entry.get(RECAP), session_id)
     channel = _text(delivery, "channel") or _text(entry, "lastChannel") or _text(entry, "channel") or channel
     return IndexEntry(
@@ -183,6 +184,16 @@ def _workspace(entry):
     if not folder or len(folder) > MAX_PATH or _dict(report, "sandbox").get("sandboxed") is True:
         return {}
     return {"workspace": folder, "workspace_at": at or 0}
+
+
+def _prompt(entry):
+    """When and where the last prompt was made."""
+    report, place = _dict(entry, "systemPromptReport"), _workspace(entry)
+    at = moment_ms(report.get("generatedAt"))
+    about = {"at": at, "workspace": place.get("workspace")}
+    if _dict(report, "sandbox").get("sandboxed") is True:
+        about["isSandboxed"] = True
+    return {name: value for name, value in about.items() if value}
 
 
 def _report(entry):

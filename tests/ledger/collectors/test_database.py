@@ -117,3 +117,66 @@ def test_a_record_never_unpacks_beyond_the_limit():
     without_size = zstandard.ZstdCompressor(write_content_size=False).compress(b"\0" * (64 * 1024 * 1024))
     with pytest.raises(ValueError):
         packed.unpack_record(without_size)
+
+
+@pytest.fixture
+def state_file(tmp_path):
+    file = tmp_path / "state.sqlite"
+    with closing(sqlite3.connect(file)) as store:
+        store.execute(
+            "CREATE TABLE plugin_state_entries (plugin_id TEXT NOT NULL, namespace TEXT NOT NULL,"
+            " entry_key TEXT NOT NULL, value_json TEXT NOT NULL, created_at INTEGER NOT NULL, expires_at INTEGER,"
+            " PRIMARY KEY (plugin_id, namespace, entry_key)) STRICT"
+        )
+        own = "core:memory-artifact-provenance"
+        rows = [(own, "workspace-files", "a", "{}"), (own, "workspace-files", "long", "x" * 70_000)]
+        rows += [(own, "tokens", "b", "secret"), ("some-channel", "workspace-files", "c", "secret")]
+        store.executemany("INSERT INTO plugin_state_entries VALUES (?, ?, ?, ?, 0, NULL)", rows)
+        store.commit()
+    return file
+
+
+def test_of_the_state_of_plugins_only_provenance_records_are_read(state_file):
+    with Database(state_file, database_tables.STATE, (database_tables.PROVENANCE,)) as database:
+        rows = list(database.rows("memory_provenance_rows", "entry_key", "value_json"))
+        assert rows == [(b"a", b"{}"), (b"long", None)]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT value_json FROM plugin_state_entries WHERE plugin_id = 'some-channel'",
+        "SELECT plugin_id FROM plugin_state_entries",
+        "SELECT value_json FROM main.plugin_state_entries WHERE namespace = 'workspace-files'",
+        "SELECT rowid FROM plugin_state_entries",
+        "WITH memory_provenance_rows AS (SELECT value_json v FROM plugin_state_entries)"
+        " SELECT v FROM memory_provenance_rows",
+        "SELECT * FROM (SELECT value_json FROM plugin_state_entries) AS memory_provenance_rows",
+        "CREATE TEMP VIEW other AS SELECT value_json FROM plugin_state_entries",
+        "CREATE TEMP TABLE other AS SELECT value_json FROM plugin_state_entries",
+        "INSERT INTO memory_provenance_rows SELECT entry_key, value_json, NULL FROM plugin_state_entries",
+        "DROP SELECT v FROM memory_provenance_rows",
+    ],
+)
+@pytest.mark.parametrize("extracts", [(), (database_tables.PROVENANCE,)])
+def test_the_row_of_another_plugin_is_refused(state_file, sql, extracts):
+    with Database(state_file, database_tables.STATE, extracts) as database, pytest.raises(Damaged):
+        list(database.ask(sql))
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "DROP TABLE plugin_state_entries",
+        "ALTER TABLE plugin_state_entries DROP COLUMN expires_at",
+        "ALTER TABLE plugin_state_entries RENAME TO other; CREATE VIEW plugin_state_entries AS SELECT * FROM other",
+        f"ALTER TABLE plugin_state_entries ADD COLUMN slow TEXT AS ({SLOW})",
+        "ALTER TABLE plugin_state_entries RENAME TO memory_provenance_rows",
+    ],
+)
+def test_a_state_of_plugins_in_another_shape_has_no_records(state_file, sql):
+    with closing(sqlite3.connect(state_file)) as store:
+        store.executescript(sql)
+    with Database(state_file, database_tables.STATE, (database_tables.PROVENANCE,)) as database:
+        assert not database.has("memory_provenance_rows")
+        assert list(database.rows("memory_provenance_rows", "value_json")) == []

@@ -1,0 +1,70 @@
+"""The newest report of an ordinary prompt: which memory files it held, and how much of each."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from agents.models import Agent
+from ledger.json_columns import object_in
+from ledger.models import Session
+
+# Kinds of sessions whose prompts leave out memory files for reasons of their own.
+OTHER_KINDS = ("cron", "subagent", "hook", "acp", "group", "channel", "room", "thread")
+OTHER_PARTS = frozenset({"cron", "subagent", "hook", "acp", "heartbeat", "boot"})
+GROUPS = frozenset({"group", "channel", "room", "thread"})
+ALWAYS_LISTED = frozenset({"AGENTS.md", "SOUL.md"})  # of a whole prompt, even where they are missing
+SESSIONS_ASKED = 200
+COLUMNS = ("id", "session_key", "metadata", "last_activity_at", "prompt_report__report_json")
+
+
+@dataclass(frozen=True, slots=True)
+class FileEntry:
+    """What a report says of one file."""
+
+    raw_chars: int = 0
+    injected_chars: int = 0
+    is_cut: bool = False
+    is_missing: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PromptFiles:
+    """The files of one prompt by name; made at `at`, for a session."""
+
+    at: int
+    session_id: str
+    session_key: str
+    files: dict[str, FileEntry] = field(default_factory=dict)
+
+
+def newest_report(agent: Agent) -> PromptFiles | None:
+    """The newest report of an ordinary session in the agent's workspace; None where no session has one."""
+    rows = Session.objects.using(agent.db).filter(prompt_report__isnull=False).exclude(origin__in=OTHER_KINDS)
+    rows = rows.order_by("-last_activity_at", "-id").values_list(*COLUMNS)
+    reports = (_report(agent, row) for row in rows[:SESSIONS_ASKED])
+    return max(filter(None, reports), key=lambda report: report.at, default=None)
+
+
+def _report(agent, row):
+    session_id, session_key, metadata, last_activity_at, report_json = row
+    about = object_in(metadata) if metadata else {}
+    prompt = about.get("prompt") if isinstance(about.get("prompt"), dict) else {}
+    files = dict(_entries(object_in(report_json)))
+    is_ordinary = OTHER_PARTS.isdisjoint((session_key or "").split(":")) and about.get("chatType") not in GROUPS
+    workspace = prompt.get("workspace")
+    is_elsewhere = bool(workspace and agent.reported_workspace and workspace != agent.reported_workspace)
+    if not is_ordinary or is_elsewhere or prompt.get("isSandboxed") or ALWAYS_LISTED.isdisjoint(files):
+        return None
+    at = prompt.get("at")
+    return PromptFiles(at if isinstance(at, int) and at > 0 else last_activity_at, session_id, session_key or "", files)
+
+
+def _entries(report: dict[str, Any]):
+    files = report.get("files")
+    for item in files if isinstance(files, list) else ():
+        if isinstance(item, dict) and isinstance(item.get("name"), str):
+            numbers = (_number(item.get("rawChars")), _number(item.get("injectedChars")))
+            yield item["name"], FileEntry(*numbers, item.get("truncated") is True, item.get("missing") is True)
+
+
+def _number(value):
+    return value if isinstance(value, int) and value >= 0 else 0

@@ -1,0 +1,146 @@
+"""The provenance records of an agent's files: whose each is, and their history in the agent's database."""
+
+import hashlib
+import os
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+
+from agents.homes import normalise_or_empty
+from agents.models import Agent
+from openclaw_web.clock import now_ms
+from openclaw_web.sqlite import writing
+
+from ..collectors.provenance import Record
+from ..models import ProvenanceRecord
+
+State = ProvenanceRecord.State
+MAIN = "main"
+MOST_FILES = 500  # of one agent whose records are kept
+
+
+def assign_records(agents: Mapping[str, Agent], records: Iterable[Record]) -> dict[str, dict[str, Record]]:
+    """Agent id -> file name -> its record. `agents` are those of one home, by their names there.
+
+    The key of a workspace fits only where OpenClaw runs. Elsewhere the session key says whose workspace it is: agents
+    with one workspace share its records, and of two keys the one with the newer record is taken.
+    """
+    owners = _Owners(agents)
+    records = list(records)
+    owners.learn(records)
+    assigned: dict[str, dict[str, Record]] = defaultdict(dict)
+    for record in sorted(records, key=lambda record: record.observed_at or 0):
+        for agent in owners.of_record(record):
+            files = assigned[agent.agent_id]
+            if record.file_name in files or len(files) < MOST_FILES:
+                files[record.file_name] = record
+    return assigned
+
+
+class _Owners:
+    """Which agents have which workspace, by the keys that records name."""
+
+    def __init__(self, agents):
+        self.agents = {normalise_or_empty(name): agent for name, agent in agents.items()}
+        self.fitting = defaultdict(list)
+        for agent in agents.values():
+            for key in workspace_keys(agent):
+                self.fitting[key].append(agent)
+        self.by_key = {}
+
+    def learn(self, records):
+        """Learn from session keys which agent has a workspace whose key fits none."""
+        settled = {agent.agent_id for record in records for agent in self.fitting.get(record.workspace_key, ())}
+        for record in sorted(records, key=lambda record: record.observed_at or 0):
+            owner = self.agents.get(_agent_in(record.session_key))
+            if owner is not None and owner.agent_id not in settled:
+                self.by_key[record.workspace_key] = owner
+
+    def of_record(self, record):
+        """The agents that a record is about."""
+        if record.workspace_key in self.fitting:
+            return self.fitting[record.workspace_key]
+        owner = self.by_key.get(record.workspace_key)
+        if owner is None:
+            return []
+        same = [agent for agent in self.agents.values() if owner.workspace and agent.workspace == owner.workspace]
+        return same or [owner]
+
+
+def workspace_keys(agent: Agent) -> set[str]:
+    """The keys that OpenClaw may give the workspace of an agent, from its path here and as OpenClaw reports it."""
+    paths = {agent.workspace, agent.reported_workspace}
+    if agent.workspace:
+        paths.add(str(Path(agent.workspace).resolve()))
+    return {hashlib.sha256(os.fsencode(path)).hexdigest() for path in paths if path}
+
+
+def store_records(agent: Agent, records: Mapping[str, Record], *, is_whole: bool) -> int:
+    """Add a row for each file whose record changed; how many. `is_whole`: files without a record have none any more."""
+    current = current_rows(agent.db)
+    now = now_ms()
+    rows = [
+        _row(record, now)
+        for name, record in records.items()
+        if name not in current or _content(current[name]) != _content_of(record)
+    ]
+    if is_whole:
+        gone = (row for name, row in current.items() if name not in records and row.state != State.GONE)
+        rows += [_gone(row, now) for row in gone]
+    if rows:
+        with writing.in_turn_of(agent.db):
+            ProvenanceRecord.objects.using(agent.db).bulk_create(rows, ignore_conflicts=True)
+    return len(rows)
+
+
+def current_rows(db: str) -> dict[str, ProvenanceRecord]:
+    """File name -> the row of its present record."""
+    rows = ProvenanceRecord.objects.using(db).order_by("first_seen_at", "id")
+    return {row.file_name: row for row in rows.iterator()}
+
+
+def current_row(db: str, names: Iterable[str]) -> ProvenanceRecord | None:
+    """The present record of a file, by any of its spellings; None where OpenClaw has none."""
+    rows = ProvenanceRecord.objects.using(db)
+    for name in names:
+        row = rows.filter(file_name=name).order_by("-first_seen_at", "-id").first()
+        if row is not None and row.state != State.GONE:
+            return row
+    return None
+
+
+def record_of(row: ProvenanceRecord) -> Record:
+    """A stored record as it was read."""
+    names = ("file_name", "workspace_key", "file_hash", "origin_class", "observed_at", "session_id", "session_key")
+    columns = {name: getattr(row, name) for name in (*names, "version")}
+    return Record(**columns, is_known=row.state == State.KNOWN)
+
+
+def _agent_in(session_key):
+    parts = session_key.split(":")
+    return normalise_or_empty(parts[1] if len(parts) > 2 and parts[0] == "agent" else MAIN)
+
+
+def _content_of(record):
+    columns = asdict(record)
+    state = State.KNOWN if columns.pop("is_known") else State.UNKNOWN
+    return columns | {"state": state.value}
+
+
+def _content(row):
+    return {"state": row.state} if row.state == State.GONE else _content_of(record_of(row))
+
+
+def _row(record, now):
+    columns = _content_of(record)
+    return ProvenanceRecord(id=_digest([*columns.values(), now]), first_seen_at=now, **columns)
+
+
+def _gone(row, now):
+    about = {"file_name": row.file_name, "workspace_key": row.workspace_key, "state": State.GONE.value}
+    return ProvenanceRecord(id=_digest([*about.values(), now]), first_seen_at=now, **about)
+
+
+def _digest(values):
+    return hashlib.sha256("\n".join(map(str, values)).encode()).hexdigest()

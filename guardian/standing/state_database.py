@@ -1,0 +1,46 @@
+"""OpenClaw's state database as it is now, for whoever cannot wait for the next import."""
+
+from pathlib import Path
+
+from agents.database_copies import Copies, NotCopied
+from agents.homes import STATE_DATABASE, NotReadable
+from agents.models import Agent, CollectorSource
+from ledger.collectors.database import Damaged, Database
+from ledger.collectors.database_tables import PROVENANCE
+from openclaw_web.clock import now_ms
+
+from ..collectors.provenance import Record, read_records
+from .files import spellings
+from .provenance import assign_records
+
+
+def live_record(agent: Agent, file_name: str) -> Record | None:
+    """The record that OpenClaw has of a file now; None where it has none.
+
+    Where the state database is there and cannot be read, the record is one that is not known.
+    """
+    source = CollectorSource.objects.filter(kind=CollectorSource.Kind.AGENT, agent_id=agent.agent_id).first()
+    if source is None or not (Path(source.root) / STATE_DATABASE).exists():
+        return None
+    try:
+        records = _read(Path(source.root))
+    except (Damaged, NotCopied, NotReadable):
+        return Record(file_name)
+    own = assign_records(_agents_of(source.root), records).get(agent.agent_id, {})
+    return next((own[name] for name in spellings(file_name) if name in own), None)
+
+
+def _read(root):
+    with (
+        Copies() as copies,
+        copies.of(root, root / STATE_DATABASE) as copy,
+        Database(copy.path, {}, (PROVENANCE,)) as database,
+    ):
+        return list(read_records(database, now_ms()))
+
+
+def _agents_of(root):
+    """The agents of a home by their names there."""
+    claims = CollectorSource.objects.filter(kind=CollectorSource.Kind.AGENT, root=root)
+    names = dict(claims.values_list("agent_id", "path"))
+    return {names[agent.agent_id]: agent for agent in Agent.objects.filter(agent_id__in=names)}

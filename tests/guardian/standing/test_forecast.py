@@ -1,0 +1,142 @@
+"""What a write does to a file's place in the prompt, against 122 observations of a living OpenClaw 2026.9.6."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from agents.models import Agent
+from guardian import standing
+from guardian.standing.files import GUARDED
+from guardian.standing.forecast import Effect, effect_of_write
+from guardian.standing.state_database import live_record
+from tests.collecting.collecting import run
+from tests.sqlite_homes import T0
+
+from .recorded_homes import RecordedHome
+
+pytestmark = pytest.mark.django_db
+DATA = Path(__file__).resolve().parents[2] / "data" / "provenance" / "observations.jsonl"
+OBSERVED = [json.loads(line) for line in DATA.read_text("utf-8").splitlines()]
+
+
+def content(row):
+    """A text for the file whose first digits of the hash were recorded."""
+    return None if row["sha"] == "-" else f"content {row['sha']}\n"
+
+
+def lay_out(home, agent, row):
+    """The state that a row describes: the record, the file, and the report of the newest prompt."""
+    name, text = row["file"], content(row)
+    origin = row["record"].split()[0]
+    if origin != "none":
+        home.record(name, text if "=file" in row["record"] else "what was recorded", origin, agent=agent)
+    home.file(name, text, agent)
+    if "report" in row:
+        listed = [(name, one["rawChars"], one["injectedChars"]) for one in row["report"]]
+        home.prompt(listed, agent=agent, at=T0 + 10**12, session=f"p-{agent}")
+
+
+@pytest.fixture(scope="module")
+def agents():
+    return [f"o{number}" for number in range(len(OBSERVED))]
+
+
+def test_every_observation_is_foretold(tmp_path, real_files, agents):
+    assert len(OBSERVED) == 122
+    home = RecordedHome(tmp_path / "openclaw", tuple(agents))
+    for agent, row in zip(agents, OBSERVED, strict=True):
+        lay_out(home, agent, row)
+    run(home)
+    before, foretold = {}, 0
+    for name, row in zip(agents, OBSERVED, strict=True):
+        agent, place = Agent.objects.get(agent_id=name), (row["case"], row["file"])
+        if row["by"] == "agent" and place in before and row["file"] in GUARDED:
+            last, effect = before[place]
+            falls = effect == Effect.TAKEN_OUT or last["record"].startswith("untrusted")
+            assert row["record"].startswith("untrusted" if falls else "agent"), row
+            foretold += 1
+        # To hold what the file holds now, whoever wrote it: that is what the agent's next write meets.
+        data = content(row)
+        before[place] = row, effect_of_write(agent, row["file"], data.encode() if data else None)
+        check_standing(agent, row)
+    assert foretold == 27
+
+
+def check_standing(agent, row):
+    """What the page says of the file agrees with what the next prompt held."""
+    found = standing.of(agent, row["file"])
+    if row["file"] not in GUARDED:
+        assert found.state in ("in_prompt", "no_report", "missing"), row
+    elif row["record"].startswith("untrusted"):
+        assert found.state == "left_out", row
+    elif row.get("report"):
+        expected = (
+            "will_be_left_out" if "≠" in row["record"] else "in_prompt" if "agent" in row["record"] else "no_record"
+        )
+        assert found.state == expected and found.injected_chars, row
+    elif row["sha"] == "-":
+        assert found.state == "missing", row
+
+
+def test_effects(tmp_path, real_files):
+    home = RecordedHome(tmp_path / "openclaw")
+    home.file("MEMORY.md", "one\n").parent.joinpath("USER.md").write_text("two\n")
+    home.record("MEMORY.md", "one\n").record("USER.md", "two\n", "untrusted").record("SOUL.md", "three\n")
+    home.prompt([])
+    run(home)
+    agent = Agent.objects.get()
+    assert effect_of_write(agent, "MEMORY.md", b"one\n") == Effect.NOTHING
+    assert effect_of_write(agent, "MEMORY.md", b"another\n") == Effect.TAKEN_OUT
+    assert effect_of_write(agent, "MEMORY.md", None) == Effect.TAKEN_OUT
+    assert effect_of_write(agent, "USER.md", b"another\n") == Effect.NOTHING
+    assert effect_of_write(agent, "SOUL.md", b"another\n") == Effect.NOTHING
+    assert effect_of_write(agent, "IDENTITY.md", b"another\n") == Effect.NOTHING
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"version": 2},
+        {"version": True},
+        {"version": "1"},
+        {"segments": []},
+        {"originClass": "owner"},
+        {"fileHash": "x"},
+    ],
+)
+def test_what_is_not_known_is_not_guessed(tmp_path, real_files, fields):
+    home = RecordedHome(tmp_path / "openclaw")
+    home.file("MEMORY.md", "one\n")
+    home.record("MEMORY.md", "one\n", **fields).prompt([("MEMORY.md", 3, 3)])
+    run(home)
+    agent = Agent.objects.get()
+    assert effect_of_write(agent, "MEMORY.md", b"one\n") == Effect.UNKNOWN
+    assert standing.of(agent, "MEMORY.md").state == "not_known"
+
+
+def test_a_record_that_is_no_json_and_a_database_that_is_none_are_not_known(tmp_path, real_files):
+    home = RecordedHome(tmp_path / "openclaw")
+    home.file("MEMORY.md", "one\n")
+    home.record("MEMORY.md", "one\n").prompt([])
+    run(home)
+    agent = Agent.objects.get()
+    with home.state() as store:
+        store.execute("UPDATE plugin_state_entries SET value_json = '{'")
+    assert not live_record(agent, "MEMORY.md").is_known
+    assert effect_of_write(agent, "MEMORY.md", b"one\n") == Effect.UNKNOWN
+    (home.root / "state" / "openclaw.sqlite").write_bytes(b"no database")
+    assert effect_of_write(agent, "MEMORY.md", b"one\n") == Effect.UNKNOWN
+
+
+def test_the_live_record_is_that_of_now(tmp_path, real_files):
+    home = RecordedHome(tmp_path / "openclaw", ("main", "other"))
+    home.record("MEMORY.md", "one\n").record("MEMORY.md", "other\n", agent="other").prompt([])
+    run(home)
+    agent = Agent.objects.get(agent_id="main")
+    home.record("MEMORY.md", "three\n", session="w2")
+    record = live_record(agent, "MEMORY.md")
+    assert (record.session_key, record.is_trusted) == ("agent:main:w2", True)
+    assert effect_of_write(agent, "MEMORY.md", b"three\n") == Effect.NOTHING
+    home.forget("MEMORY.md")
+    assert live_record(agent, "MEMORY.md") is None
