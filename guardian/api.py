@@ -21,6 +21,7 @@ from .schemas import (
     VersionQuery,
     WriteOut,
 )
+from .standing import attach_standings
 
 router = Operations("guardian_api", tags=["guardian"])
 
@@ -32,6 +33,7 @@ def file_list(request, agent, filters: Query[PageQuery]):
     """Files of the workspace: the five memory files first, even if missing; `limit` counts the other files."""
     page = versions.other_files(agent, **filters.place)
     first = versions.first_files(agent) if page.previous is None and not filters.after else []
+    attach_standings(agent, first)
     return listed(page, [*first, *page])
 
 

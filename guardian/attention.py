@@ -12,6 +12,7 @@ from .looking import opted_out
 from .models import WriteGuardianAudit
 from .recording.checking import open_intents
 from .rollbacks import settling
+from .standing import problems
 from .words import CONSOLIDATION
 
 RECENT_MS = 7 * 86_400_000
@@ -21,7 +22,7 @@ MOST = 100  # that are counted
 def notices(agent: Agent) -> list[Notice]:
     """All there is to say about an agent's memory files, what somebody waits for first."""
     db = agent.db
-    return [*_broken_off(db), *_meanwhile(db), *_opted_out(agent), *_unattributed(db)]
+    return [*_broken_off(db), *_meanwhile(db), *problems.notices(agent), *_opted_out(agent), *_unattributed(db)]
 
 
 def _broken_off(db):

@@ -8,6 +8,8 @@ from pydantic import Field
 
 from openclaw_web.endpoints.schemas import PageQuery
 
+from .standing.schemas import StandingOut
+
 
 class FileOut(Schema):
     name: str = Field(description="relative to the workspace")
@@ -18,6 +20,7 @@ class FileOut(Schema):
     in_prompt: Literal["read", "cut", "missing", ""] = Field(
         description="what the last session that mentions the file did with it; empty if none does"
     )
+    standing: StandingOut | None = Field(None, description="with OpenClaw, of the memory files; null: of others")
 
 
 class VersionQuery(PageQuery):

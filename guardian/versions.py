@@ -32,6 +32,7 @@ class File:
     changed_at: int | None = None
     size_bytes: int | None = None
     in_prompt: str = ""
+    standing: Any = None  # with OpenClaw, of a memory file
 
     @property
     def is_memory(self):

@@ -16,6 +16,9 @@ from openclaw_web.pages.html import render_page
 from . import forms, versions, writes
 from .files import MEMORY_FILES
 from .looking import around
+from .standing import attach_standings
+from .standing import of as standing_of
+from .standing.files import search_chunks
 
 VERSIONS_SHOWN = 20
 HITS_SHOWN = 50
@@ -35,6 +38,7 @@ def file_list(request, agent):
     others = versions.other_files(agent, notes=is_folder, **places(request))
     is_start = not is_folder and others.previous is None and not request.GET.get("after")
     first = versions.first_files(agent) if is_start else []
+    attach_standings(agent, first)
     context = {"agent": agent, "files": [*first, *others], "others": others, "is_folder": is_folder}
     context["notes"] = versions.other_files(agent, notes=True, size=NOTES_SHOWN) if is_start else []
     context["folder"] = versions.NOTES
@@ -73,6 +77,9 @@ def file_detail(request, agent, name):
         "versions": page,
         "audits": around.of_versions(agent.db, [version.id for version in page]),
         "is_memory": name in MEMORY_FILES,
+        "standing": standing_of(agent, name) if name in MEMORY_FILES else None,
+        "is_note": name.startswith(versions.NOTES),
+        "search_chunks": search_chunks(agent, name) if name.startswith(versions.NOTES) else None,
     }
     return render_page(request, "guardian/file_detail.html", context)
 

@@ -174,6 +174,7 @@ TEMPLATES = [
                 "ledger.markup.filters.FILTERS",
                 "gate.words.FILTERS",
                 "guardian.words.FILTERS",
+                "guardian.standing.words.FILTERS",
                 "datasets.filters.FILTERS",
                 "operations.doctor.words.FILTERS",
             ],

@@ -13,6 +13,7 @@ from openclaw_web.pages.html import render_page
 from .. import versions
 from ..files import MEMORY_FILES
 from ..models import WriteGuardianAudit
+from ..standing import of as standing_of
 from . import blamed, blaming, chains, history, missing, shown, weeks
 from . import opted_out as people
 from .forms import BlameForm, ChartForm
@@ -57,7 +58,7 @@ def blame(request, agent, name):
     if found is None:
         raise Http404
     missing.check_line(name, found, line, request.path)
-    context = {"agent": agent, "name": name, **blamed.shown(agent, found, line)}
+    context = {"agent": agent, "name": name, **blamed.shown(agent, found, line), "standing": standing_of(agent, name)}
     return render_page(request, "guardian/blame.html", context)
 
 

@@ -13,6 +13,7 @@ from ..files import MEMORY_FILES
 from ..lists.schemas import STATUS, GuardianWriteOut
 from ..models import Rollback
 from ..schemas import Hunk, VersionOut
+from ..standing.schemas import StandingOut
 
 
 class GuardianDecisionOut(Schema):
@@ -121,6 +122,7 @@ class GuardianBlameOut(Schema):
     line_count: int
     first_at: int | None = Field(description="of the first write that was followed; null: no write is known")
     is_cut: bool = Field(description="too many versions are missing: earlier writes were not followed")
+    standing: StandingOut = Field(description="of the file with OpenClaw")
     runs: list[GuardianBlameRun]
 
 

@@ -10,6 +10,7 @@ from openclaw_web.diffs import comparing, unified
 from ..correcting import correcting
 from ..correcting import telling as corrections
 from ..models import WriteGuardianAudit
+from ..standing import of as standing_of
 from ..unknown_change import explain_unknown
 from . import blamed, blaming, shown
 from . import opted_out as people
@@ -60,6 +61,7 @@ def blame(agent: Agent, name: str) -> dict[str, Any] | None:
         "line_count": len(found.lines),
         "first_at": found.first_at,
         "is_cut": found.is_cut,
+        "standing": standing_of(agent, name),
         "runs": [_run(first, run) for first, run in blamed.all_runs(agent.db, found)],
     }
 

@@ -27,7 +27,7 @@ class ProvenanceRecord(models.Model):
 
     class Meta:
         db_table = "provenance_records"
-        indexes = [models.Index(fields=["file_name", "first_seen_at"], name="idx_provenance_file")]
+        indexes = [models.Index(fields=["file_name", "first_seen_at", "id"], name="idx_provenance_file")]
 
     def __str__(self):
         return f"{self.file_name} {self.state} {self.origin_class}"

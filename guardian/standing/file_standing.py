@@ -1,15 +1,17 @@
 """Where a memory file stands with OpenClaw: in the prompt, cut, left out, or about to be."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.db import models
 
 from agents.models import Agent
 
 from ..collectors.provenance import Record
-from .files import GUARDED, CurrentFile, read_file, spellings
+from .files import GUARDED, CurrentFile, read_files, spellings
 from .prompt_files import FileEntry, PromptFiles, newest_report
-from .provenance import current_row, record_of
+from .provenance import newest_rows, record_of
 
 LIMIT = 20_000  # characters of a file in a prompt
 LIMITS = {"USER.md": 4_000}
@@ -26,7 +28,7 @@ class State(models.TextChoices):
     NO_RECORD = "no_record"  # in the prompt, and OpenClaw counts it as the agent's
     NO_REPORT = "no_report"
     LINKED = "linked"  # OpenClaw puts no linked file into a prompt
-    NOT_KNOWN = "not_known"  # the record is of a version that is not known
+    NOT_KNOWN = "not_known"  # the record is of a version that is not known, or the file cannot be read
     UNEXPLAINED = "unexplained"  # not in the prompt, and nothing says why
 
 
@@ -84,17 +86,27 @@ def of(agent: Agent, file_name: str) -> Standing:
     return standings(agent, [file_name])[0]
 
 
-def standings(agent: Agent, names: list[str]) -> list[Standing]:
+def attach_standings(agent: Agent, files: Iterable[Any]) -> None:
+    """Give each memory file of a list its standing."""
+    own = [file for file in files if file.is_memory]
+    for file, standing in zip(own, standings(agent, [file.name for file in own]), strict=True):
+        file.standing = standing
+
+
+def standings(agent: Agent, names: Sequence[str]) -> list[Standing]:
     """The same of several files; the report is read once."""
-    report = newest_report(agent)
-    return [_standing(agent, name, report) for name in names]
+    if not names:
+        return []
+    report, files = newest_report(agent), read_files(agent, names)
+    rows = newest_rows(agent.db, [spelling for name in names for spelling in spellings(name)])
+    records = {name: next((rows[one] for one in spellings(name) if one in rows), None) for name in names}
+    return [_standing(name, records[name], files[name], report) for name in names]
 
 
-def _standing(agent, name, report):
-    row = current_row(agent.db, spellings(name))
-    record, file = (record_of(row) if row else None), read_file(agent, name)
-    entry = _entry(report, name)
-    about = {"record": record, "is_equal": file.sha256 == record.file_hash if record else None}
+def _standing(name, row, file, report):
+    record, entry = record_of(row) if row else None, _entry(report, name)
+    is_compared = record is not None and file.is_readable
+    about = {"record": record, "is_equal": file.sha256 == record.file_hash if is_compared else None}
     if report:
         about |= {"reported_at": report.at, "report_session_id": report.session_id}
     raw, injected = _chars(name, file, entry)
@@ -111,9 +123,9 @@ def _entry(report: PromptFiles | None, name) -> FileEntry | None:
 
 def _guarded_state(record: Record | None, is_equal, file: CurrentFile, report, entry) -> State | None:
     """What follows from the record; None where it has no say."""
-    if record is None or not file.is_there:
+    if record is None or not file.is_there or file.is_linked:
         return None
-    if not record.is_known:
+    if not record.is_known or not file.is_readable:
         return State.NOT_KNOWN
     if record.is_untrusted:
         is_back = entry is not None and not entry.is_missing and report.at > (record.observed_at or 0)
@@ -140,7 +152,7 @@ def _chars(name, file: CurrentFile, entry: FileEntry | None):
     """How many characters the file has, and how many of them the prompt holds; None where no report says so."""
     if entry is None or entry.is_missing:
         return (file.chars if file.is_there else None), None
-    if not file.is_there or file.is_linked or file.chars == entry.raw_chars:
+    if not file.is_there or not file.is_readable or file.chars == entry.raw_chars:
         return entry.raw_chars, entry.injected_chars
     # The file has changed since: the next prompt holds all of it up to the limit.
-    return file.chars, min(file.chars, LIMITS.get(name, LIMIT))
+    return file.chars, min(file.chars, max(LIMITS.get(name, LIMIT), entry.injected_chars))

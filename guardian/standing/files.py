@@ -1,18 +1,23 @@
 """The memory files that OpenClaw puts into prompts, as they are in a workspace now."""
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from django.db.models import OuterRef, Subquery
+
 from agents.homes import NotReadable, open_regular
 from agents.models import Agent
+from ledger.models import IndexedFile
 
-from .. import versions
 from ..collectors.workspace import LOWER_CASE
 from ..files import MEMORY_FILES, MOST_BYTES
+from ..models import FileSnapshot
 
 # The files that OpenClaw leaves out of prompts when their record says untrusted.
 GUARDED = ("MEMORY.md", "USER.md")
+MOST_DATABASES = 10  # of one agent that hold memory indexes
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +25,8 @@ class CurrentFile:
     """What a memory file holds now; `chars` as OpenClaw counts them, `changed_at` in milliseconds."""
 
     is_there: bool = False
-    is_linked: bool = False
+    is_readable: bool = True
+    is_linked: bool = False  # a link, or a file with a second name
     sha256: str = ""
     chars: int = 0
     changed_at: int = 0
@@ -31,25 +37,53 @@ def spellings(name: str) -> tuple[str, ...]:
     return (name, LOWER_CASE) if name == MEMORY_FILES[0] else (name,)
 
 
-def read_file(agent: Agent, name: str) -> CurrentFile:
-    """The file in the agent's workspace; where the workspace is not on this machine, its newest stored version."""
+def read_files(agent: Agent, names: Sequence[str]) -> dict[str, CurrentFile]:
+    """The files in the agent's workspace; where that is not on this machine, their newest stored versions."""
     folder = Path(agent.workspace) if agent.workspace else None
     if folder is None or not folder.is_dir():
-        return _stored(agent, name)
+        return _stored(agent, names)
+    return {name: _read(folder, name) for name in names}
+
+
+def _read(folder, name):
     for spelling in spellings(name):
         path = folder / spelling
+        is_linked = False
         try:
             stat = path.lstat()
+            is_linked = path.is_symlink() or stat.st_nlink > 1
             with open_regular(folder, path) as file:
                 data = file.read(MOST_BYTES + 1)
         except FileNotFoundError:
             continue
-        except NotReadable:
-            return CurrentFile(is_there=True, is_linked=True)
-        except OSError:
-            return _stored(agent, name)
-        return CurrentFile(True, False, hash_of(data), count_chars(data), stat.st_mtime_ns // 1_000_000)
+        except (NotReadable, OSError):
+            return CurrentFile(is_there=True, is_readable=False, is_linked=is_linked)
+        return CurrentFile(True, True, False, hash_of(data), count_chars(data), stat.st_mtime_ns // 1_000_000)
     return CurrentFile()
+
+
+def _stored(agent, names):
+    versions = FileSnapshot.objects.using(agent.db)
+    newest = versions.filter(file_name=OuterRef("file_name")).order_by("-created_at", "-id").values("id")[:1]
+    rows = {row.file_name: row for row in versions.filter(file_name__in=names, id=Subquery(newest))}
+    return {name: _of_version(rows[name]) if name in rows else CurrentFile() for name in names}
+
+
+def _of_version(row):
+    return CurrentFile(True, True, False, row.content_hash, count_chars(row.content.encode()), row.created_at)
+
+
+def search_chunks(agent: Agent, name: str) -> int | None:
+    """In how many pieces the agent's memory search holds a file; None where it does not."""
+    rows, database = IndexedFile.objects.using(agent.db), ""
+    for _number in range(MOST_DATABASES):  # one step in the index for each database
+        above = rows.filter(database__gt=database).order_by("database").values_list("database", flat=True)
+        if (database := above.first() or "") == "":
+            return None
+        counts = rows.filter(database=database, source="memory", path=name).values_list("chunk_count", flat=True)
+        if (count := next(iter(counts[:1]), None)) is not None:
+            return count
+    return None
 
 
 def hash_of(data: bytes) -> str:
@@ -60,10 +94,3 @@ def hash_of(data: bytes) -> str:
 def count_chars(data: bytes) -> int:
     """How many characters of a file OpenClaw counts: UTF-16 units, without blanks at the end."""
     return len(data.decode(errors="replace").rstrip().encode("utf-16-le")) // 2
-
-
-def _stored(agent, name):
-    version = versions.newest(agent, name)
-    if version is None:
-        return CurrentFile()
-    return CurrentFile(True, False, version.content_hash, count_chars(version.content.encode()), version.created_at)

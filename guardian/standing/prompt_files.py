@@ -1,19 +1,20 @@
 """The newest report of an ordinary prompt: which memory files it held, and how much of each."""
 
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any
 
 from agents.models import Agent
 from ledger.json_columns import object_in
-from ledger.models import Session
+from ledger.models import PromptReport, Session
 
 # Kinds of sessions whose prompts leave out memory files for reasons of their own.
 OTHER_KINDS = ("cron", "subagent", "hook", "acp", "group", "channel", "room", "thread")
 OTHER_PARTS = frozenset({"cron", "subagent", "hook", "acp", "heartbeat", "boot"})
 GROUPS = frozenset({"group", "channel", "room", "thread"})
 ALWAYS_LISTED = frozenset({"AGENTS.md", "SOUL.md"})  # of a whole prompt, even where they are missing
-SESSIONS_ASKED = 200
-COLUMNS = ("id", "session_key", "metadata", "last_activity_at", "prompt_report__report_json")
+SESSIONS_ASKED, REPORTS_READ = 200, 5
+COLUMNS = ("id", "session_key", "metadata", "last_activity_at", "prompt_report_id")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,23 +40,27 @@ class PromptFiles:
 def newest_report(agent: Agent) -> PromptFiles | None:
     """The newest report of an ordinary session in the agent's workspace; None where no session has one."""
     rows = Session.objects.using(agent.db).filter(prompt_report__isnull=False).exclude(origin__in=OTHER_KINDS)
-    rows = rows.order_by("-last_activity_at", "-id").values_list(*COLUMNS)
-    reports = (_report(agent, row) for row in rows[:SESSIONS_ASKED])
-    return max(filter(None, reports), key=lambda report: report.at, default=None)
+    rows = rows.order_by("-last_activity_at", "-id").values_list(*COLUMNS)[:SESSIONS_ASKED]
+    prompts = sorted(filter(None, (_prompt(agent, *row) for row in rows)), key=itemgetter(0), reverse=True)
+    for at, session_id, session_key, report_id in prompts[:REPORTS_READ]:
+        report = PromptReport.objects.using(agent.db).filter(id=report_id).first()
+        files = dict(_entries(object_in(report.report_json))) if report else {}
+        if not ALWAYS_LISTED.isdisjoint(files):
+            return PromptFiles(at, session_id, session_key, files)
+    return None
 
 
-def _report(agent, row):
-    session_id, session_key, metadata, last_activity_at, report_json = row
+def _prompt(agent, session_id, session_key, metadata, last_activity_at, report_id):
+    """When a session's last prompt was made, with the session and its report; None unless it is an ordinary one."""
     about = object_in(metadata) if metadata else {}
     prompt = about.get("prompt") if isinstance(about.get("prompt"), dict) else {}
-    files = dict(_entries(object_in(report_json)))
     is_ordinary = OTHER_PARTS.isdisjoint((session_key or "").split(":")) and about.get("chatType") not in GROUPS
     workspace = prompt.get("workspace")
     is_elsewhere = bool(workspace and agent.reported_workspace and workspace != agent.reported_workspace)
-    if not is_ordinary or is_elsewhere or prompt.get("isSandboxed") or ALWAYS_LISTED.isdisjoint(files):
+    if not is_ordinary or is_elsewhere or prompt.get("isSandboxed"):
         return None
     at = prompt.get("at")
-    return PromptFiles(at if isinstance(at, int) and at > 0 else last_activity_at, session_id, session_key or "", files)
+    return at if isinstance(at, int) and at > 0 else last_activity_at, session_id, session_key or "", report_id
 
 
 def _entries(report: dict[str, Any]):

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 
+from django.db.models import OuterRef, Subquery
+
 from agents.homes import normalise_or_empty
 from agents.models import Agent
 from openclaw_web.clock import now_ms
@@ -78,7 +80,7 @@ def workspace_keys(agent: Agent) -> set[str]:
 
 def store_records(agent: Agent, records: Mapping[str, Record], *, is_whole: bool) -> int:
     """Add a row for each file whose record changed; how many. `is_whole`: files without a record have none any more."""
-    current = current_rows(agent.db)
+    current = _last_rows(agent.db)
     now = now_ms()
     rows = [
         _row(record, now)
@@ -94,20 +96,16 @@ def store_records(agent: Agent, records: Mapping[str, Record], *, is_whole: bool
     return len(rows)
 
 
-def current_rows(db: str) -> dict[str, ProvenanceRecord]:
-    """File name -> the row of its present record."""
-    rows = ProvenanceRecord.objects.using(db).order_by("first_seen_at", "id")
-    return {row.file_name: row for row in rows.iterator()}
+def newest_rows(db: str, names: Iterable[str] | None = None) -> dict[str, ProvenanceRecord]:
+    """File name -> the row of its present record, of these files or of all; none where OpenClaw has none any more."""
+    return {name: row for name, row in _last_rows(db, names).items() if row.state != State.GONE}
 
 
-def current_row(db: str, names: Iterable[str]) -> ProvenanceRecord | None:
-    """The present record of a file, by any of its spellings; None where OpenClaw has none."""
+def _last_rows(db, names=None):
     rows = ProvenanceRecord.objects.using(db)
-    for name in names:
-        row = rows.filter(file_name=name).order_by("-first_seen_at", "-id").first()
-        if row is not None and row.state != State.GONE:
-            return row
-    return None
+    last = rows.filter(file_name=OuterRef("file_name")).order_by("-first_seen_at", "-id")
+    rows = rows.filter(id=Subquery(last.values("id")[:1]))
+    return {row.file_name: row for row in (rows if names is None else rows.filter(file_name__in=list(names)))}
 
 
 def record_of(row: ProvenanceRecord) -> Record:

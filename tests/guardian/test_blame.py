@@ -103,5 +103,5 @@ def test_the_number_of_queries_does_not_grow(as_stranger, turn, django_assert_ma
     for count in (1, 30):
         for number in range(count):
             wrote(DB, count * 50 + number, b"a\n" * number, b"a\n" * (number + 1), turn_id=turn.id)
-        with django_assert_max_num_queries(6, using=DB):
+        with django_assert_max_num_queries(9, using=DB):
             as_stranger.get(URL)

@@ -125,7 +125,7 @@ def test_the_number_of_queries_does_not_grow(client, django_assert_num_queries):
         for number in range(rows):
             WorkspaceFileFactory(file_name=f"memory/{rows}-{number}.md")
             SessionFactory()
-        with django_assert_num_queries(7, using="agent_ada"), django_assert_num_queries(3):
+        with django_assert_num_queries(10, using="agent_ada"), django_assert_num_queries(3):
             client.get(ADA)
 
 

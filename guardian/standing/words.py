@@ -1,0 +1,95 @@
+"""The standing of a memory file in words: a badge, a sentence, and who wrote the file last."""
+
+from django.utils.html import strip_tags
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from openclaw_web.pages.formatting import moment, number
+
+from .file_standing import Standing, State
+
+LABELS = {
+    State.IN_PROMPT: gettext_lazy("In the prompt"),
+    State.CUT: gettext_lazy("Cut in the prompt"),
+    State.MISSING: gettext_lazy("Missing"),
+    State.LEFT_OUT: gettext_lazy("Left out of the prompt"),
+    State.WILL_BE_LEFT_OUT: gettext_lazy("Will be left out"),
+    State.NO_RECORD: gettext_lazy("In the prompt, no record"),
+    State.NO_REPORT: gettext_lazy("No report"),
+    State.LINKED: gettext_lazy("Linked"),
+    State.NOT_KNOWN: gettext_lazy("Not known"),
+    State.UNEXPLAINED: gettext_lazy("Not in the prompt"),
+}
+TONES = {
+    State.IN_PROMPT: "ok",
+    State.NO_RECORD: "ok",
+    State.CUT: "warn",
+    State.WILL_BE_LEFT_OUT: "warn",
+    State.NOT_KNOWN: "warn",
+    State.LINKED: "warn",
+    State.LEFT_OUT: "bad",
+    State.UNEXPLAINED: "bad",
+}
+
+
+def standing_label(state):
+    """`left_out` as “Left out of the prompt”."""
+    return str(LABELS.get(state, state))
+
+
+def standing_tone(state):
+    """The tone of its badge; empty for a plain one."""
+    return TONES.get(state, "")
+
+
+def standing_sentence(standing: Standing) -> str:
+    """What the state says of this file, with its numbers."""
+    return _sentences()[standing.state] % standing_values(standing)
+
+
+def standing_values(standing: Standing) -> dict[str, str]:
+    """The numbers, times and names that sentences about a standing take."""
+    return {
+        "injected": number(standing.injected_chars or 0),
+        "chars": number(standing.raw_chars or 0),
+        "lost": number(standing.lost_chars),
+        "time": _time(standing.reported_at),
+        "since": _time(standing.since),
+        "session": standing.session_key or standing.session_id or "–",
+    }
+
+
+def _sentences():
+    return {
+        State.IN_PROMPT: _("The prompt holds %(injected)s of %(chars)s characters of this file."),
+        State.CUT: _(
+            "OpenClaw's limit cuts this file: the prompt holds %(injected)s of %(chars)s characters, %(lost)s are lost."
+        ),
+        State.MISSING: _("The workspace has no such file."),
+        State.LEFT_OUT: _(
+            "OpenClaw has left this file out of every prompt since %(since)s, because of the write in the session "
+            "%(session)s."
+        ),
+        State.WILL_BE_LEFT_OUT: _(
+            "The agent's next write takes this file out of the prompt: somebody else has changed it since the agent "
+            "wrote it at %(since)s."
+        ),
+        State.NO_RECORD: _(
+            "The prompt holds %(injected)s of %(chars)s characters of this file. OpenClaw has no record of it and "
+            "counts it as the agent's."
+        ),
+        State.NO_REPORT: _("No ordinary session has reported yet whether its prompt holds this file."),
+        State.LINKED: _("The file is a link or has a second name. OpenClaw puts no such file into a prompt."),
+        State.NOT_KNOWN: _(
+            "Nobody can say whether OpenClaw keeps this file in the prompt: its record of the file, or the file "
+            "itself, cannot be read here."
+        ),
+        State.UNEXPLAINED: _("The prompt of %(time)s does not hold this file, and nothing says why."),
+    }
+
+
+def _time(ms):
+    return strip_tags(moment(ms)) if ms else "–"
+
+
+FILTERS = {made.__name__: made for made in (standing_label, standing_tone, standing_sentence)}
