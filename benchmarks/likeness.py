@@ -232,15 +232,21 @@ def reply(chance, frames, before):
 def plan(duplicates):
     """Compare everything, as the job that builds an export does."""
     start_django()
+    from datasets.exporting.building.decided import Decided
     from datasets.exporting.building.planning import planned
     from datasets.exporting.building.source import Source
     from datasets.exporting.options import Options
 
     options = Options("alpaca", "reply", duplicates=duplicates)
     base, started, worked = peak(), time.perf_counter(), time.process_time()
-    found = planned(Source(options), options, Path(), lambda _count: None)
+    found = planned(Source(options), options, Decided(options), Path(), lambda _count: None)
     times = {"seconds": time.perf_counter() - started, "cpu": time.process_time() - worked}
-    return times | {"peak_mb": peak(), "base_mb": base, "samples": len(found.keys), "left_out": found.fates.count(255)}
+    return times | {
+        "peak_mb": peak(),
+        "base_mb": base,
+        "samples": len(found.keys),
+        "left_out": sum(fate >= 128 for fate in found.fates),
+    }
 
 
 def start_django():

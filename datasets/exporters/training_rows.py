@@ -94,21 +94,23 @@ def rows_of(
     samples: Iterable[ExportSample],
     messages: Iterable[Said] = (),
     given: Callable[[ExportSample], Given] = nothing,
+    elsewhere: walks.Elsewhere = walks.nowhere,
 ) -> Iterator[Made]:
     """The rows of one session's samples, in the order of their turns; `messages` is its branch, where rows need it.
 
     `given` says what the model of a sample was given, and is asked once the messages of its turn have been read.
-    The changes of a row name the kinds of secrets in it (changes.secret), whether they count or not.
+    The changes of a row name the kinds of secrets in it (changes.secret), whether they count or not. `elsewhere` says
+    what the other sides of the split teach.
     """
-    for made in _made(shape, samples, messages, given):
+    for made in _made(shape, samples, messages, given, elsewhere):
         if made.row is not None:
             made.changes |= metadata.note(made)
         yield made
 
 
-def _made(shape, samples, messages, given):
+def _made(shape, samples, messages, given, elsewhere):
     if shape.has_history:  # where the turn of a duplicate is not history either
-        yield from _conversations(shape, samples, messages, given)
+        yield from _conversations(shape, samples, messages, given, elsewhere)
         return
     kept = _Kept(samples)
     if shape.is_stored:
@@ -150,7 +152,7 @@ def _decisions(shape, samples):
             yield Made(sample, *exporter.gate_row(sample, sample.gate, **wanted))
 
 
-def _conversations(shape, samples, messages, given):
+def _conversations(shape, samples, messages, given, elsewhere):
     for found in walks.told(
         samples,
         messages,
@@ -159,6 +161,7 @@ def _conversations(shape, samples, messages, given):
         history=shape.history,
         withheld=shape.withheld,
         excluded=shape.excluded,
+        elsewhere=elsewhere,
     ):
         sample, done = found.sample, found.changes
         if found.exchanges and REBUILT in found.exchanges[-1].changes:

@@ -102,6 +102,12 @@ class Options:
         """Whether rows get what the model was given: its system prompt and its tools."""
         return self.prompt_characters > 0 and self.shape.has_history
 
+    @property
+    def is_split(self) -> bool:
+        """Whether more than one side has a share."""
+        rest = 1 - self.train_split - self.validation_split
+        return max(self.train_split, self.validation_split, rest) < 1 - ROUNDING
+
     def filters(self) -> dict[str, Any]:
         """As the manifest and `dataset_exports.filters` spell them."""
         return {_stored(name): getattr(self, name) for name in CHOICES}

@@ -58,6 +58,8 @@ def counted_in_words(found: Fitting) -> str:
         lines.append(f"  --history {name}: {amounts.of('rows', rows)}")
     for _name, why, count in found.left_out:
         lines.append(_("  Excluded: %(count)s (%(why)s)") % {"count": f"{count:,}", "why": why})
+    if found.has_dominant_set:
+        lines.append(f"  {export_words.dominant_set(found.largest_set, found.set_counted)}")
     caveat = _(
         "Duplicates, lost outputs, possible secrets, row lengths and decisions are checked when the rows are written, "
         "and can leave out more."

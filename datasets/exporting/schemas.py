@@ -112,6 +112,11 @@ class FittingOut(Schema):
     excluded: list[LeftOutOut]
     counted: int = Field(description="samples that were looked at, in the order of agents, sessions and turns")
     is_more: bool = Field(description="not all samples were looked at: every number is a least one")
+    largest_set: int = Field(
+        description="samples of the sessions that have to share a side of the split, because they have one id or say "
+        "the same words; at least. 0 without a split"
+    )
+    set_counted: int = Field(description="samples that were looked at for it, at most 10,000")
 
 
 class OptionsOut(Schema):

@@ -26,7 +26,7 @@ from ..exporters.training_rows import (
     WRITE_INCORRECT,
     WRITE_UNKNOWN,
 )
-from ..likeness.fates import KEEP, ONE
+from ..likeness.fates import DOMINANT_SET, KEEP, ONE
 from ..models import DatasetExport
 from ..words import EXCLUDED_WORDS
 
@@ -132,6 +132,9 @@ CHANGES = {
     ),
     changes.HISTORY_AFTER_TOOLS: gettext_lazy("Earlier turns left out because a reply rests on tool results"),
     changes.PROMPTS_SKIPPED: gettext_lazy("Earlier turns that no person started left out"),
+    changes.HISTORY_ON_OTHER_SIDE: gettext_lazy(
+        "Earlier turns left out because another part of the split teaches one of them"
+    ),
     changes.HISTORY_AFTER_DUPLICATE: gettext_lazy("Earlier turns left out because a turn is a duplicate"),
     changes.TOOL_RESULTS_SHORTENED: gettext_lazy(
         "Tool results of the last turn shortened to fit the maximum row length"
@@ -169,6 +172,10 @@ CHANGES = {
     changes.SECRETS_FOUND: gettext_lazy("With texts that may contain secrets, at an admin's request"),
 }
 NOTES = {
+    DOMINANT_SET: gettext_lazy(
+        "More than half of the samples are in sessions that share a part of the split, because they have one id or say "
+        "the same. The parts can be far from the shares you chose."
+    ),
     openai.FEW_ROWS: gettext_lazy("OpenAI accepts training files of 10 rows or more: this export has fewer."),
     openai.LARGE_FILE: gettext_lazy(
         "OpenAI accepts files of up to 512 MB: a file is larger. Upload it in parts, or export each agent on its own."
@@ -238,6 +245,15 @@ def nothing_left(excluded: dict[str, dict[str, Any]], *, is_scored: bool = True,
     else:
         advice = _("Choose other options.")
     return _("No samples are left to export (%(why)s). %(advice)s") % {"why": "; ".join(parts), "advice": advice}
+
+
+def dominant_set(largest: int, count: int) -> str:
+    """The sentence about sessions that have to share a side and hold more than half of the samples."""
+    sentence = _(
+        "At least %(largest)s of %(count)s samples are in sessions that share a part of the split, because they have "
+        "one id or say the same. The parts can be far from the shares you chose."
+    )
+    return sentence % {"largest": f"{largest:,}", "count": f"{count:,}"}
 
 
 def secrets(manifest: dict[str, Any]) -> list[tuple[str, int]]:

@@ -38,6 +38,7 @@ class Gathered:
                 "handle": "q",  # the id of the signature
                 "turn": "q",
                 "session": "q",  # its number, in the order of places
+                "name": "q",  # the hash of the session's id; one for each session
                 "judgement": "B",
                 "quality": "d",
                 "has_numbers": "B",
@@ -89,6 +90,8 @@ class Gathered:
         if place != self._place:
             self._place = place
             self.session_count += 1
+            # A session without an id is its agent's alone.
+            self._columns["name"].append(hash(place[1]) if place[1] else hash(place))
         return self.session_count - 1
 
 

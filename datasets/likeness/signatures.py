@@ -4,7 +4,6 @@ A row tells what it was made from, by which rules, and has a checksum of all of 
 damaged is found by whoever reads it, and costs nothing but the time to make it again.
 """
 
-import hashlib
 import logging
 import zlib
 from collections.abc import Collection
@@ -16,7 +15,7 @@ from django.db.models import QuerySet
 from ..exporters.samples import ExportSample, Unreadable, read_sample
 from ..models import DatasetSample, SampleSignature
 from . import minhash
-from .texts import grams, identity, words_of
+from .texts import grams, identity, words_hash, words_of
 
 RULE = 1  # of normalising, grams and MinHash; another number makes every signature anew
 SAMPLE_COLUMNS = (
@@ -60,7 +59,7 @@ def of_pair(sample_id: str, prompt: str, reply: str, *, is_text: bool = True) ->
     """The signature of a prompt and a reply; without words (`is_text`), only what is the same is alike."""
     words = words_of(prompt, reply) if is_text else []
     made_from = identity(prompt, reply)
-    known = hashlib.blake2b(" ".join(words).encode(errors="surrogatepass") or made_from, digest_size=16).digest()
+    known = words_hash(words, made_from)
     numbers = minhash.signature(grams(words))
     return Signature(RULE, made_from, known, numbers, _checksum(sample_id, RULE, made_from, known, numbers))
 

@@ -30,6 +30,17 @@ def words_of(prompt: str, reply: str) -> list[str]:
     return WORD.findall(unicodedata.normalize("NFKC", f"{prompt}\n{reply}").casefold())
 
 
+def words_hash(words: list[str], made_from: bytes) -> bytes:
+    """What tells words from all others, whatever their layout; of a pair without words, what `identity` tells."""
+    return hashlib.blake2b(" ".join(words).encode(errors="surrogatepass") or made_from, digest_size=16).digest()
+
+
+def words_number(prompt: str, reply: str) -> int:
+    """The first 64 bits of the hash of a pair's words."""
+    words = words_of(prompt, reply)
+    return int.from_bytes(words_hash(words, b"" if words else identity(prompt, reply))[:8])
+
+
 def grams(words: list[str]) -> Set[Gram]:
     """Every five words in a row. Fewer than five are one gram: such texts are alike when all words are the same."""
     if len(words) < GRAM:

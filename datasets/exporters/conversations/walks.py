@@ -1,6 +1,6 @@
 """Down a branch with its samples: which turns stand before each reply, in every history that an export can have."""
 
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 
 from .. import changes
@@ -12,6 +12,14 @@ from .cutting import share_of, shortened
 from .exchanges import Exchange
 from .spelling import Spelling
 from .turns import Said, Turn, is_judged, turns_of
+
+# Whether an exchange, in one of its spellings as question and answer, is taught on another side of the split.
+Elsewhere = Callable[[Set[Pair]], bool]
+
+
+def nowhere(_pairs: Set[Pair]) -> bool:
+    """The answer of an export with one side."""
+    return False
 
 
 @dataclass(slots=True)
@@ -34,19 +42,21 @@ def told(
     history: str = histories.EDITED,
     withheld: Set[str] = NONE,
     excluded: Set[str] = NONE,
+    elsewhere: Elsewhere = nowhere,
 ) -> Iterator[Told]:
     """What becomes of each sample of one session: see `histories` for what stands before its reply.
 
     Samples and turns come in the order of their numbers, are read once and side by side, and no more is kept than a
     row may hold. A turn that is not on the branch as it was judged (any more) is rebuilt from what the sample itself
     holds. A turn with a change of `withheld` is in no other turn's row, and neither is one with a reason of `excluded`;
-    with INTERRUPTED among these, a run that was cut in two is told in the turn that has its answer.
+    with INTERRUPTED among these, a run that was cut in two is told in the turn that has its answer. No context holds
+    an exchange that is taught `elsewhere`.
     """
     walk = WALKS[history](spelling, characters, withheld)
     joins = INTERRUPTED in excluded
     found = turns_of(messages, spelling, tools=RESTS_ON_TOOLS not in withheld, joins_interrupted=joins)
     turns = _without_crossing(walk, found)
-    walk.excluded = excluded
+    walk.excluded, walk.elsewhere = excluded, elsewhere
     turn = next(turns, None)
     for sample in samples:
         while turn and (turn.number or 0) < (sample.turn_number or 0):
@@ -80,6 +90,7 @@ class Edited:
         self.characters = characters
         self.withheld = withheld
         self.excluded: Set[str] = NONE
+        self.elsewhere: Elsewhere = nowhere
         self.latest = histories.Latest(characters)
         self.begins = ""  # the change to name when earlier turns are left out
         self.approved: tuple[int, Exchange] | None = None
@@ -262,7 +273,11 @@ class Context(Edited):
                 self.latest.is_shortened = True
             return
         self.unanswered.clear()
-        self._go_past(exchange)
+        if self.elsewhere(_spellings(turn, asked)):
+            self.latest.clear()
+            self.begins = changes.HISTORY_ON_OTHER_SIDE
+        else:
+            self._go_past(exchange)
 
     def begin_anew(self) -> None:
         """Forget unanswered words as well."""
@@ -279,6 +294,7 @@ class Context(Edited):
         """The row of a sample whose turn is not on the branch, with the words that the sample itself knows."""
         done = {changes.REBUILT, changes.CONTEXT_SHORTENED} if is_cut(sample.context) else {changes.REBUILT}
         alone = Context(self.spelling, self.characters, self.withheld)
+        alone.elsewhere = self.elsewhere
         for turn in _turns_in(sample.context, done):
             alone.leave(turn)
         own = Turn(None, sample.user_text)
@@ -298,6 +314,12 @@ def dropped(sample: ExportSample, turn: Turn) -> set[str]:
     """What to name when the agent said more after its last call than the reply that was judged."""
     is_more = len(turn.answers) > 1 and "\n\n".join(turn.answers) != sample.agent_reply
     return {changes.TEXT_BEFORE_REPLY_DROPPED} if is_more else set()
+
+
+def _spellings(turn, asked):
+    """A turn as question and answer, as rows tell it and as a sample of it may."""
+    answers = {"\n\n".join(turn.answers), *turn.answers}
+    return {(question, answer) for question in (asked, turn.user_text) for answer in answers}
 
 
 def _edited(sample, done):

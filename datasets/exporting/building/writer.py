@@ -29,7 +29,7 @@ from ...exporters.prompts import nothing
 from ...exporters.samples import ExportSample, Unreadable, read_sample, read_stored
 from ...exporters.training_rows import OVERRULED, is_taught, rows_of, unfit
 from ...likeness import signatures
-from ...likeness.fates import DUPLICATE, Plan
+from ...likeness.fates import DOMINANT_SET, DUPLICATE, Plan
 from ...likeness.texts import identity
 from ...models import DatasetSample
 from .. import words
@@ -95,7 +95,8 @@ class ExportWriter:
     ) -> Iterator[int]:
         """Write the rows of one session's samples; yields now and then how many samples were seen."""
         before, reported = self.rows, self.seen
-        for made in rows_of(self.shape, self._fitting(rows), messages, prompts.given if prompts else nothing):
+        given = prompts.given if prompts else nothing
+        for made in rows_of(self.shape, self._fitting(rows), messages, given, self._is_taught_elsewhere):
             self._add(made)
             if self.seen >= reported + STEP:
                 reported = self.seen
@@ -166,11 +167,13 @@ class ExportWriter:
         if fate is None:
             self._note_excluded(CHANGED, sample.sample_id)
             signatures.forget(sample.sample_id, unless=made_from)
-        elif fate == DUPLICATE:
-            sample.is_duplicate = True
         else:
-            self.side = splits.SIDES[fate]  # the same for all of a session
+            sample.is_duplicate = fate >= DUPLICATE
+            self.side = splits.SIDES[fate % DUPLICATE]  # the same for all of a session
         return fate is not None
+
+    def _is_taught_elsewhere(self, pairs):
+        return self.plan.is_taught_elsewhere(splits.SIDES.index(self.side), pairs)
 
     def _add(self, made):
         sample = made.sample
@@ -267,6 +270,7 @@ class ExportWriter:
             "options": options,
             "counts": self._counts(written),
             "files": [],
+            "largest_set": {"samples": self.plan.largest_set, "of": self.plan.samples},
             "empty_sides": [side for side in splits.wanted(self.options.validation_split) if side not in written],
             "excluded": [{"reason": reason, **found} for reason, found in self.excluded.items()],
             "secrets": {
@@ -291,10 +295,11 @@ class ExportWriter:
 
     def _notes(self, written):
         """What a reader of the files should know that keeps nobody from using them."""
-        if self.options.format != "openai":
-            return []
-        training = written[splits.TRAIN].rows if splits.TRAIN in written else 0
-        return openai.notes(training, max(file.bytes for file in written.values()))
+        notes = [DOMINANT_SET] if self.options.is_split and self.plan.has_dominant_set else []
+        if self.options.format == "openai":
+            training = written[splits.TRAIN].rows if splits.TRAIN in written else 0
+            notes += openai.notes(training, max(file.bytes for file in written.values()))
+        return notes
 
     def _counts(self, written):
         return {

@@ -19,11 +19,11 @@ from ...exporters.made import RESTS_ON_TOOLS
 from .. import words
 from ..building.source import RESTING, Source
 from ..options import Options, check
+from .connections import FITS, largest_set
 
 COUNTED_UP_TO = 50_000
 STEPS = (1_000, 10_000, COUNTED_UP_TO)
 BUDGET_MS = 250  # of 300 that an answer may take
-FITS = "fits"
 PLACE = ("agent_id", "session_id", "turn_number", "id")
 
 NUMBERS = """WITH some AS ({some} LIMIT %s)
@@ -50,11 +50,18 @@ class Fitting:
     session_samples: int = 0  # samples that the rows of the history `session` would teach
     counted: int = 0
     is_more: bool = False
+    largest_set: int = 0  # samples of sessions that have to share a side, as far as words and ids tell
+    set_counted: int = 0  # samples that were looked at for it
 
     def as_json(self) -> dict[str, Any]:
         """For programs: as it is, the reasons as a list with their words."""
         excluded = [{"reason": name, "count": count, "why": why} for name, why, count in self.left_out]
         return asdict(self) | {"excluded": excluded}
+
+    @property
+    def has_dominant_set(self) -> bool:
+        """Whether more than half of the samples that were looked at have to share a side."""
+        return 2 * self.largest_set > self.set_counted
 
     @property
     def left_out(self) -> list[tuple[str, str, int]]:
@@ -75,6 +82,8 @@ def fitting(options: Options, *, budget_ms: int = BUDGET_MS) -> Fitting:
                 found = _counted(options, limit)
                 if not found.is_more:
                     break
+            if options.is_split:
+                found.largest_set, found.set_counted = largest_set(options, _judged(options)[1])
         except OperationalError as exc:
             if not is_up(exc):
                 raise
@@ -83,16 +92,21 @@ def fitting(options: Options, *, budget_ms: int = BUDGET_MS) -> Fitting:
 
 def _counted(options, limit):
     """The numbers of the first samples in the order of their places, at most `limit`."""
-    source = Source(options)
-    reasons = dict(source.conditions()) | _known_later(options)
-    why = Case(*[When(unwanted, then=Value(name)) for name, unwanted in reasons.items()],
-               default=Value(FITS), output_field=TextField())  # fmt: skip
-    some = source.scope.annotate(why=why).order_by(*PLACE)
+    reasons, some = _judged(options)
     sql, values = some.values(*PLACE[:-1], "annotation_status", "why").query.sql_with_params()
     is_conversation = options.shape.has_history
     numbers = NUMBERS.format(some=sql) + (SESSIONS if is_conversation else "")
     told = statements.rows(DEFAULT_DB_ALIAS, numbers, [*values, limit + 1])
     return _found(told, reasons, options, limit)
+
+
+def _judged(options):
+    """Every reason to leave a sample out with its condition, and all samples in order with their `why`."""
+    source = Source(options)
+    reasons = dict(source.conditions()) | _known_later(options)
+    why = Case(*[When(unwanted, then=Value(name)) for name, unwanted in reasons.items()],
+               default=Value(FITS), output_field=TextField())  # fmt: skip
+    return reasons, source.scope.annotate(why=why).order_by(*PLACE)
 
 
 def _known_later(options):

@@ -48,4 +48,5 @@ def _fits(form):
         return {"problem": refused.sentence}
     chosen, known = choices["history"], words.HISTORY_WORDS
     histories = [(known[name], rows, name == chosen) for name, rows in found.histories.items()]
-    return {"problem": "", "found": found, "histories": histories}
+    dominant = words.dominant_set(found.largest_set, found.set_counted) if found.has_dominant_set else ""
+    return {"problem": "", "found": found, "histories": histories, "dominant_set": dominant}

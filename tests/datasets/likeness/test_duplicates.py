@@ -175,14 +175,19 @@ def test_all_may_be_kept_and_are_on_one_side():
     assert found["test"] and found["train"]
 
 
-def test_sessions_that_share_by_way_of_others_are_on_one_side():
+# With its prompt, two words, a reply of eight has ten: no more than strangers share.
+@pytest.mark.parametrize(("length", "is_apart"), [(8, True), (9, False), (12, False)])
+def test_sessions_that_share_by_way_of_others_are_on_one_side(length, is_apart):
     sessions_of(12)
     for number in range(11):  # each has something in common with the next one only
         for session in (number, number + 1):
-            reply = " ".join(f"shared{number}x{word}" for word in range(12))
+            reply = " ".join(f"shared{number}x{word}" for word in range(length))
             add(f"{number}-{session}", reply, session=f"s{session:03}", turn=3 + session - number)
     assert len(ids(build(train_split=0.5, duplicates="keep"))) == 1
-    assert len(ids(build(train_split=0.5))) == 2
+    export = build(train_split=0.5)
+    manifest = orjson.loads(export.manifest_json)
+    assert (len(ids(export)), manifest["notes"]) == ((2, []) if is_apart else (1, ["one_set_over_half"]))
+    assert manifest["largest_set"]["of"] == 35 and (manifest["largest_set"]["samples"] == 35) is not is_apart
 
 
 # Sides
