@@ -1,5 +1,6 @@
 """What the review queue's tables promise by themselves."""
 
+import orjson
 import pytest
 from django.db import DatabaseError, connection, transaction
 
@@ -34,6 +35,20 @@ def test_the_specs_view_lists_what_needs_review_the_best_first(ada):
     assert (found[0]["memory_gate_decision"], found[0]["write_guardian_status"]) == ("UPDATE_USER", "refused")
     assert (found[1]["memory_gate_decision"], found[2]["user_message_content"]) == (None, None)
     assert found[0].keys() > {field.column for field in DatasetSample._meta.concrete_fields}
+
+
+@pytest.mark.parametrize("status", ["written", "refused"])
+def test_the_view_shows_what_the_guardian_did_in_samples_of_its_own(ada, status):
+    body = {"type": "write_guardian_decision", "candidateFact": "likes tea", "decision": status}
+    body["memoryGate"] = {"output": {"decision": "UPDATE_USER"}}
+    SampleFactory(
+        sample_type="write_guardian_decision", annotation_status="needs_review", content=orjson.dumps(body).decode()
+    )
+    SampleFactory(id="turn", annotation_status="needs_review", content=content(decision="written"))
+    found = {row["sample_type"]: row for row in rows("SELECT * FROM pending_review_samples")}
+    assert found["write_guardian_decision"]["write_guardian_status"] == status
+    assert found["write_guardian_decision"]["memory_gate_decision"] == "UPDATE_USER"
+    assert found["annotated_turn"]["write_guardian_status"] is None
 
 
 @pytest.mark.parametrize("column", ["gate_label", "guardian_label"])

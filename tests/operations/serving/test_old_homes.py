@@ -100,7 +100,7 @@ AGENT_CHANGED = {
     "transcript_events": ({'"repeat_of" text NULL'}, set()),
     "workspace_files": RAW,
 }  # fmt: skip
-REWORKED = {"pending_review_samples"}  # the spec's view, which shows decisions too
+REWORKED = {"pending_review_samples"}  # the spec's view, which shows decisions and writes too
 CREATE = "from agents import databases; databases.create('main')"
 WENT = "django_tasks_database_dbtaskresult"
 BETWEEN = {
