@@ -70,4 +70,4 @@ def sample_label(request, response: HttpResponse, sample_id: str, body: LabelIn)
 
 
 def _bytes(sample):
-    return len(sample.content) + len(sample.output or "")
+    return sum(len(text or "") for text in (sample.content, sample.output, sample.pii_redacted_content))

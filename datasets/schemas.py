@@ -2,6 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
+import orjson
 from ninja import Schema
 from pydantic import Field
 
@@ -84,6 +85,7 @@ class SampleOut(PartsOut):
     turn_id: str | None
     turn_number: int | None
     decision_id: str | None
+    audit_id: str | None = Field(description="the write to a memory file that it is about; null: it is about none")
     content: dict[str, Any] = Field(alias="body", description="shaped by sample_type")
     output: str | None = Field(description="the reply as edited by a reviewer; null: as the agent wrote it")
     annotation_status: Status | None
@@ -102,9 +104,20 @@ class SampleOut(PartsOut):
         "them; empty: none; null: not known yet"
     )
     quality_score: float | None
+    quality_factors: Any = Field(description="what the score was made of; null: nothing is known of it")
+    privacy_checked: bool | None
     contains_pii: bool | None
+    pii_redacted_content: Any = Field(description="`content` without personal data; null: nobody made it")
     collection_strategy: str | None
     created_at: int
+
+    @staticmethod
+    def resolve_quality_factors(row):
+        return _json(row.quality_factors)
+
+    @staticmethod
+    def resolve_pii_redacted_content(row):
+        return _json(row.pii_redacted_content)
 
 
 class LabelOut(PartsOut):
@@ -175,6 +188,14 @@ class LabelIn(Body):
         said = self.dict()
         given = {name: said[name] for name in ("status", "output", "notes", "expected_status", "reason")}
         return given | {name: _part(said, name) for name in ("gate", "guardian")}
+
+
+def _json(text):
+    """The value of a column with JSON; what is none stays a text."""
+    try:
+        return orjson.loads(text) if text else None
+    except orjson.JSONDecodeError:
+        return text
 
 
 def _part(said, name):

@@ -24,10 +24,12 @@ JUDGED = {"type", "rejectionReason", *(f"{how}{what}" for how in ("correct", "in
           ("Decision", "Fact", "Reason"))}  # fmt: skip
 
 
-def content(decision: MemoryGateDecision, window: Window, *, is_right: bool) -> dict[str, Any]:
+def content(
+    decision: MemoryGateDecision, window: Window, *, is_right: bool, was_written: bool | None = None
+) -> dict[str, Any]:
     """The sample of a decision before anybody has said what would be right, without envelopes around words.
 
-    `evidence.wasWritten` is not in it: nobody knows what write_guardian did.
+    `was_written`: what write_guardian made of it, where that is known.
     """
     window = window_words.unwrap_window(window)
     own = [{"role": role, "message": text} for role, text in (("user", window.user), ("agent", window.reply)) if text]
@@ -39,6 +41,7 @@ def content(decision: MemoryGateDecision, window: Window, *, is_right: bool) -> 
         "windowDerived": decision.is_window_derived,
     }
     shared |= {"messagesLeftOut": window.left_out} if window.left_out else {}
+    shared |= {} if was_written is None else {"evidence": {"wasWritten": was_written}}
     return _positive(said, shared) if is_right else _negative(said, None, shared)
 
 

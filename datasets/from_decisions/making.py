@@ -9,6 +9,8 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from agents.models import Agent
+from guardian.models import WriteGuardianAudit
+from guardian.recording.told import CHANGED
 from ledger.models import ConversationTurn
 from openclaw_web import clock
 from openclaw_web.errors import Refused
@@ -35,7 +37,7 @@ def sample_of(agent: Agent, seen: Seen, *, is_right: bool, status: str = Status.
     """
     decision, turn = seen.decision, seen.turn
     facts = turn_facts.of_turn(agent.db, turn) if turn else window_words.read_facts(seen.window)
-    body = bodies.content(decision, seen.window, is_right=is_right)
+    body = bodies.content(decision, seen.window, is_right=is_right, was_written=was_written(agent, decision.id))
     return DatasetSample(
         id=sample_id(agent.agent_id, decision.id),
         sample_type=body["type"],
@@ -50,6 +52,13 @@ def sample_of(agent: Agent, seen: Seen, *, is_right: bool, status: str = Status.
         turn_number=turn.turn_number if turn else None,
         **facts,
     )
+
+
+def was_written(agent: Agent, decision_id: str) -> bool | None:
+    """Whether write_guardian wrote what a decision asked for, whatever became of that later; None: nobody knows."""
+    writes = WriteGuardianAudit.objects.using(agent.db).filter(decision_id=decision_id)
+    statuses = set(writes.exclude(origin=WriteGuardianAudit.Origin.ROLLBACK).values_list("status", flat=True))
+    return bool(statuses & set(CHANGED)) if statuses else None
 
 
 @contextmanager

@@ -41,6 +41,7 @@ class GuardianRollbackOut(Schema):
     rolled_back_at: int
     rolled_back_by: str
     reason: str
+    previous_status: str = Field(description="status of the write before it was rolled back")
     restored_snapshot_id: str | None = Field(description="null: there was no file before the write")
     own_audit_id: str | None = Field(description="the rollback as a write")
     way: Literal[tuple(Rollback.Way.values)] = Field(  # type: ignore[valid-type]

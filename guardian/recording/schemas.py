@@ -56,7 +56,9 @@ class WriteIn(Body):
     agent_steps: Number | None = None
     created_at: Moment
     before: str | None = Field(None, description="the file before the write; null: there was none. At most 5 MB")
-    after: str | None = Field(None, description="the file after the write; needed with `before`")
+    after: str | None = Field(
+        None, description="the file after the write; needed with `before` unless nothing was written (refused, ...)"
+    )
     before_base64: str | None = Field(None, description="instead of `before`, for a file that is not UTF-8")
     after_base64: str | None = Field(None, description="instead of `after`")
 
@@ -84,22 +86,22 @@ class WriteIn(Body):
         if not self.candidate_fact.strip():
             raise ValueError("candidate_fact is required")
         told = [side for side in SIDES if {side, ENCODED[side]} & self.model_fields_set]
-        if len(told) == 1:
+        if self.status != Status.WRITTEN and "after" in told:
+            raise ValueError(f"a write that was {self.status} has no after: send before alone")
+        if self.status == Status.WRITTEN and len(told) == 1:
             raise ValueError("before and after belong together: null is for a file that was not there")
         if told:
             self._check_sides()
         return self
 
     def _check_sides(self):
-        if self.status != Status.WRITTEN:
-            raise ValueError(f"a write that was {self.status} has no before and after")
         for side in SIDES:
             if getattr(self, side) is not None and getattr(self, ENCODED[side]) is not None:
                 raise ValueError(f"send {side} or {ENCODED[side]}, not both")
             data = self._bytes(side)
             if data is not None and len(data) > MOST_BYTES:
                 raise ValueError(f"{side} is too large: a file can have at most 5 MB")
-        if self._bytes("before") is None and self._bytes("after") is None:
+        if self.status == Status.WRITTEN and self._bytes("before") is None and self._bytes("after") is None:
             raise ValueError("a write without a file before and after it changed nothing")
 
     def _bytes(self, side):
@@ -113,9 +115,11 @@ class WriteIn(Body):
 
     @property
     def change(self) -> FileChange | None:
-        """Both sides of the file; None where they were not told."""
-        names = {*SIDES, *ENCODED.values()}
-        return FileChange(*map(self._bytes, SIDES)) if names & self.model_fields_set else None
+        """Both sides of the file, the same ones where nothing was written; None where they were not told."""
+        if not {*SIDES, *ENCODED.values()} & self.model_fields_set:
+            return None
+        before = self._bytes("before")
+        return FileChange(before, self._bytes("after") if self.status == Status.WRITTEN else before)
 
 
 @cache

@@ -153,6 +153,8 @@ def _news_since(db, row, one: Told, change: Change | None):
 
     From when on other writes may lie elsewhere by now, or this one has to be found a place; None where nothing may.
     """
+    if row.status not in CHANGED and change and not row.sources & Source.ELSEWHERE:
+        return _held(db, row, one)
     is_known = row.hunks_json is not None and not row.sources & Source.FILES
     if is_known or row.status not in CHANGED or row.sources & Source.ELSEWHERE:
         return None
@@ -170,6 +172,15 @@ def _news_since(db, row, one: Told, change: Change | None):
         moments = [side.created_at for side in (placed.before, placed.after) if side]
         return min(moments + ([of_time] if was_elsewhere else []))
     return None
+
+
+def _held(db, row, one: Told):
+    """Give a write that changed nothing the version that its file had; from when on that is news, or None."""
+    if row.before_snapshot_id or one.change is None or one.change.before is None:
+        return None
+    placed = place(db, row.target_file, one.change, row.created_at)
+    row.before_snapshot_id = placed.before.id if placed.before else None
+    return placed.before.created_at if placed.before and placed.is_news else None
 
 
 def _first_status(row, told_by):

@@ -51,7 +51,6 @@ def event_list(request, agent, filters: Query[EventQuery]):
 def turn_list(request, agent, filters: Query[AgentTurnQuery]):
     """Turns of all sessions of an agent, newest first. A search may return fewer than `limit`, and a `next`."""
     found = TURNS.fits(agent, **filters.asked())
-    found = replace(found, rows=found.rows.defer("user_metadata", "agent_metadata"))
     return listed(found.page(**filters.place, budget=BUDGET_BYTES, weigh=turn_bytes))
 
 

@@ -24,7 +24,7 @@ from .schemas import (
     ContextOut,
     EventOut,
     EventQuery,
-    SessionOut,
+    SessionDetailOut,
     TurnOut,
     TurnQuery,
 )
@@ -34,12 +34,12 @@ BUDGET_BYTES = 2_000_000  # of texts in one answer
 HEAVY = ("event_json", "trim_json", "full_zstd")
 
 
-@router.get("/agents/{agent}/sessions/{session_id}", SessionOut, 404, 503)
+@router.get("/agents/{agent}/sessions/{session_id}", SessionDetailOut, 404, 503)
 @agent_view
 @needs("viewer")
 def session_detail(request, agent, session_id: str):
-    """One session."""
-    return get_object_or_404(Session.objects.using(agent.db).for_reading(), id=session_id)
+    """One session, with what OpenClaw's index says of it."""
+    return get_object_or_404(Session.objects.using(agent.db).for_reading().defer(None), id=session_id)
 
 
 @router.get("/agents/{agent}/sessions/{session_id}/events", Page[EventOut], 404, 409, 503)
@@ -102,7 +102,6 @@ def _events(session, filters):
 def _turn_page(turns, filters, *, order):
     if filters.branch == "active":
         turns = turns.active()
-    turns = turns.defer("user_metadata", "agent_metadata")
     page = page_of(turns, order=order, **filters.place, budget=BUDGET_BYTES, weigh=turn_bytes)
     return listed(page)
 
@@ -138,4 +137,5 @@ def event_bytes(event):
 
 def turn_bytes(turn):
     """How much a turn adds to an answer."""
-    return len(turn.user_message_content.encode()) + len(turn.agent_message_content.encode())
+    texts = (turn.user_message_content, turn.agent_message_content, turn.user_metadata, turn.agent_metadata)
+    return sum(len((text or "").encode()) for text in texts)

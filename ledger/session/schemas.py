@@ -7,6 +7,7 @@ from pydantic import Field
 
 from openclaw_web.endpoints.schemas import PageQuery
 
+from ..json_columns import object_in
 from ..models import TranscriptEvent
 
 Branch = Literal["active", "all"]
@@ -63,6 +64,14 @@ class SessionOut(TotalsOut):
     turn_count: int
     compaction_count: int
     withheld_count: int
+
+
+class SessionDetailOut(SessionOut):
+    metadata: dict[str, Any] = Field(description="what OpenClaw's index of sessions says of it; empty: nothing")
+
+    @staticmethod
+    def resolve_metadata(session):
+        return object_in(session.metadata)
 
 
 class StashedOut(Schema):
@@ -133,8 +142,10 @@ class TurnOut(TotalsOut):
     user_message_id: str | None
     user_message_content: str
     user_from: str | None
+    user_metadata: dict[str, Any] = Field(description="what is known of who sent the message; empty: nothing")
     agent_message_id: str | None
     agent_message_content: str
+    agent_metadata: dict[str, Any] = Field(description="provider, stopReason and error of the reply, where recorded")
     model: str | None
     created_at: int
     latency_ms: int | None
@@ -142,6 +153,14 @@ class TurnOut(TotalsOut):
     last_seq: int
     record_count: int
     repeat_of: str | None = REPEATED
+
+    @staticmethod
+    def resolve_user_metadata(turn):
+        return object_in(turn.user_metadata)
+
+    @staticmethod
+    def resolve_agent_metadata(turn):
+        return object_in(turn.agent_metadata)
 
 
 class ContextItem(Schema):

@@ -38,6 +38,17 @@ class TestList:
         assert item["content"]["userMessage"] == "Please check the nightly import."
         assert (item["agent_id"], item["output"], item["annotation_status"]) == ("ada", "better", "pending")
 
+    def test_every_column_of_the_spec_is_there(self, client):
+        factors = {"completeness": 0.5, "parts": [1, 2]}
+        SampleFactory(id="full", audit_id="w1", quality_factors=orjson.dumps(factors).decode(), privacy_checked=True,
+                      pii_redacted_content='{"userMessage": "Call <PHONE>."}')  # fmt: skip
+        SampleFactory(id="odd", created_at=1, quality_factors="{", pii_redacted_content="plain")
+        full, odd = client.get(SAMPLES).json()["items"]
+        assert (full["audit_id"], full["quality_factors"], full["privacy_checked"]) == ("w1", factors, True)
+        assert full["pii_redacted_content"] == {"userMessage": "Call <PHONE>."}
+        assert (odd["audit_id"], odd["quality_factors"], odd["pii_redacted_content"]) == (None, "{", "plain")
+        assert client.get(f"{SAMPLES}/full").json()["quality_factors"] == factors
+
     def test_pages_follow_each_other_without_a_gap(self, client):
         for number in range(7):
             SampleFactory(id=f"n{number}", created_at=5)

@@ -125,6 +125,7 @@ def test_a_rollback_leads_both_ways(as_stranger, ada):
     assert found.count("Rolled back</span>") == 3  # the status twice, and now the first one of the write
     assert 'href="/agents/ada/writes/w1/"' in page(as_stranger, "w2")
     answer = as_stranger.get(API.format("w1")).json()
+    assert answer["rolled_back"]["previous_status"] == "written"
     assert answer["rolled_back"]["own_audit_id"] == "w2" and len(answer["status_history"]) == 2
 
 

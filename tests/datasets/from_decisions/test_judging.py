@@ -13,6 +13,7 @@ from openclaw_web.errors import Refused
 from people.configuration import keys as configuration
 from tests.datasets.conversations import agent, tell, tell_turns, user
 from tests.datasets.from_decisions.gates import FACT, decide, saw
+from tests.guardian.written import wrote
 
 pytestmark = pytest.mark.django_db
 WINDOW = [
@@ -58,6 +59,19 @@ def test_right_makes_a_positive_sample(ada, decision):
     assert (sample.decision_id, sample.collection_strategy) == ("d1", "manual")
     assert (sample.prompted_by, sample.reply_stop, sample.turn_traits) == ("", "", "")
     assert SampleSignature.objects.get().sample_id == sample.id
+
+
+@pytest.mark.parametrize(
+    ("statuses", "was_written"),
+    [(("written",), True), (("refused",), False), (("refused", "written"), True), (("rolled_back",), True)],
+)
+def test_what_the_guardian_made_of_it_is_evidence(ada, decision, statuses, was_written):
+    for number, status in enumerate(statuses, 1):
+        wrote("agent_ada", number, b"a\n", b"b\n", status=status, decision_id="d1")
+    judge(ada)
+    assert only().body["evidence"] == {"wasWritten": was_written}
+    judge(ada, "wrong", NOTHING)
+    assert only().body["evidence"] == {"wasWritten": was_written}
 
 
 def test_wrong_with_what_would_be_right_makes_a_negative_sample(ada, decision):

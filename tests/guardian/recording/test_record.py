@@ -72,6 +72,23 @@ def test_a_file_that_is_not_utf8_comes_as_base64(as_operator, turns):
     assert data_of(rows().get().after_snapshot) == b"\xff\x00\r\n"
 
 
+@pytest.mark.parametrize("status", ["refused", "failed", "skipped"])
+@pytest.mark.parametrize("sides", [{"before": "# User\n"}, {"before_base64": b64encode(b"# User\n").decode()}])
+def test_of_a_write_that_wrote_nothing_the_file_before_is_enough(as_operator, turns, status, sides):
+    first = told(1, status=status, reason="No.", **sides)
+    assert post(as_operator, first).status_code == 201
+    row = rows().get()
+    assert data_of(row.before_snapshot) == b"# User\n"
+    assert (row.after_snapshot_id, row.diff, row.lines_added) == (None, None, None)
+    assert post(as_operator, first).json() == {"recorded": [], "known": ["w1"], "withheld": 0}
+    post(as_operator, told(2, before="# User\n", after="# User\n- tea\n"), told(3, status=status, before="- other\n"))
+    assert [data_of(version) for version in FileSnapshot.objects.using("agent_ada").order_by("created_at")] == [
+        b"# User\n", b"# User\n- tea\n", b"- other\n"
+    ]  # fmt: skip
+    assert as_operator.get(f"{URL}/w1").json()["before_snapshot_id"] == row.before_snapshot_id
+    assert post(as_operator, told(4, status=status, before=None)).status_code == 201  # there was no file
+
+
 def test_told_twice_it_is_one_however_it_is_spelled(as_operator, turns):
     post(as_operator, told(before=None, after="Tea.\n"))
     answer = post(as_operator, told(before=None, after_base64=b64encode(b"Tea.\n").decode()))
@@ -102,7 +119,11 @@ def test_an_id_with_other_content_is_a_conflict_and_stores_nothing(as_operator, 
         ({"before": None, "after": None}, "changed nothing"),
         ({"before": "a", "after": "b", "after_base64": "Yg=="}, "not both"),
         ({"before": "a", "after_base64": "%"}, "not base64"),
-        ({"before": "a", "after": "b", "status": "refused"}, "has no before and after"),
+        (
+            {"before": "a", "after": "b", "status": "refused"},
+            "a write that was refused has no after: send before alone",
+        ),
+        ({"after_base64": "Yg==", "status": "failed"}, "has no after"),
         ({"agent_steps": -1}, "greater"),
         ({"created_at": 2**53}, "less"),
         ({"colour": "red"}, "Extra inputs"),

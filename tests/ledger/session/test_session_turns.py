@@ -2,10 +2,11 @@
 
 import re
 
+import orjson
 import pytest
 
 from tests.factories import SessionFactory
-from tests.homes import user
+from tests.homes import assistant, user
 from tests.ledger.talks import tell, text_of, working_turns
 
 PAGE = "/agents/ada/sessions/s1/"
@@ -75,3 +76,19 @@ def test_the_number_of_queries_does_not_grow(client, django_assert_max_num_queri
     tell(*working_turns(count))
     with django_assert_max_num_queries(7, using="agent_ada"):
         assert client.get(TURNS).status_code == 200
+
+
+def test_the_api_tells_what_was_recorded_beside_the_words(as_stranger, ada):
+    own = {"senderId": "u1", "senderName": "Mei"}
+    session = tell(user("Hello", __openclaw=own), assistant("Hi.", stopReason="stop"), session_id="s9")
+    index = {"chatType": "direct", "status": "done"}
+    session.metadata = orjson.dumps(index).decode()
+    session.save(using="agent_ada")
+    assert as_stranger.get("/api/v1/agents/ada/sessions/s9").json()["metadata"] == index
+    assert "metadata" not in as_stranger.get("/api/v1/agents/ada/sessions").json()["items"][0]
+    for address in ("/api/v1/agents/ada/sessions/s9/turns", "/api/v1/agents/ada/turns?session=s9"):
+        [turn] = as_stranger.get(address).json()["items"]
+        assert turn["user_metadata"]["senderId"] == "u1" and turn["agent_metadata"]["stopReason"] == "stop"
+    session.metadata = None
+    session.save(using="agent_ada")
+    assert as_stranger.get("/api/v1/agents/ada/sessions/s9").json()["metadata"] == {}
