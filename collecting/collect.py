@@ -28,7 +28,7 @@ from openclaw_web.clock import now_ms
 from openclaw_web.disk import locks, reserve, room
 from openclaw_web.errors import Refused
 from openclaw_web.sqlite import waiting
-from overview import future_times, summaries
+from overview import future_times, memory_standings, summaries
 from people.configuration import keys as configuration
 
 from . import again as collect_again
@@ -217,12 +217,20 @@ def _collect(collection):
     artifacts = without_damaged(collection, mem_store.collect)
     plugin = {"gate": without_damaged(collection, reflection.collect)}
     plugin["guardian"] = without_damaged(collection, writes.collect)
+    without_damaged(collection, _refresh_standings)
     told = (schedules, artifacts, *plugin.values())
     if any(counts["rejected"] for counts in told):  # they are counted in the sums of agents
         for found in filter(lambda found: _is_chosen(collection, found), here):
             summaries.refresh(collection.agents[found.home_name])
     collection.begin(0)
     return _result(collection, schedules, artifacts, plugin)
+
+
+def _refresh_standings(collection):
+    """Compare the memory files of each agent with its records and its newest prompt, now that all were read."""
+    for agent in collection.agents.values():
+        if agent.agent_id in collection.reports and agent.agent_id not in collection.lost:
+            memory_standings.refresh_standings(agent)
 
 
 def _collect_agent(collection, found, plans):

@@ -10,8 +10,18 @@ from openclaw_web.pages.doors import needs
 from openclaw_web.sqlite.fields import KnownCost
 
 from . import activity, future_times
+from .memory_list import MEMORY
 from .models import AgentDailyStat, AgentSummary
-from .schemas import SUMMARY_ORDERS, DayOut, OverviewOut, OverviewQuery, SummaryOut, SummaryQuery
+from .schemas import (
+    SUMMARY_ORDERS,
+    DayOut,
+    MemoryOut,
+    MemoryQuery,
+    OverviewOut,
+    OverviewQuery,
+    SummaryOut,
+    SummaryQuery,
+)
 
 router = Operations("operations_api", tags=["operations"])
 
@@ -35,3 +45,10 @@ def overview_agents(request, filters: Query[SummaryQuery]):
             AgentSummary.objects.annotate(known_cost=KnownCost()), order=SUMMARY_ORDERS[filters.sort], **filters.place
         )
     )
+
+
+@router.get("/operations/memory", Page[MemoryOut], 409)
+@needs("viewer")
+def memory_list(request, filters: Query[MemoryQuery]):
+    """Whether prompts hold the memory files of every agent, as of the last import; the worst first."""
+    return listed(MEMORY.fits(request.user, **filters.asked()).page(**filters.place))

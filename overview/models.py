@@ -52,3 +52,36 @@ class AgentSummary(models.Model):
 
     def __str__(self):
         return self.agent_id
+
+
+class MemoryStanding(models.Model):
+    """Where one memory file of an agent stands with OpenClaw, as of the last import."""
+
+    id = models.TextField(primary_key=True, help_text="<agent>/<file>")
+    agent_id = models.TextField()
+    file_name = models.TextField()
+    state = models.TextField()
+    rank = Count(help_text="the worst state is 0")
+    raw_chars = Count(null=True)
+    injected_chars = Count(null=True)
+    lost_chars = Count(default=0)
+    since = EpochMs(null=True, help_text="when OpenClaw saw the write that its record names")
+    session_id = models.TextField(default="")
+    session_key = models.TextField(default="")
+    record_hash = models.TextField(default="")
+    record_class = models.TextField(default="")
+    is_equal = models.BooleanField(null=True, help_text="whether the file has the recorded hash; null: no record")
+    reported_at = EpochMs(null=True)
+    noted_at = EpochMs()
+
+    class Meta:
+        db_table = "memory_standings"
+        indexes = [
+            models.Index(fields=["rank", "id"], name="idx_standing_rank"),
+            models.Index(fields=["agent_id", "rank", "id"], name="idx_standing_agent"),
+            models.Index(fields=["file_name", "rank", "id"], name="idx_standing_file"),
+            models.Index(fields=["state", "rank", "id"], name="idx_standing_state"),
+        ]
+
+    def __str__(self):
+        return self.id

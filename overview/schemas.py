@@ -5,6 +5,8 @@ from typing import Literal
 from ninja import Schema
 from pydantic import Field
 
+from guardian.files import MEMORY_FILES
+from guardian.standing.schemas import STATE
 from ledger.session.schemas import COST, UNPRICED
 from openclaw_web.endpoints.schemas import PageQuery
 
@@ -67,3 +69,28 @@ class SummaryOut(Schema):
     rejected_count: int
     last_activity_at: int | None
     last_collected_at: int | None
+
+
+class MemoryQuery(PageQuery):
+    agent: str | None = Field(None, max_length=56)
+    file: Literal[MEMORY_FILES] | None = None  # type: ignore[valid-type]
+    state: STATE | None = None  # type: ignore[valid-type]
+
+
+class MemoryOut(Schema):
+    """The standing of one memory file with OpenClaw."""
+
+    agent_id: str
+    file_name: str
+    state: STATE  # type: ignore[valid-type]
+    raw_chars: int | None = Field(description="characters of the file, as OpenClaw counts them")
+    injected_chars: int | None = Field(description="of them in the prompt; null: no report lists the file")
+    lost_chars: int
+    since: int | None = Field(description="when OpenClaw saw the write that its record names")
+    session_id: str
+    session_key: str
+    record_hash: str
+    record_class: str
+    is_equal: bool | None = Field(description="whether the file has the recorded hash; null: no record")
+    reported_at: int | None
+    noted_at: int

@@ -6,5 +6,6 @@ app_name = "overview"
 urlpatterns = [
     path("", views.overview, name="overview"),
     path("agents/", views.agent_list, name="agent_list"),
+    path("operations/memory/", views.memory_list, name="memory_list"),
     path("healthz", views.healthz, name="healthz"),
 ]

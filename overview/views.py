@@ -3,15 +3,18 @@
 from django.contrib.auth.decorators import login_not_required
 from django.db import DEFAULT_DB_ALIAS
 from django.http import HttpResponse
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_GET, require_safe
 
 from agents import omissions, presence, unread_parts
+from openclaw_web.lists.answers import answer
+from openclaw_web.lists.declaration import shows
 from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import render_page
 from openclaw_web.sqlite import statements
 
 from . import future_times
 from .activity import COLUMNS, DEFAULT_RANGE, RANGES, activity, read_period, removed_turns, summaries, sums_in, totals
+from .memory_list import MEMORY
 
 AGENTS_SHOWN = 20
 
@@ -52,6 +55,14 @@ def agent_list(request):
     else:
         context["agents"] = summaries(order)
     return render_page(request, "overview/agent_list.html", context)
+
+
+@require_safe
+@needs("viewer")
+@shows(MEMORY)
+def memory_list(request):
+    """Whether prompts hold the memory files of every agent; as a file with `format`."""
+    return answer(request, "overview/memory_list.html", MEMORY)
 
 
 @require_GET

@@ -38,6 +38,7 @@ PAGES = {
     "events": "/agents/ada/events/",
     "exports": "/exports/",
     "jobs": "/operations/jobs/",
+    "memory": "/operations/memory/",
     "rejected": "/operations/rejected/",
     "samples": "/samples/",
     "skipped": "/operations/skipped/",

@@ -54,6 +54,7 @@ SYSTEM_GROUPS = (
             ("operations:doctor", _("Doctor"), "operator"),
             ("collecting:rejected_list", _("Rejected records"), "viewer"),
             ("collecting:skipped_list", _("Skipped sources"), "viewer"),
+            ("overview:memory_list", _("Memory in prompts"), "viewer"),
             ("operations:artifact_store", _("Artifact store"), "admin"),
         ),
     ),

@@ -127,6 +127,7 @@ LIST_NAMES = {
     "samples": _("Samples"),
     "sessions": _("Sessions"),
     "skipped": _("Skipped sources"),
+    "memory": _("Memory in prompts"),
     "turns": _("Turns"),
     "writes": _("Writes"),
 }

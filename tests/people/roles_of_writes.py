@@ -1,6 +1,7 @@
 """Who may do what with writes to memory files: the pages and operations of test_roles about them."""
 
 PAGES = {
+    "overview:memory_list": ("GET", "viewer"),
     "guardian:correct": ("GET", "labeller"),
     "guardian:correct_save": ("POST", "labeller"),
     "guardian:corrections": ("GET", "viewer"),
@@ -33,6 +34,7 @@ PAGES = {
 }
 OPERATIONS = {
     "POST /agents/{agent}/guardian/writes": ("operator", {"writes": []}),
+    "GET /operations/memory": ("viewer", None),
     "GET /agents/{agent}/guardian/own": ("viewer", None),
     "GET /agents/{agent}/guardian/run": ("operator", None),
     "POST /agents/{agent}/guardian/run": ("operator", {"limit": 1}),

@@ -90,6 +90,7 @@ ADDRESSES = {
     "overview:overview": "/",
     "collecting:rejected_list": "/operations/rejected/",
     "collecting:skipped_list": "/operations/skipped/",
+    "overview:memory_list": "/operations/memory/",
     "people:settings": "/operations/settings/",
     "people:sign_in": "/sign-in/",
     "ledger:stored_list": "/agents/main/stored/",

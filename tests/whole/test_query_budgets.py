@@ -49,6 +49,7 @@ BUDGETS = {
     "automation:subagent_list": 5,
     "collecting:rejected_list": 3,
     "collecting:skipped_list": 5,
+    "overview:memory_list": 5,
     "datasets:export_detail": 7,
     "datasets:export_list": 7,
     "datasets:review": 20,

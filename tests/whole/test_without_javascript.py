@@ -25,6 +25,7 @@ HEADINGS = {
     "automation:subagent_list": "Sub-agents of main",
     "collecting:rejected_list": "Rejected records",
     "collecting:skipped_list": "Skipped sources",
+    "overview:memory_list": "Memory in prompts",
     "datasets:export_detail": "Bakery replies",
     "datasets:export_list": "Exports",
     "datasets:replay_verdicts": "Replay and verdicts",

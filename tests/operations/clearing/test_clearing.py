@@ -38,7 +38,7 @@ NOT_LOOKED_THROUGH = {
     "agent_daily_stats", "agent_databases", "agent_summaries", "agents", "api_tokens", "backup_runs",
     "collector_reader_states",  # lines of a log that are read again: no page shows them
     "collector_sessions", "collector_skipped", "collector_sources", "delivery_queue_entries", "idempotency_keys",
-    "invitations", "job_runs", "kv",
+    "invitations", "job_runs", "kv", "memory_standings",
     "migration_runs", "migration_sources", "one_time_links", "operator_audit", "sign_ins", "users",
     "sample_signatures",  # numbers
 }  # fmt: skip

@@ -29,6 +29,7 @@ NOT_KEEPING = {
     "removed_sessions",  # says that one was removed
     "collector_sessions",  # says what the store has to hold, and that one was removed
     *("collector_sources", "collector_skipped"),  # which files were read, and which were not, and whose they are
+    *("provenance_records", "memory_standings"),  # OpenClaw's records of memory files; derived rows made of them
     "cron_run_logs",  # what OpenClaw's scheduler says; derived rows that link to a session while it is here
 }
 

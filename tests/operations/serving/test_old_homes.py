@@ -21,6 +21,7 @@ pytestmark = pytest.mark.kill
 # What came since, in files of both kinds: tables and indexes.
 GLOBAL_NEW = {
     *("collector_reader_states", "collector_skipped", "idx_sample_agent_prompted", "idx_sample_cut_off"),
+    *("idx_standing_agent", "idx_standing_file", "idx_standing_rank", "idx_standing_state", "memory_standings"),
     *("idx_sample_prompted", "idx_sample_repeated", "idx_skipped_agent", "idx_skipped_kind", "idx_skipped_path"),
     *("idx_skipped_reason", "idx_status_cut_off", "idx_status_prompted", "sample_signatures"),
     "sample_signatures_outdated",

@@ -1,0 +1,65 @@
+"""The list of all agents' memory files and whether prompts hold them: filters, query, columns and words."""
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext_lazy
+
+from guardian.files import MEMORY_FILES
+from guardian.standing.words import LABELS
+from openclaw_web.lists.declaration import NAMED, PLAIN, List, Words
+from openclaw_web.lists.filters import ListFilters
+from openclaw_web.lists.paging import Listing, in_order, narrowed, terms
+
+from .models import MemoryStanding
+
+SEEKS = ("agent_id", "state", "file_name")  # columns whose index goes on with the order
+COLUMNS = {"agent": "agent_id", "file": "file_name", "state": "state"}
+
+
+class MemoryFilters(ListFilters):
+    """The filters of the list of memory files."""
+
+    ORDERS, DEFAULT = {"state": ("rank", "id")}, "state"
+    agent = forms.CharField(label=_("Agent"), required=False, max_length=56)
+    file = forms.ChoiceField(label=_("File"), required=False, choices=[(name, name) for name in MEMORY_FILES])
+    state = forms.ChoiceField(
+        label=_("In the prompt?"), required=False, choices=[(state.value, label) for state, label in LABELS.items()]
+    )
+
+
+def fits(_user, *, sort=MemoryFilters.DEFAULT, **asked) -> Listing:
+    """The memory files that fit, those that need somebody first."""
+    order = in_order(MemoryFilters.ORDERS, sort)
+    return narrowed(MemoryStanding.objects.all(), terms(asked, COLUMNS), order=order, seeks=SEEKS)
+
+
+def _prepared(page, _filters, _whose):
+    return {"rows": page}
+
+
+MEMORY = List(
+    on="memory",
+    words=Words(
+        counted=ngettext_lazy("%(shown)s memory file", "%(shown)s memory files", "count"),
+        uncounted=_("Memory in prompts"),
+        none=_("No memory files yet"),
+        how=_("An import lists here whether the prompts of each agent hold its memory files."),
+        command="openclaw-web collect",
+        icon="check-circle",
+    ),
+    filters=MemoryFilters,
+    fits=fits,
+    columns=(
+        ("", _("File"), False),
+        ("state", _("In the prompt?"), False, PLAIN),
+        ("", _("Agent"), False, PLAIN),
+        ("", _("In prompt"), True, NAMED),
+        ("", _("Lost"), True, NAMED),
+        ("", _("Since"), True),
+    ),
+    fields=(
+        *("agent_id", "file_name", "state", "raw_chars", "injected_chars", "lost_chars", "since", "session_id"),
+        *("session_key", "record_hash", "record_class", "is_equal", "reported_at", "noted_at"),
+    ),
+    prepare=_prepared,
+)

@@ -1,0 +1,45 @@
+"""The standing of every agent's memory files, kept for the list of all agents."""
+
+from django.db import transaction
+
+from agents.models import Agent
+from guardian.files import MEMORY_FILES
+from guardian.standing import Standing, State, standings
+from openclaw_web.clock import now_ms
+
+from .models import MemoryStanding
+
+# The worst first.
+RANKS = (
+    *(State.LEFT_OUT, State.WILL_BE_LEFT_OUT, State.UNEXPLAINED, State.CUT, State.NOT_KNOWN, State.LINKED),
+    *(State.MISSING, State.NO_REPORT, State.NO_RECORD, State.IN_PROMPT),
+)
+
+
+def refresh_standings(agent: Agent) -> None:
+    """Bring the rows of one agent up to what its records, its newest prompt and its files say."""
+    rows = [_row(agent, standing, now_ms()) for standing in standings(agent, MEMORY_FILES)]
+    with transaction.atomic():
+        MemoryStanding.objects.filter(agent_id=agent.agent_id).delete()
+        MemoryStanding.objects.bulk_create(rows)
+
+
+def _row(agent, standing: Standing, now):
+    return MemoryStanding(
+        id=f"{agent.agent_id}/{standing.file_name}",
+        agent_id=agent.agent_id,
+        file_name=standing.file_name,
+        state=standing.state,
+        rank=RANKS.index(standing.state),
+        raw_chars=standing.raw_chars,
+        injected_chars=standing.injected_chars,
+        lost_chars=standing.lost_chars,
+        since=standing.since,
+        session_id=standing.session_id,
+        session_key=standing.session_key,
+        record_hash=standing.record_hash,
+        record_class=standing.record.origin_class if standing.record else "",
+        is_equal=standing.is_equal,
+        reported_at=standing.reported_at,
+        noted_at=now,
+    )
