@@ -91,17 +91,18 @@ def _exchange(folder: Folder, intent, step: Step) -> Held | None:
     held = folder.held(step.name)
     try:
         if hash_of(held.data if held else None) != step.now_hash:
-            raise Changed(_("%(file)s has changed since the preview. Check the new preview.") % {"file": step.name})
+            raise _changed(step.name)
         if held:
             held.check_writable(step.name)
         if step.wanted is None:
             if held:
                 folder.move_aside(step.name, intent.draft_name)
-                _check_displaced(folder, intent, lambda: folder.move_aside(intent.draft_name, step.name))
+                _check_displaced(folder, intent, lambda: folder.put_back(intent.draft_name, step.name))
             return held
         folder.write_draft(intent.draft_name, step.wanted, held, of=step.name)
         if held:
-            folder.exchange(intent.draft_name, step.name)
+            if not folder.exchange(intent.draft_name, step.name):
+                raise _changed(step.name)
             _check_displaced(folder, intent, lambda: folder.exchange(intent.draft_name, step.name))
         elif not folder.create(intent.draft_name, step.name):
             raise Changed(_("%(file)s was created in the meantime. Check the new preview.") % {"file": step.name})
@@ -110,6 +111,10 @@ def _exchange(folder: Folder, intent, step: Step) -> Held | None:
         if held:
             held.close()
         raise
+
+
+def _changed(name):
+    return Changed(_("%(file)s has changed since the preview. Check the new preview.") % {"file": name})
 
 
 def _check_displaced(folder, intent, put_back):
@@ -128,11 +133,12 @@ def _take_all_back(db, folder, intents, steps, *, count):
     for number, (intent, step) in enumerate(zip(intents, steps, strict=True)):
         # The files come first, each of them: the next rollback, or start, ends an intent that is open.
         with suppress(DatabaseError, NotWritten):
+            if number == count:  # what cannot be put back now is by the next rollback, or start
+                folder.end_exchange(intent.draft_name, intent.file_name)
             if number < count or (number == count and _was_done(folder, intent)):
                 put_back(db, folder, intent, step.wanted, was_there=step.now is not None)
             else:
-                remove(folder, intent.draft_name)
-                recording.end(db, intent, State.UNDONE)
+                abandon(db, folder, intent)
 
 
 def _was_done(folder, intent):
@@ -146,7 +152,8 @@ def is_in_place(folder: Folder, intent: RollbackIntent) -> bool:
     """Whether a file was exchanged, as it and its draft look now. Raises NotWritten for a file nobody may touch."""
     if intent.state == State.EXCHANGED:
         return True
-    folder.end_exchange(intent.draft_name)
+    if not folder.end_exchange(intent.draft_name, intent.file_name):
+        return False
     after = intent.after_snapshot.content_hash if intent.after_snapshot else ""
     with ExitStack() as opened:
         if draft := _draft(folder, intent.draft_name):
@@ -201,10 +208,18 @@ def _exchanged_back(folder, intent, now, was_there):
     if now is None:
         return folder.create(intent.draft_name, intent.file_name)
     if was_there:
-        folder.exchange(intent.draft_name, intent.file_name)
-    else:
-        folder.move_aside(intent.file_name, intent.draft_name)
+        return folder.exchange(intent.draft_name, intent.file_name)
+    folder.move_aside(intent.file_name, intent.draft_name)
     return True
+
+
+def abandon(db: str, folder: Folder, intent: RollbackIntent) -> None:
+    """End what was not done. A file that was moved away, and gave way to somebody's new one, is kept as a version."""
+    if folder.end_exchange(intent.draft_name, intent.file_name):
+        remove(folder, intent.draft_name)
+        recording.end(db, intent, State.UNDONE)
+    else:
+        _watched(db, folder, [(intent, None, recording.data_before(db, intent))], State.UNDONE)
 
 
 def watch(db: str, folder: Folder, done: Sequence[tuple[RollbackIntent, Held | None, bytes | None]]) -> list[str]:
@@ -221,11 +236,13 @@ def _watched(db, folder, done, state):
     with ExitStack() as opened:
         looked = []
         for intent, held, was in done:
-            if displaced := _draft(folder, intent.draft_name):
-                opened.callback(displaced.close)
+            names = (intent.draft_name, workspace.aside_of(intent.draft_name))
+            displaced = [file for name in names if (file := _draft(folder, name))]
+            for file in displaced:
+                opened.callback(file.close)
             noted = FileSnapshot.objects.using(db).filter(id__in=found[intent.id])
-            known = {was, *(data_of(one) for one in noted)}
-            looked.append((intent, [one for one in (held, displaced) if one], known))
+            known = {was, *(data_of(one) for one in (*noted, intent.after_snapshot) if one)}
+            looked.append((intent, [one for one in (held, *displaced) if one], known))
         began = time.monotonic()
         for seconds in LOOKS if any(files for _intent, files, _known in looked) else ():
             time.sleep(max(0.0, began + seconds - time.monotonic()))
@@ -237,6 +254,7 @@ def _watched(db, folder, done, state):
             log.warning("%s was displaced and has more than %s bytes now", intent.draft_name, workspace.MOST_KEPT)
         else:
             remove(folder, intent.draft_name)
+            remove(folder, workspace.aside_of(intent.draft_name))
         recording.end(db, intent, state, found[intent.id])
     return [one for some in found.values() for one in some]
 

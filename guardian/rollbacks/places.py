@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,10 +23,21 @@ from people.configuration import keys as configuration
 SYSTEM = tuple(map(Path, ("/bin", "/boot", "/dev", "/etc", "/lib", "/lib64", "/proc", "/run", "/sbin", "/sys", "/usr")))
 OWN = ("state", "agents", "artifacts", "exports", "backups", "archive", "rollback-copies", "static")  # in our home
 ENABLED = "writeGuardianAuditing.enableRollback"
+AT_ONCE = 2  # writers in one process: each holds a thread for five seconds, and the others are for pages
+WAIT_SECONDS = 5  # what the next one is told to wait
+_free = threading.BoundedSemaphore(AT_ONCE)
 
 
 class MayNotWrite(Refused):
     """This site does not write into workspaces, or nobody knows where the agent has its own."""
+
+
+class TooManyWriters(Refused):
+    """As many memory files are being written in this process as may be."""
+
+    status = 503
+    code = "too_many_rollbacks"
+    headers = {"Retry-After": WAIT_SECONDS}
 
 
 def workspace_of(agent: Agent) -> Path:
@@ -79,13 +91,29 @@ def _checked(place):
 
 @contextmanager
 def alone(agent: Agent) -> Iterator[None]:
-    """Nobody else writes to this agent's memory files for the block: waits until then. Agents may share a workspace."""
+    """Nobody else writes to this agent's memory files for the block: waits until then. Agents may share a workspace.
+
+    Raises TooManyWriters at once when two threads of this process write, or wait to.
+    """
+    if not _free.acquire(blocking=False):
+        sentence = _(
+            "Nothing was written: only %(count)s memory files can be written at a time. "
+            "Try again in %(seconds)s seconds."
+        )
+        raise TooManyWriters(sentence % {"count": AT_ONCE, "seconds": WAIT_SECONDS})
+    try:
+        with _locked(agent):
+            yield
+    finally:
+        _free.release()
+
+
+def _locked(agent):
     try:
         place = hashlib.sha256(os.fsencode(workspace_of(agent))).hexdigest()[:16]
     except MayNotWrite:  # then nothing is written
         place = agent.agent_id
-    with locks.lock(f"rollback-{place}.lock"):
-        yield
+    return locks.lock(f"rollback-{place}.lock")
 
 
 def check() -> None:

@@ -86,8 +86,7 @@ def _recovered(agent, folder, intents):
             wanted = data_of(intent.after_snapshot) if intent.after_snapshot else None
             is_undone = exchanging.put_back(db, folder, intent, wanted, was_there=intent.before_hash is not None)
         else:
-            exchanging.remove(folder, intent.draft_name)
-            recording.end(db, intent, State.UNDONE)
+            exchanging.abandon(db, folder, intent)
         told.append(_told(intent, State.UNDONE if is_undone else State.DONE, []))
     return told
 

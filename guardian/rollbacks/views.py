@@ -50,7 +50,7 @@ def rollback_do(request, agent, audit_id):
     except Refused as refused:
         form.add_error(None, refused.sentence)
         now = shown.preview(agent, planning.plan(agent, audit_id, hunk=asked.number))
-        return _page(request, agent, now, form, status=422)
+        return _waiting(refused, _page(request, agent, now, form, status=422))
     sentence = _("Rolled back.") if asked.number is None else _("One change was taken back.")
     return after_post(request, _with(sentence, result.meanwhile), to=detail(agent, audit_id))
 
@@ -77,7 +77,7 @@ def session_rollback_do(request, agent, session_id):
         results = performing.perform_session(agent, session_id, wish, seen=seen, **asked.span)
     except Refused as refused:
         form.add_error(None, refused.sentence)
-        return _session_page(request, agent, session_id, form, status=422)
+        return _waiting(refused, _session_page(request, agent, session_id, form, status=422))
     count = len(results)
     sentence = ngettext("%(count)s write was rolled back.", "%(count)s writes were rolled back.", count)
     question = settling.question(agent.db) if results[0].meanwhile else None
@@ -102,6 +102,13 @@ def rollback_settle(request, agent, audit_id):
         return refuse_post(request, refused, to=to)
     sentence = _("The version was restored.") if seen is not None else _("The version remains in the history.")
     return after_post(request, sentence, to=to)
+
+
+def _waiting(refused, response):
+    """Say of a refusal that is over in a moment when to come back; the form keeps what was typed."""
+    for name, value in refused.headers.items():
+        response.status_code, response[name] = refused.status, value
+    return response
 
 
 def _asked(request):

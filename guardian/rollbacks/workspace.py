@@ -21,6 +21,7 @@ from openclaw_web import reasons
 from openclaw_web.errors import Refused
 
 from ..files import MEMORY_FILES, MOST_BYTES
+from . import link_exchange
 
 MOST_KEPT = 64 * 1024 * 1024  # of what an agent made of a displaced file
 RENAME_NOREPLACE, RENAME_EXCHANGE = 1, 2
@@ -134,16 +135,17 @@ class Folder:
             finally:
                 os.close(handle)
 
-    def exchange(self, draft: str, name: str) -> None:
-        """Put a draft in the place of a file, which is then where the draft was. Both names are there all the time."""
+    def exchange(self, draft: str, name: str) -> bool:
+        """Put a draft in the place of a file, which is then where the draft was. Both names are there all the time.
+
+        Where the kernel cannot do that there is no file for a moment: False when somebody made a new one in it.
+        """
         with _refusing(name):
-            if not _renameat2(self.handle, draft, name, RENAME_EXCHANGE):
-                # Not on this kernel or file system: the old file keeps its content under a second name meanwhile.
-                aside = _aside(draft)
-                os.link(name, aside, src_dir_fd=self.handle, dst_dir_fd=self.handle, follow_symlinks=False)
-                os.rename(draft, name, src_dir_fd=self.handle, dst_dir_fd=self.handle)
-                os.rename(aside, draft, src_dir_fd=self.handle, dst_dir_fd=self.handle)
+            is_done = _renameat2(self.handle, draft, name, RENAME_EXCHANGE) or link_exchange.exchange(
+                self.handle, draft, aside_of(draft), name
+            )
             os.fsync(self.handle)
+            return is_done
 
     def create(self, draft: str, name: str) -> bool:
         """Give a draft the name of a file that is not there; False, and nothing done, when there is one by now."""
@@ -160,8 +162,17 @@ class Folder:
         """Take a file away without losing it."""
         with _refusing(name):
             if not _renameat2(self.handle, name, aside, RENAME_NOREPLACE):
-                os.link(name, aside, src_dir_fd=self.handle, dst_dir_fd=self.handle, follow_symlinks=False)
-                os.unlink(name, dir_fd=self.handle)
+                # It can be put back by a link alone. Renamed, and not unlinked: by now it may be somebody's new file.
+                link_exchange.check_links(self.handle, name, aside_of(aside))
+                os.rename(name, aside, src_dir_fd=self.handle, dst_dir_fd=self.handle)
+            os.fsync(self.handle)
+
+    def put_back(self, aside: str, name: str) -> None:
+        """Give what was moved aside its name again; it stays aside when somebody made a new file meanwhile."""
+        with _refusing(name):
+            if not _renameat2(self.handle, aside, name, RENAME_NOREPLACE):
+                link_exchange.give_name(self.handle, aside, name)
+                self.remove(aside)
             os.fsync(self.handle)
 
     def remove(self, name: str) -> None:
@@ -171,29 +182,21 @@ class Folder:
 
     def is_same(self, name: str, draft: str) -> bool:
         """Whether both names are of one file: a step in which it has two was not completed."""
-        found = [self._about(one) for one in (name, draft)]
-        return None not in found and os.path.samestat(*found)
-
-    def end_exchange(self, draft: str) -> None:
-        """Complete, or take back, what a kill left of an exchange that this kernel does in several steps."""
-        aside = _aside(draft)
-        if self._about(aside) is None:
-            return
-        if self._about(draft) is None:
-            with _refusing(draft):
-                os.rename(aside, draft, src_dir_fd=self.handle, dst_dir_fd=self.handle)
-        else:
-            self.remove(aside)
-
-    def _about(self, name):
         with _refusing(name):
-            try:
-                return os.stat(name, dir_fd=self.handle, follow_symlinks=False)
-            except FileNotFoundError:
-                return None
+            return link_exchange.is_same(self.handle, name, draft)
+
+    def end_exchange(self, draft: str, name: str) -> bool:
+        """Complete, or take back, what a kill left of an exchange that this kernel does in several steps.
+
+        False when somebody made a new file in between: that stays, and the old one is aside.
+        """
+        with _refusing(draft):
+            link_exchange.settle(self.handle, draft, aside_of(draft), name)
+            return not link_exchange.exists(self.handle, aside_of(draft))
 
 
-def _aside(draft):
+def aside_of(draft: str) -> str:
+    """The name of a file that was moved away, until its draft has taken its place."""
     return f"{draft}.old"
 
 
@@ -284,7 +287,7 @@ def _renameat2(folder, old, new, flags):
     if not libc.renameat2(folder, os.fsencode(old), folder, os.fsencode(new), flags):
         return True
     code = ctypes.get_errno()
-    if code in (errno.ENOSYS, errno.EINVAL):
+    if code in (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP):
         return False
     raise OSError(code, os.strerror(code))
 
@@ -293,6 +296,9 @@ def _renameat2(folder, old, new, flags):
 def _refusing(name):
     try:
         yield
+    except link_exchange.NoSecondName as exc:
+        problem = _("this file system can neither exchange two files nor give a file a second name")
+        raise NotWritten(_("%(file)s is not written: %(problem)s.") % {"file": name, "problem": problem}) from exc
     except OSError as exc:
         words = {"file": name, "reason": reasons.of_system(exc)}
         raise NotWritten(_("%(file)s was not written: %(reason)s.") % words) from exc

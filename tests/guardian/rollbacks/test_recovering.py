@@ -8,9 +8,10 @@ import pytest
 from django.db import OperationalError
 
 from guardian import services
-from guardian.models import Rollback, RollbackIntent, WriteGuardianAudit
+from guardian.exact import data_of
+from guardian.models import FileSnapshot, Rollback, RollbackIntent, WriteGuardianAudit
 from guardian.recording import attributing
-from guardian.rollbacks import performing, recording, recovering
+from guardian.rollbacks import performing, recording, recovering, settling
 from guardian.rollbacks.steps import Step, Take
 from people.models.kept import AuditEntry
 from tests import faults
@@ -67,6 +68,63 @@ def test_an_exchange_in_three_steps_is_finished_after_the_second(ada, file):
     os.link(file, f"{draft}.old")
     draft.rename(file)
     check(ada, file, holds=b"a\n", is_done=True)
+
+
+def away(file, *, new=None, is_linked=False, is_tried=False):
+    """A rollback of b to a where the kernel exchanges nothing, killed: the file is away, or the draft is linked by now.
+
+    `new` is what an agent that found no file wrote.
+    """
+    told(file, 1, b"a\n", b"b\n")
+    draft = file.parent / intend(file, b"b\n", b"a\n")
+    draft.write_bytes(b"a\n")
+    if is_tried:
+        os.link(draft, f"{draft}.old")
+        return
+    file.rename(f"{draft}.old")
+    if is_linked:
+        os.link(draft, file)
+    if new is not None:
+        new_file = file.parent / "agent"
+        new_file.write_bytes(new)
+        new_file.replace(file)
+
+
+@pytest.mark.parametrize(
+    ("state", "holds", "is_done"),
+    [
+        ({"is_tried": True}, b"b\n", False),
+        ({}, b"b\n", False),
+        ({"is_linked": True}, b"a\n", True),
+        ({"new": b"new\n"}, b"new\n", False),
+        ({"is_linked": True, "new": b"new\n"}, b"new\n", False),
+    ],
+)
+def test_an_exchange_without_the_call_is_finished_or_undone_in_every_state(ada, file, state, holds, is_done):
+    away(file, **state)
+    check(ada, file, holds=holds, is_done=is_done)
+    assert Rollback.objects.using(DB).exists() == is_done
+    assert recovering.recover(ada) == []
+
+
+def test_what_was_moved_away_and_never_seen_is_kept_when_an_agent_made_a_new_file(ada, file):
+    away(file, new=b"new\n")
+    aside = next(path for path in file.parent.iterdir() if path.name.endswith(".old"))
+    aside.write_bytes(b"unseen\n")  # renamed over the file between the last look and the first step
+    check(ada, file, holds=b"new\n", is_done=False)
+    assert b"unseen\n" in [data_of(one) for one in FileSnapshot.objects.using(DB)]
+    assert settling.question(DB) == "w1"
+
+
+def test_what_was_being_put_back_is_put_back(ada, file):
+    """The second kill: the old file is under the name of the draft, ours was moved away again."""
+    told(file, 1, b"a\n", b"b\n")
+    draft = file.parent / intend(file, b"b\n", b"a\n")
+    draft.write_bytes(b"b\n")
+    file.write_bytes(b"a\n")
+    file.rename(f"{draft}.old")
+    os.link(draft, file)
+    check(ada, file, holds=b"b\n", is_done=False)
 
 
 def test_a_file_that_was_created_keeps_one_name(ada, file):

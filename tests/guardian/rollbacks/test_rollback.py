@@ -1,11 +1,14 @@
 """Rolling back on a page: what would happen first, then the button; conflicts are chosen, sessions are whole."""
 
 import re
+from contextlib import ExitStack
 
 import pytest
 from django.urls import reverse
 
+from agents.models import Agent
 from guardian.models import RollbackIntent, WriteGuardianAudit
+from guardian.rollbacks import places
 from people.models.kept import AuditEntry
 from tests import faults
 from tests.guardian.written import wrote
@@ -24,6 +27,24 @@ def seen(response):
 
 def status(key="w1"):
     return WriteGuardianAudit.objects.using(DB).get(id=key).status
+
+
+def test_the_third_at_once_is_refused_and_keeps_what_was_typed(as_operator, file, ada):
+    wrote(DB, 1, b"# Facts\n", b"# Facts\nLikes tea.\n")
+    file.write_bytes(b"# Facts\nLikes tea.\n")
+    sent = {"reason": "Not <i>true</i>.", "seen": seen(as_operator.get(page()))}
+    with ExitStack() as opened:
+        for number in range(places.AT_ONCE):
+            opened.enter_context(places.alone(Agent(agent_id=f"elsewhere-{number}")))
+        told = as_operator.post(page("rollback_do"), sent)
+        session = as_operator.post(page("session_rollback_do", "s1"), sent)
+        program = as_operator.post("/api/v1/agents/ada/guardian/writes/w1/rollback", sent, "application/json")
+    words = "Nothing was written: only 2 memory files can be written at a time. Try again in 5 seconds."
+    for answer in (told, session, program):
+        assert (answer.status_code, answer.headers["Retry-After"]) == (503, "5") and words in answer.content.decode()
+    assert "Not &lt;i&gt;true&lt;/i&gt;." in told.content.decode() and program.json()["code"] == "too_many_rollbacks"
+    assert status() == "written"
+    assert as_operator.post(page("rollback_do"), sent).status_code == 302 and status() == "rolled_back"
 
 
 def test_it_works(as_operator, file):

@@ -5,13 +5,16 @@ import json
 import re
 import sqlite3
 import threading
+import time
 from base64 import b64encode
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
 import pytest
 
+from guardian.files import MEMORY_FILES
 from tests import processes
 from tests.homes import Home, assistant, user
 
@@ -90,10 +93,10 @@ def site(tmp_path, migrated):
     home.close()
 
 
-def written(site, agent, number):
+def written(site, agent, number, name=NAME):
     """An agent wrote, and its plugin told of it; the address of the rollback, and what the file holds after it."""
     before, after, later, restored = WRITES[number]
-    told = {"id": f"w{number}", "session_id": "s", "target_file": NAME, "candidate_fact": f"Fact {number}"}
+    told = {"id": f"w{number}", "session_id": "s", "target_file": name, "candidate_fact": f"Fact {number}"}
     sides = {"before": before, "after": after}
     told |= {f"{side}_base64" if data else side: data and b64encode(data).decode() for side, data in sides.items()}
     told |= {} if after else {"after": ""}
@@ -101,7 +104,7 @@ def written(site, agent, number):
     address = f"/api/v1/agents/{agent}/guardian/writes"
     status, words = site.send("POST", address, body={"writes": [told]}, token=site.tokens["otto"])
     assert status == 201, words
-    site.file(agent).write_bytes(after if later is None else later)
+    site.file(agent).with_name(name).write_bytes(after if later is None else later)
     return f"{address}/w{number}/rollback", restored
 
 
@@ -125,6 +128,10 @@ def at_once(*asked):
     def ask(place):
         barrier.wait()
         answers[place] = asked[place]()
+        while answers[place][0] == 503:  # two at a time in each process: asked again, as it says
+            assert "Try again in 5 seconds." in answers[place][1]
+            time.sleep(0.2)
+            answers[place] = asked[place]()
 
     threads = [threading.Thread(target=ask, args=[place]) for place in range(len(asked))]
     for thread in threads:
@@ -142,6 +149,30 @@ def rounds(site, agent, told):
         answers = at_once(by_program(site, "otto", address, seen), other)
         file = site.file(agent)
         told.append((answers, (file.read_bytes() if file.exists() else None) == restored))
+
+
+def test_of_twenty_at_once_most_are_refused_at_once_and_the_site_answers(site):
+    """Each rollback holds a thread for five seconds: four do in two processes, and twelve threads are for pages."""
+    addresses = [written(site, agent, *each)[0] for agent in AGENTS for each in enumerate(MEMORY_FILES)]
+    seen = [json.loads(site.send("GET", address, token=site.tokens["otto"])[1])["seen"] for address in addresses]
+    asked = [
+        partial(site.send, "POST", address, body={"reason": "Wrong.", "seen": one}, token=site.tokens["otto"])
+        for address, one in zip(addresses, seen, strict=True)
+    ]
+    answers = []
+    threads = [threading.Thread(target=lambda ask=ask: answers.append(ask())) for ask in asked]
+    for thread in threads:
+        thread.start()
+    healthy = 0
+    while any(thread.is_alive() for thread in threads):
+        assert site.send("GET", "/healthz")[0] == 200
+        healthy += 1
+    for thread in threads:
+        thread.join()
+    busy = [words for status, words in answers if status == 503]
+    assert {status for status, _words in answers} == {200, 503}
+    assert len(busy) == len(asked) - 4 and healthy > len(asked)
+    assert all(json.loads(words)["code"] == "too_many_rollbacks" for words in busy)
 
 
 def test_one_of_two_does_it_and_the_other_reads_why_not(site):

@@ -1,0 +1,118 @@
+"""Exchanges two files where the kernel or the file system has no call for it: by renames and links, in three steps.
+
+1. The file is renamed to a name of ours, `aside`: whatever it is at that moment, nobody's content is replaced.
+2. The draft is linked to the name of the file. A link replaces nothing: who made a new file meanwhile keeps it.
+3. The file that was moved away takes the name of the draft, which has the other name by now.
+
+Between the first step and the second there is no file. `settle` completes or takes back what a kill left.
+"""
+
+import os
+import stat
+from contextlib import suppress
+
+from openclaw_web.disk.publication import REFUSED
+
+
+class NoSecondName(OSError):
+    """A file cannot have a second name here: what was moved away could not be put back without replacing anything."""
+
+
+def exchange(folder: int, draft: str, aside: str, name: str) -> bool:
+    """Exchange a draft with a file. False when somebody made a new file meanwhile: all three stay where they are.
+
+    Raises NoSecondName before anything is moved.
+    """
+    if not _is_folder(folder, draft):
+        check_links(folder, draft, aside)
+    os.rename(name, aside, src_dir_fd=folder, dst_dir_fd=folder)
+    try:
+        is_ours = give_name(folder, draft, name)
+    except OSError:
+        with suppress(OSError):
+            _move_back(folder, aside, name)
+        raise
+    if is_ours:
+        _end(folder, draft, aside)
+    return is_ours
+
+
+def check_links(folder: int, name: str, probe: str) -> None:
+    """Give a file a second name for a moment. Raises NoSecondName where that is refused."""
+    try:
+        _link(folder, name, probe)
+    except OSError as exc:
+        if exc.errno not in REFUSED:
+            raise
+        raise NoSecondName(exc.errno, exc.strerror) from exc
+    os.unlink(probe, dir_fd=folder)
+
+
+def give_name(folder: int, old: str, new: str) -> bool:
+    """Give a file a name that nothing has, whether it keeps the old one or not. False when something has it."""
+    try:
+        if _is_folder(folder, old):  # nothing of an agent's is replaced by it: the system refuses
+            os.rename(old, new, src_dir_fd=folder, dst_dir_fd=folder)
+        else:
+            _link(folder, old, new)
+    except (FileExistsError, NotADirectoryError):
+        return False
+    return True
+
+
+def settle(folder: int, draft: str, aside: str, name: str) -> None:
+    """Complete, or take back, what a kill left of an exchange.
+
+    Afterwards there is something aside only when somebody made a new file while the old one was away: it stays.
+    """
+    if not exists(folder, aside):
+        return
+    if is_same(folder, aside, draft):  # only tried whether links are possible
+        os.unlink(aside, dir_fd=folder)
+    elif not exists(folder, name):
+        _move_back(folder, aside, name)
+    elif not exists(folder, draft) or is_same(folder, name, draft):
+        _end(folder, draft, aside)
+    elif is_same(folder, aside, name):
+        os.unlink(aside, dir_fd=folder)
+
+
+def exists(folder: int, name: str) -> bool:
+    """Whether anything has a name."""
+    return _about(folder, name) is not None
+
+
+def is_same(folder: int, *names: str) -> bool:
+    """Whether two names are of one file."""
+    one, other = (_about(folder, name) for name in names)
+    return one is not None and other is not None and os.path.samestat(one, other)
+
+
+def _move_back(folder, aside, name):
+    if give_name(folder, aside, name):
+        with suppress(FileNotFoundError):
+            os.unlink(aside, dir_fd=folder)
+
+
+def _end(folder, draft, aside):
+    try:
+        os.rename(aside, draft, src_dir_fd=folder, dst_dir_fd=folder)
+    except NotADirectoryError:  # at the last moment a folder took the place of the file
+        os.unlink(draft, dir_fd=folder)
+        os.rename(aside, draft, src_dir_fd=folder, dst_dir_fd=folder)
+
+
+def _link(folder, old, new):
+    os.link(old, new, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
+
+
+def _is_folder(folder, name):
+    about = _about(folder, name)
+    return about is not None and stat.S_ISDIR(about.st_mode)
+
+
+def _about(folder, name):
+    try:
+        return os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
