@@ -16,6 +16,7 @@ ORIGIN_WORDS = {
     Origin.UNATTRIBUTED: _("Unattributed"),
     Origin.OWN: _("Own guardian"),
     Origin.ROLLBACK: _("Rollback"),
+    Origin.AGENT: _("Agent"),
 }
 MATCH_SENTENCES = {
     "given": _("The source named the turn, of this write or of its decision."),

@@ -24,6 +24,7 @@ from guardian.collectors.found import FoundWrite
 from guardian.files import MEMORY_FILES
 from guardian.recording import attributing, behind, imported, recorded, storing
 from guardian.recording.told import FileChange, Source
+from guardian.standing import attribution
 from ledger.collectors.database import Damaged
 from ledger.collectors.jsonl import Line
 from ledger.models import RejectedRecord
@@ -286,8 +287,20 @@ def _match_again(collection, counts):
 
 
 def _attribute(collection, counts):
-    """Versions of memory files that no write leads to: what nobody told of."""
-    for agent in collection.agents.values():
-        if collection.only in (None, agent.agent_id) and agent.agent_id not in collection.lost:
-            for name in MEMORY_FILES:
-                counts["unattributed"] += attributing.settle_new(agent.db, name).unattributed
+    """Versions of memory files that no write leads to: the agent's own, where a record names them, else unreported."""
+    agents = [
+        agent
+        for agent in collection.agents.values()
+        if collection.only in (None, agent.agent_id) and agent.agent_id not in collection.lost
+    ]
+    for agent in agents:  # changes that earlier imports found, and that a record of this one names
+        attribution.attribute_writes(agent)
+    counts["unattributed"] += sum(settled.unattributed for settled in _settle(agents))
+    if named := sum(attribution.attribute_writes(agent) for agent in agents):
+        # Of agents that share a workspace, the others have no unreported change then.
+        withdrawn = sum(settled.withdrawn for settled in _settle(agents))
+        counts["unattributed"] = max(0, counts["unattributed"] - named - withdrawn)
+
+
+def _settle(agents):
+    return [attributing.settle_new(agent.db, name) for agent in agents for name in MEMORY_FILES]

@@ -44,7 +44,7 @@ SEGMENTS = Segments(
     parts={
         "all": EVERYTHING,
         "writes": Segment(_("Without rollbacks"), without=(Origin.ROLLBACK,)),
-        "told": Segment(_("Recorded"), among=(Origin.RECORDED, Origin.IMPORTED, Origin.OWN)),
+        "told": Segment(_("Recorded"), among=(Origin.RECORDED, Origin.IMPORTED, Origin.OWN, Origin.AGENT)),
         "unattributed": Segment(_("Unattributed"), among=(Origin.UNATTRIBUTED,)),
         "rollbacks": Segment(_("Rollbacks"), among=(Origin.ROLLBACK,)),
     },

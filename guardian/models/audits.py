@@ -30,6 +30,7 @@ class WriteGuardianAudit(models.Model):
         UNATTRIBUTED = "unattributed"  # the file changed, and nobody told of it
         OWN = "own"  # our own guardian
         ROLLBACK = "rollback"  # a rollback is a write as well
+        AGENT = "agent"  # by its own tools: OpenClaw's record of the file names the session
 
     class Source(models.IntegerChoices):
         """Who told of it: bits, since several may tell of one write."""

@@ -73,7 +73,7 @@ def store(
 def match_again(agent: Agent, *, since: int | None = None) -> int:
     """Look once more for the decisions and turns of writes that have none: they may have come. How many were found."""
     rows = WriteGuardianAudit.objects.using(agent.db).filter(turn_id=None)
-    rows = rows.filter(origin__in=(Origin.RECORDED, Origin.IMPORTED)).order_by("-created_at")
+    rows = rows.filter(origin__in=(Origin.RECORDED, Origin.IMPORTED, Origin.AGENT)).order_by("-created_at")
     rows = rows if since is None else rows.filter(created_at__gte=since)
     found = 0
     for row in rows.defer("diff", "hunks_json")[:AGAIN]:

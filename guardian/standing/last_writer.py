@@ -29,6 +29,7 @@ WRITERS = {
 def last_writer(db: str, standing: Standing) -> Writer:
     """Who wrote last before the agent's write that a fallen file is left out for; else who wrote last of all."""
     rows = WriteGuardianAudit.objects.using(db).filter(target_file=standing.file_name, status__in=CHANGED)
+    rows = rows.exclude(origin=Origin.AGENT)
     since = standing.since or 0
     is_fallen = standing.state == State.LEFT_OUT
     rows = rows.filter(created_at__lte=since + CLOCKS_MS) if is_fallen else rows.filter(created_at__gt=since)
