@@ -37,7 +37,7 @@ class UnknownAgent(Answerable, LookupError):
 
     def __init__(self, agent_id):
         super().__init__(agent_id)
-        self.sentence = _("There is nothing at this address.")
+        self.sentence = _("There is no agent %(name)s.") % {"name": agent_id}
 
 
 class AgentExists(ValueError):

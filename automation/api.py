@@ -1,6 +1,7 @@
 """Scheduled jobs, their runs, and runs of sub-agents."""
 
 from django.http import Http404
+from django.utils.translation import gettext as _
 from ninja import Query
 
 from agents.decorators import agent_view
@@ -30,7 +31,7 @@ def cron_detail(request, agent, job_id: str):
     """A scheduled task with its definition."""
     job = schedules.find(agent, job_id)
     if job is None:
-        raise Http404
+        raise Http404(_("There is no scheduled task %(name)s.") % {"name": job_id})
     job.words = schedules.definition(job).words
     job.numbers = schedules.numbers(schedules.runs_of(agent, job_id))
     return job
@@ -43,7 +44,7 @@ def cron_runs(request, agent, job_id: str, filters: Query[PageQuery]):
     """The runs of a task, newest first; also of a task that is no longer defined."""
     page = schedules.run_page(schedules.runs_of(agent, job_id), **filters.place)
     if not page and not filters.after and not filters.before and schedules.find(agent, job_id) is None:
-        raise Http404
+        raise Http404(_("There is no scheduled task %(name)s.") % {"name": job_id})
     return listed(page)
 
 

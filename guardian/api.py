@@ -1,6 +1,7 @@
 """Files of an agent's workspace, their versions, and what changed between two."""
 
 from django.http import Http404
+from django.utils.translation import gettext as _
 from ninja import Query
 
 from agents.decorators import agent_view
@@ -45,7 +46,7 @@ def file_versions(request, agent, filters: Query[VersionQuery]):
     rows = versions.of_file(agent, filters.name)
     page = page_of(rows, order=versions.ORDER, **filters.place)
     if not page and not filters.after and not filters.before:
-        raise Http404
+        raise Http404(_("There is no file %(name)s.") % {"name": filters.name})
     return listed(page)
 
 
@@ -73,7 +74,7 @@ def file_diff(request, agent, asked: Query[DiffQuery]):
     new = _version(agent, asked.to)
     old = _version(agent, asked.from_id) if asked.from_id else versions.before(new)
     if old and old.file_name != new.file_name:
-        raise Http404
+        raise Http404(_("These are versions of two files. Name two versions of one file."))
     diff = comparing.compare(old.content if old else None, new.content)
     view = comparing.view(diff)
     return {
@@ -91,5 +92,5 @@ def file_diff(request, agent, asked: Query[DiffQuery]):
 def _version(agent, version_id):
     found = versions.of_id(agent, version_id)
     if found is None:
-        raise Http404
+        raise Http404(_("There is no version %(name)s of a file.") % {"name": version_id})
     return found

@@ -71,6 +71,9 @@ class Fetched:
                 sizes = {"chars": amounts.of("characters", part.chars)}
                 sizes["lines"] = amounts.of("line breaks", part.lines)
                 yield words[name] % sizes
+        if self.counts.get("matches") == 0:
+            is_grep = self.selector.mode == "grep"
+            yield _("No line matches this pattern.") if is_grep else _("Nothing matches this path.")
         if self.next:
             command = handles.fetch_command(self.row.handle, agent_id, self.next.as_options())
             yield _("More: %(command)s") % {"command": command}

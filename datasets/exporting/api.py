@@ -2,6 +2,7 @@
 
 from django.http import Http404
 from django.shortcuts import get_object_or_404
+from django.utils.translation import gettext as _
 from ninja import Query, Status
 
 from jobs.schemas import JobOut
@@ -84,7 +85,7 @@ def export_file(request, export_id: str, name: str):
     export = get_object_or_404(DatasetExport, id=export_id)
     path = exports.to_send(export, name)
     if path is None:
-        raise Http404
+        raise Http404(_("There is no file %(name)s in this export.") % {"name": name})
     flagged.check_download(export, name, by=request.user.username, is_admin=request.user.has_role("admin"))
     checksum, content_type = exports.checksum_of(export, name), exports.content_type(name)
     return files.download(request, path, checksum=checksum, content_type=content_type)

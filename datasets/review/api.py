@@ -4,6 +4,7 @@ from dataclasses import asdict
 
 from django.http import Http404
 from django.shortcuts import get_object_or_404
+from django.utils.translation import gettext as _
 from ninja import Query
 
 from openclaw_web.endpoints.operations import Operations
@@ -47,7 +48,7 @@ def review_verdict(request, filters: Query[QueueFilters], body: VerdictIn):
             filters.chosen(), body.sample_id, body.verdict(), by=request.user.username
         )
     except verdicts.NoSuchSample as exc:
-        raise Http404 from exc
+        raise Http404(_("There is no sample %(name)s.") % {"name": body.sample_id}) from exc
     return {"judged": judged, **_next(request, claim)}
 
 

@@ -5,6 +5,7 @@ from typing import Any, TypeVar
 
 import orjson
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from ninja import Schema
 from pydantic import ValidationError
 
@@ -48,8 +49,12 @@ def checked(data: bytes, schema: type[T], *, body: str = "") -> list[T]:
             name = value.get("id") if isinstance(value, dict) else None
             wrong.append({"id": str(name or number), "reason": _why(exc)})
     if wrong:
-        words = {"reason": f"{wrong[0]['id']}: {wrong[0]['reason']}"}
-        raise Refused(_("Nothing was stored. %(reason)s") % words, reasons=wrong[:LISTED])
+        sentence = ngettext(
+            "Nothing was stored: %(count)s entry is not valid.",
+            "Nothing was stored: %(count)s entries are not valid.",
+            len(wrong),
+        )
+        raise Refused(sentence % {"count": f"{len(wrong):,}"}, reasons=wrong[:LISTED])
     return found
 
 
@@ -80,5 +85,17 @@ def _unwrapped(values, body) -> list[Any]:
 
 
 def _why(exc):
-    first = exc.errors(include_url=False, include_input=False)[0]
-    return f"{'.'.join(map(str, first['loc']))}: {problems.plain(first['msg'])}".removeprefix(": ")
+    """All that is wrong with a value, the fields that it lacks together."""
+    errors = exc.errors(include_url=False, include_input=False)
+    missing = [_field(error) for error in errors if error["type"] == "missing"]
+    lacks = [_("missing: %(names)s") % {"names": ", ".join(missing)}] if missing else []
+    others = [
+        f"{_field(error)}: {problems.plain(error['msg'])}".removeprefix(": ")
+        for error in errors
+        if error["type"] != "missing"
+    ]
+    return "; ".join([*lacks, *others])
+
+
+def _field(error):
+    return ".".join(map(str, error["loc"]))

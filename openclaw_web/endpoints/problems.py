@@ -41,15 +41,19 @@ def problem(status, detail, *, code=None, headers=None, **more):
 
 def invalid(errors):
     """The answer to a request that does not fit; `errors` are dictionaries with `loc` and `msg`."""
-    places = [{"loc": list(error["loc"]), "msg": plain(str(error["msg"]))} for error in errors]
+    places = [{"loc": _place(error["loc"]), "msg": plain(str(error["msg"]))} for error in errors]
     first = places[0]
-    # Of a body that is one object, ninja names the argument too; who sent it knows only what is in it.
-    parts = first["loc"][2:] or ["body"] if first["loc"][:2] == ["body", "body"] else first["loc"]
+    parts = first["loc"][1:] if first["loc"][0] == "body" else first["loc"]
     sentence = _("The request is not valid: %(place)s: %(why)s.") % {
-        "place": ".".join(map(str, parts)),
+        "place": ".".join(map(str, parts or ["body"])),
         "why": first["msg"].rstrip("."),
     }
     return problem(422, sentence, errors=places)
+
+
+def _place(loc):
+    """Where something is wrong, as whoever sent it knows it: ninja also names the argument that took the body."""
+    return [loc[0], *loc[2:]] if loc[0] == "body" else list(loc)
 
 
 def plain(message):
@@ -92,7 +96,8 @@ def not_allowed(request, exception):
 def not_found(request, exception):
     if not _is_api(request):
         return render(request, "404.html", missing.told(request, exception), status=404)
-    return problem(404, _("There is nothing at this address."))
+    sentence = missing.api_sentence(request, exception)
+    return problem(404, sentence or _("There is nothing at this address."))
 
 
 def server_error(request):

@@ -4,6 +4,7 @@ The sentence follows from the address alone, so what was removed, what was never
 are told in the same words. Only an agent is looked up first: the view says that it is the agent that is missing.
 """
 
+import re
 from typing import NamedTuple
 
 from django.http import Http404, HttpRequest
@@ -78,6 +79,29 @@ BY_PART = {
     "agent": ("agent", _("There is no agent %(name)s."), (AGENTS,)),
 }
 
+# What an address of the API names, the innermost part first.
+SENTENCES = {
+    "run_id": _("There is no run %(name)s."),
+    "sign_in_id": _("There is no sign-in %(name)s of yours."),
+    "invitation_id": _("There is no invitation %(name)s."),
+    "token_id": _("There is no token %(name)s."),
+    "rule_id": _("There is no rule %(name)s."),
+    **{part: sentence for part, (_part, sentence, _ways) in BY_PART.items() if part not in ("job_id", "sha256")},
+    "sha256": _("There is no checkpoint %(name)s."),
+    "name": _("There is no file %(name)s."),
+    "job_id": BY_PART["job_id"][1],
+}
+# Parts of addresses by the class of what was looked for in the database.
+PART_OF_MODEL = {
+    "Agent": "agent",
+    "Session": "session_id",
+    "DatasetSample": "sample_id",
+    "DatasetExport": "export_id",
+    "MemoryGateDecision": "decision_id",
+    "WriteGuardianAudit": "audit_id",
+}
+NOT_MATCHED = re.compile(r"No (\w+) matches the given query\.")  # what get_object_or_404 says
+
 # Where to go on from a refusal, of the routes from which that is elsewhere: the thing first, then all of its kind.
 AFTER_REFUSAL = {
     "guardian:rollback": (WRITE, EVERY_WRITE),
@@ -100,9 +124,24 @@ def told(request: HttpRequest, exception: Exception) -> dict[str, object]:
     if found is None:
         return {}
     part, sentence, ways = found
-    name = glyphs.plain(str(parts[part]))
-    name = name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"
-    return {"sentence": sentence % {"name": name}, "ways": _leads(ways, parts)}
+    return {"sentence": sentence % {"name": _shortened(parts[part])}, "ways": _leads(ways, parts)}
+
+
+def api_sentence(request: HttpRequest, exception: Exception) -> str:
+    """What an operation of the API did not find; empty for a mistyped address."""
+    match = request.resolver_match
+    parts = match.kwargs if match else {}
+    if isinstance(exception, Missing):
+        part = exception.part
+    elif model := NOT_MATCHED.fullmatch(str(exception)):
+        part = PART_OF_MODEL.get(model[1], "")
+    elif type(exception) is Http404 and str(exception):
+        return str(exception)
+    else:
+        part = ""
+    known = SENTENCES.keys() & parts.keys() - {"agent"}  # an agent that is missing is said to be
+    part = part if part in parts else next((name for name in SENTENCES if name in known), "")
+    return SENTENCES[part] % {"name": _shortened(parts[part])} if part else ""
 
 
 def ways_on(request: HttpRequest, *, is_missing: bool) -> list[tuple[str | Promise, str]]:
@@ -110,6 +149,11 @@ def ways_on(request: HttpRequest, *, is_missing: bool) -> list[tuple[str | Promi
     match = request.resolver_match
     ways = AFTER_REFUSAL.get(match.view_name, ()) if match else ()
     return _leads(ways[-1:] if is_missing else ways, match.kwargs if match else {})
+
+
+def _shortened(name):
+    name = glyphs.plain(str(name))
+    return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"
 
 
 def _leads(ways, parts):

@@ -16,6 +16,7 @@ from pathlib import Path
 import zstandard
 from django.utils.translation import gettext as _
 
+from artifacts.contents import content_types
 from openclaw_web import reasons
 from openclaw_web.errors import Refused
 
@@ -24,6 +25,7 @@ from .container import BLOCK, CHUNK, END, SKIPPED, TRAILER, WORD
 from .manifest import DatabaseEntry, FileEntry
 
 WINDOW = 128 * 1024 * 1024
+ZSTANDARD = b"\x28\xb5\x2f\xfd"  # how what it packs begins
 LINKS = (tarfile.SYMTYPE, tarfile.LNKTYPE)
 DEVICES = (tarfile.CHRTYPE, tarfile.BLKTYPE, tarfile.FIFOTYPE)
 
@@ -91,7 +93,19 @@ class Archive:
             magic, length, word, offset = TRAILER.unpack(data)
             if (magic, length, word) == (SKIPPED, TRAILER.size - 8, WORD) and offset < self._end:
                 return offset
-        raise Refused(_("This is not a backup of OpenClaw Web, or its end is missing."))
+        raise Refused(self._foreign())
+
+    def _foreign(self):
+        """What to say of a file that does not end like a backup: what it is, by its first bytes."""
+        head = os.pread(self._handle, content_types.SNIFFED, 0)
+        size = os.fstat(self._handle).st_size
+        words = {"path": self.path, "type": content_types.guess(head, head, is_whole=size == len(head))}
+        if not head:
+            return _("%(path)s is not a backup of OpenClaw Web: it is empty.") % words
+        if head.startswith(ZSTANDARD):
+            whole = _("%(path)s is no whole backup of OpenClaw Web: its end is missing, or it is of another program.")
+            return whole % words
+        return _("%(path)s is not a backup of OpenClaw Web: by its content it is %(type)s.") % words
 
     def _read_manifest(self):
         with _part(self._handle, self._manifest_offset, self._end) as part:

@@ -168,8 +168,11 @@ def wanted(name: str) -> BackupRun:
     else:
         found = usable.filter(id=name).first()
         path = Path(name).expanduser().absolute()
-        if found is None and "\0" not in name and path.is_file():
+        if found is None and "\0" not in name and path.exists():
             found = usable.filter(archive_path=str(path)).first() or adopt(path)
+            if found is None:
+                with opening.opened(path):  # refuses it with what it is
+                    pass
     if found is None:
         raise Refused(_("There is no such backup here. List the backups with “openclaw-web backup list”."))
     return found

@@ -3,6 +3,7 @@
 from typing import Any, Literal
 
 import orjson
+from django.http import Http404
 from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 from ninja import Query, Schema, Status
@@ -131,8 +132,8 @@ def doctor_again(request, wanted: AgainIn = ALL):
     """Import sessions again from every source that still contains them; returns the job."""
     if wanted.session and not wanted.agent:
         raise Refused(_("Enter the agent of this session."))
-    if wanted.agent:
-        get_object_or_404(Agent, agent_id=wanted.agent)
+    if wanted.agent and not Agent.objects.filter(agent_id=wanted.agent).exists():
+        raise Http404(_("There is no agent %(name)s.") % {"name": wanted.agent})
     return _started(request, "collect", looks.again(**wanted.dict()))
 
 

@@ -146,6 +146,19 @@ def test_an_answer_has_a_limit(ask, run, words, status):
     assert len(ask("fetch", handle, "--max-chars", "20000", "--reason", "all of it")["text"]) == 20_000
 
 
+def test_a_search_without_a_hit_says_so(run, ask, capsys):
+    handle = ask("stash", stdin=NUMBERS.encode())["handle"]
+    for words in (["--pattern", "nowhere in it"], ["--pattern", "nowhere in it", "--context", "3", "--ignore-case"]):
+        assert run("fetch", handle, "--mode", "grep", *words)[0] == 0
+        assert "No line matches this pattern." in capsys.readouterr().err
+    assert ask("fetch", handle, "--mode", "grep", "--pattern", "nowhere in it")["matches"] == 0
+    run("fetch", handle, "--mode", "grep", "--pattern", ".")
+    assert "No line" not in capsys.readouterr().err
+    handle = ask("stash", stdin=b'{"items": [1]}')["handle"]
+    run("fetch", handle, "--mode", "jsonpath", "--path", "$.other")
+    assert "Nothing matches this path." in capsys.readouterr().err
+
+
 def test_without_json_only_the_text_is_printed(run, ask, capsys):
     handle = ask("stash", stdin=NUMBERS.encode())["handle"]
     status, text = run("fetch", handle, "--mode", "head", "--max-chars", "4")

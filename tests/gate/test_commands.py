@@ -173,5 +173,14 @@ def test_what_cannot_be_recorded_stores_nothing(gate, tmp_path, data, why):
     assert not MemoryGateDecision.objects.using("agent_ada").exists()
 
 
+def test_all_missing_fields_are_named_once(gate, tmp_path):
+    file = tmp_path / "decisions"
+    file.write_bytes(orjson.dumps([{"id": "bad", "decision": "MAYBE"}, told()]))
+    out, status = gate("record", str(file))
+    first, second = out.splitlines()
+    assert (status, first) == (3, "Nothing was stored: 1 entry is not valid.")
+    assert second.startswith("  bad: missing: session_id, reason, ") and "created_at; decision: Input" in second
+
+
 def test_a_file_that_is_not_there_is_told(gate, tmp_path):
     assert gate("record", str(tmp_path / "nothing"))[1] == 2

@@ -264,3 +264,41 @@ class TestDocumentation:
             for method, path, operation in operations()
         ]
         assert sorted(said) == sorted(offered)
+
+
+def test_what_is_not_there_is_named(as_admin, ada):
+    unnamed, count = [], 0
+    for method, path, _operation in operations():
+        if set(re.findall(r"{(\w+)}", path)) <= {"agent"}:
+            continue
+        address = re.sub(r"{\w+}", "zzz", path.replace("{agent}", "ada"))
+        ask = getattr(as_admin, method.lower())
+        answer = ask(address, {} if method == "POST" else None, content_type="application/json")
+        if answer.status_code == 404:
+            count += 1
+            if answer.json()["detail"] == "There is nothing at this address.":
+                unnamed.append((method, path))
+    assert not unnamed and count > 40
+
+
+def test_an_agent_that_is_not_there_is_named(as_admin):
+    answer = as_admin.get("/api/v1/agents/zzz/sessions")
+    assert (answer.status_code, answer.json()["detail"]) == (404, "There is no agent zzz.")
+    sentence = as_admin.get("/api/v1/nothing/of/the/kind").json()["detail"]
+    assert sentence == "There is nothing at this address."
+
+
+@pytest.mark.parametrize(
+    ("address", "body", "place"),
+    [
+        ("/api/v1/exports", {"format": "alpaca"}, "name: Field required"),
+        ("/api/v1/exports", {"name": "a", "format": "alpaca", "colour": 1}, "colour: Extra inputs"),
+        ("/api/v1/agents/ada/guardian/writes/x/rollback", {"reason": "x"}, "seen: Field required"),
+        ("/api/v1/agents/ada/gate/decisions", {"decisions": [{"id": "x"}]}, "decisions.0.session_id: Field required"),
+    ],
+)
+def test_an_error_names_the_field_and_not_an_argument_of_ours(as_admin, ada, address, body, place):
+    answer = as_admin.post(address, body, content_type="application/json")
+    assert answer.status_code == 422 and f"The request is not valid: {place}" in answer.json()["detail"]
+    first = answer.json()["errors"][0]["loc"]
+    assert (first[0], ".".join(map(str, first[1:]))) == ("body", place.partition(":")[0])

@@ -65,7 +65,7 @@ def test_rows_in_the_way_are_named(rf):
 
 def test_an_agent_without_a_file_is_not_there(rf):
     response = of_api(rf.get("/api/v1/x"), UnknownAgent("ada"))
-    said = {"detail": "There is nothing at this address.", "code": "not_found"}
+    said = {"detail": "There is no agent ada.", "code": "not_found"}
     assert (response.status_code, orjson.loads(response.content)) == (404, said)
     assert str(UnknownAgent("ada")) == "ada"
 

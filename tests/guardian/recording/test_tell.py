@@ -67,7 +67,7 @@ def test_a_body_of_the_api_is_taken_as_it_is(record, tmp_path):
     [
         (b"", "There is no write in what was given."),
         (b"{\n", "Line 1 is not JSON."),
-        (orjson.dumps([told(1), told(2, status="perhaps")]), "Nothing was stored. w2: status"),
+        (orjson.dumps([told(1), told(2, status="perhaps")]), "Nothing was stored: 1 entry is not valid.\n  w2: status"),
         (orjson.dumps([told(1), told(2, before="x")]), "before and after belong together"),
     ],
 )

@@ -75,7 +75,7 @@ def test_a_name_is_only_shown(as_admin, ada, name):
 
 def test_programs_are_told_as_before(as_admin, ada):
     answer = as_admin.get("/api/v1/agents/ada/sessions/s9")
-    assert (answer.status_code, answer.json()["detail"]) == (404, "There is nothing at this address.")
+    assert (answer.status_code, answer.json()["detail"]) == (404, "There is no session s9.")
 
 
 def test_somebody_unknown_is_not_told_what_there_is(client, ada):

@@ -171,7 +171,11 @@ def test_a_home_that_was_only_looked_at_is_blank(archive, tmp_path):
     assert status == 3 and "is not empty. With --replace" in err
 
 
-def test_wrong_use(home, archive):
+def test_wrong_use(home, archive, tmp_path):
+    def foreign(name, data):
+        (tmp_path / name).write_bytes(data)
+        return tmp_path / name
+
     for words, sentence in (
         (("create", "--replace"), "create has no --replace"),
         (("list", "latest"), "list has no latest"),
@@ -183,6 +187,16 @@ def test_wrong_use(home, archive):
         assert status == 2 and sentence in err, words
     for words, sentence in (
         (("verify", "nothing"), "There is no such backup here"),
+        (("verify", str(home)), "is not a file"),
+        (("verify", str(foreign("empty", b""))), "empty is not a backup of OpenClaw Web: it is empty."),
+        (("verify", str(foreign("notes.txt", b"my notes"))), "by its content it is text/plain."),
+        (("verify", str(foreign("a.zip", b"PK\x03\x04" + bytes(40)))), "by its content it is application/zip."),
+        (("drill", str(foreign("a.db", b"SQLite format 3\0" + bytes(99)))), "it is application/vnd.sqlite3."),
+        (
+            ("verify", str(foreign("cut.tar.zst", archive.read_bytes()[:-30]))),
+            "its end is missing, or it is of",
+        ),
+        (("restore", str(foreign("x.json", b'{"a": 1}')), "--replace"), "by its content it is application/json."),
         (("create", "--to", "/dev/null/x"), "cannot be written to"),
         (("restore", "/nowhere.tar.zst", "--replace"), "cannot be opened"),
         (("restore", str(home), "--replace"), "is not a file"),
