@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy
 
 from gate import decisions as gate
 from gate.models import MemoryGateDecision
+from ledger.collectors.machine_prompts import HANDOVER
 from ledger.collectors.records import Facts, facts
 from ledger.collectors.senders import Why, why_withheld
 from ledger.models import ConversationTurn, Session, TranscriptEvent, TranscriptEventIdentity
@@ -132,5 +133,7 @@ def _exchange(turn, records, opted_out, session, rests_on_tools):
         return Exchange(problem=_("No reply."))
     traits = turn_facts.traits(user, reply, rests_on_tools=rests_on_tools)
     prompt, stop = turn_facts.turn_prompt(user, reply, session), reply.stop_reason or ""
+    if prompt == HANDOVER:  # also where somebody chooses to include other prompts
+        return Exchange(problem=_("This site handed this change to the agent: no person said it."))
     exclusion = turn_facts.exclusion(prompt, stop, traits)
     return Exchange(user.text, reply.text, stop=stop, traits=traits, prompt=prompt, exclusion=exclusion)

@@ -4,6 +4,7 @@ import openclaw_web.pages.converters  # noqa: F401 - <anything:>
 
 from . import views
 from .correcting import views as correcting_views
+from .handover import views as handover_views
 from .lists import views as list_views
 from .looking import file_views
 from .looking import views as looking_views
@@ -17,6 +18,11 @@ urlpatterns = [
         "agents/<str:agent>/writes/rollback/settle/<anything:audit_id>/",
         rollback_views.rollback_settle,
         name="rollback_settle",
+    ),
+    path(
+        "agents/<str:agent>/writes/rollback/hand-over/<anything:audit_id>/",
+        rollback_views.rollback_hand_over,
+        name="rollback_hand_over",
     ),
     path("agents/<str:agent>/writes/rollback/of/<anything:audit_id>/", rollback_views.rollback, name="rollback"),
     path(
@@ -50,6 +56,17 @@ urlpatterns = [
     path("agents/<str:agent>/writes/left/<anything:audit_id>/", file_views.audit_lines, name="audit_lines"),
     path("agents/<str:agent>/writes/history/<anything:name>/", file_views.file_history, name="file_history"),
     path("agents/<str:agent>/writes/blame/<anything:name>/", file_views.blame, name="blame"),
+    path("agents/<str:agent>/writes/cure/<anything:name>/", handover_views.file_cure, name="file_cure"),
+    path(
+        "agents/<str:agent>/writes/handovers/<str:handover_id>/",
+        handover_views.handover_detail,
+        name="handover_detail",
+    ),
+    path(
+        "agents/<str:agent>/writes/handovers/<str:handover_id>/check/",
+        handover_views.handover_check,
+        name="handover_check",
+    ),
     path("agents/<str:agent>/writes/own/", own_views.own_guardian, name="own_guardian"),
     path("agents/<str:agent>/writes/own/run/", own_views.own_guardian_run, name="own_guardian_run"),
     path("agents/<str:agent>/writes/own/switch/", own_views.own_guardian_switch, name="own_guardian_switch"),
@@ -59,6 +76,11 @@ urlpatterns = [
         "agents/<str:agent>/writes/own/proposals/<str:run_id>/approve/",
         own_views.proposal_approve,
         name="proposal_approve",
+    ),
+    path(
+        "agents/<str:agent>/writes/own/proposals/<str:run_id>/hand-over/",
+        own_views.proposal_hand_over,
+        name="proposal_hand_over",
     ),
     path(
         "agents/<str:agent>/writes/own/proposals/<str:run_id>/decline/",

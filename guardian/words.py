@@ -5,9 +5,11 @@ from django.utils.translation import gettext_lazy as _
 from openclaw_web.pages import states
 from openclaw_web.pages.formatting import listed
 
+from .handover.outcomes import sentence_of
 from .looking.speaking import speaker_of
 from .models import Rollback, WriteGuardianAudit
 from .recording.unattributed import CONSOLIDATION
+from .rollbacks.effects import ACCEPTED
 
 Origin, Source = WriteGuardianAudit.Origin, WriteGuardianAudit.Source
 ORIGIN_WORDS = {
@@ -72,5 +74,23 @@ def rollback_way_sentence(way):
     return str(WAY_SENTENCES.get(way, way))
 
 
-MADE = (write_origin_word, write_match_sentence, write_reason, write_source_words, rollback_way_sentence)
+def accepted_effect_sentence(effect):
+    """What a person accepted about a file's place in the prompt, in a sentence."""
+    return str(ACCEPTED.get(effect, effect))
+
+
+def handover_sentence(row):
+    """What became of a change that was handed to an agent."""
+    return sentence_of(row)
+
+
+MADE = (
+    accepted_effect_sentence,
+    handover_sentence,
+    write_origin_word,
+    write_match_sentence,
+    write_reason,
+    write_source_words,
+    rollback_way_sentence,
+)
 FILTERS = {made.__name__: made for made in MADE} | {"speaker_name": speaker_of}

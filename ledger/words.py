@@ -30,6 +30,7 @@ INJECTED_WORDS = {
     "startup_context": _("Startup context"),
     "command": _("Command without words"),
     "internal": _("Internal prompt"),
+    "handover": _("Change handed over by this site"),
 }
 
 COPY_WORDS = {
@@ -83,6 +84,7 @@ ORIGIN_WORDS = {
     "openai": "OpenAI API",
     "dashboard": _("Dashboard"),
     "acp": "ACP",
+    "openclaw-web": _("This site"),
     "unknown": states.word("unknown"),
 }
 CHANNEL_WORDS = {

@@ -42,6 +42,7 @@ ROUTERS = (
     "guardian.correcting.api",
     "guardian.looking.api",
     "guardian.rollbacks.api",
+    "guardian.handover.api",
     "guardian.proposing.api",
     "datasets.review.api",
     "datasets.api",

@@ -254,6 +254,9 @@ WORKSPACE_WRITES = env.bool("OPENCLAW_WEB_WORKSPACE_WRITES", False)
 LLM_API_URL = env.str("OPENCLAW_WEB_LLM_URL", "").strip()
 LLM_API_KEY = os.environ.get("OPENCLAW_WEB_LLM_KEY", "").strip()  # for env, $… is the name of another variable
 
+# The command of OpenClaw that a change of a memory file is handed to: guardian/handover/switch.py alone reads it.
+OPENCLAW_COMMAND = env.str("OPENCLAW_WEB_OPENCLAW", "").strip()
+
 # What a browser may do with our pages: load our own files, and nothing else.
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
@@ -322,6 +325,7 @@ JOB_KINDS = {
     "gate_replay": "gate.replaying.running.JOB",
     "gate_new_turns": "gate.deciding.automatic.JOB",
     "guardian": "guardian.proposing.running.JOB",
+    "guardian_handover": "guardian.handover.job.JOB",
     "guardian_new_facts": "guardian.proposing.automatic.JOB",
     "signatures": "datasets.likeness.job.JOB",
     "gate_statistics": "gate.statistics.job.JOB",

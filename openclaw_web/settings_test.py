@@ -11,6 +11,7 @@ os.environ["OPENCLAW_STATE_DIR"] = str(Path(os.environ["OPENCLAW_WEB_HOME"]) / "
 os.environ.pop("OPENCLAW_WEB_HTTPS", None)
 os.environ.pop("OPENCLAW_WEB_LLM_URL", None)
 os.environ.pop("OPENCLAW_WEB_LLM_KEY", None)
+os.environ.pop("OPENCLAW_WEB_OPENCLAW", None)
 os.environ["LC_ALL"] = "C.UTF-8"  # commands speak the language of the terminal
 
 from .settings import *  # noqa: F403

@@ -31,7 +31,7 @@ GATE_TABLES = (
 )
 GUARDIAN_TABLES = (
     *("behavior_corrections", "guardian_consolidations", "guardian_receipts", "guardian_statuses"),
-    *("guardian_runs", "guardian_steps"),
+    *("guardian_handovers", "guardian_runs", "guardian_steps"),
     *("provenance_records", "rollback_intents", "rollbacks", "write_guardian_audit"),
 )
 

@@ -118,6 +118,8 @@ NO_LISTS = {
     "guardian:blame",
     "guardian:decision_writes",
     "guardian:file_detail",
+    "guardian:file_cure",
+    "guardian:handover_detail",
     "guardian:rollback",
     "guardian:session_rollback",
     "guardian:session_writes",

@@ -22,6 +22,7 @@ from guardian.changes import Changes
 from guardian.collectors import reflection_db, written_log
 from guardian.collectors.found import FoundWrite
 from guardian.files import MEMORY_FILES
+from guardian.handover import outcomes
 from guardian.recording import attributing, behind, imported, recorded, storing
 from guardian.recording.told import FileChange, Source
 from guardian.standing import attribution
@@ -53,6 +54,9 @@ def collect(collection: Any) -> dict[str, int]:
             _database(collection, place, counts)
             _log(collection, place, counts)
         _match_again(collection, counts)
+        for agent in collection.agents.values():
+            if collection.only in (None, agent.agent_id) and agent.agent_id not in collection.lost:
+                outcomes.record_late(agent)
         if configuration.get(storing.SNAPSHOTS):
             _attribute(collection, counts)
     return dict(counts)

@@ -13,6 +13,7 @@ from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import render_page
 
 from .. import exact
+from ..handover import service as handovers
 from ..models import FileSnapshot, WriteGuardianAudit
 from ..rollbacks import settling
 from . import around, beside, blaming, shown
@@ -39,6 +40,7 @@ def audit_detail(request, agent, audit_id):
         "filters": filters,
         "in_list": beside.in_list(agent, row, filters),
         "meanwhile": settling.of_audit(agent, row.id) if request.user.has_role("operator") else [],
+        "handovers": handovers.of_write(agent.db, row.id) if request.user.has_role("operator") else [],
         "no_endpoint": endpoint.missing(),
         **shown.write(agent, row, way=asked.way),
     }

@@ -1,6 +1,7 @@
 """The tables of an agent's memory files: their versions, every write to them, and what people undid or corrected."""
 
 from .audits import Consolidation, GuardianReceipt, GuardianStatus, WriteGuardianAudit
+from .handovers import Handover
 from .proposals import GuardianRun, GuardianStep
 from .provenance import ProvenanceRecord
 from .rollbacks import BehaviorCorrection, Rollback, RollbackIntent
@@ -17,6 +18,7 @@ __all__ = [
     "GuardianRun",
     "GuardianStatus",
     "GuardianStep",
+    "Handover",
     "ProvenanceRecord",
     "Rollback",
     "RollbackIntent",

@@ -30,6 +30,9 @@ class Rollback(models.Model):
     )
     way = models.TextField(choices=Way.choices, default=Way.EXACT)
     group_id = models.TextField(null=True, help_text="rollbacks of a session are of one group")
+    effect = models.TextField(
+        default="", help_text="what a person accepted about the file's place in the prompt; empty: nothing happens"
+    )
 
     class Meta:
         db_table = "rollbacks"

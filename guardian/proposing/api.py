@@ -8,7 +8,10 @@ from openclaw_web.endpoints.operations import Operations
 from openclaw_web.endpoints.schemas import Page, listed
 from openclaw_web.pages.doors import needs
 
+from ..handover import service as handovers
+from ..handover.schemas import HandoverStarted
 from ..models import GuardianStep
+from ..rollbacks.api import offer_in_spec
 from . import approving, plans, retrying, running, shown, state, switch
 from .schemas import (
     ApproveIn,
@@ -18,6 +21,7 @@ from .schemas import (
     GuardianRunQuery,
     OwnGuardianOut,
     ProposalDetail,
+    ProposalHandoverIn,
     ProposalOut,
     ProposalQuery,
     ProposalWritten,
@@ -97,6 +101,9 @@ def guardian_proposal_detail(request, agent, proposal_id: str):
         "seen": looked.made.seen if looked.made else None,
         "is_merged": bool(looked.made and looked.made.is_merged),
         "problem": looked.problem,
+        "effect": looked.effect.effect if looked.effect else None,
+        "effect_sentence": looked.effect.sentence if looked.effect else "",
+        "handover": offer_in_spec(looked.offer) if looked.offer else None,
         "steps": list(GuardianStep.objects.using(agent.db).filter(run=run).order_by("created_at", "id")),
     }
 
@@ -106,7 +113,18 @@ def guardian_proposal_detail(request, agent, proposal_id: str):
 @needs("operator")
 def guardian_proposal_approve(request, agent, proposal_id: str, told: ApproveIn):
     """Write a proposal into the file as it was looked at. The file must be as it was then."""
-    return approving.approve(agent, proposal_id, by=request.user.username, seen=told.seen)
+    about = {"seen": told.seen, "accepts_effect": told.write_now}
+    return approving.approve(agent, proposal_id, by=request.user.username, **about)
+
+
+@router.post("/agents/{agent}/guardian/proposals/{proposal_id}/handover", {202: HandoverStarted}, 400, 404, 409, 503)
+@agent_view
+@needs("operator")
+def guardian_proposal_hand_over(request, agent, proposal_id: str, told: ProposalHandoverIn):
+    """Have the agent write a proposal itself; returns the job. The model of the agent reads the change."""
+    about = {"seen": told.seen, "puts_back": told.put_back}
+    row = handovers.hand_over_proposal(agent, proposal_id, by=request.user.username, **about)
+    return Status(202, handovers.start(agent, row))
 
 
 @router.post("/agents/{agent}/guardian/proposals/{proposal_id}/decline", ProposalOut, 400, 404, 409, 503)

@@ -18,11 +18,12 @@ from people.audit import log as audit
 from ..changes import Change, change_of
 from ..exact import bytes_of, text_of
 from ..models import GuardianRun, WriteGuardianAudit
-from ..rollbacks import exchanging, places, planning, recovering
+from ..rollbacks import effects, exchanging, places, planning, recovering
 from ..rollbacks.exchanging import Changed
 from ..rollbacks.merging import Conflict, take_out
 from ..rollbacks.planning import hash_of
 from ..rollbacks.steps import Own, Step
+from ..standing.forecast import Effect
 from . import ending, waiting
 
 State, Status = GuardianRun.State, WriteGuardianAudit.Status
@@ -109,7 +110,7 @@ def previewed(run: GuardianRun, place: Path, before: bytes | None, after: bytes,
     return Preview(run, place, now, bytes_of(merged.text), is_merged=True, conflicts=merged.conflicts)
 
 
-def approve(agent: Agent, run_id: str, *, by: str, seen: str) -> Written:
+def approve(agent: Agent, run_id: str, *, by: str, seen: str, accepts_effect: bool = False) -> Written:
     """Write a proposal as it was previewed: `seen` is `Preview.seen`.
 
     Raises NoSuchProposal, Refused for one that was decided, Changed when the file is another one by now, MayNotWrite
@@ -123,8 +124,12 @@ def approve(agent: Agent, run_id: str, *, by: str, seen: str) -> Written:
             raise Changed(_("%(file)s has changed since the preview. Check the new preview.") % _named(made.run))
         if made.conflicts:
             raise Changed(out_of_date())
+        effect = Effect.NOTHING
+        if made.wanted != made.now:
+            contents = {made.run.target_file: made.wanted}
+            effect = effects.accept_effects(agent, contents, is_accepted=accepts_effect)
         found = write(agent, made, by=by)
-    _log(agent, "proposal_approved", run_id, by)
+    _log(agent, "proposal_approved", run_id, by, **effects.accepted(effect))
     return found
 
 
@@ -151,6 +156,7 @@ def decline(agent: Agent, run_id: str, *, by: str, reason: str) -> GuardianRun:
     with writing_alone(agent):
         run = find(agent.db, run_id)
         check_open(run)
+        effects.check_not_handed_over(agent.db, [run.target_file])
         run.reason = reason.strip()
         ending.end_without_write(agent.db, run, State.DECLINED, Status.REFUSED, by=by)
     _log(agent, "proposal_declined", run_id, by)
@@ -174,8 +180,8 @@ def out_of_date() -> str:
     return _("Out of date: somebody changed the same lines since. Decline this, or have it proposed again.")
 
 
-def _log(agent, action, run_id, by):
-    audit.record(by, action, object_type="proposal", object_id=run_id, agent_id=agent.agent_id)
+def _log(agent, action, run_id, by, **about):
+    audit.record(by, action, object_type="proposal", object_id=run_id, agent_id=agent.agent_id, **about)
     waiting.note(agent)
 
 

@@ -11,6 +11,8 @@ from openclaw_web.endpoints.schemas import BIGGEST, Body, PageQuery
 
 from ..correcting.schemas import NO_NUL
 from ..files import LONGEST_FACT
+from ..rollbacks.schemas import EFFECT, PUT_BACK, WRITE_NOW, HandoverOfferOut
+from ..standing.forecast import Effect
 from .approving import LONGEST_REASON
 from .facts import Asked
 
@@ -137,11 +139,20 @@ class ProposalDetail(ProposalOut):
     seen: str | None = Field(description="to be sent with an approval")
     is_merged: bool = Field(description="the file has changed since the model read it")
     problem: str = Field(description="why it cannot be written now; empty if it can")
+    effect: Effect | None = Field(description=f"{EFFECT}; null: nothing can be written")
+    effect_sentence: str
+    handover: HandoverOfferOut | None
     steps: list[StepOut]
 
 
 class ApproveIn(Body):
     seen: str = Field(max_length=200, description="`seen` of the proposal that was looked at")
+    write_now: bool = Field(False, strict=True, description=WRITE_NOW)
+
+
+class ProposalHandoverIn(Body):
+    seen: str = Field(max_length=200, description="`seen` of the proposal that was looked at")
+    put_back: bool = Field(False, strict=True, description=PUT_BACK)
 
 
 class DeclineIn(Body):

@@ -10,8 +10,11 @@ from openclaw_web.diffs import unified
 from openclaw_web.errors import Refused
 from openclaw_web.lists.paging import Page, page_of
 
+from ..handover import offers
+from ..handover.offers import Offer
 from ..models import GuardianRun
-from ..rollbacks import places
+from ..rollbacks import effects, places
+from ..rollbacks.effects import EffectNotice
 from . import approving
 from .approving import Preview
 
@@ -25,6 +28,14 @@ class Looked:
     run: GuardianRun
     made: Preview | None
     problem: str
+    effect: EffectNotice | None = None
+    offer: Offer | None = None
+
+    @property
+    def can_hand_over(self) -> bool:
+        """Whether the change can be handed to the agent; a version can be put back only where this site writes."""
+        offer = self.offer
+        return bool(offer and offer.is_needed and not offer.problem and not (offer.puts_back and self.problem))
 
     @property
     def texts(self) -> tuple[str | None, str]:
@@ -76,7 +87,9 @@ def look(agent: Agent, run: GuardianRun) -> Looked:
         return Looked(run, None, refused.sentence)
     if made.conflicts:
         return Looked(run, None, approving.out_of_date())
-    return Looked(run, made, "" if settings.WORKSPACE_WRITES else _no_writes())
+    offer = offers.offer_proposal(agent, made)
+    effect = effects.notice_for({} if made.wanted == made.now else {run.target_file: offer.effect})
+    return Looked(run, made, "" if settings.WORKSPACE_WRITES else _no_writes(), effect, offer)
 
 
 def _no_writes():

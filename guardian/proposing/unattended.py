@@ -22,6 +22,8 @@ from ..exact import text_of
 from ..models import GuardianRun, WriteGuardianAudit
 from ..recording.told import CHANGED
 from ..rollbacks import recovering
+from ..standing import live_record
+from ..standing.files import GUARDED
 from . import approving, switch
 from .approving import Preview
 from .ending import BY
@@ -81,6 +83,8 @@ def _why_not_here(agent, name):
         return _("The endpoint is another one than when unattended writing was turned on.")
     if not settings.WORKSPACE_WRITES:
         return _("This site does not write into workspaces.")
+    if name in GUARDED and live_record(agent, name) is not None:
+        return _("OpenClaw keeps a record of this file: a write of this site may take it out of the prompt.")
     week = clock.now_ms() - PLUGIN_DAYS * DAY_MS  # a write from the future counts as of now
     told = Audit.objects.using(agent.db).filter(
         created_at__gte=week, origin__in=(Audit.Origin.RECORDED, Audit.Origin.IMPORTED), status__in=CHANGED

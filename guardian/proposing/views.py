@@ -14,6 +14,7 @@ from openclaw_web.lists.paging import places
 from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import after_post, refuse_post, render_page
 
+from ..handover import service as handovers
 from ..looking.shown import origin_of
 from ..models import GuardianStep
 from . import approving, plans, retrying, running, shown, state, switch
@@ -88,7 +89,8 @@ def proposal_approve(request, agent, run_id):
     """Write a proposal as it was shown."""
     address = _address(agent, run_id)
     try:
-        found = approving.approve(agent, run_id, by=request.user.username, seen=request.POST.get("seen", ""))
+        about = {"seen": request.POST.get("seen", ""), "accepts_effect": request.POST.get("write_now") == "1"}
+        found = approving.approve(agent, run_id, by=request.user.username, **about)
     except approving.NoSuchProposal as refused:
         raise Http404 from refused
     except Refused as refused:
@@ -100,6 +102,22 @@ def proposal_approve(request, agent, run_id):
     else:
         said = _("The proposal was written.")
     return after_post(request, said, to=address)
+
+
+@require_POST
+@agent_view
+@needs("operator")
+def proposal_hand_over(request, agent, run_id):
+    """Hand a proposal to the agent as it was shown."""
+    about = {"seen": request.POST.get("seen", ""), "puts_back": request.POST.get("puts_back") == "1"}
+    try:
+        row = handovers.hand_over_proposal(agent, run_id, by=request.user.username, **about)
+        started = handovers.start(agent, row)
+    except approving.NoSuchProposal as refused:
+        raise Http404 from refused
+    except Refused as refused:
+        return refuse_post(request, refused, to=_address(agent, run_id))
+    return after_start(request, started.job, to=row)
 
 
 @require_POST
@@ -169,6 +187,7 @@ def _proposal(request, agent, run_id, form):
         "form": form,
         "diff": diff,
         "view": comparing.view(diff) if diff else None,
+        "handovers": handovers.of_proposal(agent.db, run_id),
         "steps": GuardianStep.objects.using(agent.db).filter(run=looked.run).order_by("created_at", "id"),
         **origin_of(agent, looked.run),
     }

@@ -17,6 +17,12 @@ def rollback_page(agent: Agent, audit_id: str, hunk: int | None = None, *, is_do
     return page if hunk is None else f"{page}?{urlencode({'hunk': hunk + 1})}"
 
 
+def hand_over_page(agent: Agent, audit_id: str, hunk: int | None = None) -> str:
+    """Where a rollback is handed to the agent."""
+    page = reverse("guardian:rollback_hand_over", args=[agent.agent_id, audit_id])
+    return page if hunk is None else f"{page}?{urlencode({'hunk': hunk + 1})}"
+
+
 def session_page(agent: Agent, session_id: str | None = None, query=None) -> str:
     """Where the rollback of a session is asked for; without one, the list of writes."""
     if session_id is None:

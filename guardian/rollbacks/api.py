@@ -2,15 +2,19 @@
 
 from dataclasses import asdict
 
-from ninja import Query
+from ninja import Query, Status
 
 from agents.decorators import agent_view
 from agents.models import Agent
 from openclaw_web.endpoints.operations import Operations
 from openclaw_web.pages.doors import needs
 
-from . import performing, planning, shown, together
+from ..handover import service as handovers
+from ..handover.offers import Offer
+from ..handover.schemas import HandoverStarted
+from . import effects, performing, planning, shown, together
 from .schemas import (
+    HandoverIn,
     RollbackIn,
     RollbackPlanOut,
     RollbackQuery,
@@ -40,6 +44,16 @@ def guardian_rollback(request, agent, audit_id: str, asked: RollbackIn):
     wish = asked.wish(request.user.username)
     result = performing.perform(agent, audit_id, wish, seen=asked.seen, hunk=asked.hunk, chosen=asked.chosen)
     return in_spec(result)
+
+
+@router.post("/agents/{agent}/guardian/writes/{audit_id}/handover", {202: HandoverStarted}, 400, 404, 409, 503)
+@agent_view
+@needs("operator")
+def guardian_rollback_hand_over(request, agent, audit_id: str, asked: HandoverIn):
+    """Have the agent roll back a write itself; returns the job. The model of the agent reads the change."""
+    about = {"seen": asked.seen, "hunk": asked.hunk, "chosen": asked.chosen, "puts_back": asked.put_back}
+    row = handovers.hand_over_rollback(agent, audit_id, asked.wish(request.user.username), **about)
+    return Status(202, handovers.start(agent, row))
 
 
 @router.get("/agents/{agent}/guardian/sessions/{session_id}/rollback", SessionRollbackPlanOut, 400, 404, 409, 503)
@@ -75,13 +89,22 @@ def told(preview: shown.Preview) -> dict:
         "conflicts": [asdict(one) for one in preview.conflicts],
         "patch": preview.change.patch,
         "problem": preview.problem,
+        "effect": preview.effect.effect,
+        "effect_sentence": preview.effect.sentence,
+        "handover": offer_in_spec(preview.offer),
     }
+
+
+def offer_in_spec(offer: Offer) -> dict:
+    """Whether a change can be handed to the agent, as programs read it."""
+    return {name: getattr(offer, name) for name in ("is_needed", "puts_back", "problem")}
 
 
 def told_session(agent: Agent, session_id: str, since: int | None, until: int | None) -> dict:
     """The preview of a session's rollback as programs read it."""
     made = together.plan_session(agent, session_id, since=since, until=until)
     plans = [plan for some in made.by_file.values() for plan in some]
+    effect = effects.notice_of(agent, made.contents)
     patches = [shown.compared(some[0].now, some[-1].wanted, name).patch for name, some in made.by_file.items()]
     return {
         "session_id": session_id,
@@ -90,6 +113,8 @@ def told_session(agent: Agent, session_id: str, since: int | None, until: int | 
         "conflicts": [plan.audit.id for plan in made.conflicts],
         "patch": "".join(patches),
         "problem": shown.problem(agent, made.by_file),
+        "effect": effect.effect,
+        "effect_sentence": effect.sentence,
     }
 
 

@@ -39,10 +39,15 @@ class RollbackForm(forms.Form):
     )
     keeps_copy = forms.BooleanField(label=_("Keep a backup copy of the file"), required=False, initial=True)
     seen = forms.CharField(required=False, widget=forms.HiddenInput)
+    write_now = forms.BooleanField(required=False, widget=forms.HiddenInput)  # of the button that says so
+    puts_back = forms.BooleanField(
+        label=_("Put back first what OpenClaw's record names"), required=False, widget=forms.HiddenInput
+    )
 
     def wish(self, by: str) -> Wish:
         """As a rollback is asked for."""
-        return Wish(by, self.cleaned_data["reason"], keeps_copy=self.cleaned_data["keeps_copy"])
+        data = self.cleaned_data
+        return Wish(by, data["reason"], keeps_copy=data["keeps_copy"], accepts_effect=data["write_now"])
 
 
 class ChoiceForm(RollbackForm):
@@ -65,3 +70,4 @@ class SettleForm(forms.Form):
     version = forms.CharField(max_length=1_000)
     choice = forms.ChoiceField(choices=[("add", "add"), ("put", "put"), ("leave", "leave")])
     seen = forms.CharField(required=False)
+    write_now = forms.BooleanField(required=False)

@@ -12,7 +12,7 @@ from openclaw_web.errors import Refused
 from people.audit import log as audit_log
 
 from ..models import Rollback
-from . import copies, exchanging, places, planning, recovering
+from . import copies, effects, exchanging, places, planning, recovering
 from .exchanging import Changed
 from .planning import Plan, Way, plan
 from .steps import Step, Take
@@ -24,11 +24,15 @@ LONGEST_REASON = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """Who wants a rollback and why. `keeps_copy`: what the files hold is also kept as files of this site."""
+    """Who wants a rollback and why. `keeps_copy`: what the files hold is also kept as files of this site.
+
+    `accepts_effect`: it is known, and accepted, that the agent's next write takes a file out of the prompt.
+    """
 
     by: str
     reason: str
     keeps_copy: bool = True
+    accepts_effect: bool = False
 
 
 @dataclass(slots=True)
@@ -67,16 +71,16 @@ def perform(
         made = plan(agent, audit_id, hunk=hunk)
         if seen is not None and made.seen != seen:
             raise Changed(_("%(file)s has changed since the preview. Check the new preview.") % {"file": made.name})
-        if made.conflicts and chosen is None:
-            raise Changed(_("Somebody changed the same lines since. Choose what the file should hold."))
-        take = _take(made, chosen)
+        check_chosen(made, chosen)
+        wanted = made.wanted if chosen is None else chosen
+        effect = effects.accept_effects(agent, made.contents(chosen), is_accepted=wish.accepts_effect)
+        take = _take(made, effect, chosen)
         # One hunk alone leaves the rest of a write in the file: that is a write of its own, and no rollback of it.
         takes = (take,) if made.hunk is None else ()
-        step = Step(made.name, made.now, made.wanted if chosen is None else chosen, (audit_id,), takes)
+        step = Step(made.name, made.now, wanted, (audit_id,), takes)
         meanwhile = _carried_out(agent, made.place, [step], wish)
-    audit_log.record(
-        wish.by, "write_rolled_back", object_type="write", object_id=audit_id, agent_id=agent.agent_id, way=take.way
-    )
+    about = {"object_id": audit_id, "agent_id": agent.agent_id, "way": take.way, **effects.accepted(effect)}
+    audit_log.record(wish.by, "write_rolled_back", object_type="write", **about)
     restored = made.restored.created_at if take.restored_id and made.restored else None
     own = _own_audits(agent, takes).get(take.rollback_id)
     return Result(audit_id, take.rollback_id, restored_to=restored, own_audit_id=own, meanwhile=meanwhile)
@@ -103,7 +107,8 @@ def perform_session(
             raise Changed(_("A file has changed since the preview. Check the new preview."))
         if made.conflicts:
             raise Changed(_("Somebody changed the same lines since. Roll these writes back one by one."))
-        steps = _steps(made)
+        effect = effects.accept_effects(agent, made.contents, is_accepted=wish.accepts_effect)
+        steps = _steps(made, effect)
         meanwhile = _carried_out(agent, made.place, steps, wish)
     takes = [take for step in steps for take in step.takes]
     own = _own_audits(agent, takes)
@@ -118,7 +123,7 @@ def perform_session(
         )
         for take in takes
     ]
-    about = {"object_id": session_id, "agent_id": agent.agent_id, "writes": len(results)}
+    about = {"object_id": session_id, "agent_id": agent.agent_id, "writes": len(results), **effects.accepted(effect)}
     audit_log.record(wish.by, "session_rolled_back", object_type="session", **about)
     return results
 
@@ -130,6 +135,7 @@ def put(agent: Agent, audit_id: str, name: str, data: bytes, wish: Wish, *, seen
         recovering.recover_alone(agent)
         place = places.workspace_of(agent)
         step = Step(name, _as_seen(place, name, seen), data, (audit_id,), (), is_put=True)
+        effects.accept_effects(agent, {name: data}, is_accepted=wish.accepts_effect)
         _carried_out(agent, place, [step], wish)
 
 
@@ -163,22 +169,39 @@ def _carried_out(agent, place, steps: Sequence[Step], wish: Wish):
     return exchanging.carry_out(agent, place, steps, by=wish.by, reason=wish.reason)
 
 
+def check_chosen(made: Plan, chosen: bytes | None) -> None:
+    """Raises Changed where a person has to choose what the file holds, and nobody has."""
+    if made.conflicts and chosen is None:
+        raise Changed(_("Somebody changed the same lines since. Choose what the file should hold."))
+
+
 def _check(wish):
     places.check()
+    check_reason(wish)
+
+
+def check_reason(wish: Wish) -> None:
+    """Raises Refused for a wish without a reason, or with a very long one."""
     if not wish.reason.strip():
         raise Refused(_("Say why this is rolled back."))
     if len(wish.reason) > LONGEST_REASON:
         raise Refused(_("A reason has at most 1,000 characters."))
 
 
-def _take(made: Plan, chosen=None):
+def _take(made: Plan, effect, chosen=None):
     way = made.way if chosen is None else Way.CHOSEN
     restored_id = made.restored.id if made.restored and chosen is None else None
-    return Take(made.audit.id, str(ULID()), way, restored_id)
+    return Take(made.audit.id, str(ULID()), way, restored_id, **effects.accepted(effect))
 
 
-def _steps(made: SessionPlan):
+def _steps(made: SessionPlan, effect):
     return [
-        Step(name, plans[0].now, plans[-1].wanted, tuple(one.audit.id for one in plans), tuple(map(_take, plans)))
+        Step(
+            name,
+            plans[0].now,
+            plans[-1].wanted,
+            tuple(one.audit.id for one in plans),
+            tuple(_take(one, effect) for one in plans),
+        )
         for name, plans in made.by_file.items()
     ]

@@ -4,7 +4,7 @@ import hashlib
 import os
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from django.conf import settings
@@ -102,13 +102,14 @@ def alone(agent: Agent) -> Iterator[None]:
         )
         raise TooManyWriters(sentence % {"count": AT_ONCE, "seconds": WAIT_SECONDS})
     try:
-        with _locked(agent):
+        with alone_in_job(agent):
             yield
     finally:
         _free.release()
 
 
-def _locked(agent):
+def alone_in_job(agent: Agent) -> AbstractContextManager[bool]:
+    """The same for jobs, which wait however many write: no page waits for their threads."""
     try:
         place = hashlib.sha256(os.fsencode(workspace_of(agent))).hexdigest()[:16]
     except MayNotWrite:  # then nothing is written
@@ -118,9 +119,14 @@ def _locked(agent):
 
 def check() -> None:
     """Raises MayNotWrite unless rollbacks are on and this site may write into workspaces."""
+    check_enabled()
+    check_writes()
+
+
+def check_enabled() -> None:
+    """Raises MayNotWrite unless rollbacks are on."""
     if not configuration.get(ENABLED):
         raise MayNotWrite(_("Rollbacks are off: writeGuardianAuditing.enableRollback is off in the settings."))
-    check_writes()
 
 
 def check_writes() -> None:

@@ -63,6 +63,11 @@ class Plan:
         """What tells this preview from one of a file that was changed since, or that is in another workspace by now."""
         return hash_of(f"{self.now_hash} {hash_of(self.wanted)} ".encode() + os.fsencode(self.place))
 
+    def contents(self, chosen: bytes | None = None) -> dict[str, bytes | None]:
+        """What the file will hold, by its name; empty where nothing changes. `chosen`: what a person wants instead."""
+        wanted = self.wanted if chosen is None else chosen
+        return {} if wanted == self.now else {self.name: wanted}
+
     @property
     def has_changed(self) -> bool:
         """Whether somebody changed the file since the write."""

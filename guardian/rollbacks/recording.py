@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import orjson
 from django.db.models import ProtectedError
@@ -61,11 +62,16 @@ def finish(db: str, intents: Sequence[RollbackIntent]) -> None:
                 continue
             write.save(using=db, force_insert=True)
             _say(db, write.id, Status.WRITTEN, asked)
-            for take in asked.takes:
-                _take_back(db, take, write, asked, intent.group_id)
-            if asked.own:
-                _end_run(db, asked.own, write, asked)
+            finish_write(db, write, asked, intent.group_id)
             RollbackIntent.objects.using(db).filter(id=intent.id).update(state=State.EXCHANGED)
+
+
+def finish_write(db: str, write: WriteGuardianAudit, asked: Asked, group_id: str | None) -> None:
+    """Store what follows from a write: those that it takes back are rolled back, and a proposal is written."""
+    for take in asked.takes:
+        _take_back(db, take, write, asked, group_id)
+    if asked.own:
+        _end_run(db, asked.own, write, asked)
 
 
 def _take_back(db, take: Take, own, asked: Asked, group_id):
@@ -83,6 +89,7 @@ def _take_back(db, take: Take, own, asked: Asked, group_id):
         previous_status=audit.status,
         own_audit=own,
         way=take.way,
+        effect=take.effect,
         group_id=group_id,
     )
     audits.update(status=Status.ROLLED_BACK)
@@ -121,11 +128,11 @@ def _own_write(db, intent, asked: Asked):
         reason=asked.reason or None,
         sources=WriteGuardianAudit.Source.OWN,
         created_at=asked.at,
-        **_behind(db, intent, asked),
+        **columns_behind(db, orjson.loads(intent.audits_json), asked),
     )
 
 
-def _behind(db, intent, asked: Asked):
+def columns_behind(db: str, audit_ids: Sequence[str], asked: Asked) -> dict[str, Any]:
     """What is behind such a write: the fact that our guardian was given, or the last write that is rolled back.
 
     Of what an agent wrote meanwhile, and a person put into the file, nothing is known.
@@ -133,12 +140,12 @@ def _behind(db, intent, asked: Asked):
     if asked.own:
         match = "given" if asked.own.columns.get("turn_id") else "none"
         return {"match": match} | asked.own.columns | {"origin": Origin.OWN}
-    return {"origin": Origin.ROLLBACK} if asked.is_put else _of_last(db, intent)
+    return {"origin": Origin.ROLLBACK} if asked.is_put else _of_last(db, audit_ids)
 
 
-def _of_last(db, intent):
+def _of_last(db, audit_ids):
     """The columns that a rollback has of the last write that it is about."""
-    ids = [moving.current_id(db, name) for name in orjson.loads(intent.audits_json)]
+    ids = [moving.current_id(db, name) for name in audit_ids]
     last = WriteGuardianAudit.objects.using(db).filter(id__in=ids).order_by("-created_at").first()
     names = ("decision_id", "turn_id", "session_id", "session_key", "candidate_fact")
     behind = {name: getattr(last, name, None) for name in names}

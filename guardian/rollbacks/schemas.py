@@ -9,11 +9,20 @@ from pydantic import Field
 from openclaw_web.endpoints.schemas import BIGGEST, Body
 from openclaw_web.errors import Refused
 
+from ..standing.forecast import Effect
 from .performing import LONGEST_REASON, Wish
 from .workspace import MOST_BYTES
 
 MOMENT = {"ge": 0, "le": BIGGEST}
 HASH = r"^([0-9a-f]{64})?$"
+
+
+PUT_BACK = "where the offer says `puts_back`: the version that OpenClaw's record names is put back first"
+EFFECT = (
+    "what writing this does to the file's place in the prompt: nothing; taken_out: the agent's next write takes it "
+    "out; unknown: OpenClaw's record cannot be read"
+)
+WRITE_NOW = "write although `effect` says that the agent's next write takes the file out of the prompt; this is kept"
 
 
 class RollbackQuery(Schema):
@@ -28,13 +37,14 @@ class SessionRollbackQuery(Schema):
 class _Asked(Body):
     reason: str = Field(min_length=1, max_length=LONGEST_REASON, pattern=r"^[^\x00]*$")
     no_backup: bool = Field(False, strict=True, description="keep no copy of the file; versions are always kept")
+    write_now: bool = Field(False, strict=True, description=WRITE_NOW)
 
     def wish(self, by: str) -> Wish:
         """As a rollback is asked for."""
-        return Wish(by, self.reason, keeps_copy=not self.no_backup)
+        return Wish(by, self.reason, keeps_copy=not self.no_backup, accepts_effect=self.write_now)
 
 
-class RollbackIn(_Asked):
+class _Choice(Schema):
     seen: str = Field(pattern=HASH, description="`seen` of the preview")
     hunk: int | None = Field(None, strict=True, ge=0, le=BIGGEST, description="only this change, counted from 0")
     content_base64: str | None = Field(
@@ -55,10 +65,29 @@ class RollbackIn(_Asked):
         return data
 
 
+class RollbackIn(_Asked, _Choice):
+    pass
+
+
+class HandoverIn(Body, _Choice):
+    reason: str = Field(min_length=1, max_length=LONGEST_REASON, pattern=r"^[^\x00]*$")
+    put_back: bool = Field(False, strict=True, description=PUT_BACK)
+
+    def wish(self, by: str) -> Wish:
+        """As a rollback is asked for."""
+        return Wish(by, self.reason)
+
+
 class SessionRollbackIn(_Asked):
     seen: dict[str, str] = Field(description="`hashes` of the preview", max_length=5)
     since: int | None = Field(None, strict=True, **MOMENT, description="milliseconds: writes at or after this time")
     until: int | None = Field(None, strict=True, **MOMENT, description="milliseconds: writes before this time")
+
+
+class HandoverOfferOut(Schema):
+    is_needed: bool = Field(description="false: a write of this site leaves the file in the prompt")
+    puts_back: bool = Field(description="the file is not what OpenClaw's record names: that version is put back first")
+    problem: str = Field(description="why nothing can be handed to the agent; empty: it can be")
 
 
 class ConflictOut(Schema):
@@ -79,6 +108,9 @@ class RollbackPlanOut(Schema):
     conflicts: list[ConflictOut]
     patch: str = Field(description="unified diff of what would change; empty when nothing would, or it is too long")
     problem: str = Field(description="why this site does not write it; empty: it does")
+    effect: Effect = Field(description=EFFECT)
+    effect_sentence: str = Field(description="the same in words; empty: the file does not change")
+    handover: HandoverOfferOut
 
 
 class SessionRollbackPlanOut(Schema):
@@ -88,6 +120,8 @@ class SessionRollbackPlanOut(Schema):
     conflicts: list[str] = Field(description="those that need a person")
     patch: str
     problem: str
+    effect: Effect = Field(description=EFFECT)
+    effect_sentence: str
 
 
 class RolledBackOut(Schema):

@@ -14,7 +14,8 @@ from people.audit import log as audit_log
 
 from ..exact import bytes_of, data_of, text_of
 from ..models import FileSnapshot, RollbackIntent, WriteGuardianAudit
-from . import performing, planning, recording, workspace
+from . import effects, performing, planning, recording, workspace
+from .effects import EffectNotice
 from .exchanging import Changed
 from .merging import put_in
 from .performing import Wish
@@ -34,6 +35,7 @@ class Meanwhile:
     change: Comparison | None  # None: what the file holds cannot be read now
     added: Comparison | None
     seen: str
+    effect: EffectNotice | None = None  # of putting the version, or what was added, into the file
 
 
 def waiting(db: str):
@@ -68,7 +70,9 @@ def _shown(agent, row, audit_id) -> Iterator[Meanwhile]:
             yield Meanwhile(version, audit_id, None, None, "")
         else:
             added = None if alone in (None, data_of(version)) else compared(now, alone, row.file_name)
-            yield Meanwhile(version, audit_id, change, added, planning.hash_of(now))
+            notices = [effects.notice_of(agent, {row.file_name: data}) for data in (data_of(version), alone) if data]
+            effect = max(notices, key=lambda notice: notice.is_harmful, default=None)
+            yield Meanwhile(version, audit_id, change, added, planning.hash_of(now), effect)
 
 
 def _open(row) -> list[str]:
@@ -84,7 +88,16 @@ def _alone(db, row, version, now) -> bytes | None:
     return None if merged is None else bytes_of(merged)
 
 
-def settle(agent: Agent, audit_id: str, version_id: str, *, by: str, seen: str | None, is_alone: bool = False) -> None:
+def settle(
+    agent: Agent,
+    audit_id: str,
+    version_id: str,
+    *,
+    by: str,
+    seen: str | None,
+    is_alone: bool = False,
+    write_now: bool = False,
+) -> None:
     """Put such a version into the file (`seen`: what the file held on the page), or with None leave it as a version.
 
     `is_alone`: only what somebody wrote meanwhile. Raises Changed when nobody waits for an answer any more, or when it
@@ -99,7 +112,8 @@ def settle(agent: Agent, audit_id: str, version_id: str, *, by: str, seen: str |
         data = _alone(agent.db, row, version, planning.current(agent, row.file_name)) if is_alone else data_of(version)
         if data is None:
             raise Changed(_("%(file)s has changed since the preview. Check the new preview.") % {"file": row.file_name})
-        wish = Wish(by, _("What somebody else wrote while this site was writing is put into the file."))
+        reason = _("What somebody else wrote while this site was writing is put into the file.")
+        wish = Wish(by, reason, accepts_effect=write_now)
         performing.put(agent, audit_id, row.file_name, data, wish, seen=seen)
     _note(agent.db, row.id, version_id, by)
     action = "version_left" if seen is None else "version_put_back"

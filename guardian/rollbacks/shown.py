@@ -9,7 +9,10 @@ from openclaw_web.errors import Refused
 from openclaw_web.pages import glyphs
 
 from ..exact import data_of, text_of
-from . import places, workspace
+from ..handover import offers
+from ..handover.offers import Offer
+from . import effects, places, workspace
+from .effects import EffectNotice
 from .merging import Conflict
 from .planning import Plan, hash_of
 
@@ -33,6 +36,8 @@ class Preview:
     change: Comparison
     since: Comparison | None
     problem: str  # why this site does not write it; empty: it does
+    effect: EffectNotice
+    offer: Offer
 
     @property
     def conflicts(self) -> list[Conflict]:
@@ -41,6 +46,11 @@ class Preview:
             Conflict(one.hunk, *(tuple(map(readable, some)) for some in (one.before, one.after, one.current)))
             for one in self.plan.conflicts
         ]
+
+    @property
+    def can_hand_over(self) -> bool:
+        """Whether the change can be handed to the agent; a version can be put back only where this site writes."""
+        return self.offer.is_needed and not self.offer.problem and not (self.offer.puts_back and self.problem)
 
     @property
     def editable(self) -> str | None:
@@ -63,7 +73,10 @@ def preview(agent: Agent, plan: Plan) -> Preview:
     """What to show of a plan."""
     after = data_of(plan.audit.after_snapshot) if plan.audit.after_snapshot else None
     since = None if hash_of(after) == hash_of(plan.now) else compared(after, plan.now, plan.name)
-    return Preview(plan, compared(plan.now, plan.wanted, plan.name), since, problem(agent, [plan.name]))
+    offer = offers.offer_rollback(agent, plan)
+    is_change = plan.conflicts or plan.contents()
+    effect = effects.notice_for({plan.name: offer.effect} if is_change else {})
+    return Preview(plan, compared(plan.now, plan.wanted, plan.name), since, problem(agent, [plan.name]), effect, offer)
 
 
 def compared(old: bytes | None, new: bytes | None, name: str) -> Comparison:

@@ -10,12 +10,16 @@ from .planning import hash_of
 
 @dataclass(frozen=True, slots=True)
 class Take:
-    """A write that is taken back as a whole. `restored_id`: the version that comes back with it, where one does."""
+    """A write that is taken back as a whole. `restored_id`: the version that comes back with it, where one does.
+
+    `effect`: what was accepted to happen to the file's place in the prompt; empty: nothing happens to it.
+    """
 
     audit_id: str
     rollback_id: str
     way: str
     restored_id: str | None = None
+    effect: str = ""
 
 
 @dataclass(frozen=True, slots=True)

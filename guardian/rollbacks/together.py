@@ -33,6 +33,12 @@ class SessionPlan:
         return {name: _hash(plans) for name, plans in self.by_file.items()}
 
     @property
+    def contents(self) -> dict[str, bytes | None]:
+        """What each file that changes will hold."""
+        last = {name: plans[-1].wanted for name, plans in self.by_file.items()}
+        return {name: wanted for name, wanted in last.items() if wanted != self.by_file[name][0].now}
+
+    @property
     def conflicts(self) -> list[Plan]:
         """Those that need a person."""
         return [one for plans in self.by_file.values() for one in plans if one.conflicts]

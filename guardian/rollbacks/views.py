@@ -7,13 +7,15 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from agents.decorators import agent_view
+from jobs.notices import after_start
 from ledger.models import Session
 from openclaw_web.errors import Refused
 from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import after_post, refuse_post, render_page
 
-from . import performing, planning, settling, shown, together
-from .addresses import detail, rollback_page, session_page
+from ..handover import service as handovers
+from . import effects, performing, planning, settling, shown, together
+from .addresses import detail, hand_over_page, rollback_page, session_page
 from .forms import ChoiceForm, PreviewForm, RollbackForm, SettleForm
 
 
@@ -53,6 +55,29 @@ def rollback_do(request, agent, audit_id):
         return _waiting(refused, _page(request, agent, now, form, status=422))
     sentence = _("Rolled back.") if asked.number is None else _("One change was taken back.")
     return after_post(request, _with(sentence, result.meanwhile), to=detail(agent, audit_id))
+
+
+@require_POST
+@agent_view
+@needs("operator")
+def rollback_hand_over(request, agent, audit_id):
+    """Hand it to the agent as it was previewed."""
+    asked = _asked(request)
+    made = planning.plan(agent, audit_id, hunk=asked.number)
+    form = (ChoiceForm if made.conflicts else RollbackForm)(request.POST)
+    if not form.is_valid():
+        return _page(request, agent, shown.preview(agent, made), form, status=422)
+    chosen = shown.edited(form.cleaned_data["content"], made) if made.conflicts else None
+    about = {"seen": form.cleaned_data["seen"], "puts_back": form.cleaned_data["puts_back"]}
+    try:
+        wish = form.wish(request.user.username)
+        row = handovers.hand_over_rollback(agent, audit_id, wish, hunk=asked.number, chosen=chosen, **about)
+        started = handovers.start(agent, row)
+    except Refused as refused:
+        form.add_error(None, refused.sentence)
+        now = shown.preview(agent, planning.plan(agent, audit_id, hunk=asked.number))
+        return _page(request, agent, now, form, status=422)
+    return after_start(request, started.job, to=row)
 
 
 @require_safe
@@ -97,6 +122,7 @@ def rollback_settle(request, agent, audit_id):
         asked = form.cleaned_data
         seen = None if asked["choice"] == "leave" else asked["seen"]
         about = {"by": request.user.username, "seen": seen, "is_alone": asked["choice"] == "add"}
+        about["write_now"] = asked["write_now"]
         settling.settle(agent, audit_id, asked["version"], **about)
     except Refused as refused:
         return refuse_post(request, refused, to=to)
@@ -129,6 +155,7 @@ def _page(request, agent, preview, form, status=200):
         "form": form,
         "to_page": rollback_page(agent, made.audit.id, made.hunk),
         "to_do": rollback_page(agent, made.audit.id, made.hunk, is_done=True),
+        "to_hand_over": hand_over_page(agent, made.audit.id, made.hunk),
     }
     return render_page(request, "guardian/rollback.html", context, status=status)
 
@@ -147,6 +174,7 @@ def _session_page(request, agent, session_id, form, status=200):
         "count": sum(len(plans) for plans in made.by_file.values()),
         "made": made,
         "problem": shown.problem(agent, made.by_file),
+        "effect": effects.notice_of(agent, made.contents),
         "form": form or RollbackForm(initial={"keeps_copy": True}),
         "to_do": session_page(agent, session_id, request.GET),
     }

@@ -11,11 +11,12 @@ from openclaw_web.commands.verbs import DONE, REFUSED
 from ..rollbacks import performing, planning, shown
 from ..rollbacks.api import in_spec, told, told_session
 from ..rollbacks.performing import Wish
-from . import BY, visible
+from . import BY, hand_over, visible
 
 HELP = gettext_lazy("Roll back a write, or all writes of a session.")
 EXAMPLES = (
     "reflection guardian rollback 01JNX5W3 --preview",
+    'reflection guardian rollback 01JNX5W3 --hand-over --reason "not true"',
     'reflection guardian rollback 01JNX5W3 --reason "not true"',
     'reflection guardian rollback --session agent:main:main --since 2026-03-11T08:00 --reason "wrong person"',
 )
@@ -32,11 +33,19 @@ def add_arguments(parser):
     parser.add_argument("--until", metavar="TIME", help=_("of the session, only writes before this ISO 8601 time"))
     parser.add_argument("--hunk", type=int, metavar="N", help=_("only the Nth change of the write"))
     parser.add_argument(
+        "--write-now", action="store_true", help=_("write although the file may fall out of the prompt")
+    )
+    parser.add_argument("--hand-over", action="store_true", help=_("have the agent change the file, and wait for it"))
+    parser.add_argument(
+        "--put-back", action="store_true", help=_("with --hand-over: first put back what OpenClaw's record names")
+    )
+    parser.add_argument(
         "--no-backup", action="store_true", help=_("keep no copy of the file; its version is always kept")
     )
 
 
 def run(agent, audit, reason, preview, session, since, until, hunk, no_backup, **options):
+    _check_ways(session, preview, **options)
     if bool(audit) == bool(session):
         raise WrongUse(_("Name a write, or a session with --session."))
     if hunk is not None and (hunk < 1 or session):
@@ -44,14 +53,24 @@ def run(agent, audit, reason, preview, session, since, until, hunk, no_backup, *
     if not preview and not (reason or "").strip():
         raise WrongUse(_("Say with --reason why this is rolled back, or check first with --preview."))
     found = agent_of(agent)
-    wish = Wish(BY, reason or "", keeps_copy=not no_backup)
+    wish = Wish(BY, reason or "", keeps_copy=not no_backup, accepts_effect=options["write_now"])
     if (since or until) and not session:
         raise WrongUse(_("--since and --until are for --session."))
     if session:
         span = {"since": moment(since, "--since"), "until": moment(until, "--until")}
         return _session_preview(found, session, span) if preview else _session(found, session, span, wish)
     number = None if hunk is None else hunk - 1
+    if options["hand_over"]:
+        return hand_over.run(found, audit, number, wish, puts_back=options["put_back"])
     return _preview(found, audit, number) if preview else _one(found, audit, number, wish)
+
+
+def _check_ways(session, preview, *, write_now, hand_over, put_back, **_others):
+    """Raises WrongUse for options that do not go together."""
+    if hand_over and (session or preview or write_now):
+        raise WrongUse(_("--hand-over is for one write, without --preview and --write-now."))
+    if put_back and not hand_over:
+        raise WrongUse(_("--put-back is for --hand-over."))
 
 
 def _preview(agent, audit, hunk):
@@ -60,10 +79,22 @@ def _preview(agent, audit, hunk):
     if made.plan.conflicts:
         sentences += (line for one in made.conflicts for line in _conflict(one))
         sentences.append(_("Somebody changed the same lines since. Choose what the file should hold on its page."))
+    sentences += filter(None, [made.effect.sentence, _way(made)])
     if made.problem:
         sentences.append(made.problem)
     status = REFUSED if made.plan.conflicts or made.problem else DONE
     return Outcome(told(made), "\n".join(sentences), status, sentences[-1] if status else "")
+
+
+def _way(made):
+    """How a change that would take the file out of the prompt can be made; empty where it would not."""
+    if not made.effect.is_harmful:
+        return ""
+    if made.offer.problem:
+        return _("Write it with --write-now, or apply the patch. %(problem)s") % {"problem": made.offer.problem}
+    if made.offer.puts_back:
+        return _("Hand it to the agent with --hand-over --put-back, write it with --write-now, or apply the patch.")
+    return _("Hand it to the agent with --hand-over, write it with --write-now, or apply the patch.")
 
 
 def _session_preview(agent, session, span):
@@ -79,6 +110,8 @@ def _session_preview(agent, session, span):
         sentences.append(
             _("Somebody changed the same lines since: %(ids)s. These writes cannot be rolled back together.") % words
         )
+    if found["effect_sentence"]:
+        sentences.append(found["effect_sentence"])
     if found["problem"]:
         sentences.append(found["problem"])
     status = REFUSED if found["conflicts"] or found["problem"] else DONE

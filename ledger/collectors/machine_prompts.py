@@ -13,9 +13,11 @@ CRON, HEARTBEAT, NEW_SESSION, MEMORY_FLUSH = "cron", "heartbeat", "new_session",
 SYSTEM_MESSAGE, SUBAGENT_TASK, BOOT, HOOK = "system_message", "subagent_task", "boot", "hook"
 TASK_RESULT, COMMAND_RESULT, OTHER_SESSION = "task_result", "command_result", "other_session"
 CONTINUATION, NAMING, DREAM_DIARY, STARTUP = "continuation", "naming", "dream_diary", "startup_context"
-COMMAND, INTERNAL = "command", "internal"
+COMMAND, INTERNAL, HANDOVER = "command", "internal", "handover"
 JANUARY, FEBRUARY, SEPTEMBER = "2026.1.30", "2026.2.26", "2026.9.6"
 ALL = f"{JANUARY} to {SEPTEMBER}"
+OF_THIS_SITE = "[OpenClaw Web task]"  # how each text begins that this site hands to an agent
+HANDOVER_SESSION = "openclaw-web"  # and the part of the key of the session that it is handed over in
 # The label of a task may be the task itself, over several lines.
 RESULT = r'A [a-z][a-z -]{2,40} "(?:.|\n){0,4000}?" just (?:completed|timed out|failed|finished)'
 
@@ -131,6 +133,7 @@ TEXTS = (
         "get-reply-inline-actions",
         is_pattern=True,
     ),
+    PromptText(HANDOVER, OF_THIS_SITE, "none: this site writes it", "guardian/handover/messages.py"),
 )
 
 STARTS = tuple(text.start for text in TEXTS if not text.is_pattern)
@@ -163,7 +166,14 @@ SOURCES = {
     "sessions_send": OTHER_SESSION,
 }
 # Sessions that programs speak in, by a part of their key: `agent:<id>:cron:<job>`, `hook:<id>`.
-SESSIONS = {"cron": CRON, "subagent": SUBAGENT_TASK, "hook": HOOK, "boot": BOOT, "heartbeat": HEARTBEAT}
+SESSIONS = {
+    "cron": CRON,
+    "subagent": SUBAGENT_TASK,
+    "hook": HOOK,
+    "boot": BOOT,
+    "heartbeat": HEARTBEAT,
+    HANDOVER_SESSION: HANDOVER,
+}
 BOOT_ID = re.compile(r"boot-\d{4}-\d\d-\d\d")
 NAMER, DREAMER = "slug-generator", "dreaming-narrative"
 
@@ -191,7 +201,7 @@ def provenance_origin(provenance: Any, text: str) -> Origin | None:
         return None
     kind, tool, prefix = (provenance.get(name) for name in ("kind", "sourceTool", "sourcePromptPrefix"))
     if kind == PERSON:
-        return Origin()
+        return Origin(HANDOVER if text.startswith(OF_THIS_SITE) else "")
     if kind in (INTER_SESSION, SYSTEM):
         name = SOURCES.get(tool.strip().lower(), "") if isinstance(tool, str) else ""
         return Origin(name or text_kind(text) or (OTHER_SESSION if kind == INTER_SESSION else INTERNAL))
@@ -218,4 +228,6 @@ def prompt_kind(sender: dict[str, Any], session_key: str | None, session_id: str
     """The kind of prompt that a user message is, empty for a person's; `sender` is what `records` read of it."""
     if "injected" in sender:
         return str(sender["injected"] or "")
-    return "" if sender.get("is_person") else session_kind(session_key, session_id)
+    kind = session_kind(session_key, session_id)
+    # OpenClaw takes what this site hands over for a person's words: the command is that of its owner.
+    return "" if sender.get("is_person") and kind != HANDOVER else kind

@@ -51,7 +51,7 @@ BIGGEST = 2**53
 MAX_PATH = 4096
 DIRECT = ("direct", "dm")
 OF_ACCOUNT = tuple(f"{word}:" for word in DIRECT)
-NAMED_ORIGINS = frozenset({"main", "cron", "subagent", "openai", "dashboard", "hook", "acp"})
+NAMED_ORIGINS = frozenset({"main", "cron", "subagent", "openai", "dashboard", "hook", "acp", "openclaw-web"})
 CHANNEL_OF_ORIGIN = {
     "openai": "openai",
     "cron": "cron",

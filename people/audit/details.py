@@ -63,6 +63,23 @@ VALUES = {
         "merged": gettext_lazy("later changes were kept"),
         "chosen": gettext_lazy("to a chosen content"),
     },
+    "effect": {
+        "taken_out": gettext_lazy("knowing that the file falls out of the prompt"),
+        "unknown": gettext_lazy("without knowing the effect on the prompt"),
+    },
+    "outcome": {
+        "done": gettext_lazy("done"),
+        "unchanged": gettext_lazy("not done"),
+        "other": gettext_lazy("other content"),
+        "untrusted": gettext_lazy("not trusted"),
+        "unrecorded": gettext_lazy("not in the record"),
+        "timed_out": gettext_lazy("not done in time"),
+        "canceled": gettext_lazy("canceled"),
+        "interrupted": gettext_lazy("interrupted"),
+        "failed": gettext_lazy("the command failed"),
+        "not_started": gettext_lazy("not started"),
+    },
+    "puts_back": {True: gettext_lazy("after the recorded version was put back"), False: ""},
     "include_flagged": {True: gettext_lazy("with texts that may contain secrets"), False: ""},
 }
 FORMATS = {

@@ -182,4 +182,19 @@ GUARDIAN = {
         unit=_("writes"),
         help=_("Limit for each UTC day and agent; further changes are proposals. 0 = no unattended writes."),
     ),
+    "writeGuardian.handOver": switch(
+        False,
+        label=_("Let operators hand changes to the agent"),
+        help=_(
+            "Runs “openclaw agent” with a change of a memory file, which its model reads. Off = nothing is started."
+        ),
+    ),
+    "writeGuardian.handOverSeconds": number(
+        300,
+        10,
+        3_600,
+        label=_("Time for a change that is handed over"),
+        unit=_("seconds"),
+        help=_("After this time the command is stopped. The agent may still finish the change."),
+    ),
 }

@@ -87,11 +87,10 @@ ELSEWHERE = {
     "people:preferences_save",
     "people:rail_fold",
     "people:theme_set",
-    "people:view_forget",
-    "people:view_keep",
+    *("guardian:rollback_hand_over", "guardian:handover_check", "people:view_forget", "people:view_keep"),
     *("guardian:correct_save", "guardian:rollback_do", "guardian:rollback_settle", "guardian:rule_switch"),
     *("guardian:session_rollback_do", "guardian:own_guardian_run", "guardian:own_guardian_switch"),
-    *("guardian:proposal_approve", "guardian:proposal_decline"),
+    *("guardian:proposal_approve", "guardian:proposal_decline", "guardian:proposal_hand_over"),
 }
 # What shows something that its address does not name: the view tells the log (`request.opened`).
 SAY_THEMSELVES = {

@@ -10,7 +10,7 @@ from datasets.review import verdicts
 from gate.models import GateCall, GatePrompt, GateReplay, GateReplayDecision, MemoryGateDecision
 from gate.statistics import sums
 from guardian.files import MEMORY_FILES
-from guardian.models import GuardianRun, GuardianStatus, GuardianStep
+from guardian.models import GuardianRun, GuardianStatus, GuardianStep, Handover
 from jobs.models import JobRun
 from ledger.models import IndexedFile, Session, VfsEntry
 from openclaw_web.disk import packing
@@ -108,7 +108,8 @@ def _files(count):
         IndexedFile.objects.using(DB).create(database="d", source="memory", path=f"{number}.md", chunk_count=1)
         VfsEntry.objects.using(DB).create(namespace="workspace", path=f"{number}.md", bytes=17)
     _corrected(count)
-    return {"corrected": "w1000", "file": "MEMORY.md", "write": _writes(count), "proposal": _proposals(count)}
+    facts = {"corrected": "w1000", "file": "MEMORY.md", "write": _writes(count), "proposal": _proposals(count)}
+    return facts | {"handover": _handovers(count)}
 
 
 def _corrected(count):
@@ -152,6 +153,15 @@ def _proposals(count):
         GuardianRun(id=f"p{number}", **about).save(using=DB)
         GuardianStep(id=f"p{number}-1", run_id="p0", number=number, outcome="answered", created_at=1).save(using=DB)
     return "p0"
+
+
+def _handovers(count):
+    """Changes of one write that were handed to the agent."""
+    about = {"file_name": "MEMORY.md", "audit_id": "w0", "run_id": "p0", "asked_by": "root", "own_audit_id": "o"}
+    about |= {"now_hash": "", "before_hash": "", "wanted_hash": "", "state": "ended", "outcome": "other"}
+    for number in range(count):
+        Handover(id=f"h{number}", created_at=factories.T0 + number, **about).save(using=DB)
+    return "h0"
 
 
 def _review(count, person):

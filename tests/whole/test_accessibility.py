@@ -35,6 +35,8 @@ ADDRESSES = {
     "gate:own_gate": "/agents/main/gate/own/",
     "guardian:own_guardian": "/agents/main/writes/own/",
     "guardian:proposal_detail": "/agents/main/writes/own/proposals/{proposal}/",
+    "guardian:file_cure": "/agents/main/writes/cure/{file}/",
+    "guardian:handover_detail": "/agents/main/writes/handovers/{handover}/",
     "guardian:rollback": "/agents/main/writes/rollback/of/{write}/",
     "guardian:session_rollback": "/agents/main/writes/session/of/{session}/",
     "guardian:write_retry": "/agents/main/writes/own/retry/{write}/",
@@ -144,7 +146,7 @@ from gate.models import GateCall, GatePrompt, GateReplay, GateReplayDecision
 from gate.recording import storing
 from gate.recording.told import MemoryGateDecision, Source, Told
 from gate.recording.windows import Window
-from guardian.models import GuardianRun, WriteGuardianAudit
+from guardian.models import GuardianRun, Handover, WriteGuardianAudit
 from guardian.recording import storing as writes
 from guardian.recording.told import FileChange, Source as Teller, Told as Write
 from datasets.models import DatasetExport, DatasetSample
@@ -202,6 +204,10 @@ for name in ("k1", "k2"):
         correct(main, "k1", status="refused", reason="Said in jest.", apply_to_future=True, by="demo")
 packed = {"before_zstd": packing.pack(b"a\\n"), "after_zstd": packing.pack(b"a\\nb\\n"), "before_hash": "x"}
 about = {"target_file": "MEMORY.md", "candidate_fact": "Likes tea.", "state": "proposed", "started_by": "demo"}
+about_change = {"file_name": "MEMORY.md", "audit_id": "m1", "own_audit_id": "h1", "asked_by": "demo"}
+about_change |= {"now_hash": "", "before_hash": "", "wanted_hash": "", "state": "ended", "outcome": "timed_out"}
+about_change |= {"before_zstd": packed["before_zstd"], "wanted_zstd": packed["after_zstd"], "answer": "Busy."}
+Handover(id="h1", created_at=turn.created_at, **about_change).save(using=alias("main"))
 GuardianRun(id="p1", created_at=turn.created_at, **about, **packed).save(using=alias("main"))
 print(json.dumps({
     "call": failed.id,
@@ -210,6 +216,7 @@ print(json.dumps({
     "decision": "a1",
     "write": "m1",
     "proposal": "p1",
+    "handover": "h1",
     "prompt": "v2",
     "artifact": artifact.sha256,
     "checkpoint": next(checkpoints.make(main, compacted, by="demo")).row.sha256,

@@ -41,6 +41,8 @@ HEADINGS = {
     "gate:own_gate": "Gate of this site for main",
     "guardian:own_guardian": "Guardian of this site for main",
     "guardian:proposal_detail": "Proposed write to MEMORY.md",
+    "guardian:file_cure": "Bring MEMORY.md back into the prompt",
+    "guardian:handover_detail": "Change of MEMORY.md handed to the agent",
     "guardian:rollback": "Roll back a write to MEMORY.md",
     "guardian:session_rollback": "Roll back all writes of a session",
     "guardian:write_retry": "Retry a write of main",

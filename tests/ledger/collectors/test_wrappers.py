@@ -223,6 +223,7 @@ def test_a_section_of_media_that_is_spelled_otherwise_is_counted(label):
     ("provenance", "text", "sender"),
     [
         ({"kind": "external_user", "sourceChannel": "voice"}, PROMPTS["boot"], {"is_person": True}),
+        ({"kind": "external_user"}, "[OpenClaw Web task] One exact change", {"injected": "handover"}),
         ({"kind": "internal_system", "sourceTool": "cron"}, "Hello", {"injected": "cron"}),
         ({"kind": "internal_system"}, "Hello", {"injected": "internal"}),
         ({"kind": "inter_session", "sourceTool": "subagent_announce"}, "Hello", {"injected": "task_result"}),
@@ -249,6 +250,8 @@ def test_provenance_is_believed_before_the_words(provenance, text, sender):
         ("agent:main:dreaming-narrative-light-1", "x", "dream_diary"),
         ("temp:slug-generator", "x", "naming"),
         (None, "boot-2026-02-01_10-00-00-000-abcdef12", "boot"),
+        ("agent:main:openclaw-web", "x", "handover"),
+        ("agent:openclaw-web:main", "x", ""),
         ("agent:main:main", "x", ""),
         ("agent:cron:main", "x", ""),
         ("agent:main:telegram:direct:heartbeat", "x", "heartbeat"),

@@ -1,0 +1,64 @@
+"""A change of a text as edits that each replace one place: `old` occurs exactly once where its turn comes. Pure."""
+
+from dataclasses import dataclass
+
+from openclaw_web.diffs.comparing import compare, lines_of
+
+MOST_CONTEXT = 40  # lines on each side that make a place unique
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """One place of a text, and what it becomes."""
+
+    old: str
+    new: str
+
+
+def find_edits(before: str, after: str) -> list[Edit] | None:
+    """The edits that turn one text into another, one after the other; None where a place cannot be told from others.
+
+    The last place comes first, so that each edit finds the lines before it as they were.
+    """
+    lines, wanted = lines_of(before), lines_of(after)
+    edits: list[Edit] = []
+    for block in reversed(compare(before, after).blocks):
+        if block.is_same:
+            continue
+        new = wanted[block.new_start : block.new_end]
+        edit = _unique_edit(lines, block.old_start, block.old_end, new)
+        if edit is None:
+            return None
+        edits.append(edit)
+        lines[block.old_start : block.old_end] = new
+    return edits if apply_edits(before, edits) == after else None
+
+
+def apply_edits(text: str, edits: list[Edit]) -> str | None:
+    """The text after these edits; None when a place is not there exactly once."""
+    for edit in edits:
+        if not edit.old or _count(text, edit.old) != 1:
+            return None
+        text = text.replace(edit.old, edit.new)
+    return text
+
+
+def _unique_edit(lines, start, end, new):
+    """An edit with as many lines around it as make its place the only one."""
+    text = "".join(lines)
+    for width in range(MOST_CONTEXT + 1):
+        first, last = max(0, start - width), min(len(lines), end + width)
+        old = "".join(lines[first:last])
+        if old and _count(text, old) == 1:
+            return Edit(old, "".join((*lines[first:start], *new, *lines[end:last])))
+        if first == 0 and last == len(lines):
+            return None
+    return None
+
+
+def _count(text, part):
+    """How often a part occurs, overlaps included: whoever looks for it from the end must find the same place."""
+    count, at = 0, text.find(part)
+    while at >= 0 and count < 2:
+        count, at = count + 1, text.find(part, at + 1)
+    return count

@@ -1,0 +1,197 @@
+"""The job that hands one change to an agent: `openclaw agent` with a message file, never the gateway's own calls."""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import orjson
+from django.conf import settings
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from agents import databases
+from agents.homes import normalise_or_empty
+from agents.models import Agent, CollectorSource
+from jobs.kinds import Kind
+from jobs.progress import Cancelled, LostJob, Progress
+from ledger.collectors.machine_prompts import HANDOVER_SESSION
+from openclaw_web import clock, reasons
+from openclaw_web.disk import locks, packing
+from openclaw_web.errors import Refused
+
+from ..exact import text_of
+from ..models import Handover
+from ..rollbacks import copies, exchanging, places, planning
+from ..rollbacks.exchanging import Changed
+from ..rollbacks.planning import hash_of
+from ..rollbacks.steps import Step
+from ..standing import live_record
+from . import messages, outcomes, switch
+from .external_command import CommandResult, run_command
+
+LATE = 30  # seconds that the command may take beyond the time it was given
+MOST_ANSWER = 4_000  # characters that are kept of what the command printed
+Outcome, State = Handover.Outcome, Handover.State
+
+
+def run(params: dict[str, Any], progress: Progress) -> dict[str, Any]:
+    """The job. A change whose command was started once is never handed over a second time.
+
+    Raises Refused when nothing may be handed over, or when the file or its record has changed.
+    """
+    agent = Agent.objects.filter(agent_id=params["agent"]).first()
+    row = Handover.objects.using(agent.db).filter(id=params["handover"]).first() if agent else None
+    if row is None:
+        raise Refused(_("There is no agent %(agent)s.") % {"agent": params["agent"]})
+    sentence = _("A change is being handed to %(agent)s already. Wait until that has ended.")
+    with locks.only_one(f"handover-{agent.agent_id}.lock", sentence % {"agent": agent.agent_id}):
+        _message_path(row.id).unlink(missing_ok=True)  # of a process that was killed
+        if row.state == State.RUNNING:
+            outcomes.end(agent, row, Outcome.INTERRUPTED)
+        elif row.state == State.QUEUED:
+            _hand_over(agent, row, progress)
+    return {"message": outcomes.sentence_of(row), "handover": row.id, "outcome": row.outcome}
+
+
+def undo(params: dict[str, Any]) -> None:
+    """End a change whose job was cancelled before its command was started, or whose process is gone."""
+    _message_path(params["handover"]).unlink(missing_ok=True)
+    with suppress(databases.UnknownAgent, databases.OldAgentFile):
+        rows = Handover.objects.using(databases.alias(params["agent"])).filter(id=params["handover"])
+        ended = {"state": State.ENDED, "ended_at": clock.now_ms()}
+        rows.filter(state=State.QUEUED).update(**ended, outcome=Outcome.NOT_STARTED)
+        rows.filter(state=State.RUNNING).update(**ended, outcome=Outcome.INTERRUPTED)
+
+
+def _hand_over(agent, row, progress):
+    command, root = _prepare(agent, row)
+    with _ending(agent, row) as ended, _message_file(agent, row) as path:
+        name = normalise_or_empty(agent.home_name) or agent.agent_id
+        arguments = [command, "agent", "--agent", name, "--session-key", f"agent:{name}:{HANDOVER_SESSION}"]
+        arguments += ["--message-file", str(path), "--json", "--timeout", str(switch.seconds())]
+        words = {"agent": agent.agent_id, "file": row.file_name}
+        sentence = _("Asking %(agent)s to change %(file)s") % words
+        result = run_command(
+            arguments,
+            environment=switch.environment(root),
+            folder=Path("/"),
+            seconds=switch.seconds() + LATE,
+            check_wanted=lambda: progress.update(0, None, sentence),
+        )
+        ended(_fallback(result), _answer(result))
+
+
+def _prepare(agent, row) -> tuple[str, Path]:
+    """The command and the home of the agent, once the file is what OpenClaw's record names.
+
+    Raises Refused, with the row ended, where it is not; then nothing was started.
+    """
+    try:
+        command, root = switch.command(), _root(agent)
+        with places.alone_in_job(agent):
+            _put_back(agent, row)
+            now, record = planning.current(agent, row.file_name), live_record(agent, row.file_name)
+            is_agreed = record is not None and record.is_trusted and record.file_hash == hash_of(now) == row.before_hash
+            if not is_agreed:
+                sentence = _("%(file)s or OpenClaw's record of it has changed. Check the new preview.")
+                raise Changed(sentence % {"file": row.file_name})
+            row.state, row.started_at = State.RUNNING, clock.now_ms()
+            row.save(using=agent.db, force_update=True)
+    except Refused:
+        row.state, row.outcome, row.ended_at = State.ENDED, Outcome.NOT_STARTED, clock.now_ms()
+        row.save(using=agent.db, force_update=True)
+        raise
+    return command, root
+
+
+def _root(agent) -> Path:
+    source = CollectorSource.objects.filter(kind=CollectorSource.Kind.AGENT, agent_id=agent.agent_id).first()
+    if source is None:
+        raise Refused(_("The home of agent %(agent)s is not known.") % {"agent": agent.agent_id})
+    return Path(source.root)
+
+
+def _put_back(agent, row):
+    """Put back what OpenClaw's record names, where the file holds something else: that does no harm."""
+    place = places.workspace_of(agent)
+    now = planning.held(place, row.file_name)
+    if not row.puts_back or hash_of(now) == row.before_hash:
+        return
+    if hash_of(now) != row.now_hash:
+        raise Changed(_("%(file)s has changed since the preview. Check the new preview.") % {"file": row.file_name})
+    places.check_writes()
+    audit_ids = (row.audit_id,) if row.audit_id else ()
+    step = Step(row.file_name, now, packing.unpack(bytes(row.before_zstd)), audit_ids, (), is_put=True)
+    exchanging.check_room([step])
+    copies.keep(agent, [step])
+    reason = _("What OpenClaw's record names is put back, so that the agent can change the file.")
+    exchanging.carry_out(agent, place, [step], by=row.asked_by, reason=reason)
+
+
+@contextmanager
+def _ending(agent, row) -> Iterator[Callable[[Handover.Outcome, str], None]]:
+    """Store what became of the change, however the command ended."""
+    told: list[tuple[Handover.Outcome, str]] = []
+    fallback = Outcome.INTERRUPTED
+    try:
+        yield lambda outcome, answer: told.append((outcome, answer))
+    except Cancelled:
+        fallback = Outcome.CANCELED
+        raise
+    except OSError as exc:
+        told.append((Outcome.FAILED, reasons.of_system(exc)))
+    except LostJob:
+        raise
+    finally:
+        with places.alone_in_job(agent):
+            outcomes.end(agent, row, *(told[-1] if told else (fallback, "")))
+
+
+@contextmanager
+def _message_file(agent, row) -> Iterator[Path]:
+    """The task in a file that only we may read, removed afterwards."""
+    before, wanted = (text_of(packing.unpack(bytes(data))) for data in (row.before_zstd, row.wanted_zstd))
+    path = _message_path(row.id)
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(messages.change_message(row.file_name, before, wanted))
+        yield path
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def _message_path(handover_id):
+    return settings.HOME_DIR / "state" / f"handover-{handover_id}.txt"
+
+
+def _fallback(result: CommandResult) -> Handover.Outcome:
+    """What a change is called while the file is as it was."""
+    if result.is_timed_out:
+        return Outcome.TIMED_OUT
+    return Outcome.FAILED if result.status else Outcome.UNCHANGED
+
+
+def _answer(result: CommandResult) -> str:
+    """What the agent answered, else what the command printed; its beginning."""
+    try:
+        payloads = orjson.loads(result.output)["result"]["payloads"]
+        text = "\n".join(payload["text"] for payload in payloads)
+    except (orjson.JSONDecodeError, KeyError, TypeError):
+        text = "\n".join(part.decode("utf-8", "replace") for part in (result.output, result.errors))
+    return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode().strip()[:MOST_ANSWER]
+
+
+JOB = Kind(
+    run=run,
+    label=gettext_lazy("Change handed to an agent"),
+    started=gettext_lazy("handed a change to an agent"),
+    kept=gettext_lazy("Where the command was started already, the agent may still carry out the change."),
+    done=lambda result: str(result["message"]),
+    page="guardian:handover_detail",
+    page_params=("agent", "handover"),
+    undo=undo,
+    ends_with_terminal=True,
+)

@@ -1,0 +1,123 @@
+"""Whether a change can be handed to the agent, and from which content on: the record and the file have to agree."""
+
+from dataclasses import dataclass, replace
+
+from django.utils.translation import gettext as _
+
+from agents.models import Agent
+from gate.recording import consent
+
+from .. import services
+from ..exact import NotExact, data_of
+from ..looking import blaming, usable
+from ..models import WriteGuardianAudit
+from ..proposing import facts
+from ..proposing.approving import Preview as ProposalPreview
+from ..proposing.asking.tools import MOST_CONTENT, why_unreadable
+from ..proposing.memory import Memory
+from ..rollbacks.planning import Plan, hash_of
+from ..standing import live_record
+from ..standing.files import GUARDED
+from ..standing.forecast import Effect, effect_on_record
+from . import switch
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """One change that may be handed over: from `before`, which OpenClaw's record names, to `wanted`.
+
+    `puts_back`: the file holds something else, so `before` is put back first, which does no harm. With a `problem`, a
+    sentence, nothing can be handed over. `effect` is that of a write of this site.
+    """
+
+    name: str
+    now: bytes | None
+    wanted: bytes | None
+    before: bytes = b""
+    puts_back: bool = False
+    problem: str = ""
+    effect: Effect = Effect.TAKEN_OUT
+
+    @property
+    def is_needed(self) -> bool:
+        """Whether a write of this site may take the file out of the prompt."""
+        return self.effect != Effect.NOTHING
+
+
+def offer_rollback(agent: Agent, plan: Plan, chosen: bytes | None = None) -> Offer:
+    """The offer for a rollback as it is planned; `chosen` is what a person wants the file to hold instead."""
+    is_open = bool(plan.conflicts) and chosen is None  # what a person will choose is not known yet
+    wanted = plan.wanted if chosen is None else chosen
+    offer = _offer(agent, plan.name, plan.now, (wanted or b"") if is_open else wanted, is_open=is_open)
+    if not offer.problem and offer.is_needed and consent.opted_out():
+        is_withheld = chosen is not None or _has_withheld_lines(agent.db, plan.audit)
+        return _refused(offer, _withheld()) if is_withheld else offer
+    return offer
+
+
+def offer_proposal(agent: Agent, preview: ProposalPreview) -> Offer:
+    """The offer for a proposal of our guardian as it is previewed."""
+    offer = _offer(agent, preview.run.target_file, preview.now, preview.wanted)
+    if not offer.problem and offer.is_needed and facts.is_withheld(agent.db, preview.run.turn_id):
+        return _refused(offer, _withheld())
+    return offer
+
+
+def _offer(agent, name, now, wanted, *, is_open=False) -> Offer:
+    record = live_record(agent, name) if name in GUARDED and (is_open or wanted != now) else None
+    effect = effect_on_record(record, None if is_open else wanted)
+    offer = Offer(name, now, wanted, effect=effect)
+    if record is None or not offer.is_needed:
+        return offer
+    if problem := switch.problem_of() or _why_not(agent, name, now, wanted):
+        return _refused(offer, problem)
+    if not record.is_known:
+        sentence = _("OpenClaw's record of %(file)s cannot be read, or is of a version that is not known.")
+        return _refused(offer, sentence % {"file": name})
+    if record.file_hash == hash_of(now):
+        return replace(offer, before=now)
+    before = _recorded(agent.db, name, record.file_hash)
+    if before is None:
+        sentence = _("%(file)s is not what OpenClaw's record names, and that version is not stored here.")
+        return _refused(offer, sentence % {"file": name})
+    if why_unreadable(before):
+        return _refused(offer, _unreadable(name))
+    if consent.opted_out():  # whose lines an older version holds is not looked up
+        return _refused(offer, _withheld())
+    return replace(offer, before=before, puts_back=True)
+
+
+def _why_not(agent, name, now, wanted):
+    if wanted is None:
+        return _("The agent cannot be asked to remove %(file)s.") % {"file": name}
+    if any(data is not None and why_unreadable(data) for data in (now, wanted)):
+        return _unreadable(name)
+    return _withheld() if Memory(agent).is_hidden(name) else ""
+
+
+def _unreadable(name):
+    words = {"file": name, "size": f"{MOST_CONTENT // 1024} kB"}
+    return _("%(file)s is no plain text, or larger than %(size)s: nothing of it is handed over.") % words
+
+
+def _recorded(db, name, content_hash):
+    """The bytes that a record names, where a version has them."""
+    version = services.versions(db, name).filter(content_hash=content_hash).first()
+    try:
+        return data_of(version) if version else None
+    except NotExact:
+        return None
+
+
+def _has_withheld_lines(db, audit: WriteGuardianAudit):
+    """Whether what comes back with a rollback holds a line that may not be used."""
+    blamed = blaming.Past(db, audit.target_file or "").before(audit)
+    return blamed is not None and bool(usable.withheld(db, blamed))
+
+
+def _withheld():
+    return _("Not handed over: the file holds, or may hold, words of somebody who has opted out.")
+
+
+def _refused(offer, problem):
+    return replace(offer, problem=problem)

@@ -1,0 +1,162 @@
+"""Handing a change of a memory file to its agent: asked for here, carried out by the job, looked at again."""
+
+from dataclasses import dataclass
+
+from django.utils.translation import gettext as _
+from ulid import ULID
+
+from agents.models import Agent
+from jobs import services as jobs
+from jobs.models import JobRun
+from openclaw_web import clock
+from openclaw_web.disk import packing
+from openclaw_web.errors import Refused
+from people.audit import log as audit_log
+
+from ..models import Handover
+from ..proposing import approving
+from ..rollbacks import effects, performing, places, planning, recovering
+from ..rollbacks.effects import JOB_KIND
+from ..rollbacks.exchanging import Changed
+from ..rollbacks.performing import Wish
+from ..rollbacks.planning import hash_of
+from ..rollbacks.shown import Comparison, compared
+from . import offers
+from .offers import Offer
+
+
+class NoSuchHandover(Refused):
+    """The agent has no such handover."""
+
+    status = 404
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """A change that was handed over, and the job that does it."""
+
+    handover: Handover
+    job: JobRun
+
+
+def find(db: str, handover_id: str) -> Handover:
+    """One change that was handed over. Raises NoSuchHandover."""
+    row = Handover.objects.using(db).filter(id=handover_id).first()
+    if row is None:
+        raise NoSuchHandover(_("This agent has no handover %(id)s.") % {"id": handover_id})
+    return row
+
+
+def of_write(db: str, audit_id: str) -> list[Handover]:
+    """The handovers of the rollback of a write, the newest first; at most three."""
+    return list(Handover.objects.using(db).filter(audit_id=audit_id).order_by("-created_at", "-id")[:3])
+
+
+def of_proposal(db: str, run_id: str) -> list[Handover]:
+    """The same of a proposal."""
+    return list(Handover.objects.using(db).filter(run_id=run_id).order_by("-created_at", "-id")[:3])
+
+
+def difference(row: Handover) -> Comparison | None:
+    """The change that the agent was asked for; None once it is a write, whose page shows it."""
+    if row.before_zstd is None or row.wanted_zstd is None:
+        return None
+    return compared(*(packing.unpack(bytes(data)) for data in (row.before_zstd, row.wanted_zstd)), row.file_name)
+
+
+def hand_over_rollback(
+    agent: Agent,
+    audit_id: str,
+    wish: Wish,
+    *,
+    seen: str | None,
+    hunk: int | None = None,
+    chosen: bytes | None = None,
+    puts_back: bool = False,
+) -> Handover:
+    """Prepare the handover of a rollback as it was previewed; `puts_back`: the recorded version may be put back first.
+
+    Raises as `performing.perform`, and Refused where nothing can be handed over.
+    """
+    performing.check_reason(wish)
+    places.check_enabled()
+    with places.alone(agent):
+        recovering.recover_alone(agent)
+        made = planning.plan(agent, audit_id, hunk=hunk)
+        check_seen(seen, made.seen, made.name)
+        performing.check_chosen(made, chosen)
+        offer = checked(offers.offer_rollback(agent, made, chosen), puts_back)
+        way = made.way if chosen is None else planning.Way.CHOSEN
+        restored_id = made.restored.id if made.restored and chosen is None else None
+        about = {"audit_id": audit_id, "hunk": hunk, "way": way, "restored_snapshot_id": restored_id}
+        return _stored(agent, offer, by=wish.by, reason=wish.reason, **about)
+
+
+def hand_over_proposal(agent: Agent, run_id: str, *, by: str, seen: str, puts_back: bool = False) -> Handover:
+    """Prepare the handover of a proposal as it was previewed. Raises as `approving.approve` and as above."""
+    with places.alone(agent):
+        recovering.recover_alone(agent)
+        made = approving.preview(agent, approving.find(agent.db, run_id))
+        check_seen(seen, made.seen, made.run.target_file)
+        if made.conflicts:
+            raise Changed(approving.out_of_date())
+        offer = checked(offers.offer_proposal(agent, made), puts_back)
+        return _stored(agent, offer, by=by, reason="", run_id=run_id)
+
+
+def start(agent: Agent, row: Handover) -> Started:
+    """Queue the job of a prepared handover."""
+    return Started(row, jobs.start(JOB_KIND, params(agent, row), by=row.asked_by))
+
+
+def job_of(agent: Agent, row: Handover) -> JobRun | None:
+    """The newest job of a handover."""
+    return next(iter(jobs.latest([JOB_KIND], 1, params_json=jobs.params_json(params(agent, row)))), None)
+
+
+def params(agent: Agent, row: Handover) -> dict[str, str]:
+    """What the job of a handover is told."""
+    return {"agent": agent.agent_id, "handover": row.id}
+
+
+def check_seen(seen: str | None, now: str, name: str) -> None:
+    """Raises Changed when a preview is not the one that was seen; None: nobody saw one."""
+    if seen is not None and seen != now:
+        raise Changed(_("%(file)s has changed since the preview. Check the new preview.") % {"file": name})
+
+
+def checked(offer: Offer, puts_back: bool) -> Offer:
+    """An offer that may be taken up. Raises Refused for any other."""
+    words = {"file": offer.name}
+    if offer.problem:
+        raise Refused(offer.problem)
+    if not offer.is_needed:
+        raise Refused(_("Nothing to hand over: a write of this site leaves %(file)s in the prompt.") % words)
+    if offer.puts_back and not puts_back:
+        sentence = _("%(file)s is not what OpenClaw's record names. Have that version put back first.")
+        raise Changed(sentence % words)
+    if offer.puts_back:
+        places.check_writes()
+    return offer
+
+
+def _stored(agent, offer: Offer, *, by, reason, **about) -> Handover:
+    effects.check_not_handed_over(agent.db, [offer.name])
+    row = Handover.objects.using(agent.db).create(
+        id=str(ULID()),
+        file_name=offer.name,
+        own_audit_id=str(ULID()),
+        now_hash=hash_of(offer.now),
+        before_hash=hash_of(offer.before),
+        wanted_hash=hash_of(offer.wanted),
+        before_zstd=packing.pack(offer.before),
+        wanted_zstd=packing.pack(offer.wanted or b""),
+        puts_back=offer.puts_back,
+        reason=reason,
+        asked_by=by,
+        created_at=clock.now_ms(),
+        **about,
+    )
+    names = {"object_type": "handover", "object_id": row.id, "agent_id": agent.agent_id}
+    audit_log.record(by, "change_handed_over", **names, file=offer.name, puts_back=offer.puts_back)
+    return row

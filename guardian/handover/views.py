@@ -1,0 +1,60 @@
+"""One change that was handed to an agent; and the text that brings a file back into the prompt."""
+
+from django.http import Http404
+from django.views.decorators.http import require_POST, require_safe
+
+from agents.decorators import agent_view
+from openclaw_web.errors import Refused
+from openclaw_web.pages.doors import needs
+from openclaw_web.pages.html import after_post, refuse_post, render_page
+
+from ..files import MEMORY_FILES
+from . import cures, outcomes, service
+
+
+@require_safe
+@agent_view
+@needs("operator")
+def handover_detail(request, agent, handover_id):
+    """What was handed to the agent, and what became of it."""
+    row = _found(agent, handover_id)
+    context = {
+        "agent": agent,
+        "handover": row,
+        "job": service.job_of(agent, row),
+        "sentence": outcomes.sentence_of(row),
+        "can_check": outcomes.can_check(row),
+        "difference": service.difference(row),
+    }
+    return render_page(request, "guardian/handover_detail.html", context)
+
+
+@require_POST
+@agent_view
+@needs("operator")
+def handover_check(request, agent, handover_id):
+    """Look again at what became of it."""
+    row = _found(agent, handover_id)
+    try:
+        outcomes.check_again(agent, row, by=request.user.username)
+    except Refused as refused:
+        return refuse_post(request, refused, to=row)
+    return after_post(request, outcomes.sentence_of(row), to=row)
+
+
+@require_safe
+@agent_view
+@needs("operator")
+def file_cure(request, agent, name):
+    """The whole file, and the text with which the agent writes it again."""
+    if name not in MEMORY_FILES:
+        raise Http404
+    cure = cures.find_cure(agent, name)
+    return render_page(request, "guardian/file_cure.html", {"agent": agent, "name": name, "cure": cure})
+
+
+def _found(agent, handover_id):
+    try:
+        return service.find(agent.db, handover_id)
+    except service.NoSuchHandover as refused:
+        raise Http404 from refused

@@ -1,0 +1,67 @@
+"""Changes of memory files that the agents themselves were asked to make."""
+
+from django.db import models
+from django.db.models import Q
+from django.urls import reverse
+
+from openclaw_web.sqlite.fields import Count, EpochMs
+
+
+class Handover(models.Model):
+    """One change of a memory file that was handed to its agent, and what became of it."""
+
+    class State(models.TextChoices):
+        QUEUED = "queued"
+        RUNNING = "running"  # the command was started, or is about to be
+        ENDED = "ended"
+
+    class Outcome(models.TextChoices):
+        NONE = ""  # not known yet
+        DONE = "done"  # the file has the wanted content, and OpenClaw's record names it as the agent's
+        UNCHANGED = "unchanged"  # the agent ended, and the file is as it was
+        OTHER = "other"  # the file has other content
+        UNTRUSTED = "untrusted"  # the wanted content, which OpenClaw does not trust
+        UNRECORDED = "unrecorded"  # the wanted content, which OpenClaw's record does not name
+        TIMED_OUT = "timed_out"  # the agent may still carry out the change, as in the two below
+        CANCELED = "canceled"
+        INTERRUPTED = "interrupted"  # our process ended
+        FAILED = "failed"  # the command failed
+        NOT_STARTED = "not_started"  # the file or its record had changed before the command was started
+
+    id = models.TextField(primary_key=True)
+    file_name = models.TextField()
+    audit_id = models.TextField(null=True, help_text="the write that is rolled back")
+    hunk = Count(null=True, help_text="only this change of it, from 0")
+    run_id = models.TextField(null=True, help_text="the proposal that is written")
+    way = models.TextField(default="", help_text="of a rollback, as in rollbacks")
+    restored_snapshot_id = models.TextField(null=True, help_text="of a rollback: the version that comes back")
+    own_audit_id = models.TextField(help_text="what the change is as a write, once it is done")
+    now_hash = models.TextField(help_text="sha256 of the file when this was asked for")
+    before_hash = models.TextField(help_text="sha256 of what the agent changes, which OpenClaw's record names")
+    wanted_hash = models.TextField(help_text="sha256 of what the file shall hold")
+    before_zstd = models.BinaryField(null=True)
+    wanted_zstd = models.BinaryField(null=True, help_text="gone, as before_zstd, once the change is done")
+    puts_back = models.BooleanField(default=False, help_text="the recorded version is put back first")
+    reason = models.TextField(default="")
+    asked_by = models.TextField()
+    state = models.TextField(choices=State.choices, default=State.QUEUED)
+    outcome = models.TextField(choices=Outcome.choices, default="", blank=True)
+    answer = models.TextField(default="", help_text="what the command printed; its beginning")
+    created_at = EpochMs()
+    started_at = EpochMs(null=True)
+    ended_at = EpochMs(null=True)
+
+    class Meta:
+        db_table = "guardian_handovers"
+        indexes = [
+            models.Index(fields=["created_at", "id"], name="idx_handover_created"),
+            models.Index(fields=["file_name"], name="idx_handover_open", condition=~Q(state="ended")),
+            models.Index(fields=["audit_id"], name="idx_handover_audit", condition=Q(audit_id__isnull=False)),
+            models.Index(fields=["run_id"], name="idx_handover_run", condition=Q(run_id__isnull=False)),
+        ]
+
+    def __str__(self):
+        return f"{self.id} {self.state}"
+
+    def get_absolute_url(self):
+        return reverse("guardian:handover_detail", args=[self._state.db.removeprefix("agent_"), self.id])

@@ -1,0 +1,29 @@
+"""`reflection guardian rollback --hand-over`: the agent carries out the change itself, and the command waits for it."""
+
+import sys
+
+from django.utils.translation import gettext as _
+
+from agents.models import Agent
+from gate.verbs import sending
+from jobs import services as jobs
+from jobs.progress import listener_on
+from openclaw_web.commands.groups import Outcome
+from openclaw_web.commands.verbs import DONE, PARTLY
+
+from ..handover import service
+from ..handover.outcomes import Outcome as Result
+from ..rollbacks.effects import JOB_KIND
+from ..rollbacks.performing import Wish
+from . import BY
+
+
+def run(agent: Agent, audit_id: str, hunk: int | None, wish: Wish, *, puts_back: bool) -> Outcome:
+    """Hand the rollback of a write, or of one change of it, to the agent; what became of it."""
+    row = service.hand_over_rollback(agent, audit_id, wish, seen=None, hunk=hunk, puts_back=puts_back)
+    with listener_on(sys.stderr) as listener:
+        job = jobs.run_now(JOB_KIND, service.params(agent, row), by=BY, listener=listener)
+    result = sending.result_of(job)
+    words = [result["message"], _("Handover %(id)s.") % {"id": row.id}]
+    is_done = result["outcome"] == Result.DONE
+    return Outcome(result, " ".join(words), DONE if is_done else PARTLY, "" if is_done else result["message"])

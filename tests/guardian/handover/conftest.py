@@ -1,0 +1,53 @@
+import json
+import stat
+import sys
+from pathlib import Path
+
+import pytest
+
+from agents.models import CollectorSource
+from guardian.rollbacks import exchanging
+from people.configuration import keys as configuration
+from tests.guardian.standing.recorded_homes import RecordedHome
+
+
+class Command:
+    """The scripted command: what it is to do, and how it was started."""
+
+    def __init__(self, folder: Path):
+        self.path = folder / "openclaw.py"
+        program = (Path(__file__).parent / "scripted_openclaw.py").read_text()
+        self.path.write_text(f"#!{sys.executable}\n{program}")
+        self.path.chmod(self.path.stat().st_mode | stat.S_IXUSR)
+        self.does("obeys")
+
+    def does(self, what, **more):
+        self.path.with_suffix(".json").write_text(json.dumps({"does": what} | more))
+
+    @property
+    def starts(self):
+        log = self.path.with_suffix(".log")
+        return [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
+
+
+@pytest.fixture
+def home(ada, settings, tmp_path, monkeypatch):
+    """The home of ada, whose MEMORY.md has a record; this site may write to it, and nobody waits for late writers."""
+    root = tmp_path.resolve() / "openclaw"
+    home = RecordedHome(root, ("ada",))
+    CollectorSource.objects.create(source_key="k", kind="agent", root=str(root), path="ada", agent_id="ada")
+    ada.home_name, ada.workspace = "ada", str(home.workspace("ada"))
+    ada.save()
+    (tmp_path / "home" / "state").mkdir(parents=True)
+    settings.WORKSPACE_WRITES, settings.HOME_DIR = True, tmp_path / "home"
+    monkeypatch.setattr(exchanging, "LOOKS", (0.0,))
+    return home
+
+
+@pytest.fixture
+def command(home, settings, tmp_path):
+    """The scripted command, which may be started."""
+    command = Command(tmp_path)
+    settings.OPENCLAW_COMMAND = str(command.path)
+    configuration.put("writeGuardian.handOver", True)
+    return command
