@@ -55,7 +55,7 @@ MEMORY = List(
         ("", _("Agent"), False, PLAIN),
         ("", _("In prompt"), True, NAMED),
         ("", _("Lost"), True, NAMED),
-        ("", _("Since"), True),
+        ("", _("Recorded write"), True),
     ),
     fields=(
         *("agent_id", "file_name", "state", "raw_chars", "injected_chars", "lost_chars", "since", "session_id"),

@@ -55,7 +55,7 @@ def _fallen_by(writer):
     return {
         Writer.PLUGIN: _("Before that session, the plugin had written it."),
         Writer.SITE: _("Before that session, this site had written it."),
-        Writer.UNKNOWN: _("Who had written it before that session is not known."),
+        Writer.UNKNOWN: _("No write of anybody else is known before that session."),
     }[writer]
 
 

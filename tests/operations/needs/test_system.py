@@ -55,7 +55,7 @@ def test_the_tabs_are_those_a_role_may_open():
     # A group of which a person may open one page is that page.
     operator = ["Status", "Data", "Backups", "API tokens", "API"]
     assert tabs(browser_of("operator"), "/operations/backups/") == (operator, ["Backups"])
-    data = ["Data", "API tokens", "API", "Jobs", "Rejected records", "Skipped sources"]
+    data = ["Data", "API tokens", "API", "Jobs", "Rejected records", "Skipped sources", "Memory in prompts"]
     assert tabs(browser_of("viewer"), "/operations/rejected/") == (data, ["Data", "Rejected records"])
 
 
