@@ -36,7 +36,8 @@ def gate_record(request, agent, body: DecisionsIn):
 def gate_decision_list(request, agent, filters: Query[DecisionQuery]):
     """Decisions of the memory gate, newest first. A search may return fewer than `limit`, and a `next`."""
     found = DECISIONS.fits(agent, **filters.asked())
-    found = replace(found, rows=telling.saying_responses(found.rows))
+    rows = found.rows.defer(None) if filters.with_response and request.user.has_role("operator") else found.rows
+    found = replace(found, rows=telling.saying_responses(rows))
     return listed(found.page(**filters.place, **telling.limits(agent.db, with_context=filters.with_context)))
 
 

@@ -31,6 +31,7 @@ class DecisionQuery(Moments):
     unmatched: bool = Field(False, description="only decisions without a turn")
     q: str = Field("", max_length=200, description="words in the reason or the fact; a page searches for 200 ms")
     with_context: bool = Field(False, description="include what the gate saw")
+    with_response: bool = Field(False, description="for operators: include the response of the model")
     sort: DECISION_SORTS = Field(DecisionFilters.DEFAULT, description=LARGEST_FIRST)  # type: ignore[valid-type]
 
 
@@ -75,6 +76,15 @@ class DecisionOut(Schema):
         None, description="with the context: as told, derived from the turns before it, lost, or unknown"
     )
     context: SeenOut | None = None
+    raw_response: str | None = Field(
+        None,
+        description="for operators who ask: the response of the model, or the handle of an artifact with it",
+    )
+
+    @staticmethod
+    def resolve_raw_response(row: Any) -> str | None:
+        """What was read of it: a list that nobody asked for it does not read it."""
+        return row.__dict__.get("raw_response")
 
     @staticmethod
     def resolve_sources(row: Any) -> list[str]:
@@ -86,9 +96,6 @@ class DecisionDetail(DecisionOut):
     """One decision with its turn and what the gate saw."""
 
     turn: TurnOut | None = Field(description="null: no turn was found, or it is no longer stored")
-    raw_response: str | None = Field(
-        description="for operators: the response of the model, or the handle of an artifact with it"
-    )
 
 
 class CallQuery(Moments):

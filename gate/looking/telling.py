@@ -25,7 +25,8 @@ def limits(db: str, *, with_context: bool) -> dict[str, Any]:
     def weigh(row):
         if with_context and not hasattr(row, "context"):
             _give_context(db, row)
-        return len(row.reason) + len(row.candidate_fact or "") + getattr(row, "context_length", 0)
+        texts = (row.reason, row.candidate_fact, row.__dict__.get("raw_response"))
+        return sum(len(text or "") for text in texts) + getattr(row, "context_length", 0)
 
     return {"budget": BUDGET, "weigh": weigh}
 

@@ -132,6 +132,27 @@ def test_an_export_has_every_decision_that_fits(gate, decisions, tmp_path, kind)
     assert rows[0]["candidate_fact"] == "prefers mornings"
 
 
+@pytest.mark.parametrize("kind", ["json", "csv", "jsonl"])
+def test_a_file_has_window_and_response_when_asked(gate, decisions, tmp_path, kind):
+    file = tmp_path / "file"
+    MemoryGateDecision.objects.using("agent_ada").filter(id="d0").update(raw_response='{"decision": "NO_WRITE"}')
+    assert gate("export", "--format", kind, "--with-context", "--with-response", "-o", str(file))[1] == 0
+    text = file.read_text("utf-8")
+    rows = {
+        "json": lambda: orjson.loads(text),
+        "csv": lambda: list(csv.DictReader(io.StringIO(text.removeprefix("\ufeff")))),
+        "jsonl": lambda: [orjson.loads(line) for line in text.splitlines()],
+    }[kind]()
+    found = {row["id"]: row for row in rows}
+    assert found["d0"]["raw_response"].lstrip("'") == '{"decision": "NO_WRITE"}' and not found["d1"]["raw_response"]
+    shown = orjson.loads(gate("show", "d0", "--with-context", "--json")[0])["decision"]
+    context = found["d0"]["context"]
+    assert (orjson.loads(context) if kind == "csv" and context else context or None) == shown["context"]
+    assert found["d0"]["context_state"] == shown["context_state"]
+    gate("export", "--format", kind, "-o", str(file))
+    assert "raw_response" not in file.read_text("utf-8") and "context" not in file.read_text("utf-8")
+
+
 def test_a_receipt_and_decisions_are_never_one_output(gate, decisions):
     out, status = gate("export", "--json")
     assert status == 2 and "--output" in out

@@ -64,3 +64,12 @@ def test_nobody_else_sees_it(as_stranger, ada, bob):
     DecisionFactory(id="d1", db="agent_bob")
     assert as_stranger.get(f"{API}/d1").status_code == 404
     assert as_stranger.get(API).json()["items"] == []
+
+
+def test_a_list_has_responses_for_operators_who_ask(as_operator, as_stranger, turns):
+    decide(1, raw_response="the answer"), decide(2)
+    asked = f"{API}?withResponse=true"
+    assert [row["raw_response"] for row in as_operator.get(asked).json()["items"]] == [None, "the answer"]
+    for answer in (as_stranger.get(asked), as_operator.get(API)):
+        assert [row["raw_response"] for row in answer.json()["items"]] == [None, None]
+        assert answer.json()["items"][1]["has_raw_response"]
