@@ -55,6 +55,11 @@ def has_records(database: Database) -> bool:
     return database.has(PROVENANCE.name, *PROVENANCE.columns)
 
 
+def is_unfamiliar(database: Database) -> bool:
+    """Whether the table of the records is there in a shape that no known version gives it."""
+    return not has_records(database) and PROVENANCE.table in (*database.tables, *database.computed)
+
+
 def read_records(database: Database, now: int) -> Iterator[Record]:
     """The records of all workspaces, without those that expired before `now`. Raises Damaged."""
     for key, value, expires_at in database.rows(PROVENANCE.name, *PROVENANCE.columns):

@@ -17,10 +17,10 @@ STATES = (State.LEFT_OUT, State.WILL_BE_LEFT_OUT, State.UNEXPLAINED, State.CUT)
 
 def notices(agent: Agent) -> list[Notice]:
     """One notice for the file that stands worst, with the number of other files that need somebody."""
-    files = [standing for standing in standings(agent, MEMORY_FILES) if standing.state in STATES]
+    files = [standing for standing in standings(agent, MEMORY_FILES) if _state(standing) in STATES]
     if not files:
         return []
-    files.sort(key=lambda standing: STATES.index(standing.state))
+    files.sort(key=lambda standing: STATES.index(_state(standing)))
     sentence = describe_problem(agent, files[0])
     if others := len(files) - 1:
         more = ngettext(
@@ -30,6 +30,11 @@ def notices(agent: Agent) -> list[Notice]:
         )
         sentence = f"{sentence} {more % {'count': others}}"
     return [Notice(sentence, "guardian:file_detail", args=(files[0].file_name,))]
+
+
+def _state(standing):
+    """The state to tell: a file that was removed behind OpenClaw's back falls when the agent writes it again."""
+    return State.WILL_BE_LEFT_OUT if standing.will_be_left_out else standing.state
 
 
 def describe_problem(agent: Agent, standing: Standing) -> str:

@@ -9,7 +9,7 @@ from ledger.collectors.database import Damaged, Database
 from ledger.collectors.database_tables import PROVENANCE
 from openclaw_web.clock import now_ms
 
-from ..collectors.provenance import Record, read_records
+from ..collectors.provenance import Record, is_unfamiliar, read_records
 from .files import spellings
 from .provenance import assign_records
 
@@ -36,6 +36,8 @@ def _read(root):
         copies.of(root, root / STATE_DATABASE) as copy,
         Database(copy.path, {}, (PROVENANCE,)) as database,
     ):
+        if is_unfamiliar(database):
+            raise Damaged(f"{PROVENANCE.table} has other columns than any known version")
         return list(read_records(database, now_ms()))
 
 

@@ -44,7 +44,11 @@ def standing_tone(state):
 
 def standing_sentence(standing: Standing) -> str:
     """What the state says of this file, with its numbers."""
-    return _sentences()[standing.state] % standing_values(standing)
+    sentence = _sentences()[standing.state] % standing_values(standing)
+    if standing.state == State.MISSING and standing.will_be_left_out:
+        fall = _("OpenClaw still has a record of it: once the agent writes it again, it is left out.")
+        return f"{sentence} {fall}"
+    return sentence
 
 
 def standing_values(standing: Standing) -> dict[str, str]:

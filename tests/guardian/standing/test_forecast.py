@@ -125,6 +125,9 @@ def test_a_record_that_is_no_json_and_a_database_that_is_none_are_not_known(tmp_
         store.execute("UPDATE plugin_state_entries SET value_json = '{'")
     assert not live_record(agent, "MEMORY.md").is_known
     assert effect_of_write(agent, "MEMORY.md", b"one\n") == Effect.UNKNOWN
+    with home.state() as store:
+        store.execute("ALTER TABLE plugin_state_entries RENAME COLUMN value_json TO value_zstd")
+    assert effect_of_write(agent, "MEMORY.md", b"one\n") == Effect.UNKNOWN
     (home.root / "state" / "openclaw.sqlite").write_bytes(b"no database")
     assert effect_of_write(agent, "MEMORY.md", b"one\n") == Effect.UNKNOWN
 

@@ -163,6 +163,13 @@ def test_one_problem_an_agent_names_who_wrote_last(home):
     assert "in the session agent:main:w1" in sentence and "the plugin had written it" in sentence
 
 
+def test_a_file_that_was_removed_behind_openclaws_back_is_a_problem(home):
+    home.record("MEMORY.md", "one\n").prompt([], at=LATER)
+    run(home)
+    assert (state_of().state, state_of().will_be_left_out) == ("missing", True)
+    assert notices(Agent.objects.get())[0].sentence.startswith("The agent's next write takes MEMORY.md out")
+
+
 RECORDED = {
     "correct": ("will_be_left_out", "in_prompt"),
     "daily": ("in_prompt", "in_prompt"),
