@@ -70,7 +70,7 @@ def find_cure(agent: Agent, name: str) -> Cure:
 
 def _fell_by_us(agent, name, record):
     """Whether the writes between the last trusted version and the fall were ours, and the fall itself the agent's."""
-    trusted = _trusted_hashes(agent.db, name, record)
+    trusted = _trusted_hash(agent.db, name, record)
     rows = WriteGuardianAudit.objects.using(agent.db).filter(target_file=name, status__in=CHANGED)
     rows = rows.select_related("before_snapshot", "after_snapshot").order_by("-created_at", "-id")
     writes = list(rows[: MOST_WRITES + 1])
@@ -79,21 +79,21 @@ def _fell_by_us(agent, name, record):
         return False
     held, count = _hash(writes[fall].before_snapshot), 0
     for row in writes[fall + 1 :]:
-        if held in trusted:
-            return count > 0
+        if held == trusted:
+            break
         if row.origin not in OURS or _hash(row.after_snapshot) != held:
             return False
         held, count = _hash(row.before_snapshot), count + 1
-    return held in trusted and count > 0
+    return held == trusted and count > 0
 
 
-def _trusted_hashes(db, name, record):
-    """The hashes that OpenClaw's records had of the file while it was trusted."""
+def _trusted_hash(db, name, record):
+    """The hash that OpenClaw's record had of the file when it was trusted last; None where no import saw it."""
     rows = ProvenanceRecord.objects.using(db).filter(file_name=name, origin_class="agent")
     rows = rows.filter(state=ProvenanceRecord.State.KNOWN).exclude(file_hash="")
     if record.observed_at is not None:
         rows = rows.filter(observed_at__lt=record.observed_at)
-    return set(rows.order_by("-first_seen_at").values_list("file_hash", flat=True)[:MOST_WRITES])
+    return rows.order_by("-first_seen_at", "-id").values_list("file_hash", flat=True).first()
 
 
 def _hash(version):

@@ -3,11 +3,13 @@
 What the file holds is quoted as JSON between two marks that occur nowhere in it.
 """
 
+import json
 import secrets
 
 import orjson
 
 from ledger.collectors.machine_prompts import OF_THIS_SITE
+from openclaw_web.pages.glyphs import HIDDEN
 
 from .edits import find_edits
 
@@ -70,6 +72,11 @@ def cure_message(name: str, content: str, *, is_twice: bool) -> str:
 
 
 def _message(text, data, **words):
-    quoted = orjson.dumps(data, option=orjson.OPT_INDENT_2).decode()
+    quoted = HIDDEN.sub(_escape, orjson.dumps(data, option=orjson.OPT_INDENT_2).decode())
     mark = secrets.token_hex(8)
     return text % {"site": OF_THIS_SITE, "file": data["file"], "mark": mark, "data": quoted, **words}
+
+
+def _escape(run):
+    """Characters that nobody sees, as JSON spells them: a text that is copied from a page loses none."""
+    return json.dumps(run[0])[1:-1]

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from django.db.models import Q
 from django.utils.translation import gettext as _
 from ulid import ULID
 
@@ -48,8 +49,9 @@ def find(db: str, handover_id: str) -> Handover:
 
 
 def of_write(db: str, audit_id: str) -> list[Handover]:
-    """The handovers of the rollback of a write, the newest first; at most three."""
-    return list(Handover.objects.using(db).filter(audit_id=audit_id).order_by("-created_at", "-id")[:3])
+    """The handovers of the rollback of a write, and the one that it came from, the newest first; three at most."""
+    rows = Handover.objects.using(db).filter(Q(audit_id=audit_id) | Q(own_audit_id=audit_id, outcome="done"))
+    return list(rows.order_by("-created_at", "-id")[:3])
 
 
 def of_proposal(db: str, run_id: str) -> list[Handover]:

@@ -57,6 +57,7 @@ class Handover(models.Model):
             models.Index(fields=["created_at", "id"], name="idx_handover_created"),
             models.Index(fields=["file_name"], name="idx_handover_open", condition=~Q(state="ended")),
             models.Index(fields=["audit_id"], name="idx_handover_audit", condition=Q(audit_id__isnull=False)),
+            models.Index(fields=["own_audit_id"], name="idx_handover_own"),
             models.Index(fields=["run_id"], name="idx_handover_run", condition=Q(run_id__isnull=False)),
         ]
 

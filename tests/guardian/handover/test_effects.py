@@ -1,6 +1,7 @@
 """What a write does to a file's place in the prompt: said before, accepted, and kept; on pages, in the API, a verb."""
 
 import json
+import re
 
 import pytest
 from django.core.management import call_command
@@ -15,6 +16,7 @@ from jobs.running import run_next
 from openclaw_web.disk import packing
 from people.configuration import keys as configuration
 from people.models.kept import AuditEntry
+from tests import faults
 from tests.guardian.rollbacks.test_rollback import seen
 
 from .handed import AFTER, BEFORE, DB, NAME, audit, held, remembered, rollbacks
@@ -196,6 +198,22 @@ def test_a_proposal_is_written_knowing_it(as_operator, home):
     as_operator.post(address, {"seen": found, "write_now": "1"})
     assert held(home) == AFTER + b"- Tea.\n"
     assert json.loads(AuditEntry.objects.get(action="proposal_approved").detail_json) == {"effect": "taken_out"}
+
+
+def test_what_was_written_meanwhile_is_put_in_knowing_it(as_operator, home):
+    remembered(home)
+    first, agent = seen(as_operator.get(page())), (home.workspace("ada") / NAME).open("r+b")
+    late = faults.once("open", lambda path: path.endswith(".rollback"), lambda: (agent.write(b"L\n"), agent.flush()))
+    with agent, late:
+        as_operator.post(page("rollback_do"), SENT | {"seen": first, "write_now": "1"})
+    words = as_operator.get(page("audit_detail")).content.decode()
+    assert "takes MEMORY.md out of the prompt" in words and 'name="write_now" value="1"' in words
+    version = re.search(r'name="version" value="([^"]+)"', words)[1]
+    sent = {"version": version, "choice": "put", "seen": re.search(r'name="seen" value="(\w+)"', words)[1]}
+    as_operator.post(page("rollback_settle"), sent)
+    assert held(home) == BEFORE
+    as_operator.post(page("rollback_settle"), sent | {"write_now": "1"})
+    assert held(home).startswith(b"L\n")
 
 
 @pytest.mark.parametrize("is_recorded", [True, False])

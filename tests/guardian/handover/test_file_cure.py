@@ -45,6 +45,7 @@ def fallen(ada, home, *tools, by_us=True, origin="main"):
     remembered(home)
     about = {"file_name": NAME, "workspace_key": "w", "state": "known", "origin_class": "agent", "version": 1}
     data = home.workspace("ada") / NAME
+    ProvenanceRecord(id="o", file_hash=sha(BEFORE), observed_at=T0 - 9, first_seen_at=T0 - 9, **about).save(using=DB)
     ProvenanceRecord(id="p", file_hash=sha(AFTER), observed_at=T0, first_seen_at=T0, **about).save(using=DB)
     if by_us:
         performing.perform(ada, "w1", Wish("otto", "No.", accepts_effect=True), seen=None)

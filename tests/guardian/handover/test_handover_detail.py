@@ -29,7 +29,8 @@ def test_on_the_page_it_is_handed_to_the_agent(as_operator, home, command):
     run_next()
     words = as_operator.get(done.url).content.decode()
     assert "Done: the agent changed MEMORY.md" in words and row.own_audit_id in words
-    assert "Done: the agent changed" in as_operator.get(page("audit_detail")).content.decode()
+    for audit_id in ("w1", row.own_audit_id):
+        assert "Done: the agent changed" in as_operator.get(page("audit_detail", audit_id)).content.decode()
 
 
 def test_one_that_was_not_done_is_checked_again(ada, as_operator, home, command):

@@ -45,7 +45,8 @@ GUARDIAN_NEW = {
     *("idx_audit_flagged", "idx_intent_displaced", "idx_receipt_audit"),
     *("idx_audit_turn", "idx_correction_audit", "idx_guardian_statuses", "idx_intent_open"),
     *("idx_intent_snapshot", "idx_rollback_own", "idx_rollback_snapshot", "idx_rolled_back_at"),
-    *("guardian_handovers", "idx_handover_audit", "idx_handover_created", "idx_handover_open", "idx_handover_run"),
+    *("guardian_handovers", "idx_handover_audit", "idx_handover_created", "idx_handover_open", "idx_handover_own"),
+    "idx_handover_run",
     *("idx_provenance_file", "provenance_records", "rollback_intents", "rollbacks", "write_guardian_audit"),
 }
 LEDGER_NEW = {"idx_event_repeat", "idx_identity_reset", "idx_session_parents"}
