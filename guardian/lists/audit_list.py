@@ -110,7 +110,8 @@ def _beside(db, page):
     """What stands around the rows of a page: their sessions and turns, and what its rollbacks are about."""
     rollbacks = [row["id"] for row in page if row["origin"] == Origin.ROLLBACK]
     around_rows = {**around.of_rows(db, page), **words.of_rows()}
-    return {"rows": page, "taken": chains.taken(db, rollbacks), **around_rows}
+    back = chains.back_in_file(db, [row["id"] for row in page if row["status"] == Status.ROLLED_BACK])
+    return {"rows": page, "taken": chains.taken(db, rollbacks), "back": back, **around_rows}
 
 
 WRITES = List(

@@ -1,6 +1,6 @@
 """Writes beside what other pages show: turns of a session, a decision of memory_gate, versions of a file."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 from ..models import WriteGuardianAudit
 
@@ -15,6 +15,11 @@ def of_turns(db: str, turn_ids: Collection[str]) -> dict[str, list[WriteGuardian
     for row in _brief(db).filter(turn_id__in=turn_ids).order_by("turn_id", "created_at"):
         found.setdefault(row.turn_id or "", []).append(row)
     return found
+
+
+def rolled_back(rows: Iterable[WriteGuardianAudit]) -> list[str]:
+    """The ids of those of these writes that were rolled back."""
+    return [row.id for row in rows if row.status == WriteGuardianAudit.Status.ROLLED_BACK]
 
 
 def written_first(rows: list[WriteGuardianAudit]) -> list[WriteGuardianAudit]:

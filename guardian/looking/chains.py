@@ -49,6 +49,11 @@ def of_one(row: WriteGuardianAudit) -> Chain:
     return of_each(row._state.db or "", [row.id])[row.id]
 
 
+def back_in_file(db: str, rolled_back: Collection[str]) -> set[str]:
+    """The ids of those of these rolled back writes that were done again; nothing is asked when there are none."""
+    return {name for name, chain in of_each(db, rolled_back).items() if chain.standing}
+
+
 def taken(db: str, rollback_ids: Collection[str]) -> dict[str, Taken]:
     """What each of these rollbacks is about, by its own id; nothing is asked when there are none."""
     found: dict[str, Taken] = {}

@@ -14,7 +14,7 @@ from .. import versions
 from ..files import MEMORY_FILES
 from ..models import WriteGuardianAudit
 from ..standing import of as standing_of
-from . import blamed, blaming, chains, history, missing, shown, weeks
+from . import around, blamed, blaming, chains, history, missing, shown, weeks
 from . import opted_out as people
 from .forms import BlameForm, ChartForm
 
@@ -38,6 +38,7 @@ def file_history(request, agent, name):
         "name": name,
         "events": events,
         "taken": chains.taken(agent.db, history.rollbacks_among(events)),
+        "back": chains.back_in_file(agent.db, around.rolled_back(event.audit for event in events if event.audit)),
         "chosen": (asked.old.id if asked.old else "", asked.new.id) if asked else history.two_newest(events),
         "has_versions": versions.of_file(agent, name).exists(),
         "asked": asked,

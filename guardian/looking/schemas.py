@@ -72,6 +72,7 @@ class GuardianWriteDetail(GuardianWriteOut):
     rule: GuardianRuleOut | None
     status_history: list[GuardianStatusOut] = Field(description="oldest first")
     rolled_back: GuardianRollbackOut | None = Field(description="null: it was not rolled back")
+    is_back_in_file: bool = Field(description="it was rolled back, and that was rolled back as well: `status` stays")
     takes_back: list[str] = Field(description="ids of writes that this rollback took back")
     retries: list[str] = Field(description="ids of writes that asked for it again")
     shared_with: list[str] = Field(description="ids of other writes with the same diff")

@@ -41,6 +41,7 @@ def told(agent: Agent, row: WriteGuardianAudit) -> dict[str, Any]:
         "rule": from_where["rule"],
         "status_history": fate["statuses"],
         "rolled_back": fate["rollback"],
+        "is_back_in_file": fate["chain"].standing is not None,
         "takes_back": [one.audit_id for one in fate["takes_back"]],
         "retries": fate["retries"],
         "shared_with": [one.id for one in shown.shared_with(row)] if row.is_diff_shared else [],

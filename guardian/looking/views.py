@@ -16,7 +16,7 @@ from .. import exact
 from ..handover import service as handovers
 from ..models import FileSnapshot, WriteGuardianAudit
 from ..rollbacks import settling
-from . import around, beside, blaming, shown
+from . import around, beside, blaming, chains, shown
 from .forms import AuditForm
 
 CHIPS = 3  # writes that stand beside one turn
@@ -65,7 +65,8 @@ def session_writes(request, agent, session_id):
     found = around.of_turns(agent.db, list(ids))
     left = blaming.left_by_each(agent, [row.id for rows in found.values() for row in rows])
     rows = [(turn_id, ids[turn_id], around.written_first(rows)) for turn_id, rows in found.items()]
-    context = {"agent": agent, "rows": rows, "left": left, "shown": CHIPS}
+    back = chains.back_in_file(agent.db, around.rolled_back(row for _id, _number, some in rows for row in some))
+    context = {"agent": agent, "rows": rows, "left": left, "back": back, "shown": CHIPS}
     return render(request, "guardian/session_writes.html", context)
 
 
@@ -74,5 +75,7 @@ def session_writes(request, agent, session_id):
 @needs("viewer")
 def decision_writes(request, agent, decision_id):
     """The writes that a decision of memory_gate led to, for their place on its page (HTMX)."""
-    context = {"agent": agent, "writes": around.of_decision(agent.db, decision_id), "decision_id": decision_id}
+    writes = around.of_decision(agent.db, decision_id)
+    back = chains.back_in_file(agent.db, around.rolled_back(writes))
+    context = {"agent": agent, "writes": writes, "back": back, "decision_id": decision_id}
     return render(request, "guardian/decision_writes.html", context)

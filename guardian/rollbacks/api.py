@@ -71,7 +71,7 @@ def guardian_session_rollback(request, agent, session_id: str, asked: SessionRol
     """Roll back all writes of a session, the last one first: all of them, or none."""
     span = {"since": asked.since, "until": asked.until}
     wish = asked.wish(request.user.username)
-    results = performing.perform_session(agent, session_id, wish, seen=asked.seen, **span)
+    results = performing.perform_session(agent, session_id, wish, seen=asked.seen, leave_out=asked.leave_out, **span)
     return {"rollbacks": [in_spec(result) for result in results]}
 
 
@@ -111,6 +111,7 @@ def told_session(agent: Agent, session_id: str, since: int | None, until: int | 
         "hashes": made.hashes,
         "audit_ids": [plan.audit.id for plan in plans],
         "conflicts": [plan.audit.id for plan in made.conflicts],
+        "unknown": [audit.id for audit in made.unknown],
         "patch": "".join(patches),
         "problem": shown.problem(agent, made.by_file),
         "effect": effect.effect,

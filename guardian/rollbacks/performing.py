@@ -1,17 +1,18 @@
 """Rolling back a write, or all writes of a session: previewed, then done as it was previewed or not at all."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from ulid import ULID
 
 from agents.models import Agent
 from openclaw_web.errors import Refused
 from people.audit import log as audit_log
 
-from ..models import Rollback
 from . import copies, effects, exchanging, places, planning, recovering
 from .exchanging import Changed
 from .planning import Plan, Way, plan
@@ -35,20 +36,28 @@ class Wish:
     accepts_effect: bool = False
 
 
+class Outcome(StrEnum):
+    """What a file holds after a rollback that brought back no version."""
+
+    REMOVED = "removed"  # there is no file any more
+    CHOSEN = "chosen"  # what a person chose
+    MERGED = "merged"  # what somebody else wrote since, without the lines of the write
+
+
 @dataclass(slots=True)
 class Result:
-    """What was done. `restored_to` is when the version was made that is back; None: no file, or merged lines.
+    """What was done. `restored_to` is when the version was made that is back, or a word where none is back as a whole.
 
-    `own_audit_id` is the rollback as a write, which can be rolled back as well; None when only one hunk was taken out.
+    `own_audit_id` is the rollback as a write, which can be rolled back as well; also when one hunk was taken out.
 
     `meanwhile` are versions that somebody wrote while files were exchanged: kept, and not in the files.
     """
 
     audit_id: str
     rollback_id: str
+    restored_to: int | Outcome
+    own_audit_id: str
     success: bool = True
-    restored_to: int | None = None
-    own_audit_id: str | None = None
     meanwhile: list[str] = field(default_factory=list)
 
 
@@ -81,9 +90,7 @@ def perform(
         meanwhile = _carried_out(agent, made.place, [step], wish)
     about = {"object_id": audit_id, "agent_id": agent.agent_id, "way": take.way, **effects.accepted(effect)}
     audit_log.record(wish.by, "write_rolled_back", object_type="write", **about)
-    restored = made.restored.created_at if take.restored_id and made.restored else None
-    own = _own_audits(agent, takes).get(take.rollback_id)
-    return Result(audit_id, take.rollback_id, restored_to=restored, own_audit_id=own, meanwhile=meanwhile)
+    return Result(audit_id, take.rollback_id, _restored_to(made, chosen), step.own_id, meanwhile=meanwhile)
 
 
 def perform_session(
@@ -94,10 +101,12 @@ def perform_session(
     seen: dict[str, str] | None,
     since: int | None = None,
     until: int | None = None,
+    leave_out: Collection[str] = (),
 ) -> list[Result]:
     """Roll back all writes of a session, the last one first: all of them, or with a refusal none.
 
-    `seen` is `SessionPlan.hashes` of the preview. Raises as `plan_session`; Changed for conflicts and changed files.
+    `seen` is `SessionPlan.hashes` of the preview, `leave_out` those of `SessionPlan.unknown`. Raises as `plan_session`;
+    Changed for conflicts, changed files, and writes that nobody chose to leave out.
     """
     _check(wish)
     with logging_refusals(agent, wish.by, "session", session_id), places.alone(agent):
@@ -107,21 +116,14 @@ def perform_session(
             raise Changed(_("A file has changed since the preview. Check the new preview."))
         if made.conflicts:
             raise Changed(_("Somebody changed the same lines since. Roll these writes back one by one."))
+        _check_left_out(made, leave_out)
         effect = effects.accept_effects(agent, made.contents, is_accepted=wish.accepts_effect)
         steps = _steps(made, effect)
         meanwhile = _carried_out(agent, made.place, steps, wish)
-    takes = [take for step in steps for take in step.takes]
-    own = _own_audits(agent, takes)
-    restored = {one.audit.id: one.restored.created_at for some in made.by_file.values() for one in some if one.restored}
     results = [
-        Result(
-            take.audit_id,
-            take.rollback_id,
-            restored_to=restored.get(take.audit_id),
-            own_audit_id=own.get(take.rollback_id),
-            meanwhile=meanwhile,
-        )
-        for take in takes
+        Result(take.audit_id, take.rollback_id, _restored_to(one), step.own_id, meanwhile=meanwhile)
+        for step in steps
+        for take, one in zip(step.takes, made.by_file[step.name], strict=True)
     ]
     about = {"object_id": session_id, "agent_id": agent.agent_id, "writes": len(results), **effects.accepted(effect)}
     audit_log.record(wish.by, "session_rolled_back", object_type="session", **about)
@@ -150,9 +152,26 @@ def logging_refusals(agent: Agent, by: str, object_type: str, object_id: str) ->
         raise
 
 
-def _own_audits(agent, takes):
-    rows = Rollback.objects.using(agent.db).filter(id__in=[take.rollback_id for take in takes])
-    return dict(rows.values_list("id", "own_audit_id"))
+def _restored_to(made: Plan, chosen=None):
+    """When the version was made that is back, or what the file holds otherwise."""
+    if chosen is not None:
+        return Outcome.CHOSEN
+    if made.wanted is None:
+        return Outcome.REMOVED
+    return made.restored.created_at if made.restored else Outcome.MERGED
+
+
+def _check_left_out(made: SessionPlan, leave_out):
+    """Raises Changed while nobody has chosen to leave out a write of which nobody knows what the file held before."""
+    asked = [audit for audit in made.unknown if audit.id not in leave_out]
+    if asked:
+        sentence = ngettext(
+            "Nobody knows what the file held before %(count)s write of this session. Choose to leave it out.",
+            "Nobody knows what the file held before %(count)s writes of this session. Choose to leave them out.",
+            len(asked),
+        )
+        rows = [{"id": audit.id, "reason": audit.candidate_fact or audit.target_file or ""} for audit in asked]
+        raise Changed(sentence % {"count": len(asked)}, reasons=rows)
 
 
 def _as_seen(place, name, seen):

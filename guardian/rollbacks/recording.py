@@ -32,7 +32,7 @@ def intend(db: str, place: Path, steps: Sequence[Step], by: str, reason: str) ->
 
 def _asked(step, place, by, reason, moment):
     about = {"takes": step.takes, "own": step.own, "is_put": step.is_put}
-    return Asked(by, reason, moment, str(ULID()), place, **about)
+    return Asked(by, reason, moment, step.own_id, place, **about)
 
 
 def _intent(db, step: Step, asked: Asked, group_id):

@@ -1,6 +1,7 @@
 """What goes into the API of rollbacks and comes out of it."""
 
 import base64
+from typing import Literal
 
 from django.utils.translation import gettext as _
 from ninja import Schema
@@ -11,6 +12,7 @@ from openclaw_web.errors import Refused
 
 from ..standing.forecast import Effect
 from .performing import LONGEST_REASON, Wish
+from .together import MOST_WRITES
 from .workspace import MOST_BYTES
 
 MOMENT = {"ge": 0, "le": BIGGEST}
@@ -80,6 +82,9 @@ class HandoverIn(Body, _Choice):
 
 class SessionRollbackIn(_Asked):
     seen: dict[str, str] = Field(description="`hashes` of the preview", max_length=5)
+    leave_out: list[str] = Field(
+        [], max_length=MOST_WRITES, description="`unknown` of the preview: writes to leave out"
+    )
     since: int | None = Field(None, strict=True, **MOMENT, description="milliseconds: writes at or after this time")
     until: int | None = Field(None, strict=True, **MOMENT, description="milliseconds: writes before this time")
 
@@ -118,6 +123,7 @@ class SessionRollbackPlanOut(Schema):
     hashes: dict[str, str] = Field(description="for each file, what tells this preview from one of another change")
     audit_ids: list[str] = Field(description="writes in the order in which they are rolled back")
     conflicts: list[str] = Field(description="those that need a person")
+    unknown: list[str] = Field(description="writes before which nobody knows what the file held: left out by choice")
     patch: str
     problem: str
     effect: Effect = Field(description=EFFECT)
@@ -128,8 +134,13 @@ class RolledBackOut(Schema):
     audit_id: str
     rollbackId: str = Field(description="id of the rollback; of a single change none is kept under it")
     success: bool
-    restoredTo: int | None = Field(description="when the version was made that is back, in milliseconds")
-    own_audit_id: str | None = Field(description="the rollback as a write: rolled back, it is done again")
+    restoredTo: int | Literal["removed", "chosen", "merged"] = Field(
+        description="when the version was made that is back, in milliseconds; else `removed`: there is no file now, "
+        "`chosen`: the file holds what a person chose, `merged`: only the lines of the write were taken out"
+    )
+    own_audit_id: str = Field(
+        description="the rollback as a write, also of a single change: rolled back, it is done again"
+    )
     meanwhile: list[str] = Field(description="versions that somebody wrote while the file was exchanged")
 
 

@@ -4,6 +4,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import orjson
+from ulid import ULID
 
 from .planning import hash_of
 
@@ -75,6 +76,7 @@ class Step:
     takes: tuple[Take, ...]
     own: Own | None = None
     is_put: bool = False
+    own_id: str = field(default_factory=lambda: str(ULID()))  # its own as a write
 
     @property
     def now_hash(self) -> str:

@@ -19,11 +19,12 @@ MOST_WRITES = 100  # of a session that are rolled back together: both contents o
 @dataclass(slots=True)
 class SessionPlan:
     """The rollbacks of a session: those of each file in the order in which they are done, each on what the one before
-    leaves.
+    leaves. Nobody knows what the file held before those that are `unknown`: they are left out, by choice.
     """
 
     place: Path
     by_file: dict[str, list[Plan]] = field(default_factory=dict)
+    unknown: list[WriteGuardianAudit] = field(default_factory=list)
 
     @property
     def hashes(self) -> dict[str, str]:
@@ -53,7 +54,7 @@ def _hash(plans):
 def plan_session(agent: Agent, session_id: str, *, since: int | None = None, until: int | None = None) -> SessionPlan:
     """What rolling back the writes of a session (its id or key; from `since`, before `until`; ms) would do. Reads only.
 
-    Raises NotPossible when there are none, or one of them lacks its versions; else as `planning.plan`.
+    Raises NotPossible when there are none, or a version of one is missing; else as `planning.plan`.
     """
     ids = matching.sessions_called(agent.db, agent.agent_id, [session_id])
     named = Q(session_id__in=[session_id, *ids]) | Q(session_key=session_id)
@@ -68,8 +69,8 @@ def plan_session(agent: Agent, session_id: str, *, since: int | None = None, unt
     made, holds = SessionPlan(places.workspace_of(agent)), dict[str, bytes | None]()
     for audit in audits:
         if audit.hunks_json is None or not audit.target_file:
-            words = {"id": audit.id}
-            raise NotPossible(_("Nobody knows what the file held before the write %(id)s. Nothing is done.") % words)
+            made.unknown.append(audit)
+            continue
         check_versions(audit)
         name = audit.target_file
         one = planned(audit, made.place, holds[name] if name in holds else held(made.place, name))

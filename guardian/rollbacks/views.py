@@ -99,7 +99,8 @@ def session_rollback_do(request, agent, session_id):
     seen = {name.removeprefix("seen-"): value for name, value in request.POST.items() if name.startswith("seen-")}
     wish = form.wish(request.user.username)
     try:
-        results = performing.perform_session(agent, session_id, wish, seen=seen, **asked.span)
+        leave_out = request.POST.getlist("leave_out")
+        results = performing.perform_session(agent, session_id, wish, seen=seen, leave_out=leave_out, **asked.span)
     except Refused as refused:
         form.add_error(None, refused.sentence)
         return _waiting(refused, _session_page(request, agent, session_id, form, status=422))

@@ -18,10 +18,10 @@ from pathlib import Path
 from django.utils.translation import gettext as _
 
 from openclaw_web import reasons
+from openclaw_web.disk import link_exchange
 from openclaw_web.errors import Refused
 
 from ..files import MEMORY_FILES, MOST_BYTES
-from . import link_exchange
 
 MOST_KEPT = 64 * 1024 * 1024  # of what an agent made of a displaced file
 RENAME_NOREPLACE, RENAME_EXCHANGE = 1, 2

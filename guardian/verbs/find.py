@@ -186,6 +186,8 @@ def _around(row):
         yield "  " + _("changed between %(since)s and %(until)s") % words
         turns = glyphs.plain(", ".join(row.turns_in_window)) or UNKNOWN
         yield "  " + _("turns in this time: %(turns)s") % {"turns": turns}
+    if row.is_back_in_file:
+        yield "  " + _("rolled back and done again: back in the file")
     if row.change_unknown:
         yield f"  {row.change_unknown}"
     if row.is_elsewhere:

@@ -31,6 +31,10 @@ def add_arguments(parser):
     )
     parser.add_argument("--since", metavar="TIME", help=_("of the session, only writes at or after this ISO 8601 time"))
     parser.add_argument("--until", metavar="TIME", help=_("of the session, only writes before this ISO 8601 time"))
+    parser.add_argument(
+        "--leave-out", type=typed.text, action="append", default=[], metavar="AUDIT",
+        help=_("leave out this write of the session, before which nobody knows what the file held; may be repeated"),
+    )  # fmt: skip
     parser.add_argument("--hunk", type=int, metavar="N", help=_("only the Nth change of the write"))
     parser.add_argument(
         "--write-now", action="store_true", help=_("write although the file may fall out of the prompt")
@@ -44,7 +48,7 @@ def add_arguments(parser):
     )
 
 
-def run(agent, audit, reason, preview, session, since, until, hunk, no_backup, **options):
+def run(agent, audit, reason, preview, session, since, until, leave_out, hunk, no_backup, **options):
     _check_ways(session, preview, **options)
     if bool(audit) == bool(session):
         raise WrongUse(_("Name a write, or a session with --session."))
@@ -54,11 +58,11 @@ def run(agent, audit, reason, preview, session, since, until, hunk, no_backup, *
         raise WrongUse(_("Say with --reason why this is rolled back, or check first with --preview."))
     found = agent_of(agent)
     wish = Wish(BY, reason or "", keeps_copy=not no_backup, accepts_effect=options["write_now"])
-    if (since or until) and not session:
-        raise WrongUse(_("--since and --until are for --session."))
+    if (since or until or leave_out) and not session:
+        raise WrongUse(_("--since, --until and --leave-out are for --session."))
     if session:
         span = {"since": moment(since, "--since"), "until": moment(until, "--until")}
-        return _session_preview(found, session, span) if preview else _session(found, session, span, wish)
+        return _session_preview(found, session, span) if preview else _session(found, session, span, wish, leave_out)
     number = None if hunk is None else hunk - 1
     if options["hand_over"]:
         return hand_over.run(found, audit, number, wish, puts_back=options["put_back"])
@@ -110,6 +114,9 @@ def _session_preview(agent, session, span):
         sentences.append(
             _("Somebody changed the same lines since: %(ids)s. These writes cannot be rolled back together.") % words
         )
+    if found["unknown"]:
+        words = {"ids": ", ".join(found["unknown"])}
+        sentences.append(_("Nobody knows what the file held before: %(ids)s. Leave them out with --leave-out.") % words)
     if found["effect_sentence"]:
         sentences.append(found["effect_sentence"])
     if found["problem"]:
@@ -138,14 +145,14 @@ def _conflict(one):
 
 def _one(agent, audit, hunk, wish):
     result = performing.perform(agent, audit, wish, seen=None, hunk=hunk)
-    words = _("One change was taken back.")
-    if result.own_audit_id:
-        words = _("Rolled back. The rollback is the write %(id)s.") % {"id": result.own_audit_id}
-    return Outcome(in_spec(result), _with(words, result.meanwhile))
+    words = _("Rolled back. The rollback is the write %(id)s.")
+    if hunk is not None:
+        words = _("One change was taken back. That is the write %(id)s.")
+    return Outcome(in_spec(result), _with(words % {"id": result.own_audit_id}, result.meanwhile))
 
 
-def _session(agent, session, span, wish):
-    results = performing.perform_session(agent, session, wish, seen=None, **span)
+def _session(agent, session, span, wish, leave_out):
+    results = performing.perform_session(agent, session, wish, seen=None, leave_out=leave_out, **span)
     count = len(results)
     words = ngettext("%(count)s write was rolled back.", "%(count)s writes were rolled back.", count)
     receipt = {"rollbacks": [in_spec(one) for one in results]}

@@ -136,7 +136,14 @@ def test_a_write_that_was_restored_says_by_whom_and_can_be_rolled_back_again(as_
     assert "Rolled back by mei" in found and "Restored by tom" in found and "Reason: Reason 3." in found
     assert "/agents/ada/writes/rollback/of/w3/" in found and "Preview rollback" in found
     assert "Undone by tom" in rollback and "Preview" not in rollback
+    assert "Back in the file</span>" in found
+    assert "Undone</span>" in rollback and "Back in the file</span>" in as_operator.get("/agents/ada/writes/").text
+    answer = as_operator.get(API.format("w1")).json()
+    assert answer["is_back_in_file"] and answer["status"] == "rolled_back"
+    assert not as_operator.get(API.format("w3")).json()["is_back_in_file"]
     took_back(DB, 4, ["w3"], b"b\n", b"a\n")
+    assert not as_operator.get(API.format("w1")).json()["is_back_in_file"]
+    assert "Back in the file" not in page(as_operator) and "Done again</span>" in page(as_operator, "w2")
     assert "Preview rollback" not in page(as_operator) and "writes/w4/" in page(as_operator)
     assert "/agents/ada/writes/rollback/of/w4/" in page(as_operator, "w2")
 

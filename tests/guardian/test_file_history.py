@@ -72,6 +72,7 @@ def test_what_was_rolled_back_is_told_as_it_was_then(as_stranger, ada):
         "Rollback: Likes tea.",
         "Written</span>",
         "later rolled back",
+        "Back in the file</span>",
     )
     places = [table.index(text) for text in texts]
     assert places == sorted(places)

@@ -153,7 +153,7 @@ def undo(story, before, ids, session):
     assert (plan["way"], done["success"]) == ("exact", True)
     assert story.read("TOOLS.md") == held.removesuffix(SEARCH.encode()) == before["TOOLS.md"] + VPN.encode()
     plan, done = story.roll_back(f"guardian/writes/{ids[HERON]}", "Heron is switched off.")
-    assert (plan["way"], plan["has_changed"], done["restoredTo"]) == ("merged", True, None)
+    assert (plan["way"], plan["has_changed"], done["restoredTo"]) == ("merged", True, "merged")
     assert story.read("MEMORY.md") == before["MEMORY.md"] + f"{LATER}{LISBON}{WIFI}{STANDUP}".encode()
     plan, done = story.roll_back(f"guardian/sessions/{session}", "Somebody else was at the keyboard.")
     assert len(done["rollbacks"]) == len(plan["audit_ids"]) == 4

@@ -34,8 +34,9 @@ def write(number, name, session):
     after = (before or b"") + b"line %d\\n" % number if number % 7 else b""
     if before == after:
         return None
-    row = WriteGuardianAudit(id=f"w{{number}}-{{name}}", session_id=session, target_file=name, candidate_fact="x",
-                             status="written", created_at=clock.now_ms())
+    now = clock.now_ms()
+    row = WriteGuardianAudit(id=f"w{{number}}-{{now}}-{{name}}", session_id=session, target_file=name,
+                             candidate_fact="x", status="written", created_at=now)
     storing.store(main.db, [Told(row, Source.API, FileChange(before, after), body_sha256="1")])
     draft = folder.parent / "draft"  # the agent itself is killed as well: it never leaves half a file
     draft.write_bytes(after)

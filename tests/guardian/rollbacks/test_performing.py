@@ -37,7 +37,7 @@ def test_it_works(ada, file, before):
 
 def test_a_file_that_was_new_goes(ada, file):
     wrote(file, 1, None, b"new\n")
-    assert roll_back(ada, 1).restored_to is None
+    assert roll_back(ada, 1).restored_to == "removed"
     assert not file.exists() and os.listdir(file.parent) == []
     assert Rollback.objects.using(DB).get().restored_snapshot is None
 

@@ -54,7 +54,8 @@ def test_a_conflict_takes_the_content_byte_for_byte(as_operator, file):
     wrong = post(as_operator, f"{WRITES}/w1/rollback", content_base64="no base64", **body)
     assert wrong.status_code == 409
     content = base64.b64encode(b"\xfe\r\nx").decode()
-    assert post(as_operator, f"{WRITES}/w1/rollback", content_base64=content, **body).status_code == 200
+    done = post(as_operator, f"{WRITES}/w1/rollback", content_base64=content, **body)
+    assert done.status_code == 200 and done.json()["restoredTo"] == "chosen"
     assert file.read_bytes() == b"\xfe\r\nx"
 
 
@@ -109,3 +110,49 @@ def test_the_verb(file, capsys):
     file.write_bytes(b"c\n")
     code, said = verb(capsys, "--session", "s1", "--reason", "All.")
     assert code == 0 and len(json.loads(said)["rollbacks"]) == 1
+
+
+def test_one_change_is_a_write_that_is_named(as_operator, file, capsys):
+    wrote(DB, 1, b"a\nb\nc\nd\ne\n", b"A\nb\nc\nd\nE\n")
+    file.write_bytes(b"A\nb\nc\nd\nE\n")
+    status, words = verb(capsys, "w1", "--hunk", "1", "--reason", "half of it is wrong")
+    told = json.loads(words)
+    own = WriteGuardianAudit.objects.using(DB).get(origin="rollback")
+    assert status == 0 and (told["own_audit_id"], told["restoredTo"]) == (own.id, "merged")
+    assert file.read_bytes() == b"a\nb\nc\nd\nE\n"
+    call_command("reflection", "guardian", "rollback", "--agent", "ada", own.id, "--reason", "it was right")
+    assert "Rolled back. The rollback is the write" in capsys.readouterr().out
+    call_command("reflection", "guardian", "rollback", "--agent", "ada", "w1", "--hunk", "2", "--reason", "the other")
+    newest = WriteGuardianAudit.objects.using(DB).filter(origin="rollback").latest("created_at", "id")
+    assert f"One change was taken back. That is the write {newest.id}." in capsys.readouterr().out
+    assert file.read_bytes() == b"A\nb\nc\nd\ne\n"
+
+
+def test_a_write_of_which_nothing_is_known_before_is_left_out_by_choice(as_operator, file, capsys):
+    wrote(DB, 1, b"a\n", b"a\nb\n")
+    wrote(DB, 2, None, b"x\n")
+    WriteGuardianAudit.objects.using(DB).filter(id="w2").update(
+        hunks_json=None, before_snapshot=None, after_snapshot=None, diff=None, lines_added=None
+    )
+    file.write_bytes(b"a\nb\n")
+    address = "/api/v1/agents/ada/guardian/sessions/s1/rollback"
+    plan = as_operator.get(address).json()
+    assert (plan["unknown"], plan["audit_ids"]) == (["w2"], ["w1"])
+    body = {"reason": "Wrong.", "seen": plan["hashes"]}
+    refused = post(as_operator, address, **body)
+    assert refused.status_code == 409 and "Choose to leave it out." in refused.json()["detail"]
+    assert [one["id"] for one in refused.json()["reasons"]] == ["w2"]
+    assert verb(capsys, "--session", "s1", "--reason", "Wrong.")[0] == 3
+    page = as_operator.get("/agents/ada/writes/session/of/s1/").text
+    assert 'name="leave_out" value="w2" required' in page
+    assert file.read_bytes() == b"a\nb\n"
+    done = post(as_operator, address, leave_out=["w2"], **body).json()["rollbacks"]
+    assert [one["audit_id"] for one in done] == ["w1"] and file.read_bytes() == b"a\n"
+    assert WriteGuardianAudit.objects.using(DB).get(id="w2").status == "written"
+
+
+def test_a_session_of_which_nothing_is_known_has_nothing_to_roll_back(as_operator, file, capsys):
+    wrote(DB, 1, b"a\n", b"a\nb\n")
+    WriteGuardianAudit.objects.using(DB).update(hunks_json=None)
+    answer = as_operator.get("/api/v1/agents/ada/guardian/sessions/s1/rollback")
+    assert answer.status_code == 409 and "no write that could be rolled back" in answer.json()["detail"]

@@ -11,7 +11,7 @@ import os
 import stat
 from contextlib import suppress
 
-from openclaw_web.disk.publication import REFUSED
+from .publication import REFUSED
 
 
 class NoSecondName(OSError):
