@@ -258,6 +258,7 @@ class Context(Edited):
         super().__init__(spelling, characters, withheld)
         self.unanswered = histories.Unanswered(characters)
         self.skipped: set[str] = set()
+        self.taught: Pair | None = None  # the last exchange that a row taught
 
     def leave(self, turn: Turn) -> None:
         """Go one turn further down the branch."""
@@ -273,7 +274,9 @@ class Context(Edited):
                 self.latest.is_shortened = True
             return
         self.unanswered.clear()
-        if self.elsewhere(_spellings(turn, asked)):
+        # What this session teaches itself is taught on its side alone: most turns need no look.
+        spellings = _spellings(turn, asked) - {self.taught}
+        if spellings and self.elsewhere(spellings):
             self.latest.clear()
             self.begins = changes.HISTORY_ON_OTHER_SIDE
         else:
@@ -288,6 +291,7 @@ class Context(Edited):
         """The row of a sample of the turn that comes next."""
         asked, done = self.unanswered.joined(turn, turn.asked)
         done = done | self.skipped
+        self.taught = (turn.user_text, sample.reply)
         yield self._made(sample, self._own(sample, asked or sample.user_text, turn, done), self.latest)
 
     def rebuilt(self, sample: ExportSample) -> Told:
