@@ -9,7 +9,7 @@ from .handover.outcomes import sentence_of
 from .looking.speaking import speaker_of
 from .models import Rollback, WriteGuardianAudit
 from .recording.unattributed import CONSOLIDATION
-from .rollbacks.effects import ACCEPTED
+from .standing.effects import ACCEPTED
 
 Origin, Source = WriteGuardianAudit.Origin, WriteGuardianAudit.Source
 ORIGIN_WORDS = {

@@ -16,12 +16,13 @@ from people.audit import log as audit_log
 
 from ..models import Handover
 from ..proposing import approving
-from ..rollbacks import effects, performing, places, planning, recovering
-from ..rollbacks.effects import JOB_KIND
+from ..rollbacks import performing, places, planning, recovering
 from ..rollbacks.exchanging import Changed
 from ..rollbacks.performing import Wish
 from ..rollbacks.planning import hash_of
 from ..rollbacks.shown import Comparison, compared
+from ..standing import effects
+from ..standing.effects import JOB_KIND
 from . import offers
 from .offers import Offer
 

@@ -18,11 +18,12 @@ from people.audit import log as audit
 from ..changes import Change, change_of
 from ..exact import bytes_of, text_of
 from ..models import GuardianRun, WriteGuardianAudit
-from ..rollbacks import effects, exchanging, places, planning, recovering
+from ..rollbacks import exchanging, places, planning, recovering
 from ..rollbacks.exchanging import Changed
 from ..rollbacks.merging import Conflict, take_out
 from ..rollbacks.planning import hash_of
 from ..rollbacks.steps import Own, Step
+from ..standing import effects
 from ..standing.forecast import Effect
 from . import ending, waiting
 

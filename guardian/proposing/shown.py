@@ -13,8 +13,9 @@ from openclaw_web.lists.paging import Page, page_of
 from ..handover import offers
 from ..handover.offers import Offer
 from ..models import GuardianRun
-from ..rollbacks import effects, places
-from ..rollbacks.effects import EffectNotice
+from ..rollbacks import places
+from ..standing import effects
+from ..standing.effects import EffectNotice
 from . import approving
 from .approving import Preview
 

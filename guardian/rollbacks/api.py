@@ -12,7 +12,8 @@ from openclaw_web.pages.doors import needs
 from ..handover import service as handovers
 from ..handover.offers import Offer
 from ..handover.schemas import HandoverStarted
-from . import effects, performing, planning, shown, together
+from ..standing import effects
+from . import performing, planning, shown, together
 from .schemas import (
     HandoverIn,
     RollbackIn,

@@ -13,7 +13,8 @@ from agents.models import Agent
 from openclaw_web.errors import Refused
 from people.audit import log as audit_log
 
-from . import copies, effects, exchanging, places, planning, recovering
+from ..standing import effects
+from . import copies, exchanging, places, planning, recovering
 from .exchanging import Changed
 from .planning import Plan, Way, plan
 from .steps import Step, Take

@@ -14,8 +14,9 @@ from people.audit import log as audit_log
 
 from ..exact import bytes_of, data_of, text_of
 from ..models import FileSnapshot, RollbackIntent, WriteGuardianAudit
-from . import effects, performing, planning, recording, workspace
-from .effects import EffectNotice
+from ..standing import effects
+from ..standing.effects import EffectNotice
+from . import performing, planning, recording, workspace
 from .exchanging import Changed
 from .merging import put_in
 from .performing import Wish

@@ -11,8 +11,9 @@ from openclaw_web.pages import glyphs
 from ..exact import data_of, text_of
 from ..handover import offers
 from ..handover.offers import Offer
-from . import effects, places, workspace
-from .effects import EffectNotice
+from ..standing import effects
+from ..standing.effects import EffectNotice
+from . import places, workspace
 from .merging import Conflict
 from .planning import Plan, hash_of
 

@@ -14,7 +14,8 @@ from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import after_post, refuse_post, render_page
 
 from ..handover import service as handovers
-from . import effects, performing, planning, settling, shown, together
+from ..standing import effects
+from . import performing, planning, settling, shown, together
 from .addresses import detail, hand_over_page, rollback_page, session_page
 from .forms import ChoiceForm, PreviewForm, RollbackForm, SettleForm
 

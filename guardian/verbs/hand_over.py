@@ -13,8 +13,8 @@ from openclaw_web.commands.verbs import DONE, PARTLY
 
 from ..handover import service
 from ..handover.outcomes import Outcome as Result
-from ..rollbacks.effects import JOB_KIND
 from ..rollbacks.performing import Wish
+from ..standing.effects import JOB_KIND
 from . import BY
 
 

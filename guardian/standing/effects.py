@@ -12,8 +12,8 @@ from jobs.models import JobRun
 from openclaw_web import clock
 
 from ..models import Handover
-from ..standing.forecast import Effect, effect_of_write
-from .exchanging import Changed
+from ..rollbacks.exchanging import Changed
+from .forecast import Effect, effect_of_write
 
 JOB_KIND = "guardian_handover"
 STARTING_MS = 10_000  # in which a handover has its job
