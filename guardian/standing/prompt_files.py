@@ -13,7 +13,7 @@ OTHER_KINDS = ("cron", "subagent", "hook", "acp", "group", "channel", "room", "t
 OTHER_PARTS = frozenset({"cron", "subagent", "hook", "acp", "heartbeat", "boot"})
 GROUPS = frozenset({"group", "channel", "room", "thread"})
 ALWAYS_LISTED = frozenset({"AGENTS.md", "SOUL.md"})  # of a whole prompt, even where they are missing
-SESSIONS_ASKED, REPORTS_READ = 200, 5
+SESSIONS_ASKED, REPORTS_READ, SESSIONS_COMPARED = 200, 5, 1_000
 COLUMNS = ("id", "session_key", "metadata", "last_activity_at", "prompt_report_id")
 
 
@@ -48,6 +48,18 @@ def newest_report(agent: Agent) -> PromptFiles | None:
         if not ALWAYS_LISTED.isdisjoint(files):
             return PromptFiles(at, session_id, session_key, files)
     return None
+
+
+def was_in_workspace(agent: Agent, at: int | None) -> bool:
+    """Whether the prompt nearest to a moment was made in the agent's present workspace, as far as prompts say."""
+    rows = Session.objects.using(agent.db).filter(prompt_report__isnull=False).order_by("-last_activity_at", "-id")
+    places = []
+    for metadata in rows.values_list("metadata", flat=True)[:SESSIONS_COMPARED]:
+        prompt = object_in(metadata).get("prompt") if metadata else None
+        if isinstance(prompt, dict) and isinstance(prompt.get("at"), int) and prompt.get("workspace"):
+            places.append((abs(prompt["at"] - (at or 0)), prompt["workspace"]))
+    nearest = min(places, default=(0, agent.reported_workspace))
+    return not agent.reported_workspace or nearest[1] == agent.reported_workspace
 
 
 def _prompt(agent, session_id, session_key, metadata, last_activity_at, report_id):

@@ -16,6 +16,7 @@ from openclaw_web.sqlite import writing
 
 from ..collectors.provenance import Record
 from ..models import ProvenanceRecord
+from .prompt_files import was_in_workspace
 
 State = ProvenanceRecord.State
 MAIN = "main"
@@ -57,7 +58,7 @@ class _Owners:
         for record in sorted(records, key=lambda record: record.observed_at or 0):
             owner = self.agents.get(_agent_in(record.session_key))
             if owner is not None and owner.agent_id not in settled:
-                self.by_key[record.workspace_key] = owner
+                self.by_key[record.workspace_key] = owner if was_in_workspace(owner, record.observed_at) else None
 
     def of_record(self, record):
         """The agents that a record is about."""

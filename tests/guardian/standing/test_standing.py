@@ -143,6 +143,19 @@ def test_agents_that_share_a_workspace_share_its_records(tmp_path, real_files):
     assert state_of(agent="third").record is None
 
 
+def test_a_record_of_an_earlier_workspace_is_not_of_the_present_one(home):
+    home.record("MEMORY.md", "one\n", workspaceKey="x", at=T0 + 10)
+    with home.state() as store:  # as in a copied home: the key fits no path
+        store.execute("UPDATE plugin_state_entries SET entry_key = ? || substr(entry_key, 65)", ("e" * 64,))
+    home.prompt([], at=T0 + 20, session="old", workspaceDir="/srv/claw/before")
+    home.prompt([], at=T0 + 1_000_000, session="new")
+    run(home)
+    assert (state_of().state, state_of().record) == ("missing", None)
+    home.record("MEMORY.md", "one\n", at=T0 + 1_000_001)
+    run(home)
+    assert state_of().record is not None
+
+
 def test_one_problem_an_agent_names_who_wrote_last(home):
     home.file("MEMORY.md", "two\n")
     home.file("USER.md", "x" * 5_000)
