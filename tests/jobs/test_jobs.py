@@ -286,7 +286,7 @@ def test_a_pipe_gets_a_plain_line_now_and_then():
 # Kinds
 
 
-PARAMS = '{"export_id": "x", "agent": "main", "replay": "x"}'
+PARAMS = '{"export_id": "x", "agent": "main", "replay": "x", "handover": "x"}'
 
 
 @pytest.mark.parametrize("kind", OURS)
