@@ -160,6 +160,7 @@ def _become(files, words, env, new_session):
     for file in files:
         os.close(file)
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup the process to copy is deaf to it
     os.environ.clear()
     os.environ.update(env)
     if user := os.environ.pop(USER, ""):  # once everything is imported: others may not read the interpreter
