@@ -7,6 +7,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from ledger.collectors import placeholders
+from openclaw_web import amounts
 from openclaw_web.pages import states
 from people.configuration.keys import SECRET_KINDS
 
@@ -250,10 +251,10 @@ def nothing_left(excluded: dict[str, dict[str, Any]], *, is_scored: bool = True,
 def dominant_set(largest: int, count: int) -> str:
     """The sentence about sessions that have to share a side and hold more than half of the samples."""
     sentence = _(
-        "At least %(largest)s of %(count)s samples are in sessions that share a part of the split, because they have "
+        "At least %(largest)s of %(count)s are in sessions that share a part of the split, because they have "
         "one id or say the same. The parts can be far from the shares you chose."
     )
-    return sentence % {"largest": f"{largest:,}", "count": f"{count:,}"}
+    return sentence % {"largest": f"{largest:,}", "count": amounts.of("samples", count)}
 
 
 def secrets(manifest: dict[str, Any]) -> list[tuple[str, int]]:

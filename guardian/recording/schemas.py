@@ -25,6 +25,8 @@ NOT_IDS = frozenset(
         "blame",
         "chart",
         "correct",
+        "cure",
+        "handovers",
         "history",
         "left",
         "of",

@@ -43,7 +43,7 @@ def describe_problem(agent: Agent, standing: Standing) -> str:
     if standing.state == State.UNEXPLAINED:
         return _("The prompt of %(time)s does not hold %(file)s, and nothing says why.") % values
     if standing.state == State.CUT:
-        return _("OpenClaw's limit cuts %(file)s: %(lost)s characters are not in the prompt.") % values
+        return _("OpenClaw's limit cuts %(file)s. Not in the prompt: %(lost)s.") % values
     writer = last_writer(agent.db, standing)
     if standing.state == State.LEFT_OUT:
         fallen = _(

@@ -4,6 +4,7 @@ from django.utils.html import strip_tags
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from openclaw_web import amounts
 from openclaw_web.pages.formatting import moment, number
 
 from .file_standing import Standing, State
@@ -55,8 +56,8 @@ def standing_values(standing: Standing) -> dict[str, str]:
     """The numbers, times and names that sentences about a standing take."""
     return {
         "injected": number(standing.injected_chars or 0),
-        "chars": number(standing.raw_chars or 0),
-        "lost": number(standing.lost_chars),
+        "chars": amounts.of("characters", standing.raw_chars or 0),
+        "lost": amounts.of("characters", standing.lost_chars),
         "time": _time(standing.reported_at),
         "since": _time(standing.since),
         "session": standing.session_key or standing.session_id or "–",
@@ -65,10 +66,8 @@ def standing_values(standing: Standing) -> dict[str, str]:
 
 def _sentences():
     return {
-        State.IN_PROMPT: _("The prompt holds %(injected)s of %(chars)s characters of this file."),
-        State.CUT: _(
-            "OpenClaw's limit cuts this file: the prompt holds %(injected)s of %(chars)s characters, %(lost)s are lost."
-        ),
+        State.IN_PROMPT: _("The prompt holds %(injected)s of %(chars)s of this file."),
+        State.CUT: _("OpenClaw's limit cuts this file: the prompt holds %(injected)s of %(chars)s. Lost: %(lost)s."),
         State.MISSING: _("The workspace has no such file."),
         State.LEFT_OUT: _(
             "OpenClaw has left this file out of every prompt since %(since)s, because of the write in the session "
@@ -79,7 +78,7 @@ def _sentences():
             "wrote it at %(since)s."
         ),
         State.NO_RECORD: _(
-            "The prompt holds %(injected)s of %(chars)s characters of this file. OpenClaw has no record of it and "
+            "The prompt holds %(injected)s of %(chars)s of this file. OpenClaw has no record of it and "
             "counts it as the agent's."
         ),
         State.NO_REPORT: _("No ordinary session has reported yet whether its prompt holds this file."),
