@@ -54,7 +54,7 @@ MEMORY = List(
         ("state", _("In the prompt?"), False, PLAIN),
         ("", _("Agent"), False, PLAIN),
         ("", _("In prompt"), True, NAMED),
-        ("", _("Lost"), True, NAMED),
+        ("", _("Characters lost"), True, NAMED),
         ("", _("Recorded write"), True),
     ),
     fields=(

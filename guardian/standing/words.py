@@ -5,6 +5,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from openclaw_web import amounts
+from openclaw_web.pages import states
 from openclaw_web.pages.formatting import moment, number
 
 from .file_standing import Standing, State
@@ -12,7 +13,7 @@ from .file_standing import Standing, State
 LABELS = {
     State.IN_PROMPT: gettext_lazy("In the prompt"),
     State.CUT: gettext_lazy("Cut in the prompt"),
-    State.MISSING: gettext_lazy("Missing"),
+    State.MISSING: states.STATES["missing"].word,
     State.LEFT_OUT: gettext_lazy("Left out of the prompt"),
     State.WILL_BE_LEFT_OUT: gettext_lazy("Will be left out"),
     State.NO_RECORD: gettext_lazy("In the prompt, no record"),

@@ -54,6 +54,7 @@ _WORDS = (
     (_("Declined"), WARN, ("declined",)),
     (_("Malformed"), BAD, ("malformed",)),
     (_("Unknown"), PLAIN, ("", "unknown")),
+    (_("Known"), PLAIN, ("known",)),
     # Samples.
     (_("Pending"), PLAIN, ("pending",)),
     (_("Approved"), OK, ("approved",)),
