@@ -77,8 +77,10 @@ def run_now(kind: str, params: dict, *, by: str, listener: Listener | None = Non
                 if same and same is not job:
                     return _refuse_twin(job, same)
                 ends_with_process = job_kinds.of(kind).ends_with_terminal
-                job = running.claim(job.id, token, ends_with_process=ends_with_process)
-            return running.work_on(job, listener)
+                claimed = running.claim(job.id, token, ends_with_process=ends_with_process)
+                if claimed is None:  # another process was quicker
+                    return _refuse_twin(_create(kind, params, by), job)
+            return running.work_on(claimed, listener)
     finally:
         reserve.keep(settings.HOME_DIR)
 

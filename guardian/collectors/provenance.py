@@ -65,7 +65,7 @@ def read_records(database: Database, now: int) -> Iterator[Record]:
     for key, value, expires_at in database.rows(PROVENANCE.name, *PROVENANCE.columns):
         parts = KEY.fullmatch(key.decode(errors="replace")) if isinstance(key, bytes) else None
         is_expired = isinstance(expires_at, int) and 0 < expires_at <= now
-        if parts and not is_expired and (record := read_record(*parts.groups(), value)):
+        if parts and not is_expired and (record := read_record(parts[1], parts[2], value)):
             yield record
 
 
