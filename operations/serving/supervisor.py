@@ -21,7 +21,7 @@ from gunicorn.app.base import BaseApplication
 from collecting import watching
 from jobs import worker
 from openclaw_web import reasons
-from openclaw_web.disk import locks
+from openclaw_web.disk import locks, site_address
 from openclaw_web.errors import Refused
 from openclaw_web.sqlite import waiting
 from people.accounts import services as accounts
@@ -45,7 +45,7 @@ class Options:
     """
 
     host: str = "127.0.0.1"
-    port: int = 8765
+    port: int = site_address.PORT
     workers: int = 2
     threads: int = 8
     watch: bool = True
@@ -62,7 +62,8 @@ def serve(options: Options, say: Callable[[str], object]) -> int:
         link = None if links.has_admin() else accounts.make_first_admin_link()
         preparation.load_site()
         settings.INCLUDE_DELETED = settings.INCLUDE_DELETED or options.include_deleted  # for every process forked here
-        return keep_up(_children(options, listener, link, say), on_stop=listener.close)
+        with _known_address(listener):
+            return keep_up(_children(options, listener, link, say), on_stop=listener.close)
 
 
 class Site(BaseApplication):
@@ -127,7 +128,7 @@ def _announce(host, port, link, say):
     reached = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104
     while not _answers(reached, port):
         time.sleep(0.05)
-    address = f"http://[{reached}]:{port}" if ":" in reached else f"http://{reached}:{port}"
+    address = site_address.site_address(host, port)
     say(_("OpenClaw Web is running at %(address)s") % {"address": f"{address}/"})
     if link:
         say(_("There is no admin yet. Create the first admin within a day: %(link)s") % {"link": address + link})
@@ -142,6 +143,16 @@ def _answers(host, port):
         return False
     finally:
         connection.close()
+
+
+@contextmanager
+def _known_address(listener):
+    """Let commands print links with the address of this server while it runs."""
+    site_address.write_site_address(*listener.getsockname()[:2])
+    try:
+        yield
+    finally:
+        site_address.remove_site_address()
 
 
 @contextmanager
@@ -168,6 +179,12 @@ def _listening(options):
             words = {"port": options.port, "host": options.host, "why": reasons.of_system(exc)}
             raise Refused(sentence % words) from exc
         yield listener
+
+
+def free_port() -> int:
+    """A port that nobody listens on now, for a program that names the port before it serves."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return int(listener.getsockname()[1])
 
 
 def _sole_server():

@@ -3,6 +3,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from openclaw_web.commands.verbs import DONE, FAILED, INTERRUPTED, REFUSED, WRONG_USE, Verb
+from openclaw_web.disk import site_address
 from operations.serving import supervisor
 
 from ... import showcase, wrong
@@ -17,15 +18,17 @@ class Command(Verb):
     needs_database = False  # brought up to date on the way
 
     def add_arguments(self, parser):
-        parser.add_argument("--port", type=int, default=8765, help=_("port to listen on (8765)"))
+        parser.add_argument("--port", type=int, default=site_address.PORT, help=_("port to listen on (8765)"))
         parser.add_argument("--fresh", action="store_true", help=_("remove an earlier demo and create a new one"))
         parser.add_argument("--no-serve", dest="serve", action="store_false", help=_("only prepare the data"))
 
     def run(self, port, fresh, serve, **options):
-        site = supervisor.Options(port=port)
-        link = f"http://{site.host}:{port}{showcase.prepare(self.say, is_fresh=fresh)}"
+        site = supervisor.Options(port=port or supervisor.free_port())
+        path_of_link = showcase.prepare(self.say, is_fresh=fresh)
+        address = site_address.running_site_address() or site_address.site_address(port=site.port)
+        link = address + path_of_link
         for sight, path in wrong.sights():
-            self.say(f"{sight}: http://{site.host}:{port}{path}")
+            self.say(f"{sight}: {address}{path}")
         facts = {"link": link, "home": str(settings.HOME_DIR), "source": str(settings.STATE_DIR), "serves": serve}
         self.answer(facts, _("Sign in within a day with this one-time link: %(link)s") % {"link": link})
         self.stdout.flush()

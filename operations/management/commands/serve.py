@@ -2,6 +2,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from openclaw_web.commands.verbs import DONE, FAILED, REFUSED, WRONG_USE, Verb
+from openclaw_web.disk import site_address
 
 from ...serving import supervisor
 
@@ -17,7 +18,9 @@ class Command(Verb):
         parser.add_argument(
             "--host", default="127.0.0.1", help=_("address to listen on (127.0.0.1: this machine only)")
         )
-        parser.add_argument("--port", type=int, default=8765, help=_("port to listen on; 0 takes any free port (8765)"))
+        parser.add_argument(
+            "--port", type=int, default=site_address.PORT, help=_("port to listen on; 0 takes any free port (8765)")
+        )
         parser.add_argument("--workers", type=int, default=2, help=_("web processes (2)"))
         parser.add_argument("--threads", type=int, default=8, help=_("threads in each web process (8)"))
         parser.add_argument("--no-watch", dest="watch", action="store_false", help=_("do not import automatically"))

@@ -2,6 +2,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from openclaw_web.commands.verbs import Verb
+from openclaw_web.disk import site_address
 
 from ...accounts import services as accounts
 from ...models import User
@@ -22,11 +23,11 @@ class Command(Verb):
         parser.add_argument(
             "--role", choices=User.Role.values, default=User.Role.VIEWER, help=_("role of the user (viewer)")
         )
-        parser.add_argument("--address", default="http://127.0.0.1:8765", help=_("address of the site (%(default)s)"))
+        parser.add_argument("--address", help=_("address of the site (that of the running site)"))
 
     def run(self, name, role, address, **options):
         user, path = accounts.add_user(name, role)
-        link = address.rstrip("/") + path
+        link = site_address.address_of_links(address) + path
         self.answer({"name": user.username, "role": user.role, "link": link}, link)
         if not links.has_admin():
             self.stderr.write(

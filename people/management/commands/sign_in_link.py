@@ -2,6 +2,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from openclaw_web.commands.verbs import Verb
+from openclaw_web.disk import site_address
 from openclaw_web.errors import Refused
 
 from ...accounts import services as accounts
@@ -15,7 +16,7 @@ class Command(Verb):
 
     def add_arguments(self, parser):
         parser.add_argument("name", metavar="NAME")
-        parser.add_argument("--address", default="http://127.0.0.1:8765", help=_("address of the site (%(default)s)"))
+        parser.add_argument("--address", help=_("address of the site (that of the running site)"))
 
     def run(self, name, address, **options):
         try:
@@ -23,5 +24,5 @@ class Command(Verb):
         except User.DoesNotExist as exc:
             sentence = _("There is no user %(name)s. Add the user: openclaw-web create_user %(name)s")
             raise Refused(sentence % {"name": name}) from exc
-        link = address.rstrip("/") + accounts.make_sign_in_link(user)
+        link = site_address.address_of_links(address) + accounts.make_sign_in_link(user)
         self.answer({"name": user.username, "link": link}, link)

@@ -80,6 +80,40 @@ def test_no_child_survives_a_killed_supervisor(home):
     assert get(f"{home.serve().address()}/healthz") == 200  # and nobody holds the home
 
 
+@pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGKILL])
+def test_commands_print_links_of_the_running_server_only(home, stop):
+    usual = "http://127.0.0.1:8765"
+    assert link_of(home, "create_user", "mei").startswith(f"{usual}/welcome/")
+    server = home.serve()
+    address = server.address()
+    link = link_of(home, "sign_in_link", "mei")
+    assert link.startswith(f"{address}/welcome/") and get(link) == 200
+    assert link_of(home, "sign_in_link", "mei", "--address", "https://claw.example/").startswith(
+        "https://claw.example/w"
+    )
+    processes = server.descendants()
+    server.signal(stop)
+    server.end()
+    wait_for(lambda: not any(map(is_alive, processes)))
+    assert link_of(home, "create_user", "lena").startswith(f"{usual}/welcome/")
+    again = home.serve().address()  # another port, the newest that lives
+    assert again != address and link_of(home, "sign_in_link", "mei").startswith(f"{again}/welcome/")
+
+
+def test_behind_a_proxy_links_have_its_name(home):
+    home.env |= {"OPENCLAW_WEB_HTTPS": "1", "OPENCLAW_WEB_ALLOWED_HOSTS": "127.0.0.1,claw.example"}
+    home.serve().invitation()
+    for name in ("OPENCLAW_WEB_HTTPS", "OPENCLAW_WEB_ALLOWED_HOSTS"):  # the terminal of the command need not know them
+        del home.env[name]
+    assert link_of(home, "create_user", "mei").startswith("https://claw.example/welcome/")
+
+
+def link_of(home, *command):
+    process = home.start(*command)
+    assert process.end() == 0, process.said
+    return re.search(r"^https?://\S+$", process.said, re.MULTILINE)[0]
+
+
 def test_a_stop_lets_the_running_job_finish(home, tmp_path):
     job_id = home.start_job("lines", file=str(tmp_path / "out"), count=60, pause=0.05)
     server = home.serve()
