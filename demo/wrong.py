@@ -36,7 +36,11 @@ AGENT = "main"
 WRONG = "The tide sourdough contains no sesame."
 WHY_BACK = "Wrong: the allergen sheet says traces of sesame. A customer with an allergy was told otherwise."
 WHY_RULE = "A remark about one week. What a product contains is in reference/allergens.md and nowhere else."
-PATTERN = r"\b(contains? no|free (of|from)|without)\b.*\b(wheat|milk|eggs?|sesame|nuts?|soy)\b"
+NAME = "Says that a product contains no allergen"
+CONTAINS = (
+    ("contain no", "contains no", "free of", "free from", "without"),
+    ("wheat", "milk", "egg", "sesame", "nut", "soy"),
+)
 ELSEWHERE = "The pages of the shop ask for free slots every minute."
 WHY_ELSEWHERE = "How the shop's site works belongs in TOOLS.md: Arjun looks there."
 GOOD = "There is no calendar tool. Reminders come from scheduled tasks."
@@ -54,8 +58,8 @@ def tell(*, by: str) -> None:
             wish = performing.Wish(by, WHY_BACK)
             performing.perform(agent, wrong.id, wish, seen=planning.plan(agent, wrong.id).seen)
     if not correcting.of_audit(agent.db, wrong.id):
-        about = {"status": "refused", "reason": WHY_RULE, "apply_to_future": True, "pattern": PATTERN}
-        correcting.correct(agent, wrong.id, by=by, **about)
+        about = {"status": "refused", "reason": WHY_RULE, "apply_to_future": True, "contains": CONTAINS}
+        correcting.correct(agent, wrong.id, by=by, name=NAME, **about)
         _catch_up(agent, by)
         _make_samples(agent, by)
 

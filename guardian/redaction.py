@@ -151,6 +151,7 @@ COLUMNS: dict[type[models.Model], dict[str, Kind]] = {
         "corrected_target_file": NONE,
         "correction_reason": OWN,
         "correction_pattern": WORDS,  # made of the fact
+        "rule_name": WORDS,
         "corrected_by": WHO,
         "switched_off_by": WHO,
         "imported_from": NONE,

@@ -4,6 +4,7 @@ With a pattern, a correction is a rule for facts to come (rules.py).
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +20,7 @@ from people.audit import log
 
 from ..files import LONGEST_FACT, MEMORY_FILES
 from ..models import BehaviorCorrection, Rollback, WriteGuardianAudit
-from . import patterns, rules
+from . import patterns, phrases, rules
 from .sayable import audit_of, is_withheld
 
 UNUSABLE = re.compile("[\0\ud800-\udfff]")  # NUL and halves of characters, which no database takes
@@ -44,9 +45,24 @@ class Said:
         return self != other
 
 
-def correct(
+def correct(agent: Agent, audit_id: str, *, by: str, **said: Any) -> BehaviorCorrection:
+    """Say what a write should have been, as `add_correction`, and note it in the audit log. Raises NoSuchWrite."""
+    audit = audit_of(agent.db, audit_id)
+    with writing.in_turn_of(agent.db):
+        row = add_correction(agent, audit, by=by, **said)
+    log_correction(agent, row)
+    return row
+
+
+def log_correction(agent: Agent, row: BehaviorCorrection) -> None:
+    """Note a stored correction in the audit log."""
+    told = {"object_id": row.audit_id, "agent_id": agent.agent_id, "status": row.corrected_status}
+    log.record(row.corrected_by, "write_corrected", object_type="write", **told)
+
+
+def add_correction(
     agent: Agent,
-    audit_id: str,
+    audit: WriteGuardianAudit,
     *,
     status: str,
     fact: str | None = None,
@@ -54,31 +70,33 @@ def correct(
     reason: str,
     apply_to_future: bool = False,
     pattern: str = "",
+    contains: Sequence[Sequence[str]] = (),
+    name: str = "",
     by: str,
 ) -> BehaviorCorrection:
-    """Say what a write should have been. A fact or file that is left out (None or empty) stays as it was.
+    """Say what a write should have been, in the caller's transaction. A fact or file that is left out stays as it was.
 
-    With `apply_to_future` it is a rule for facts that match `pattern`; without one the proposed pattern is taken. A
-    rule of an earlier correction of the same write ends.
+    With `apply_to_future` it is a rule, called `name`, for facts that contain all lines of `contains`, or that match
+    `pattern`; without either the proposed pattern is taken. A rule of an earlier correction of the write ends.
 
-    Raises NoSuchWrite; Refused for what is no correction, when it says what stands already, for patterns that are none
-    or do not match their own fact, for more rules than can be, and while the words of the write are withheld.
+    Raises Refused for what is no correction, when it says what stands already, for patterns that are none or do not
+    match their own fact, for more rules than can be, and while the words of the write are withheld.
     """
-    audit = audit_of(agent.db, audit_id)
-    if is_withheld(agent.db, audit):
-        raise Refused(_("This write cannot be corrected: somebody who opted out may be quoted in it."))
-    if audit.origin == WriteGuardianAudit.Origin.ROLLBACK:
-        raise Refused(_("A rollback cannot be corrected. Correct the write that it took back."))
-    _check_sent(fact or "", reason, pattern)
+    check_correctable(agent.db, audit)
+    _check_sent(fact or "", reason, f"{pattern}{name}")
     was = original(agent.db, audit)
     said = _said(was, status, fact, file)
     _check(said, reason)
-    rule = _pattern(audit, pattern) if apply_to_future else _no_pattern(pattern)
-    with writing.in_turn_of(agent.db):
-        row = _stored(agent.db, audit, was, said, reason=reason.strip(), rule=rule, by=by)
-    told = {"object_type": "write", "object_id": audit.id, "agent_id": agent.agent_id, "status": said.status}
-    log.record(by, "write_corrected", **told)
-    return row
+    rule = _rule(audit, pattern, contains, name) if apply_to_future else _no_rule(pattern, contains)
+    return _stored(agent.db, audit, was, said, reason=reason.strip(), rule=rule, by=by)
+
+
+def check_correctable(db: str, audit: WriteGuardianAudit) -> None:
+    """Raises Refused for a write that nobody can correct."""
+    if is_withheld(db, audit):
+        raise Refused(_("This write cannot be corrected: somebody who opted out may be quoted in it."))
+    if audit.origin == WriteGuardianAudit.Origin.ROLLBACK:
+        raise Refused(_("A rollback cannot be corrected. Correct the write that it took back."))
 
 
 def original(db: str, audit: WriteGuardianAudit) -> Said:
@@ -134,27 +152,35 @@ def _check_sent(fact, reason, pattern):
         raise Refused(_("A fact and a reason have at most %(most)s characters each.") % {"most": f"{LONGEST_FACT:,}"})
 
 
-def _no_pattern(pattern):
-    if pattern.strip():
-        raise Refused(_("A pattern is for facts to come: choose that the correction applies to them, too."))
+def _no_rule(pattern, contains):
+    if pattern.strip() or contains:
+        raise Refused(_("Words and patterns are for facts to come: choose that the correction applies to them, too."))
 
 
-def _pattern(audit, pattern):
-    """The pattern of a rule, which matches the fact it was made for."""
+def _rule(audit, pattern, contains, name):
+    """Name and pattern of a rule, which matches the fact it was made for."""
     fact = audit.candidate_fact or ""
-    found = pattern.strip() or patterns.proposed(fact)
-    if not found:
-        raise Refused(_("The fact of this write is not known. Say with a pattern which facts the rule is about."))
-    if patterns.fits(found, ""):
+    lines = phrases.check_lines(contains) if contains else ()
+    made = phrases.write_pattern(lines) or patterns.clean(pattern) or patterns.proposed(fact)
+    if not made:
+        raise Refused(_("The fact of this write is not known. Say with words which facts the rule is about."))
+    if patterns.fits(made, ""):
         raise Refused(_("This pattern matches every fact. Say with words which facts the rule is about."))
-    if fact and not patterns.fits(found, fact):
+    missing = patterns.compiled(made).missing(patterns.encoded(fact)) if fact else []
+    if missing and lines:
+        words = {"words": ", ".join(lines[missing[0]])}
+        raise Refused(_("The fact of this write does not contain “%(words)s”.") % words)
+    if missing:
         raise Refused(_("This pattern does not match the fact of this write."))
-    return found
+    if len(name.strip()) > phrases.LONGEST_NAME:
+        raise Refused(_("A name has at most %(most)s characters.") % {"most": phrases.LONGEST_NAME})
+    return name.strip() or phrases.name_lines(phrases.read_pattern(made) or ()), made
 
 
 def _stored(db, audit, was: Said, said: Said, *, reason, rule, by):
     before = next(iter(of_audit(db, audit.id)), None)
-    _check_differs(db, audit, was, said, before, rule)
+    name, pattern = rule or ("", None)
+    _check_differs(db, audit, was, said, before, pattern)
     if rule and rules.switched_on(db).exclude(audit_id=audit.id).count() >= rules.MOST:
         raise Refused(
             _("%(most)s rules are switched on. Switch one off before you add another.") % {"most": rules.MOST}
@@ -173,7 +199,8 @@ def _stored(db, audit, was: Said, said: Said, *, reason, rule, by):
         corrected_target_file=said.file or None,
         correction_reason=reason,
         apply_to_future=rule is not None,
-        correction_pattern=rule,
+        correction_pattern=pattern,
+        rule_name=name,
         corrected_by=by,
         corrected_at=now,
     )
@@ -181,7 +208,7 @@ def _stored(db, audit, was: Said, said: Said, *, reason, rule, by):
 
 def _check_differs(db, audit, was: Said, said: Said, before, rule):
     if before is None:
-        if not said.is_other_than(was) and not _is_against_its_rule(db, audit, said):
+        if rule is None and not said.is_other_than(was) and not is_against_its_rule(db, audit, said):
             raise Refused(_("Nothing differs from what happened. Change the status, fact or file."))
     elif before.imported_from is None and not said.is_other_than(says(before)):
         is_same_rule = before.correction_pattern == rule and not before.switched_off_at
@@ -189,7 +216,7 @@ def _check_differs(db, audit, was: Said, said: Said, before, rule):
             raise Refused(_("The last correction of this write says the same."))
 
 
-def _is_against_its_rule(db, audit, said: Said):
+def is_against_its_rule(db, audit, said: Said):
     """Whether the write names a rule that says something else: then somebody says that the write was right."""
     row = rules.all_of(db).filter(id=audit.rule_id).first() if audit.rule_id else None
     if row is None:

@@ -3,51 +3,97 @@
 A pattern is an expression of RE2, whose time grows with the text only. It is looked for anywhere in a fact; upper and
 lower case are the same, letter by letter (`ß` is not `ss`). Both are compared as Unicode composes characters (NFC); of
 a fact, every run of blanks and line ends counts as one blank, and characters that nobody sees do not count.
+
+A pattern of several lines matches a fact that each line matches: RE2 looks neither ahead nor behind, so one expression
+cannot ask for several words in any order. What phrases.py writes is such a pattern.
 """
 
 import re
 import unicodedata
+from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
+
+from django.utils.translation import gettext as _
 
 from artifacts.looking import patterns
+from openclaw_web.errors import Refused
 
-LONGEST = 300
-LONGEST_FACT = 4_000  # characters of a fact that are looked at
-MEMORY = 512 * 1024  # of one pattern, for the states it has been in
-KEPT = 500  # compiled patterns
+from . import phrases
+from .phrases import LONGEST_FACT, MOST_LINES, plain
+
+LONGEST = 300  # characters of a line of a pattern
+LONGEST_PATTERN = MOST_LINES * (LONGEST + 1) - 1
+MEMORY = 512 * 1024  # of one line, for the states it has been in
+KEPT = 2_000  # compiled patterns: more than rules of all agents that are compared in turn
 PROPOSED = 200  # characters of a proposal
-HIDDEN = ("Cc", "Cf")  # categories of Unicode
 _WORD = re.compile(r"\w+")
 _DIGITS = re.compile(r"[0-9]+")
+_BREAKS = re.compile(r"\s*[\r\n]\s*")
 
 
-def plain(fact: str) -> str:
-    """A fact as patterns see it."""
-    seen = fact[:LONGEST_FACT]
-    if not seen.isprintable():
-        seen = "".join(one for one in seen if one.isspace() or unicodedata.category(one) not in HIDDEN)
-    return " ".join(unicodedata.normalize("NFC", seen).split())
+@dataclass(frozen=True, slots=True)
+class EncodedFact:
+    """A fact that many patterns are compared with: as expressions see it, and as words see it."""
+
+    plain: bytes
+    folded: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Matcher:
+    """A pattern that is ready: an expression for each line; `lines` are the words of a rule in words."""
+
+    expressions: tuple[Any, ...]
+    lines: phrases.Lines | None
+
+    def matches(self, fact: EncodedFact) -> bool:
+        """Whether every line is in a fact."""
+        text = fact.plain if self.lines is None else fact.folded
+        # The first alone decides mostly: every rule is asked about every fact that is imported.
+        if self.expressions[0].search(text) is None:
+            return False
+        return all(expression.search(text) is not None for expression in self.expressions[1:])
+
+    def missing(self, fact: EncodedFact) -> list[int]:
+        """The places of those lines that are not in a fact, from 0."""
+        text = fact.plain if self.lines is None else fact.folded
+        return [place for place, expression in enumerate(self.expressions) if expression.search(text) is None]
+
+
+def clean(pattern: str) -> str:
+    """A pattern as it is stored: without empty lines and blanks around lines."""
+    return _BREAKS.sub("\n", pattern.strip())
 
 
 @lru_cache(maxsize=KEPT)
-def compiled(pattern: str):
+def compiled(pattern: str) -> Matcher:
     """A pattern that is ready to match. Raises Refused for one that is none, or too big."""
-    return patterns.compiled(unicodedata.normalize("NFC", pattern), ignore_case=True, longest=LONGEST, memory=MEMORY)
+    lines = phrases.read_pattern(pattern)
+    if lines is not None:
+        return Matcher(tuple(map(phrases.compile_line, lines)), lines)
+    texts = unicodedata.normalize("NFC", pattern).split("\n")
+    if len(texts) > MOST_LINES:
+        raise Refused(_("A pattern has at most %(most)s lines.") % {"most": MOST_LINES})
+    options = {"ignore_case": True, "longest": LONGEST, "memory": MEMORY}
+    return Matcher(tuple(patterns.compiled(text, **options) for text in texts), None)
 
 
 def fits(pattern: str, fact: str) -> bool:
     """Whether a pattern matches a fact. Raises as `compiled`."""
-    return matches(pattern, encoded(fact))
+    return compiled(pattern).matches(encoded(fact))
 
 
-def encoded(fact: str) -> bytes:
+def encoded(fact: str) -> EncodedFact:
     """A fact for `matches`: one fact that is compared with many patterns is made ready once."""
-    return plain(fact).encode("utf-8", "replace")
+    text, folded = plain(fact), phrases.fold(fact)
+    data = text.encode("utf-8", "replace")
+    return EncodedFact(data, data if folded == text else folded.encode("utf-8", "replace"))
 
 
-def matches(pattern: str, fact: bytes) -> bool:
+def matches(pattern: str, fact: EncodedFact) -> bool:
     """Whether a pattern matches a fact that `encoded` made ready. Raises as `compiled`."""
-    return compiled(pattern).search(fact) is not None
+    return compiled(pattern).matches(fact)
 
 
 def proposed(fact: str) -> str:
@@ -81,3 +127,6 @@ def _begun(word):
             break
         made = longer
     return made
+
+
+__all__ = ["LONGEST_FACT", "compiled", "encoded", "fits", "matches", "plain", "proposed"]

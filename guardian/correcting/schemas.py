@@ -1,6 +1,6 @@
 """What goes into the API of corrections and rules, and what comes out of it."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from ninja import Schema
 from pydantic import Field
@@ -8,13 +8,17 @@ from pydantic import Field
 from openclaw_web.endpoints.schemas import Body
 
 from ..files import LONGEST_FACT, MEMORY_FILES
-from . import patterns
+from . import patterns, phrases
 from .correcting import STATUSES
 
 NO_NUL = r"^[^\x00]*$"
 Text = {"max_length": LONGEST_FACT, "pattern": NO_NUL}
 Corrected = Literal[STATUSES]  # type: ignore[valid-type]
 File = Literal[MEMORY_FILES]  # type: ignore[valid-type]
+
+
+Piece = Annotated[str, Field(min_length=1, max_length=phrases.LONGEST_PIECE, pattern=NO_NUL)]
+Contains = list[Annotated[list[Piece], Field(min_length=1, max_length=phrases.MOST_ALTERNATIVES)]]
 
 
 class CorrectionIn(Body):
@@ -25,11 +29,17 @@ class CorrectionIn(Body):
     file: File | None = Field(None, description="left out: as it was")
     reason: str = Field(min_length=1, **Text)
     apply_to_future: bool = Field(False, strict=True, description="make a rule of it; needs the role operator")
+    name: str = Field("", max_length=phrases.LONGEST_NAME, pattern=NO_NUL, description="of the rule, in words")
+    contains: Contains = Field(
+        [],
+        max_length=phrases.MOST_LINES,
+        description="for `apply_to_future`: the facts contain one piece of each of these lists; instead of `pattern`",
+    )
     pattern: str = Field(
         "",
-        max_length=patterns.LONGEST,
+        max_length=patterns.LONGEST_PATTERN,
         pattern=NO_NUL,
-        description="of RE2, for `apply_to_future`: which facts the rule is about; left out: proposed from the fact",
+        description="of RE2, for `apply_to_future`: which facts the rule is about, each line of it; left out: proposed",
     )
 
 
@@ -45,6 +55,8 @@ class CorrectionOut(Schema):
     reason: str
     apply_to_future: bool
     pattern: str | None
+    name: str = Field(description="of a rule, in words; empty for a correction that is none")
+    contains: list[list[str]] | None = Field(description="the words of a rule in words; null: its pattern says it")
     corrected_by: str
     corrected_at: int
 

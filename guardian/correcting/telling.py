@@ -3,7 +3,7 @@
 from typing import Any
 
 from ..models import BehaviorCorrection
-from . import rules
+from . import phrases, rules
 from .counting import Rule
 
 
@@ -21,6 +21,8 @@ def correction(row: BehaviorCorrection) -> dict[str, Any]:
         "reason": row.correction_reason,
         "apply_to_future": row.apply_to_future,
         "pattern": row.correction_pattern,
+        "name": row.name,
+        "contains": phrases.read_pattern(row.correction_pattern or ""),
         "corrected_by": row.corrected_by,
         "corrected_at": row.corrected_at,
     }

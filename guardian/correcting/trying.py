@@ -1,25 +1,53 @@
-"""A pattern tried against the facts that an agent had so far: what a rule with it would have been about."""
+"""A rule tried on the facts that an agent had so far: what it would catch, and what it would just miss."""
 
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from ledger.models import ConversationTurn
+
+from ..looking.speaking import speaker_of
 from ..models import WriteGuardianAudit
 from . import patterns
+from .patterns import Matcher
 
 LOOKED_AT = 2_000  # writes, the newest
-SHOWN = 20
+SHOWN, NEAR = 20, 5
 SECONDS = 0.5
-READ = ("id", "candidate_fact", "target_file", "status", "created_at")
+READ = ("id", "candidate_fact", "target_file", "status", "origin", "turn_id", "created_at")
+TURN = ("id", "session_id", "turn_number", "user_from", "user_metadata")
+
+
+@dataclass(slots=True)
+class PastFact:
+    """A fact that a rule was compared with: its write, what it lacks, and the turn it came from (None: not known).
+
+    `overruled`: people said afterwards that the write should have been something else than the rule says.
+    """
+
+    row: dict[str, Any]
+    missing: str = ""
+    turn: ConversationTurn | None = None
+    overruled: bool = False
+
+    @property
+    def speaker(self) -> str:
+        """Who wrote the message; empty: nobody is known."""
+        return speaker_of(self.turn) if self.turn else ""
 
 
 @dataclass(slots=True)
 class Tried:
-    """The newest facts that a pattern matches, how many do, and of how many; with `is_partial` there are older ones."""
+    """The newest facts that a rule catches and that lack one line of it, how many do, and of how many.
 
-    pattern: str
-    shown: list[dict[str, Any]] = field(default_factory=list)
+    With `is_partial` there are older facts, which were not compared.
+    """
+
+    shown: list[PastFact] = field(default_factory=list)
+    near: list[PastFact] = field(default_factory=list)
     matched: int = 0
+    missed: int = 0
     compared: int = 0
     is_partial: bool = False
 
@@ -30,23 +58,47 @@ class Tried:
 
 
 def tried(db: str, pattern: str) -> Tried:
-    """Which past facts of an agent a pattern matches, the newest first. Raises Refused for what is no pattern.
+    """What a pattern catches of an agent's past facts, the newest first. Raises Refused for what is no pattern."""
+    found, matcher = Tried(), patterns.compiled(pattern)
+    ends = time.monotonic() + SECONDS
+    for row in past_facts(db):
+        if row is None or time.monotonic() > ends:
+            found.is_partial = True
+            break
+        found.compared += 1
+        missing = matcher.missing(patterns.encoded(row["candidate_fact"]))
+        if not missing:
+            found.matched += 1
+            found.shown += [PastFact(row)] if len(found.shown) < SHOWN else []
+        elif len(missing) == 1 < len(matcher.expressions):
+            found.missed += 1
+            found.near += [PastFact(row, _missing(matcher, missing[0], pattern))] if len(found.near) < NEAR else []
+    add_turns(db, [*found.shown, *found.near])
+    return found
+
+
+def past_facts(db: str) -> Iterator[dict[str, Any] | None]:
+    """The newest writes that have a fact; None in the end where older ones were left out.
 
     The fact of a rollback is that of the write which it took back: it is not compared again.
     """
-    found = Tried(pattern)
-    patterns.compiled(pattern)
     rows = WriteGuardianAudit.objects.using(db).exclude(origin=WriteGuardianAudit.Origin.ROLLBACK)
     rows = rows.order_by("-created_at").values(*READ)
-    ends = time.monotonic() + SECONDS
     for number, row in enumerate(rows[: LOOKED_AT + 1].iterator(chunk_size=200)):
-        if number == LOOKED_AT or time.monotonic() > ends:
-            found.is_partial = True
-            break
-        if not row["candidate_fact"]:
-            continue
-        found.compared += 1
-        if patterns.fits(pattern, row["candidate_fact"]):
-            found.matched += 1
-            found.shown += [row] if len(found.shown) < SHOWN else []
-    return found
+        if number == LOOKED_AT:
+            yield None
+        elif row["candidate_fact"]:
+            yield row
+
+
+def add_turns(db: str, facts: list[PastFact]) -> None:
+    """Give each of these facts the turn it came from, with one query."""
+    ids = {fact.row["turn_id"] for fact in facts} - {None}
+    turns = ConversationTurn.objects.using(db).only(*TURN).in_bulk(ids) if ids else {}
+    for fact in facts:
+        fact.turn = turns.get(fact.row["turn_id"])
+
+
+def _missing(matcher: Matcher, place: int, pattern: str) -> str:
+    """The line of a rule that a fact lacks, as somebody typed it."""
+    return ", ".join(matcher.lines[place]) if matcher.lines else pattern.split("\n")[place]

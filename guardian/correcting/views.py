@@ -10,8 +10,8 @@ from openclaw_web.lists.paging import page_of, places
 from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import after_post, refuse_post, render_page
 
-from . import correcting, counting, rules, sayable, switching, trying
-from .forms import CorrectionForm
+from . import correcting, counting, openings, rules, sayable, switching, trying
+from .forms import CorrectionForm, OpeningForm, RuleForm
 
 SHOWN = 20
 
@@ -39,10 +39,12 @@ def corrections(request, agent, audit_id):
 def correct(request, agent, audit_id):
     """What a write was beside what it should be, and what people said before."""
     audit = sayable.audit_of(agent.db, audit_id)
-    before = correcting.of_audit(agent.db, audit.id)
-    standing = correcting.says(before[0]) if before else correcting.original(agent.db, audit)
-    may_rule = request.user.has_role("operator")
-    form = CorrectionForm.about(standing, audit.candidate_fact or "", may_rule=may_rule)
+    form = CorrectionForm.about(
+        openings.open_form(agent.db, audit),
+        openings.open_rule(agent.db, audit),
+        may_rule=request.user.has_role("operator"),
+        **OpeningForm(request.GET).initial_fields,
+    )
     return _page(request, agent, audit, form)
 
 
@@ -78,13 +80,16 @@ def rule_list(request, agent):
 @agent_view
 @needs("operator")
 def rule_try(request, agent):
-    """Which past facts a pattern matches: a part of the page of a correction, or a page without scripts."""
-    pattern = request.POST.get("pattern", "").strip()
-    context = {"agent": agent, "pattern": pattern, "tried": None, "problem": ""}
+    """What a rule would catch among past facts: a part of the page of a correction, or a page without scripts."""
+    form = RuleForm(request.POST)
+    context = {"agent": agent, "pattern": "", "tried": None, "problem": ""}
     try:
-        context["tried"] = trying.tried(agent.db, pattern) if pattern else None
+        context["pattern"] = form.tried if form.is_valid() else ""
+        context["tried"] = trying.tried(agent.db, context["pattern"]) if context["pattern"] else None
     except Refused as refused:
         context["problem"] = refused.sentence
+    if not form.is_valid():
+        context["problem"] = next(iter(form.errors.values()))[0]
     return render_page(request, "guardian/rule_try.html", context, partial="tried")
 
 

@@ -53,6 +53,7 @@ class GuardianRuleOut(Schema):
     """The rule that applies to a write."""
 
     id: str
+    name: str = Field(description="in words")
     correction_pattern: str | None
     correction_reason: str
 

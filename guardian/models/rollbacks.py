@@ -1,5 +1,7 @@
 """What people did about writes: taken back, or said otherwise; and what a rollback was about to do."""
 
+import re
+
 from django.db import models
 from django.db.models import Q
 
@@ -7,6 +9,10 @@ from openclaw_web.sqlite.fields import EpochMs, SpecBoolean
 
 from .audits import WriteGuardianAudit
 from .versions import FileSnapshot
+
+# What stands between the words of a pattern that is nothing but words, and how that is read.
+READ_AS = ((r"\W+", " "), (r"\b", ""), ("[0-9]+", "…"), ("\n", " + "), ("|", "/"))
+EXPRESSION = re.compile(r"[\\.+*?()\[\]{}^$]")
 
 
 class Rollback(models.Model):
@@ -110,6 +116,7 @@ class BehaviorCorrection(models.Model):
     switched_off_at = EpochMs(null=True)
     switched_off_by = models.TextField(null=True)
     imported_from = models.TextField(null=True, help_text="who else said so; null: a person of this site")
+    rule_name = models.TextField(default="", help_text="of a rule, in words; empty: its pattern says it")
 
     class Meta:
         db_table = "behavior_corrections"
@@ -120,3 +127,13 @@ class BehaviorCorrection(models.Model):
 
     def __str__(self):
         return f"{self.id} of {self.audit_id}"
+
+    @property
+    def name(self) -> str:
+        """What a rule is called: its name, else the words of its pattern, else the pattern."""
+        if self.rule_name:
+            return self.rule_name
+        pattern = words = self.correction_pattern or ""
+        for expression, text in READ_AS:
+            words = words.replace(expression, text)
+        return pattern if EXPRESSION.search(words.replace(" + ", " ")) else words

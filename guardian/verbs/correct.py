@@ -6,8 +6,9 @@ from django.utils.translation import gettext_lazy
 from gate.verbs import agent_of
 from openclaw_web.commands import typed
 from openclaw_web.commands.groups import Outcome
+from openclaw_web.pages import glyphs
 
-from ..correcting import correcting, telling
+from ..correcting import correcting, phrases, telling
 from ..files import MEMORY_FILES
 from . import BY
 
@@ -15,6 +16,8 @@ HELP = gettext_lazy("Say what a write should have been; with --apply-to-future, 
 EXAMPLES = (
     'reflection guardian correct 01JA --status refused --reason "Said in jest"',
     'reflection guardian correct 01JA --status written --file USER.md --reason "About the user" --apply-to-future',
+    'reflection guardian correct 01JA --status refused --reason "Ask the list" --apply-to-future'
+    ' --contains "no, without" --contains nut --name "Claims that something has no nuts"',
 )
 
 
@@ -25,12 +28,17 @@ def add_arguments(parser):
     parser.add_argument("--file", choices=MEMORY_FILES, help=_("the file it should have been written to (as it was)"))
     parser.add_argument("--reason", type=typed.text, required=True, help=_("why"))
     parser.add_argument("--apply-to-future", action="store_true", help=_("apply it to similar facts, as a rule"))
+    parser.add_argument("--name", type=typed.text, default="", help=_("what the rule is called (its words)"))
+    parser.add_argument(
+        "--contains", type=typed.text, action="append", default=[], metavar="WORDS",
+        help=_("a word the facts contain, alternatives separated by commas; repeat for more, the facts contain all"),
+    )  # fmt: skip
     parser.add_argument(
         "--pattern", type=typed.text, default="", help=_("which facts the rule is about (proposed from the fact)")
     )
 
 
-def run(agent, audit, status, fact, file, reason, apply_to_future, pattern, **options):
+def run(agent, audit, status, fact, file, reason, apply_to_future, pattern, contains, name, **options):
     row = correcting.correct(
         agent_of(agent),
         audit,
@@ -40,9 +48,11 @@ def run(agent, audit, status, fact, file, reason, apply_to_future, pattern, **op
         reason=reason,
         apply_to_future=apply_to_future,
         pattern=pattern,
+        contains=phrases.read_lines("\n".join(contains)),
+        name=name,
         by=BY,
     )
     words = _("Correction %(id)s saved.") % {"id": row.id}
     if row.correction_pattern:
-        words += " " + _("Rule: %(pattern)s") % {"pattern": row.correction_pattern}
+        words += " " + _("Rule: %(name)s") % {"name": glyphs.plain(row.name)}
     return Outcome({"correction": telling.correction(row)}, words)

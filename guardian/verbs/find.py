@@ -193,8 +193,8 @@ def _around(row):
     if row.is_elsewhere:
         yield "  " + _("from a workspace that no agent has: its files are not those of this agent")
     if row.rule:
-        words = {"pattern": _short(row.rule.correction_pattern or ""), "reason": _short(row.rule.correction_reason)}
-        yield "  " + _("a rule is about this fact: %(pattern)s: %(reason)s") % words
+        words = {"name": _short(row.rule.name), "reason": _short(row.rule.correction_reason)}
+        yield "  " + _("a rule is about this fact: %(name)s: %(reason)s") % words
 
 
 def _corrections(row):

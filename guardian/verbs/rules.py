@@ -64,8 +64,8 @@ def _line(rule):
     acted, overruled = ("–" if count is None else f"{count:,}" for count in (rule.acted, rule.overruled))
     words = {"acted": acted, "overruled": overruled}
     numbers = _("acted: %(acted)s, overruled: %(overruled)s") % words
-    pattern = glyphs.plain(rule.row.correction_pattern)
-    return f"{glyphs.plain(rule.row.id)}  {is_on:<3}  {pattern} → {_what(rule.row)}  ({numbers})"
+    name = glyphs.plain(rule.row.name)
+    return f"{glyphs.plain(rule.row.id)}  {is_on:<3}  {name} → {_what(rule.row)}  ({numbers})"
 
 
 def _what(row):

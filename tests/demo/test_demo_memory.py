@@ -14,6 +14,7 @@ from demo.files.home import write_home
 from demo.files.workspace import Workspace, shipped
 from demo.screenplay import stories
 from demo.showcase import MARKER
+from guardian.correcting import phrases
 from tests.processes import Home
 
 TOKEN = """
@@ -93,7 +94,7 @@ def test_it_was_written_rolled_back_and_corrected(site):
     ]
     assert site.rows(f"SELECT rolled_back_by, way FROM rollbacks {about}") == [("demo", "merged")]
     rule = "SELECT corrected_status, correction_pattern, correction_reason, switched_off_at FROM behavior_corrections"
-    assert site.rows(f"{rule} {about}") == [("refused", wrong.PATTERN, wrong.WHY_RULE, None)]
+    assert site.rows(f"{rule} {about}") == [("refused", phrases.write_pattern(wrong.CONTAINS), wrong.WHY_RULE, None)]
     decided = f"SELECT prompt_version FROM memory_gate_decisions WHERE candidate_fact = '{wrong.WRONG}'"
     assert site.rows(decided) == [("gate-8",)]  # the prompt that keeps passing remarks
 

@@ -1,10 +1,15 @@
 """The page of a correction: what the write was beside what it should be, with and without scripts, and the API."""
 
+import re
+
 import pytest
 
 from guardian.models import BehaviorCorrection
 from people.configuration import keys as configuration
-from tests.guardian.written import wrote
+from tests.factories import TurnFactory
+from tests.guardian.written import took_back, wrote
+
+from .correcting import corrected
 
 pytestmark = pytest.mark.django_db
 DB = "agent_ada"
@@ -25,7 +30,7 @@ def write(ada):
 
 def test_operators_make_rules(as_operator):
     page = as_operator.get(PAGE).content.decode()
-    assert "Likes\\W+tea" in page and "Try the pattern" in page
+    assert re.search(r'id="id_contains"[^>]*>\s*like\s+tea</textarea>', page) and "Try on past facts" in page
     response = as_operator.post(SAVE, SAID | {"apply_to_future": "on", "pattern": "tea"})
     assert (response.status_code, response["Location"]) == (302, SHOWN)
     row = BehaviorCorrection.objects.using(DB).get()
@@ -35,7 +40,7 @@ def test_operators_make_rules(as_operator):
 
 def test_labellers_correct_without_rules(as_reviewer):
     page = as_reviewer.get(PAGE).content.decode()
-    assert "What it should have been" in page and "Try the pattern" not in page
+    assert "What should have happened" in page and "Try on past facts" not in page and "contain all of" not in page
     as_reviewer.post(SAVE, SAID | {"apply_to_future": "on", "pattern": "tea"})
     assert BehaviorCorrection.objects.using(DB).get().apply_to_future is False
 
@@ -74,7 +79,7 @@ def test_a_pattern_is_tried_on_past_facts(as_operator):
     for number in range(2, 40):
         wrote(DB, number, None, b"x", candidate_fact=f"Likes tea {number}" if number % 2 else f"Likes milk {number}")
     part = as_operator.post(TRY, {"pattern": "TEA"}, headers={"HX-Request": "true"}).content.decode()
-    assert "20 of 39 past facts match." in part and "<html" not in part
+    assert "Catches 20 of 39 past facts" in part and "<html" not in part
     assert part.index("Likes tea 39") < part.index("Likes tea 37")
     assert "<html" in as_operator.post(TRY, {"pattern": "tea"}).content.decode()
     assert "cannot be used" in as_operator.post(TRY, {"pattern": "("}).content.decode()
@@ -98,8 +103,8 @@ def test_the_api(as_operator):
 
 def test_nothing_is_said_of_a_pattern_before_it_is_typed(as_operator):
     part = as_operator.post(TRY, {"pattern": " "}, headers={"HX-Request": "true"}).content.decode()
-    assert "bad" not in part and "matches" not in part
-    assert "Type a pattern" in as_operator.post(TRY, {"pattern": ""}).content.decode()
+    assert "bad" not in part and "Catches" not in part
+    assert "Type a word" in as_operator.post(TRY, {"pattern": ""}).content.decode()
 
 
 def test_look_around_is_named_only_where_it_is_meant(as_operator):
@@ -111,7 +116,7 @@ def test_a_pattern_that_matches_everything_is_pointed_out(as_operator):
     wrote(DB, 2, None, b"x", candidate_fact="Likes milk.")
     wrote(DB, 3, None, b"x", candidate_fact="Rolled back.", origin="rollback")
     part = as_operator.post(TRY, {"pattern": "."}).content.decode()
-    assert "This pattern matches every past fact." in part and "2 of 2 past facts match." in part
+    assert "This rule catches every past fact." in part and "Catches 2 of 2 past facts" in part
     assert "every past fact" not in as_operator.post(TRY, {"pattern": "milk"}).content.decode()
 
 
@@ -119,3 +124,56 @@ def test_a_write_that_cannot_be_corrected_has_no_form(as_operator):
     configuration.put("collector.optedOutSenders", ["mallory"])
     page = as_operator.get(PAGE).content.decode()
     assert "This write cannot be corrected" in page and "Save correction" not in page and "Likes tea." in page
+
+
+def test_the_form_opens_on_what_stands(as_operator):
+    """What a correction, a rollback or a rule says: not on what was written."""
+    chosen = re.compile(r'<option value="(\w+)" selected>')
+    assert chosen.search(as_operator.get(PAGE).content.decode())[1] == "written"
+    took_back(DB, 2, ["w1"], b"Likes tea.\n", b"")
+    page = as_operator.get(PAGE).content.decode()
+    assert chosen.search(page)[1] == "refused" and "Reason 2." in page
+    rule = corrected(apply_to_future=True, contains=[["tea"]], name="Drinks", reason="In jest.")
+    wrote(DB, 3, None, b"x", candidate_fact="Green tea.", rule_id=rule.id)
+    page = as_operator.get(PAGE.replace("w1", "w3")).content.decode()
+    assert chosen.search(page)[1] == "refused" and "In jest." in page
+    again = as_operator.get(PAGE).content.decode()
+    assert 'value="Drinks"' in again and re.search(r'id="id_contains"[^>]*>\s*tea</textarea>', again)
+    filled = as_operator.get(f"{PAGE.replace('w1', 'w3')}?refuse=1&contains=green%0Atea&name=Green").content.decode()
+    assert re.search(r'name="apply_to_future"[^>]*checked', filled) and "green\ntea" in filled
+
+
+def test_words_are_tried_with_what_they_just_miss(as_operator):
+    TurnFactory(id="s1:m1", turn_number=1, user_from="Ben Koh")
+    wrote(DB, 2, None, b"x", candidate_fact="The tide contains no nuts.", turn_id="s1:m1")
+    wrote(DB, 3, None, b"x", candidate_fact="Free of nuts: the knot.")
+    wrote(DB, 4, None, b"x", candidate_fact="Traces of nuts.", status="refused")
+    words = {"contains": "no, without，free of\r\nnut"}
+    part = as_operator.post(TRY, words, headers={"HX-Request": "true"}).content.decode()
+    caught, missed = part.split("Just misses 1: all lines but one")
+    assert "Catches 2 of 4 past facts" in caught and "writes/w2/" in caught and "writes/w4/" in missed
+    assert "Ben Koh, " in caught and "?turn=1" in caught and "without: no, without, free of" in missed
+    assert "Refused" in missed and "Written" in caught
+    assert "at most 5 lines" in as_operator.post(TRY, {"contains": "\n".join("abcdef")}).content.decode()
+
+
+def test_words_become_a_rule_with_a_name(as_operator):
+    said = SAID | {"apply_to_future": "on", "contains": "likes, loves\ntea", "name": "Hot drinks"}
+    as_operator.post(SAVE, said)
+    row = BehaviorCorrection.objects.using(DB).get()
+    assert (row.correction_pattern, row.name) == ("\\blikes|\\bloves\n\\btea", "Hot drinks")
+    (item,) = as_operator.get("/api/v1/agents/ada/guardian/rules").json()["items"]
+    assert (item["contains"], item["name"]) == ([["likes", "loves"], ["tea"]], "Hot drinks")
+    response = as_operator.post(SAVE, said | {"contains": "milk", "name": ""})
+    assert "does not contain “milk”" in response.content.decode()
+    body = BODY | {"contains": [["LIKES"], ["ＴＥＡ"]]}
+    told = as_operator.post(API, body, "application/json").json()
+    assert (told["contains"], told["name"]) == ([["LIKES"], ["TEA"]], "LIKES + TEA")
+
+
+def test_a_pattern_stands_instead_of_words(as_operator):
+    as_operator.post(SAVE, SAID | {"apply_to_future": "on", "contains": "tea", "pattern": "l.kes\r\n t.a "})
+    row = BehaviorCorrection.objects.using(DB).get()
+    assert row.correction_pattern == "l.kes\nt.a"
+    page = as_operator.get(PAGE).content.decode()
+    assert '<details class="fold" open>' in page and "l.kes\nt.a" in page

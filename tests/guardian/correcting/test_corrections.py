@@ -20,11 +20,11 @@ def test_a_flagged_write_says_so(as_stranger):
     rule = corrected(apply_to_future=True)
     wrote(DB, 2, None, b"x", candidate_fact="likes tea", rule_id=rule.id)
     page = as_stranger.get("/agents/ada/corrections/w2/").content.decode()
-    assert "A rule says otherwise." in page and "Nobody has corrected" in page
+    assert "This breaks a rule." in page and "Nobody has corrected" in page
     assert "writes/correct/w2" not in page and "Reason: " in page
     took_back(DB, 3, ["w2"], b"x", b"Likes tea.\n")
     page = as_stranger.get("/agents/ada/corrections/w2/").content.decode()
-    assert "This write was against a rule. It has been rolled back." in page and "A rule decided" not in page
+    assert "Broke a rule; rolled back." in page and "A rule decided" not in page
 
 
 def test_corrections_are_shown_the_last_one_first(as_reviewer):

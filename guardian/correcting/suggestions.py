@@ -1,0 +1,81 @@
+"""The words a rule for a fact begins with: its rarer ones that other facts of the agent have too."""
+
+import re
+import time
+import unicodedata
+from collections.abc import Sequence
+
+from . import patterns, phrases, trying
+
+MOST_WORDS = 40  # of a fact that are counted
+MOST_LINES = 3  # that are suggested
+SECONDS = 0.3
+COMMON = 5  # a word that every fifth fact has says little
+SMALL_WORDS = """a an and are as at be but by for from has have in is it its of on or that the their them they this to
+was were will with"""
+SMALL = frozenset(SMALL_WORDS.split())
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W\d_]+)?")
+_HAN = re.compile("[\u3400-\u9fff\u3040-\u30ff\uac00-\ud7af]+")
+
+
+def suggest_lines(db: str, fact: str) -> phrases.Lines:
+    """Up to three lines for a rule about a fact, the rarest word first; no lines for a fact without a word.
+
+    Rarity is counted over the newest facts of the agent. Words are added while the rule catches another fact than
+    this one: the rarest words of all would catch nothing but the sentence itself.
+    """
+    words = words_of(fact)
+    if not words:
+        return ()
+    places, compared = _count(db, words)
+    by_rarity = sorted(words, key=lambda word: (len(places[word]), -len(word)))
+    limit = max(2, compared // COMMON)
+    shared = [word for word in by_rarity if 1 < len(places[word]) <= limit]
+    if not shared:
+        return tuple((word,) for word in by_rarity[: MOST_LINES - 1])
+    lines, caught = [shared[0]], places[shared[0]]
+    for word in shared[1:]:
+        both = caught & places[word]
+        if len(lines) < MOST_LINES and len(both) > 1 and not any(_overlaps(word, line) for line in lines):
+            lines.append(word)
+            caught = both
+    return tuple((word,) for word in lines)
+
+
+def words_of(fact: str) -> list[str]:
+    """The words of a fact as pieces, in order: words without a plural's s, and pairs of Chinese characters."""
+    text = phrases.fold(fact).lower()
+    pieces: list[str] = []
+    for word in _WORD.findall(text):
+        runs = _HAN.findall(word)
+        pieces += [run[start : start + 2] for run in runs for start in range(max(1, len(run) - 1))]
+        if not runs and not word.isdigit() and word not in SMALL:
+            pieces.append(_singular(word))
+    usable = (piece for piece in pieces if len(piece) > 1 and len(piece) <= phrases.LONGEST_PIECE)
+    return list(dict.fromkeys(usable))[:MOST_WORDS]
+
+
+def _singular(word):
+    is_plural = len(word) > 3 and word.isascii() and word.endswith("s") and not word.endswith("ss")
+    return unicodedata.normalize("NFC", word[:-1] if is_plural else word)
+
+
+def _overlaps(word, line):
+    """Whether two pieces are one inside the other, or pairs of Chinese characters that share one."""
+    return word in line or line in word or bool(_HAN.match(word) and set(word) & set(line))
+
+
+def _count(db: str, words: Sequence[str]) -> tuple[dict[str, set[int]], int]:
+    """In which of the newest facts each word is, by the place of the fact; and how many facts were looked at."""
+    places: dict[str, set[int]] = {word: set() for word in words}
+    finders = [(word, phrases.compile_line((word,))) for word in words]
+    ends, compared = time.monotonic() + SECONDS, 0
+    for row in trying.past_facts(db):
+        if row is None or time.monotonic() > ends:
+            break
+        text = patterns.encoded(row["candidate_fact"]).folded
+        for word, expression in finders:
+            if expression.search(text) is not None:
+                places[word].add(compared)
+        compared += 1
+    return places, compared
