@@ -73,8 +73,8 @@ def _unattributed(db):
     if not count:
         return []
     words = ngettext(
-        "%(count)s change of memory files in the last 7 days has no known write.",
-        "%(count)s changes of memory files in the last 7 days have no known write.",
+        "%(count)s change to memory files in the last 7 days has no known author.",
+        "%(count)s changes to memory files in the last 7 days have no known author.",
         count,
     )
     sentence = words % {"count": f"{MOST}+" if count > MOST else str(count)}

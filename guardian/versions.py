@@ -7,6 +7,7 @@ from django.db.models import Count, Max
 
 from agents.models import Agent
 from ledger.json_columns import object_in
+from ledger.lists import facets
 from ledger.models import PromptReport, Session
 from openclaw_web.lists.paging import Page, page_of
 
@@ -65,6 +66,12 @@ def before(version):
 def newest(agent: Agent, name: str):
     """The newest version that a file held, with its content; None when there is none."""
     return services.held(agent.db, name).order_by(*ORDER).first()
+
+
+def memory_names(agent: Agent) -> list[str]:
+    """The memory files of which there is a version, in the order of MEMORY_FILES."""
+    seen = facets.values_of(agent.db, ["file_name"], FileSnapshot._meta.db_table)["file_name"]
+    return [name for name in MEMORY_FILES if name in seen]
 
 
 def amount(versions) -> int:

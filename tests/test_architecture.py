@@ -71,7 +71,7 @@ GETTEXT = ("_", "gettext", "ngettext", "pgettext")
 SPOKEN_ATTRIBUTES = re.compile(
     rf"\s(?:title|alt|placeholder|aria-label|aria-description|data-label-\w+|data-done)={TEXT}"
 )
-NAMES = re.compile(r"\b(OpenClaw( Web)?|[A-Z0-9]{2,}|\w*_\w*)\b")  # and abbreviations, and identifiers
+NAMES = re.compile(r"\b(OpenClaw( Web)?|[A-Z]+\.md|[A-Z0-9]{2,}|\w*_\w*)\b")  # and abbreviations, and identifiers
 WORDS = re.compile(r"[^\W\d_]{2,}")
 INLINE = [
     (re.compile(r"\sstyle\s*=", re.IGNORECASE), "an inline style"),

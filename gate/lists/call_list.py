@@ -88,5 +88,5 @@ CALLS = List(
     read=lambda rows: rows.values(*FIELDS, "place"),
     file=lambda rows: rows.values(*FIELDS, "place"),
     shape=lambda row: {name: row[name] for name in FIELDS},
-    amounts=lambda agent, ms: SEGMENTS.amounts(facets.amounts_of(agent.db, "outcome", ms, TABLE)),
+    amounts=lambda agent, ms: SEGMENTS.amounts(lambda column: facets.amounts_of(agent.db, column, ms, TABLE)),
 )

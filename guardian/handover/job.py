@@ -15,7 +15,7 @@ from agents import databases
 from agents.homes import normalise_or_empty
 from agents.models import Agent, CollectorSource
 from jobs.kinds import Kind
-from jobs.progress import Cancelled, LostJob, Progress
+from jobs.progress import Cancelled, Progress
 from ledger.collectors.machine_prompts import HANDOVER_SESSION
 from openclaw_web import clock, reasons
 from openclaw_web.disk import locks, packing
@@ -142,8 +142,6 @@ def _ending(agent, row) -> Iterator[Callable[[Handover.Outcome, str], None]]:
         raise
     except OSError as exc:
         told.append((Outcome.FAILED, reasons.of_system(exc)))
-    except LostJob:
-        raise
     finally:
         with places.alone_in_job(agent):
             outcomes.end(agent, row, *(told[-1] if told else (fallback, "")))

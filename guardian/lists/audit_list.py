@@ -40,8 +40,9 @@ Origin, Status = WriteGuardianAudit.Origin, WriteGuardianAudit.Status
 SEGMENTS = Segments(
     label=_("Writes"),
     column="origin",
-    first="all",
+    first="changed",
     parts={
+        "changed": Segment(_("Changed the file"), among=(Status.WRITTEN, Status.ROLLED_BACK), column="status"),
         "all": EVERYTHING,
         "writes": Segment(_("Without rollbacks"), without=(Origin.ROLLBACK,)),
         "told": Segment(_("Recorded"), among=(Origin.RECORDED, Origin.IMPORTED, Origin.OWN, Origin.AGENT)),
@@ -140,5 +141,5 @@ WRITES = List(
     read=_read,
     file=lambda rows: rows.values(*FIELDS, "place"),
     shape=lambda row: {name: row[name] for name in FIELDS},
-    amounts=lambda agent, ms: SEGMENTS.amounts(facets.amounts_of(agent.db, "origin", ms, TABLE)),
+    amounts=lambda agent, ms: SEGMENTS.amounts(lambda column: facets.amounts_of(agent.db, column, ms, TABLE)),
 )

@@ -1,13 +1,13 @@
 """What the page of blame shows: the lines in runs of one write each, with its turn and message."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
 from agents.models import Agent
 from ledger.models import ConversationTurn, Session
-from openclaw_web.diffs.pieces import piece
+from openclaw_web.diffs import pieces
 
 from ..models import WriteGuardianAudit
 from . import chains
@@ -16,6 +16,7 @@ from .speaking import speaker_of
 
 TURN = ("id", "session_id", "turn_number", "user_message_id", "user_message_content", "user_from", "user_metadata")
 MARKS = " \t-*#"  # before the words of a line
+MOST_HITS = 200  # lines of a search
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,22 +61,45 @@ def numbers(found: Blame) -> Numbers:
     return Numbers(len(known), unknown, len(found.lines) - len(known) - unknown, len(set(known)))
 
 
-def shown(agent: Agent, found: Blame, line: int) -> dict[str, Any]:
-    """A piece of the file from a line on, in runs; `titles` are of the sessions that are stored."""
-    part = piece(found.version.content, line)
-    lines = found.lines[part.first - 1 : part.last]
-    runs = list(_runs(agent.db, lines, list(part.rows)))
+def shown(agent: Agent, found: Blame, line: int, search: str = "") -> dict[str, Any]:
+    """A piece of the file from a line on, in runs, or the lines that contain `search`.
+
+    `titles` are of the sessions that are stored; `undoable`: what a rollback of each write takes back, by its id.
+    """
+    part = pieces.piece(found.version.content, line)
+    hits = _hits(found, search)
+    lines = hits[:MOST_HITS] if search else found.lines[part.first - 1 : part.last]
+    rows = pieces.rows_of((line.number, line.text.rstrip("\r\n")) for line in lines) if search else part.rows
+    runs = list(_runs(agent.db, lines, list(rows)))
     session_ids = {run.audit.session_id for run in runs if run.audit and run.audit.session_id}
     session_ids |= {run.turn.session_id for run in runs if run.turn}
-    rollbacks = {run.audit.id for run in runs if run.audit and run.audit.origin == chains.ROLLBACK}
+    audits = {run.audit.id: run.audit for run in runs if run.audit}
     return {
         "found": found,
         "piece": part,
+        "search": search,
+        "hit_count": len(hits),
+        "most_hits": MOST_HITS,
         "numbers": numbers(found),
         "runs": runs,
         "titles": titles(agent.db, session_ids),
-        "taken": chains.taken(agent.db, rollbacks),
+        "taken": chains.taken(agent.db, {name for name, row in audits.items() if row.origin == chains.ROLLBACK}),
+        "undoable": undoable(agent.db, audits),
     }
+
+
+def undoable(db: str, audits: Mapping[str, WriteGuardianAudit]) -> dict[str, str]:
+    """The write that a rollback of each of these writes takes back: itself, or the one that restored it."""
+    undone = {name for name, row in audits.items() if row.status == WriteGuardianAudit.Status.ROLLED_BACK}
+    restored = {name: chain.standing for name, chain in chains.of_each(db, undone).items() if chain.standing}
+    written = {name: name for name, row in audits.items() if row.status == WriteGuardianAudit.Status.WRITTEN}
+    return written | restored
+
+
+def _hits(found, search) -> list[Line]:
+    """The lines that contain some words, in upper or lower case."""
+    wanted = search.casefold()
+    return [line for line in found.lines if wanted in line.text.casefold()] if wanted else []
 
 
 def titles(db: str, session_ids: Collection[str]) -> dict[str, str]:

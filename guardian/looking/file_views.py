@@ -16,7 +16,7 @@ from ..models import WriteGuardianAudit
 from ..standing import of as standing_of
 from . import around, blamed, blaming, chains, history, missing, shown, weeks
 from . import opted_out as people
-from .forms import BlameForm, ChartForm
+from .forms import BlameForm, ChartForm, HistoryForm
 
 
 @require_safe
@@ -32,11 +32,15 @@ def file_history(request, agent, name):
     diff = comparing.compare(asked.old.content if asked.old else None, asked.new.content) if asked else None
     view = comparing.view(diff) if diff else None
     is_unified = request.GET.get("view") == shown.UNIFIED
-    events = history.timeline(agent, name, **places(request))
+    show = HistoryForm(request.GET).show
+    size = history.SHOWN if show == history.EVERYTHING else history.SHOWN_FOLDED
+    events = history.timeline(agent, name, size=size, **places(request))
     context = {
         "agent": agent,
         "name": name,
         "events": events,
+        "rows": history.rows_of(events, show),
+        "show": show,
         "taken": chains.taken(agent.db, history.rollbacks_among(events)),
         "back": chains.back_in_file(agent.db, around.rolled_back(event.audit for event in events if event.audit)),
         "chosen": (asked.old.id if asked.old else "", asked.new.id) if asked else history.two_newest(events),
@@ -54,12 +58,20 @@ def file_history(request, agent, name):
 @needs("viewer")
 def blame(request, agent, name):
     """Who put each line of a memory file there: the write, its turn and its message."""
-    found = blaming.blame_of(agent, name)
-    line = BlameForm(request.GET).line
-    if found is None:
+    if name not in MEMORY_FILES:
         raise Http404
-    missing.check_line(name, found, line, request.path)
-    context = {"agent": agent, "name": name, **blamed.shown(agent, found, line), "standing": standing_of(agent, name)}
+    found, form = blaming.blame_of(agent, name), BlameForm(request.GET)
+    if found is None:
+        context = {"agent": agent, "name": name, "names": versions.memory_names(agent)}
+        return render_page(request, "guardian/blame_unseen.html", context)
+    missing.check_line(name, found, form.line, request.path)
+    context = {
+        "agent": agent,
+        "name": name,
+        "names": versions.memory_names(agent),
+        **blamed.shown(agent, found, form.line, form.search),
+        "standing": standing_of(agent, name),
+    }
     return render_page(request, "guardian/blame.html", context)
 
 

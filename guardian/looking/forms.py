@@ -5,8 +5,10 @@ from typing import Any
 from django import forms
 
 from ..files import MEMORY_FILES
+from .history import CHANGES, EVERYTHING, FOLDED
 from .weeks import WEEKS
 
+LONGEST_SEARCH = 200  # characters
 SIDES = {"before": "before_snapshot_id", "after": "after_snapshot_id"}
 
 
@@ -30,17 +32,40 @@ class AuditForm(forms.Form):
 
 
 class BlameForm(forms.Form):
-    """From which line on a file is shown."""
+    """From which line on a file is shown, or which words its lines have to contain."""
 
     wanted = forms.IntegerField(required=False, min_value=1, max_value=10_000_000)
+    words = forms.CharField(required=False, max_length=LONGEST_SEARCH)
 
     def __init__(self, data):
-        super().__init__({"wanted": data.get("line", "")})
+        super().__init__({"wanted": data.get("line", ""), "words": data.get("q", "")[:LONGEST_SEARCH]})
 
     @property
     def line(self) -> int:
         """The line, the first one where the address names none that can be."""
-        return (self.is_valid() and self.cleaned_data["wanted"]) or 1
+        self.is_valid()
+        return self.cleaned_data.get("wanted") or 1
+
+    @property
+    def search(self) -> str:
+        """What lines have to contain; empty: all lines are shown."""
+        self.is_valid()
+        return self.cleaned_data.get("words", "")
+
+
+class HistoryForm(forms.Form):
+    """What becomes of writes that changed nothing: folded, left out, or shown; what does not fit is left out."""
+
+    wanted = forms.ChoiceField(required=False, choices=[(name, name) for name in (CHANGES, EVERYTHING)])
+
+    def __init__(self, data):
+        super().__init__({"wanted": data.get("show", "")})
+
+    @property
+    def show(self) -> str:
+        """FOLDED, CHANGES or EVERYTHING of `history`."""
+        self.is_valid()
+        return self.cleaned_data.get("wanted", FOLDED)
 
 
 class ChartForm(forms.Form):

@@ -1,6 +1,9 @@
 """What happened to a memory file, in the order of time: its versions, and every write that was asked for."""
 
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import groupby
 
 from django.utils.translation import gettext as _
 
@@ -16,6 +19,10 @@ from .blaming import hash_in
 WRITE, VERSION = "write", "version"
 KEYS = ("id", "created_at", "place")
 SHOWN = 50
+SHOWN_FOLDED = 100  # events of a page that folds most of them
+FOLDED, CHANGES, EVERYTHING = "", "changes", "all"  # what `show` in an address asks for
+Status = WriteGuardianAudit.Status
+WITHOUT_CHANGE = (Status.REFUSED, Status.SKIPPED, Status.FAILED)
 
 
 @dataclass(slots=True)
@@ -42,6 +49,20 @@ class Event:
         return self.version.id if self.version else self.audit.after_snapshot_id if self.audit else None
 
 
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """Writes one after another that changed nothing, the newest first: one line of the page."""
+
+    events: list[Event]
+    kind = "fold"
+
+    @property
+    def counts(self) -> list[tuple[str, int]]:
+        """How many were refused, skipped and failed, in this order; those of which there are some."""
+        known = Counter(event.audit.status for event in self.events if event.audit)
+        return [(status, known[status]) for status in WITHOUT_CHANGE if known[status]]
+
+
 def timeline(
     agent: Agent, name: str, *, after: str | None = None, before: str | None = None, size: int = SHOWN
 ) -> Page:
@@ -61,6 +82,21 @@ def timeline(
     return page
 
 
+def rows_of(events: Iterable[Event], show: str) -> list[Event | Fold]:
+    """The lines of a page: what `is_told` already is left out; two and more writes without a change are one fold.
+
+    `show` is FOLDED, CHANGES (no writes without a change) or EVERYTHING (nothing is folded).
+    """
+    rows: list[Event | Fold] = []
+    for is_change, group in groupby((event for event in events if not event.is_told), _is_change):
+        run = list(group)
+        if is_change or show == EVERYTHING or (show == FOLDED and len(run) == 1):
+            rows += run
+        elif show == FOLDED:
+            rows.append(Fold(run))
+    return rows
+
+
 def two_newest(events: Page) -> tuple[str, str]:
     """The two newest versions among these events, the older one first; empty where there are fewer."""
     found = dict.fromkeys(event.version_id for event in events if event.version_id and not event.is_told)
@@ -71,6 +107,10 @@ def two_newest(events: Page) -> tuple[str, str]:
 def rollbacks_among(events: Page) -> list[str]:
     """The ids of the rollbacks among these events."""
     return [event.audit.id for event in events if event.audit and event.audit.origin == chains.ROLLBACK]
+
+
+def _is_change(event):
+    return event.audit is None or event.audit.status not in WITHOUT_CHANGE
 
 
 def _walk(tables, place, size, *, is_backwards):

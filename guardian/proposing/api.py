@@ -38,7 +38,7 @@ router = Operations("guardian_own_api", tags=["guardian"])
 @agent_view
 @needs("viewer")
 def own_guardian(request, agent):
-    """The guardian of this site for an agent: unattended files, what this UTC day used, the latest runs."""
+    """The built-in guardian for an agent: unattended files, what this UTC day used, the latest runs."""
     found = state.of(agent)
     names = ("problem", "prompt_version", "proposed", "written_today", "refused_today", "tokens_today", "cost_today")
     return {
@@ -56,7 +56,7 @@ def own_guardian(request, agent):
 @agent_view
 @needs("operator")
 def guardian_plan(request, agent, wanted: Query[GuardianRunQuery]):
-    """What a run of the guardian of this site would send, where to, and its estimated tokens. Nothing is sent."""
+    """What a run of the built-in guardian would send, where to, and its estimated tokens. Nothing is sent."""
     return plans.plan(agent, wanted.asked).as_json()
 
 

@@ -108,8 +108,8 @@ def _told(found):
 
 JOB = Kind(
     run=run,
-    label=gettext_lazy("Guardian of this site: new facts"),
-    started=gettext_lazy("started the guardian of this site for new facts"),
+    label=gettext_lazy("Built-in guardian: new facts"),
+    started=gettext_lazy("started the built-in guardian for new facts"),
     kept=gettext_lazy("Writes and proposals so far are kept; the next run continues."),
     done=lambda result: str(result["message"]),
     every=Every(guardians.ENABLED, MINUTE_MS, dict, is_possible, is_switch=True),

@@ -258,8 +258,8 @@ def _sentence(result):
 
 JOB = Kind(
     run=run,
-    label=gettext_lazy("Guardian of this site"),
-    started=gettext_lazy("started the guardian of this site"),
+    label=gettext_lazy("Built-in guardian"),
+    started=gettext_lazy("started the built-in guardian"),
     kept=gettext_lazy("Proposals so far are kept; facts without one can be handled by another run."),
     done=lambda result: str(result["message"]),
     page="guardian:own_guardian",

@@ -1,4 +1,4 @@
-"""`reflection guardian run`: have facts proposed by the guardian of this site, once it was said what is sent where."""
+"""`reflection guardian run`: have facts proposed by the built-in guardian, once it was said what is sent where."""
 
 import sys
 
@@ -15,7 +15,7 @@ from ..proposing import plans, running
 from ..proposing.facts import Asked
 from . import BY
 
-HELP = gettext_lazy("Have writes proposed by the guardian of this site. Without --yes, only show what would be sent.")
+HELP = gettext_lazy("Have writes proposed by the built-in guardian. Without --yes, only show what would be sent.")
 EXAMPLES = ("reflection guardian run --limit 5", "reflection guardian run --since 2026-03-01 --yes")
 
 

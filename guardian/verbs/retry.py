@@ -14,7 +14,7 @@ from ..proposing import plans, retrying
 from . import BY
 from .propose import sent, shown
 
-HELP = gettext_lazy("Have a write proposed again by the guardian of this site. Without --yes, only show what is sent.")
+HELP = gettext_lazy("Have a write proposed again by the built-in guardian. Without --yes, only show what is sent.")
 EXAMPLES = (
     'reflection guardian retry ID --fact "Likes tea." --yes',
     "reflection guardian retry ID --file USER.md",

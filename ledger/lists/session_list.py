@@ -119,5 +119,5 @@ SESSIONS = List(
         *("cache_read_tokens", "cache_write_tokens", "total_tokens", "cost_usd", "unpriced_tokens"),
     ),
     prepare=_prepared,
-    amounts=lambda agent, ms: SEGMENTS.amounts(facets.amounts_of(agent.db, "origin", ms)),
+    amounts=lambda agent, ms: SEGMENTS.amounts(lambda column: facets.amounts_of(agent.db, column, ms)),
 )

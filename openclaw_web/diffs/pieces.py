@@ -1,5 +1,6 @@
 """The text of a file with line numbers, in pieces that a page can hold."""
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from .comparing import lines_of
@@ -30,14 +31,19 @@ class Piece:
     @property
     def rows(self):
         """Every line as its number, what is shown of it, how many characters are left out."""
-        for number, line in enumerate(self.lines, start=self.first):
-            text, _is_marked, left_out, _rest = cut(line, LONGEST)
-            yield number, text, left_out
+        return rows_of(enumerate(self.lines, start=self.first))
 
     @property
     def is_whole(self):
         """Whether it is the whole file."""
         return self.first == 1 and self.next is None
+
+
+def rows_of(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str, int]]:
+    """Lines without their endings: the number of each, what is shown of it, how many characters are left out."""
+    for number, line in lines:
+        text, _is_marked, left_out, _rest = cut(line, LONGEST)
+        yield number, text, left_out
 
 
 def piece(text: str, first: int = 1) -> Piece:

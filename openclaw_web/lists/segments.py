@@ -3,7 +3,7 @@
 What a page shows at first is one of them; files and the API show everything unless they are asked. How: docs/lists.md.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,11 +19,15 @@ ALL = "all"
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Rows whose column is one of `among`, or none of `without`; those without either are all rows."""
+    """Rows whose column is one of `among`, or none of `without`; those without either are all rows.
+
+    `column`: where it is another one than that of the `Segments`.
+    """
 
     label: str | Promise
     among: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
+    column: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,17 +42,22 @@ class Segments:
     def term(self, name: str) -> list[Term]:
         """What fits a segment, as conditions of the list."""
         part = self.parts[name or ALL]
+        column = part.column or self.column
         if len(part.among) == 1:  # that is what an index of the column serves
-            return [Term(self.column, "exact", part.among[0])]
+            return [Term(column, "exact", part.among[0])]
         if part.among:
-            return [Term(self.column, "in", part.among)]
-        return [Term(self.column, "without", part.without)] if part.without else []
+            return [Term(column, "in", part.among)]
+        return [Term(column, "without", part.without)] if part.without else []
 
-    def amounts(self, known: Mapping[str, Amount]) -> dict[str, Amount]:
-        """How many rows each segment has; `known` is how many have each value of the column, empty: nobody knows."""
-        if not known:
-            return {}
-        return {name: _sum([known[value] for value in known if _has(part, value)]) for name, part in self.parts.items()}
+    def amounts(self, count: Callable[[str], Mapping[str, Amount]]) -> dict[str, Amount]:
+        """How many rows each segment has; `count(column)` counts those of each value, empty: nobody knows."""
+        columns = dict.fromkeys(part.column or self.column for part in self.parts.values())
+        known = {column: count(column) for column in columns}
+        return {
+            name: _sum([amount for value, amount in values.items() if _has(part, value)])
+            for name, part in self.parts.items()
+            if (values := known[part.column or self.column])
+        }
 
 
 EVERYTHING = Segment(_("All"))

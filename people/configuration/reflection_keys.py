@@ -139,7 +139,7 @@ GUARDIAN = {
     ),
     "writeGuardian.enabled": switch(
         False,
-        label=_("Let the guardian of this site propose writes"),
+        label=_("Let the built-in guardian propose writes"),
         help=_("Sends facts of decisions, and memory files, to the language model. Off = nothing is sent."),
     ),
     "writeGuardian.steps": number(
@@ -156,7 +156,7 @@ GUARDIAN = {
         1_000_000_000,
         label=_("Tokens a day for writes"),
         unit=_("tokens"),
-        help=_("Limit of the guardian of this site for each UTC day and agent. 0 = no limit."),
+        help=_("Limit of the built-in guardian for each UTC day and agent. 0 = no limit."),
     ),
     "writeGuardian.unattendedLinesAdded": number(
         20,

@@ -44,7 +44,7 @@ def test_changes_without_a_write_are_counted(as_operator, ada):
     wrote(DB, 1, None, b"one\n", origin=WriteGuardianAudit.Origin.UNATTRIBUTED)
     WriteGuardianAudit.objects.using(DB).update(created_at=clock.now_ms())
     page = text_of(as_operator.get(PAGE))
-    assert "1 change of memory files in the last 7 days has no known write." in page
+    assert "1 change to memory files in the last 7 days has no known author." in page
     (link,) = re.findall(r'href="(/agents/ada/writes/\?segment=unattributed[^"]*)"', page)
     assert "w1" in text_of(as_operator.get(link.replace("&amp;", "&")))
 
@@ -56,7 +56,7 @@ def test_many_changes_by_the_consolidation_hide_no_other(as_operator, ada):
     rows = WriteGuardianAudit.objects.using(DB)
     rows.update(created_at=clock.now_ms())
     rows.filter(id="w0").update(created_at=clock.now_ms() - 1_000)
-    assert "1 change of memory files in the last 7 days has no known write." in text_of(as_operator.get(PAGE))
+    assert "1 change to memory files in the last 7 days has no known author." in text_of(as_operator.get(PAGE))
 
 
 def test_lines_of_people_who_opted_out_are_counted(as_operator, turns):  # noqa: F811

@@ -72,7 +72,7 @@ def test_rollbacks_say_what_they_are_about(client):
 def test_why_something_was_not_written_is_said(client):
     write(1, status="refused", reason="It is a password.")
     write(2, reason="It is worth keeping.")
-    page = text_of(client.get(ADA))
+    page = text_of(client.get(f"{ADA}?segment=all"))
     assert "It is a password." in page and "It is worth keeping." not in page
 
 
@@ -124,8 +124,12 @@ def test_filters_of_the_api(client, three, query):
 
 def test_segments(client, three):
     write(4, origin="unattributed", session_id=None)
-    assert shown(client.get(ADA)) == [4, 3, 2, 1]
+    page = client.get(ADA)
+    assert shown(page) == [4, 3, 1], "what changed a file is shown first"
+    assert re.search(r'aria-current="true">Changed the file <[^>]+>3<', text_of(page))
+    assert len(client.get(API).json()["items"]) == 4, "the API holds everything unless it is asked"
     for segment, found in (
+        ("changed", [4, 3, 1]),
         ("writes", [4, 2, 1]),
         ("told", [2, 1]),
         ("unattributed", [4]),

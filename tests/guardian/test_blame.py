@@ -5,8 +5,9 @@ import re
 import pytest
 
 from guardian import services
+from ledger.models import Session
 from openclaw_web.diffs import pieces
-from tests.guardian.written import T0, untold, wrote
+from tests.guardian.written import T0, took_back, untold, wrote
 from tests.ledger.talks import tell, text_of, working_turns
 
 DB = "agent_ada"
@@ -23,7 +24,9 @@ def test_each_line_leads_to_its_write_turn_and_message(as_stranger, turn):
     wrote(DB, 1, b"old\n", b"old\ntea\n", turn_id=turn.id)
     page = text_of(as_stranger.get(URL))
     assert "1 of 2 lines were added by 1 write since" in page
-    assert 'id="L2" href="#L2"' in page and 'href="/agents/ada/writes/w1/"' in page and "Likes tea." in page
+    assert (
+        'tabindex="-1" id="L2" href="#L2"' in page and 'href="/agents/ada/writes/w1/"' in page and "Likes tea." in page
+    )
     assert f"?record={turn.user_message_id}#r-{turn.user_message_id}" in page
     assert turn.user_message_content in page and f"Turn {turn.turn_number} in " in page
     assert "Before the first known write" in page
@@ -37,6 +40,57 @@ def test_it_names_who_spoke_and_says_no_fact_twice(as_stranger, turn):
     page = text_of(as_stranger.get(URL))
     assert re.search(rf"Ben Koh in .+, turn {turn.turn_number}</a>", page) and "&lt;end&gt;" in page
     assert page.count("Likes tea.") == 1 and "Drinks milk." in page and "Turn not known" in page
+
+
+@pytest.mark.parametrize(
+    ("title", "words"),
+    [
+        ("Ben Koh", "Ben Koh, turn"),
+        ("Ben Koh (@ben_oven)", "Ben Koh (@ben_oven), turn"),
+        ("Ben Kohler", "Ben Koh in Ben Kohler, turn"),
+        ("Ben Koh & Mei", "Ben Koh in Ben Koh &amp; Mei, turn"),
+        ("Kitchen", "Ben Koh in Kitchen, turn"),
+    ],
+)
+def test_a_conversation_with_one_person_names_them_once(as_stranger, turn, title, words):
+    type(turn).objects.using(DB).update(user_metadata='{"sender": "Ben Koh"}')
+    Session.objects.using(DB).update(title=title)
+    wrote(DB, 1, b"", b"tea\n", turn_id=turn.id)
+    assert re.search(rf">{re.escape(words)} {turn.turn_number}</a>", text_of(as_stranger.get(URL)))
+
+
+def test_each_line_has_the_ways_to_its_write_its_rule_and_its_rollback(as_stranger, as_operator, ada):
+    wrote(DB, 1, b"", b"tea\n", rule_id="r1")
+    took_back(DB, 2, ["w1"], b"tea\n", b""), took_back(DB, 3, ["w2"], b"", b"tea\n")
+    page = text_of(as_stranger.get(URL))
+    assert 'href="/agents/ada/writes/w1/">View write' in page
+    assert 'href="/agents/ada/writes/rules/#rule-r1">View rule' in page and "Roll back" not in page
+    assert 'href="/agents/ada/writes/rollback/of/w3/">Roll back' in text_of(as_operator.get(URL)), "what restored it"
+    wrote(DB, 4, b"tea\n", b"tea\nmilk\n")
+    assert 'href="/agents/ada/writes/rollback/of/w4/">Roll back' in text_of(as_operator.get(URL))
+
+
+def test_lines_are_searched_for(as_stranger, ada):
+    wrote(DB, 1, b"", b"Green TEA\nmilk\nblack tea\n")
+    page = text_of(as_stranger.get(f"{URL}?q=tea"))
+    assert "2 of 3 lines contain these words." in page and "milk" not in page
+    assert 'href="?line=3#L3"' in page and 'href="?#L1"' in page
+    page = text_of(as_stranger.get(f"{URL}?q=coffee&line=2"))
+    assert "0 of 3 lines contain these words." in page and "The file is empty." not in page
+
+
+def test_it_has_a_tab_which_leads_to_every_memory_file(as_stranger, ada):
+    assert f'href="{URL}">Who wrote</a>' in text_of(as_stranger.get("/agents/ada/writes/"))
+    page = text_of(as_stranger.get(URL))
+    assert "No version of this file yet" in page and 'aria-label="Memory files"' not in page
+    wrote(DB, 1, None, b"tea\n", target_file="USER.md")
+    other = URL.replace("MEMORY", "USER")
+    assert f'href="{other}">USER.md</a>' in text_of(as_stranger.get(URL))
+    wrote(DB, 2, None, b"tea\n")
+    page = text_of(as_stranger.get(other))
+    assert f'href="{URL}" aria-current="true">Who wrote</a>' in page
+    assert f'href="{URL}">MEMORY.md</a>' in page and f'href="{other}" aria-current="page">USER.md</a>' in page
+    assert as_stranger.get(URL.replace("MEMORY", "AGENTS")).status_code == 404
 
 
 def test_a_line_that_there_is_not_leads_back(as_stranger, ada):
@@ -87,8 +141,9 @@ def test_a_long_file_is_shown_in_pieces(as_stranger, ada):
 def test_other_files_and_other_agents_have_none(as_stranger, ada, bob):
     wrote(DB, 1, None, b"")
     assert "The file is empty." in text_of(as_stranger.get(URL))
-    for address in (URL.replace("ada", "bob"), URL.replace("MEMORY", "AGENTS"), URL.replace("MEMORY", "USER")):
-        assert as_stranger.get(address).status_code == 404
+    for address in (URL.replace("ada", "bob"), URL.replace("MEMORY", "USER")):
+        assert "No version of this file yet" in text_of(as_stranger.get(address))
+    assert as_stranger.get(URL.replace("MEMORY", "AGENTS")).status_code == 404
     assert as_stranger.get(API.replace("ada", "bob")).status_code == 404
 
 
@@ -103,5 +158,5 @@ def test_the_number_of_queries_does_not_grow(as_stranger, turn, django_assert_ma
     for count in (1, 30):
         for number in range(count):
             wrote(DB, count * 50 + number, b"a\n" * number, b"a\n" * (number + 1), turn_id=turn.id)
-        with django_assert_max_num_queries(9, using=DB):
+        with django_assert_max_num_queries(10, using=DB):
             as_stranger.get(URL)

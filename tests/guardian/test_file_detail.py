@@ -31,7 +31,10 @@ def three(ada):
 def test_it_works(client, three):
     page = client.get(URL).text
     assert "3 versions" in page
-    assert '<a class="lines__no" id="L2" href="#L2">2</a><div class="lines__text">Mei likes coffee</div>' in page
+    assert (
+        '<a class="lines__no" tabindex="-1" id="L2" href="#L2">2</a><div class="lines__text">Mei likes coffee</div>'
+        in page
+    )
     assert "Mei likes <del>tea</del>" in page
     assert "Mei likes <ins>coffee</ins>" in page
     assert page.count('type="radio" name="from"') == 3
@@ -129,7 +132,7 @@ def test_a_long_file_is_read_in_pieces(client):
     SnapshotFactory(content="".join(f"line {number}\n" for number in range(1, 2_501)))
     page, seen = client.get(URL), []
     while True:
-        seen += map(int, re.findall(r'class="lines__no" id="L(\d+)"', page.text))
+        seen += map(int, re.findall(r'class="lines__no" tabindex="-1" id="L(\d+)"', page.text))
         following = re.search(r'href="(\?line=\d+)">Next lines', page.text)
         if not following:
             break

@@ -85,6 +85,30 @@ def test_the_page_of_the_file_leads_here(as_stranger, ada):
     assert 'href="/agents/ada/writes/w1/"' in page
 
 
+def test_writes_that_changed_nothing_are_one_folded_line(as_stranger, ada):
+    wrote(DB, 1, None, b"tea\n")
+    for number, status in enumerate(("refused", "refused", "skipped", "failed"), start=2):
+        refuse(number, status=status, candidate_fact=f"Fact {number}.")
+    wrote(DB, 6, b"tea\n", b"milk\n")
+    refuse(7, candidate_fact="Alone.")
+    table = text_of(as_stranger.get(URL)).partition("<tbody>")[2]
+    assert table.count("<details") == 1 and table.count("<tr>") == 4, "one that stands alone is a line of its own"
+    fold = table.partition("<details")[2].partition("</details>")[0]
+    assert re.search(r"2 refused, 1 skipped, <span class=\"bad\">1 failed", fold)
+    assert all(f'href="/agents/ada/writes/r{number}/"' in fold for number in (2, 3, 4, 5)) and "Alone." not in fold
+    changes = text_of(as_stranger.get(f"{URL}?show=changes")).partition("<tbody>")[2]
+    assert "<details" not in changes and changes.count("<tr>") == 2 and "Alone." not in changes
+    everything = text_of(as_stranger.get(f"{URL}?show=all")).partition("<tbody>")[2]
+    assert "<details" not in everything and everything.count("<tr>") == 7
+    assert 'name="show" value="all"' in text_of(as_stranger.get(f"{URL}?show=all"))
+    assert "<details" in text_of(as_stranger.get(f"{URL}?show=nonsense")).partition("<tbody>")[2]
+
+
+def test_a_part_of_the_history_without_a_change_says_so(as_stranger, ada):
+    refuse(1), refuse(2)
+    assert "Nothing in this part of the history changed the file." in text_of(as_stranger.get(f"{URL}?show=changes"))
+
+
 @pytest.mark.parametrize("size", [1, 2, 3, 7])
 def test_pages_hold_everything_once_both_ways(as_stranger, ada, size):
     """Writes and versions of one moment, and of several: no part between two pages is lost or said twice."""
@@ -120,7 +144,7 @@ def test_a_file_of_which_nothing_is_known(as_stranger, ada):
     assert "Nothing is known of this file" in text_of(as_stranger.get(URL))
     refuse(1)
     page = text_of(as_stranger.get(URL))
-    assert "A password." in page and "/blame/" not in page
+    assert "A password." in page and "Who wrote each line" not in page
     assert as_stranger.get(URL.replace("MEMORY", "AGENTS")).status_code == 404
     assert as_stranger.get(API.replace("MEMORY", "AGENTS")).status_code == 404
 

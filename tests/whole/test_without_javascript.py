@@ -39,7 +39,7 @@ HEADINGS = {
     "gate:decision_detail": "Decision",
     "gate:decision_list": "Decisions of main",
     "gate:own_gate": "Gate of this site for main",
-    "guardian:own_guardian": "Guardian of this site for main",
+    "guardian:own_guardian": "Built-in guardian for main",
     "guardian:proposal_detail": "Proposed write to MEMORY.md",
     "guardian:file_cure": "Bring MEMORY.md back into the prompt",
     "guardian:handover_detail": "Change of MEMORY.md handed to the agent",

@@ -100,8 +100,8 @@ def test_changed_words_are_marked():
     html = shown("# Head\nMei likes tea\n", "# Head\nMei likes coffee\n")
     assert "Mei likes <del>tea</del>" in html
     assert "Mei likes <ins>coffee</ins>" in html
-    assert '<a class="diff__no" id="old-L2" href="#old-L2">2</a><span class="diff__sign">−</span>' in html
-    assert '<a class="diff__no" id="L2" href="#L2">2</a><span class="diff__sign">+</span>' in html
+    assert '<a class="diff__no" tabindex="-1" id="old-L2" href="#old-L2">2</a><span class="diff__sign">−</span>' in html
+    assert '<a class="diff__no" tabindex="-1" id="L2" href="#L2">2</a><span class="diff__sign">+</span>' in html
 
 
 def test_chinese_is_compared_by_character():

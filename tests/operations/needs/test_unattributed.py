@@ -25,7 +25,9 @@ def change(number, days_ago, **columns):
 def test_recent_changes_are_told_of(as_operator, ada):
     change(1, 1), change(2, 6), change(3, 8)
     text = as_operator.get(PAGE).text
-    assert "Memory files of ada" in text and "2 changes of memory files in the last 7 days have no known write." in text
+    assert (
+        "Memory files of ada" in text and "2 changes to memory files in the last 7 days have no known author." in text
+    )
     assert "/agents/ada/writes/?segment=unattributed&amp;from=" in text
 
 
