@@ -26,6 +26,14 @@ LONGEST_NOTES = 5_000
 NOTHING: Mapping[str, str] = {}
 
 
+def as_typed(text: str) -> str:
+    """A text as a browser's text box gives it back: one kind of line ending, and without NUL, which no box can hold.
+
+    Without this, looking at a reply would be editing it.
+    """
+    return text.replace("\r\n", "\n").replace("\r", "\n").replace("\x00", "\ufffd")
+
+
 class TurnChoice(forms.Form):
     """Which turns of a session: the boxes that were ticked (`turn`), or all of them (`all`)."""
 

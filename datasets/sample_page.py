@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+import orjson
 from django.http import HttpResponse
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
@@ -11,13 +12,14 @@ from django.utils.translation import gettext as _
 from agents import databases
 from ledger.markup import markdown
 from ledger.session import doings
+from ledger.session.schemas import EvidenceOut
 from openclaw_web.pages import glyphs
 from people.configuration import keys as configuration
 
 from . import sample_order, word_diff
-from .as_typed import as_typed
+from .evidence import evidence_of, fact_of
 from .exporters.samples import GATE_TYPES, own_messages
-from .forms import PartsForm, VerdictForm
+from .forms import PartsForm, VerdictForm, as_typed
 from .from_writes import shown as write_shown
 from .models import DatasetSample
 from .review import drafts, parts, reasons
@@ -34,7 +36,7 @@ def form_of(sample: DatasetSample, typed: Sequence[Draft], keys=None) -> Verdict
 
 
 def shown(sample: DatasetSample, form: VerdictForm, *, may_label: bool, typed: Sequence[Draft] = ()) -> dict[str, Any]:
-    """What conversation.html and evidence.html draw; `typed` are this person's drafts, the latest first."""
+    """What conversation.html and evidence.html draw beside `behind`; `typed`: a person's drafts, the latest first."""
     body = sample.body
     said = body.get("context") or body.get("conversation") or []
     before = [message for message in said if isinstance(message, dict)] if isinstance(said, list) else []
@@ -63,6 +65,22 @@ def shown(sample: DatasetSample, form: VerdictForm, *, may_label: bool, typed: S
         "other_drafts": [draft for draft in typed[1:] if draft.fields != fields],
         **reply(sample, form["output"].value() or "", typed[0] if typed else None),
         **_done(sample),
+    }
+
+
+def behind(sample: DatasetSample, *, back: str, holds: bool = False) -> dict[str, Any]:
+    """The fact of a sample and the message that the fact comes from, also as the API has it.
+
+    `back` is the address that links to the session lead back to; with `holds` they keep the claim on the sample.
+    """
+    evidence = evidence_of(sample)
+    fields = {"evidence": EvidenceOut.from_orm(evidence).dict() if evidence else None}
+    return {
+        "fact": fact_of(sample),
+        "evidence": evidence,
+        "evidence_json": orjson.dumps(fields).decode(),
+        "back": back,
+        "holds": sample.id if holds else "",
     }
 
 

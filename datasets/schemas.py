@@ -6,8 +6,10 @@ import orjson
 from ninja import Schema
 from pydantic import Field
 
+from ledger.session.schemas import EvidenceOut
 from openclaw_web.endpoints.schemas import Body, PageQuery
 
+from .evidence import evidence_of
 from .forms import LONGEST_NOTES, LONGEST_REPLY
 from .review import parts
 from .review.parts import DECISIONS, GUARDIAN_STATUSES, PartVerdict
@@ -135,10 +137,15 @@ class LabelOut(PartsOut):
 
 class SampleDetailOut(SampleOut):
     labels: list[LabelOut] = Field(description="the last 50 verdicts, newest first")
+    evidence: EvidenceOut | None = Field(description="null: no transcripts of this agent are stored")
 
     @staticmethod
     def resolve_labels(sample):
         return history(sample)
+
+    @staticmethod
+    def resolve_evidence(sample):
+        return evidence_of(sample)
 
 
 class SamplesIn(Body):

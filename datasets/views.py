@@ -94,7 +94,8 @@ def _sample_page(request, sample, form=None, *, status=200):
     own_keys = keys.of(request.user.username)
     form = form or sample_page.form_of(sample, typed, own_keys)
     context = {
-        "shown": sample_page.shown(sample, form, may_label=may_label, typed=typed),
+        "shown": sample_page.shown(sample, form, may_label=may_label, typed=typed)
+        | sample_page.behind(sample, back=sample.get_absolute_url() + filters.query),
         "keys": own_keys,
         "filters": filters,
         "before": before,

@@ -2,11 +2,11 @@
 
 from django.utils.translation import gettext_lazy as _
 
+from ledger.session.evidence import speaker_of
 from openclaw_web.pages import states
 from openclaw_web.pages.formatting import listed
 
 from .handover.outcomes import sentence_of
-from .looking.speaking import speaker_of
 from .models import Rollback, WriteGuardianAudit
 from .recording.unattributed import CONSOLIDATION
 from .standing.effects import ACCEPTED

@@ -262,7 +262,10 @@ document.addEventListener("visibilitychange", () => {
   if (document.hidden) hiddenAt = performance.now();
   else renew();
 });
-window.addEventListener("pagehide", () => release(held()));
+/* A link that leads back here keeps the sample on the screen. */
+let isComingBack = false;
+document.addEventListener("click", (event) => { isComingBack = Boolean(event.target.closest("a[data-keeps-claim]")); });
+window.addEventListener("pagehide", () => release(held().filter((node) => !isComingBack || node !== shown())));
 window.addEventListener("pageshow", (event) => { if (event.persisted) renew(); });
 
 showBadge();

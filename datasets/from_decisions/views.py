@@ -9,6 +9,7 @@ from django_htmx.http import trigger_client_event
 from agents.decorators import agent_view
 from gate.models import MemoryGateDecision
 from gate.recording import consent
+from ledger.session.evidence import read_evidence
 from openclaw_web.errors import Refused
 from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import after_post, render_page, safe_next
@@ -92,6 +93,7 @@ def _shown(request, agent, decision, form=None, *, sentence="", warning="", stat
         "may_label": request.user.has_role("labeller"),
         "sentence": sentence,
         "warning": warning,
+        "evidence": None if request.htmx else read_evidence(agent.db, decision, hides=consent.withheld),
     }
     return render_page(request, "datasets/decision_verdict.html", context, partial="decision_verdict", status=status)
 

@@ -7,7 +7,9 @@ from django.views.decorators.http import require_POST, require_safe
 from django_htmx.http import trigger_client_event
 
 from agents.decorators import agent_view
+from gate.recording import consent
 from guardian.models import WriteGuardianAudit
+from ledger.session.evidence import read_evidence
 from openclaw_web.errors import Refused
 from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import after_post, render_page, safe_next
@@ -97,6 +99,7 @@ def _shown(request, agent, audit, form=None, *, sentence="", warning="", status=
         "may_label": request.user.has_role("labeller"),
         "sentence": sentence,
         "warning": warning,
+        "evidence": None if request.htmx else read_evidence(agent.db, audit, hides=consent.withheld),
     }
     return render_page(request, "datasets/write_verdict.html", context, partial="write_verdict", status=status)
 

@@ -17,7 +17,7 @@ from openclaw_web import clock
 from openclaw_web.errors import Refused
 from openclaw_web.sqlite import statements, writing
 
-from ..as_typed import as_typed
+from ..forms import as_typed
 from ..models import DatasetSample, SampleDraft, SampleLabel
 from . import parts
 

@@ -7,8 +7,7 @@ from django.utils.translation import gettext as _
 
 from openclaw_web.errors import Refused
 
-from ..as_typed import as_typed
-from ..forms import LONGEST_REPLY, TYPED
+from ..forms import LONGEST_REPLY, TYPED, as_typed
 from ..words import ENDING_WORDS, PROMPTED_WORDS, TYPE_WORDS
 from . import queues
 from .keys import ACTIONS

@@ -13,9 +13,9 @@ from openclaw_web.errors import Outdated, Refused
 from openclaw_web.sqlite import rows, statements, writing
 from people.audit import log as audit
 
-from ..as_typed import as_typed
 from ..exporters.samples import GATE_TYPES
 from ..exporters.writes import WRITE
+from ..forms import as_typed
 from ..from_decisions import bodies
 from ..likeness import signatures
 from ..models import DatasetSample, ReviewAction, SampleLabel

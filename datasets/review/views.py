@@ -209,14 +209,17 @@ def _sample(request, queue, sample_id, claim, form=None):
     other = None if claim else claims.holder(sample.id, besides=by)
     typed = drafts.of(sample.id, by=by)
     form = form or sample_page.form_of(sample, typed, _keys(request))
+    address = queue.address(sample=sample.id)
+    found = sample_page.shown(sample, form, may_label=True, typed=typed)
+    found |= sample_page.behind(sample, back=address, holds=not other)
     return {
-        "shown": sample_page.shown(sample, form, may_label=True, typed=typed),
+        "shown": found,
         "claim": claim or (None if other else claims.take(sample.id, by=by)),
         "held": claims.held_sentence(other) if other else "",
-        "address": queue.address(sample=sample.id),
+        "address": address,
         "next_address": queue.address(after=sample.id),
         "previous_address": queue.address(before=sample.id),
-        "name": undo.name_of(sample),
+        "name": found["fact"] or undo.name_of(sample),
     }
 
 

@@ -5,7 +5,7 @@ from typing import Any, Literal
 from ninja import Schema
 from pydantic import Field
 
-from ledger.session.schemas import TurnOut
+from ledger.session.schemas import EvidenceOut, TurnOut
 from openclaw_web.endpoints.schemas import LARGEST_FIRST, SEGMENT, Moments
 
 from ..looking import seen
@@ -96,6 +96,7 @@ class DecisionDetail(DecisionOut):
     """One decision with its turn and what the gate saw."""
 
     turn: TurnOut | None = Field(description="null: no turn was found, or it is no longer stored")
+    evidence: EvidenceOut
 
 
 class CallQuery(Moments):

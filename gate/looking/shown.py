@@ -8,10 +8,12 @@ from django.db.models import Q
 from agents.models import Agent
 from artifacts import handles
 from ledger.models import ConversationTurn, Session
+from ledger.session import evidence
 from people.configuration import keys as configuration
 
 from .. import decisions
 from ..models import GateCall, MemoryGateDecision
+from ..recording import consent
 from ..recording.storing import RAW_SETTING
 from . import seen
 
@@ -47,6 +49,7 @@ def decision(agent: Agent, row: MemoryGateDecision, *, is_operator: bool) -> dic
     """Everything about a decision but its neighbours; raw responses for operators alone."""
     return {
         **_around(agent, row, is_operator=is_operator),
+        "evidence": evidence.read_evidence(agent.db, row, hides=consent.withheld),
         "calls": list(_calls(agent.db, row)),
         "others": _others(agent.db, row),
     }

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ledger.models import ConversationTurn
+from ledger.session.evidence import speaker_of
 
-from ..looking.speaking import speaker_of
 from ..models import WriteGuardianAudit
 from . import patterns
 from .patterns import Matcher

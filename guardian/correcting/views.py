@@ -5,6 +5,8 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from agents.decorators import agent_view
+from gate.recording import consent
+from ledger.session.evidence import read_evidence
 from openclaw_web.errors import Refused
 from openclaw_web.lists.paging import page_of, places
 from openclaw_web.pages.doors import needs
@@ -26,6 +28,7 @@ def corrections(request, agent, audit_id):
     context = {
         "agent": agent,
         "audit": audit,
+        "evidence": None if request.htmx else read_evidence(agent.db, audit, hides=consent.withheld),
         "rule": rule,
         "corrections": correcting.of_audit(agent.db, audit.id),
         "may_correct": request.user.has_role("labeller"),
@@ -110,6 +113,7 @@ def _page(request, agent, audit, form):
     context = {
         "agent": agent,
         "audit": audit,
+        "evidence": read_evidence(agent.db, audit, hides=consent.withheld),
         "was": correcting.original(agent.db, audit),
         "corrections": correcting.of_audit(agent.db, audit.id),
         "form": form,

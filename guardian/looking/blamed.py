@@ -7,12 +7,12 @@ from typing import Any
 
 from agents.models import Agent
 from ledger.models import ConversationTurn, Session
+from ledger.session.evidence import speaker_of
 from openclaw_web.diffs import pieces
 
 from ..models import WriteGuardianAudit
 from . import chains
 from .blaming import Blame, Gap, Line
-from .speaking import speaker_of
 
 TURN = ("id", "session_id", "turn_number", "user_message_id", "user_message_content", "user_from", "user_metadata")
 MARKS = " \t-*#"  # before the words of a line

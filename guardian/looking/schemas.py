@@ -6,7 +6,7 @@ from typing import Any, Literal
 from ninja import Schema
 from pydantic import Field
 
-from ledger.session.schemas import TurnOut
+from ledger.session.schemas import EvidenceOut, TurnOut
 
 from ..correcting.schemas import CorrectionOut
 from ..files import MEMORY_FILES
@@ -69,6 +69,7 @@ class GuardianWriteDetail(GuardianWriteOut):
     left: int = Field(description="changed lines that are not in `hunks`, because the answer would be too long")
     is_coarse: bool = Field(description="too large or too different to compare word by word")
     turn: TurnOut | None = Field(description="null: no turn was found, or it is no longer stored")
+    evidence: EvidenceOut
     decision: GuardianDecisionOut | None = Field(description="null: not known, or no longer stored")
     rule: GuardianRuleOut | None
     status_history: list[GuardianStatusOut] = Field(description="oldest first")

@@ -7,6 +7,7 @@ from agents.models import Agent
 from gate.models import MemoryGateDecision
 from gate.recording import consent
 from ledger.models import ConversationTurn, Session
+from ledger.session import evidence
 from openclaw_web.diffs import comparing, unified
 
 from ..changes import hunks_of
@@ -54,7 +55,7 @@ def write(agent: Agent, row: WriteGuardianAudit, *, way: str = "") -> dict[str, 
     sides = sides_of(row)
     diff = difference(row, sides)
     view = comparing.view(diff) if diff else None
-    origin = origin_of(agent, row)
+    origin, behind = origin_of(agent, row), evidence.read_evidence(agent.db, row, hides=consent.withheld)
     return {
         "audit": row,
         "sides": sides,
@@ -63,8 +64,9 @@ def write(agent: Agent, row: WriteGuardianAudit, *, way: str = "") -> dict[str, 
         "is_unified": way == UNIFIED,
         "change_unknown": explain_unknown(row),
         **origin,
+        "evidence": behind,
         **fate_of(row),
-        "is_withheld": bool(origin["turn"] and consent.withheld(agent.db, [origin["turn"]])),
+        "is_withheld": behind.is_withheld,
         "taken": chains.taken(agent.db, [row.id]).get(row.id) if row.origin == chains.ROLLBACK else None,
         "shared": shared_with(row) if row.is_diff_shared else [],
         "window": window_of(agent, row) if row.earliest_at else [],

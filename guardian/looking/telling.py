@@ -5,6 +5,8 @@ from typing import Any
 from django.shortcuts import get_object_or_404
 
 from agents.models import Agent
+from gate.recording import consent
+from ledger.session.evidence import read_evidence
 from openclaw_web.diffs import comparing, unified
 
 from ..correcting import correcting
@@ -37,6 +39,7 @@ def told(agent: Agent, row: WriteGuardianAudit) -> dict[str, Any]:
         "left": view.left if view else 0,
         "hunks": unified.hunks(view) if view else [],
         "turn": from_where["turn"],
+        "evidence": read_evidence(agent.db, row, hides=consent.withheld),
         "decision": from_where["decision"],
         "rule": from_where["rule"],
         "status_history": fate["statuses"],

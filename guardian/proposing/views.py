@@ -6,8 +6,10 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from agents.decorators import agent_view
+from gate.recording import consent
 from jobs import ticking
 from jobs.notices import after_start
+from ledger.session.evidence import read_evidence
 from openclaw_web.diffs import comparing
 from openclaw_web.errors import Refused
 from openclaw_web.lists.paging import places
@@ -167,6 +169,7 @@ def write_retry(request, agent, audit_id):
         else:
             return after_start(request, job, to=_address(agent, run.id))
     context = {"agent": agent, "audit": audit, "form": form, "own": state.of(agent)}
+    context["evidence"] = read_evidence(agent.db, audit, hides=consent.withheld)
     return render_page(request, "guardian/write_retry.html", context, status=422 if form.errors else 200)
 
 
@@ -184,6 +187,7 @@ def _proposal(request, agent, run_id, form):
         "agent": agent,
         "looked": looked,
         "run": looked.run,
+        "evidence": read_evidence(agent.db, looked.run, hides=consent.withheld),
         "form": form,
         "diff": diff,
         "view": comparing.view(diff) if diff else None,

@@ -7,8 +7,10 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from agents.decorators import agent_view
+from gate.recording import consent
 from jobs.notices import after_start
 from ledger.models import Session
+from ledger.session.evidence import read_evidence, read_messages
 from openclaw_web.errors import Refused
 from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import after_post, refuse_post, render_page
@@ -153,6 +155,7 @@ def _page(request, agent, preview, form, status=200):
     context = {
         "agent": agent,
         "audit": made.audit,
+        "evidence": read_evidence(agent.db, made.audit, hides=consent.withheld),
         "preview": preview,
         "form": form,
         "to_page": rollback_page(agent, made.audit.id, made.hunk),
@@ -168,9 +171,11 @@ def _session_page(request, agent, session_id, form, status=200):
     files = {
         name: (plans, shown.compared(plans[0].now, plans[-1].wanted, name)) for name, plans in made.by_file.items()
     }
+    audits = [plan.audit for plans in made.by_file.values() for plan in plans]
     context = {
         "agent": agent,
         "session_id": session_id,
+        "evidence": read_messages(agent.db, audits, hides=consent.withheld),
         "session": Session.objects.using(agent.db).filter(id=session_id).only("id", "title").first(),
         "files": files,
         "count": sum(len(plans) for plans in made.by_file.values()),

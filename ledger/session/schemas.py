@@ -195,3 +195,33 @@ class RejectedOut(Schema):
     raw_preview: str
     session_id: str | None
     created_at: int
+
+
+class MessageOut(Schema):
+    """The beginning of a message."""
+
+    role: Literal["user", "agent"]
+    author: str = Field(description="name that the channel gave; empty: none, or nobody sent it")
+    injected: str = Field(description="what sent the message in place of a person, such as `cron`; empty: a person")
+    text: str = Field(description="at most 4,000 characters")
+    length: int = Field(description="characters of the message, of which at most 8,000 are counted")
+    at: int | None = Field(description="null: not known")
+    turn_number: int
+    record_id: str | None = Field(description="of the record with the whole message")
+
+
+class EvidenceOut(Schema):
+    """The message that a fact comes from, and the two messages on each side."""
+
+    session_id: str = Field(description="empty: not known")
+    session_title: str | None = Field(None, description="null: the session is not stored")
+    turn_number: int | None
+    message: MessageOut | None
+    missing: str = Field(description="why there is no message; empty: there is one")
+    before: list[MessageOut]
+    after: list[MessageOut]
+
+    @staticmethod
+    def resolve_session_title(evidence: Any) -> str | None:
+        """The title alone."""
+        return evidence.session.title if evidence.session else None

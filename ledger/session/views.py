@@ -8,7 +8,7 @@ from django.views.decorators.http import require_safe
 
 from agents.decorators import agent_view
 from openclaw_web.pages.doors import needs
-from openclaw_web.pages.html import render_page, stop_polling
+from openclaw_web.pages.html import render_page, return_address, stop_polling
 
 from ..models import Session, TrajectoryEvent, TranscriptEvent, TranscriptEventIdentity
 from . import jumps, live, page, pieces, reach, steps
@@ -97,7 +97,8 @@ def _session(agent, session_id):
 
 def _around(request, agent, session):
     """What is around the content of each page of a session."""
-    return {"agent": agent, "may_label": request.user.has_role("labeller"), **page.around(session)}
+    may_label = request.user.has_role("labeller")
+    return {"agent": agent, "may_label": may_label, "back": return_address(request), **page.around(session)}
 
 
 def _session_moved(request, agent, session_id):

@@ -1,11 +1,16 @@
 """The whole HTMX vocabulary: a page or one of its partials, and where to go after a POST."""
 
+from urllib.parse import urlsplit
+
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import Resolver404, resolve
 from django.utils.cache import patch_vary_headers
 from django.utils.http import url_has_allowed_host_and_scheme
 from django_htmx.http import HttpResponseClientRedirect
+
+LONGEST_ADDRESS = 2_000  # characters
 
 
 def render_page(request, template, context, *, partial=None, status=200):
@@ -44,9 +49,24 @@ def go(request, to):
 def safe_next(request, fallback):
     """The `next` address of a form when it is a path of this site, else `fallback`."""
     url = request.POST.get("next") or request.GET.get("next") or ""
+    return url if _is_local(url) else fallback
+
+
+def return_address(request):
+    """The `back` address of a page, where its links came from, when that is a page of this site; else nothing."""
+    url = request.GET.get("back", "")
+    if len(url) > LONGEST_ADDRESS or not _is_local(url):
+        return ""
+    try:
+        resolve(urlsplit(url).path)
+    except Resolver404:
+        return ""
+    return url
+
+
+def _is_local(url):
     # Only paths: `redirect` takes a bare word for the name of a route.
-    ok = url.startswith("/") and url_has_allowed_host_and_scheme(url, None)
-    return url if ok else fallback
+    return url.startswith("/") and url_has_allowed_host_and_scheme(url, None)
 
 
 def stop_polling(response: HttpResponse):

@@ -1,0 +1,29 @@
+"""What is behind a sample: the fact that it is about, and the message that the fact comes from."""
+
+from agents import databases
+from gate.recording import consent
+from ledger.session.evidence import Evidence, read_evidence
+
+from .exporters.samples import GATE_TYPES
+from .exporters.writes import WRITE
+from .models import DatasetSample
+from .review import parts
+
+
+def fact_of(sample: DatasetSample) -> str:
+    """The fact that a sample of a write or a decision is about, which is its title; empty: there is none."""
+    if sample.sample_type == WRITE:
+        fact = sample.body.get("candidateFact")
+        return fact if isinstance(fact, str) else ""
+    gate = parts.gate_of(sample.body) if sample.sample_type in GATE_TYPES else None
+    return gate["fact"] if gate else ""
+
+
+def evidence_of(sample: DatasetSample) -> Evidence | None:
+    """The message behind a sample; None where the agent's transcripts cannot be read."""
+    try:
+        db = databases.alias(sample.agent_id)
+    except (databases.UnknownAgent, databases.OldAgentFile):
+        return None
+    is_turn = sample.sample_type == DatasetSample.Type.ANNOTATED_TURN  # which holds what was said before it
+    return read_evidence(db, sample, hides=consent.withheld, neighbors=not is_turn)

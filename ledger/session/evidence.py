@@ -1,0 +1,186 @@
+"""The message behind a fact: who wrote it, where and when, and what was said just before and after it."""
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from django.db.models import QuerySet
+from django.db.models.functions import Length, Substr
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from .. import injected as injecting
+from ..json_columns import object_in
+from ..models import ConversationTurn, RemovedSession, Session
+from ..words import INJECTED_WORDS
+from .timeline import SENDER_NAMES
+
+LONGEST = 4_000  # characters of the message that are shown
+NEIGHBORS = 2  # messages on each side
+LONGEST_NEIGHBOR = 1_000
+LONGEST_NAME = 80
+TURN = ("id", "session_id", "turn_number", "user_message_id", "agent_message_id", "user_from", "user_metadata",
+        "created_at", "latency_ms", "is_active")  # fmt: skip
+NOT_NAMED = gettext_lazy("The turn is not known: the source did not name it, and no turn fits the time.")
+NOT_REPORTED = gettext_lazy("The turn is not known: no source reported this change of the file.")
+# Tells which of these turns have words that may not be shown: gate.recording.consent.withheld.
+Hides = Callable[[str, Collection[ConversationTurn]], set[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """The beginning of a message; `author` is empty where the channel named nobody, `at` None where nobody knows.
+
+    `injected` is a key of ledger.words.INJECTED_WORDS where no person sent it, and `automatic` says so in words.
+    """
+
+    role: str  # user or agent
+    text: str
+    length: int
+    turn_number: int
+    record_id: str | None
+    at: int | None = None
+    author: str = ""
+    injected: str = ""
+    automatic: str = ""
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether there is more than is shown."""
+        return len(self.text) < self.length
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """The message that a fact comes from, or in `missing` why there is none to show; the messages around it."""
+
+    session_id: str
+    session: Session | None = None
+    turn_number: int | None = None
+    message: Message | None = None
+    missing: str = ""
+    is_withheld: bool = False  # somebody who opted out may be quoted
+    before: list[Message] = field(default_factory=list)
+    after: list[Message] = field(default_factory=list)
+
+
+def speaker_of(turn: ConversationTurn) -> str:
+    """The name that the channel gave, what sent an automatic message, or an id; empty: nobody is known."""
+    sender = object_in(turn.user_metadata)
+    if kind := sender.get("injected"):
+        return str(INJECTED_WORDS.get(kind, kind))[:LONGEST_NAME]
+    names = (str(sender[name]) for name in SENDER_NAMES if sender.get(name))
+    return next(names, turn.user_from or "")[:LONGEST_NAME]
+
+
+def read_evidence(db: str, row: Any, *, hides: Hides, neighbors: bool = True) -> Evidence:
+    """The message behind a write, a decision or a sample: anything with `turn_id` and `session_id`.
+
+    `hides` names the turns whose words may not be shown to anybody today.
+    """
+    turn = _turns(db, LONGEST).filter(id=row.turn_id).first() if row.turn_id else None
+    before, after = _turns_around(db, turn) if turn and neighbors else ([], [])
+    hidden = hides(db, [turn, *before, *after]) if turn else set()
+    session = _sessions(db).filter(id=turn.session_id if turn else row.session_id or "").first()
+    evidence = _evidence(db, row, turn, session, hidden)
+    if evidence.message is None or not neighbors:
+        return evidence
+    return replace(evidence, before=_neighbors(before, hidden, last=True),
+                   after=_neighbors([turn, *after], hidden, last=False))  # fmt: skip
+
+
+def read_messages(db: str, rows: Iterable[Any], *, hides: Hides) -> dict[str, Evidence]:
+    """The same of each of many rows by its `id`, without the messages around theirs."""
+    rows = list(rows)
+    turns = _turns(db, LONGEST_NEIGHBOR).in_bulk({row.turn_id for row in rows if row.turn_id})
+    hidden = hides(db, list(turns.values())) if turns else set()
+    ids = {turn.session_id for turn in turns.values()} | {row.session_id for row in rows if row.session_id}
+    sessions = _sessions(db).in_bulk(ids)
+    found = {}
+    for row in rows:
+        turn = turns.get(row.turn_id or "")
+        session = sessions.get(turn.session_id if turn else row.session_id or "")
+        found[row.id] = _evidence(db, row, turn, session, hidden)
+    return found
+
+
+def _turns(db: str, longest: int) -> QuerySet[ConversationTurn]:
+    """Turns with the beginnings of both messages: whole ones may be as long as a file."""
+    texts = {"user": "user_message_content", "agent": "agent_message_content"}
+    parts = {f"{role}_words": Substr(name, 1, longest) for role, name in texts.items()}
+    lengths = {f"{role}_length": Length(name) for role, name in texts.items()}
+    return ConversationTurn.objects.using(db).only(*TURN).annotate(**parts, **lengths)
+
+
+def _sessions(db):
+    return Session.objects.using(db).only("id", "title", "channel_id", "origin")
+
+
+def _turns_around(db, turn) -> tuple[list[ConversationTurn], list[ConversationTurn]]:
+    """Turns before and after one on its branch, enough for the messages on each side, in their order."""
+    rows = _turns(db, LONGEST_NEIGHBOR).filter(session_id=turn.session_id, is_active=True)
+    before = rows.filter(turn_number__lt=turn.turn_number).order_by("-turn_number")[:NEIGHBORS]
+    after = rows.filter(turn_number__gt=turn.turn_number).order_by("turn_number")[:NEIGHBORS]
+    return list(before)[::-1], list(after)
+
+
+def _neighbors(turns: Sequence[Any], hidden: Collection[str], *, last: bool) -> list[Message]:
+    """The messages of turns next to the message; those after it begin with the reply of its own turn."""
+    messages = []
+    for number, turn in enumerate(turns):
+        if turn.id in hidden:
+            continue
+        if (last or number) and turn.user_length:
+            messages.append(_user_message(turn))
+        if turn.agent_length:
+            at = turn.created_at + turn.latency_ms if turn.latency_ms is not None else None
+            text = turn.agent_words[:LONGEST_NEIGHBOR]
+            messages.append(Message("agent", text, turn.agent_length, turn.turn_number, turn.agent_message_id, at))
+    return messages[-NEIGHBORS:] if last else messages[:NEIGHBORS]
+
+
+def _evidence(db, row, turn, session, hidden):
+    if turn is None:
+        session_id = row.session_id or ""
+        return Evidence(session_id, session, missing=_why_missing(db, row, session_id))
+    place = {"session_id": turn.session_id, "session": session, "turn_number": turn.turn_number}
+    if turn.id in hidden:
+        sentence = _("The message is not shown: somebody in this conversation has opted out.")
+        return Evidence(**place, missing=sentence, is_withheld=True)
+    if not turn.user_message_id:
+        return Evidence(**place, missing=_("No message began this turn: the agent spoke first."))
+    if not turn.user_length:
+        return Evidence(**place, missing=_("The message has no text. It may be a picture or a file."))
+    return Evidence(**place, message=_user_message(turn))
+
+
+def _why_missing(db, row, session_id):
+    """Why there is no turn, as a sentence."""
+    if not row.turn_id:
+        return str(NOT_REPORTED if getattr(row, "earliest_at", None) is not None else NOT_NAMED)
+    removed = RemovedSession.objects.using(db).filter(session_id=session_id).first()
+    if removed is None:
+        return _("The message is not stored: its record was removed, or was never imported.")
+    if removed.why == RemovedSession.Why.ARCHIVE:
+        return _("The message is not stored any more: its session was moved to an archive.")
+    return _("The message is not stored any more: its session was removed because of its age.")
+
+
+def _user_message(turn: Any) -> Message:
+    prompt, words = injecting.split(turn.user_words)
+    kind = object_in(turn.user_metadata).get("injected") or (prompt.kind if prompt else "")
+    automatic = str(INJECTED_WORDS.get(kind, kind)) if kind else ""
+    if prompt and prompt.name:
+        automatic = _("%(kind)s: %(name)s") % {"kind": automatic, "name": prompt.name}
+    prefix = len(turn.user_words) - len(words)
+    return Message(
+        role="user",
+        text=words or turn.user_words,
+        length=turn.user_length - (prefix if words else 0),
+        turn_number=turn.turn_number,
+        record_id=turn.user_message_id,
+        at=turn.created_at,
+        author="" if automatic else speaker_of(turn),
+        injected=str(kind),
+        automatic=automatic,
+    )
