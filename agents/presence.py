@@ -15,8 +15,15 @@ AGAIN_MS = 5_000
 SHOWN = 5
 
 
-def problem_of(agent: Agent) -> str:
-    """What is wrong with an agent's file, with the ways out, in sentences; empty when nothing is.
+class Loss(NamedTuple):
+    """What an agent's file lacks: it holds so many records (None: it is not there) of so many that were noted."""
+
+    held: int | None
+    noted: int
+
+
+def loss_of(agent: Agent) -> Loss | None:
+    """What an agent's file lacks; None when nothing is missing.
 
     A page may ask every time: the file is opened when it is another one, or has changed, every five seconds at most.
     """
@@ -25,20 +32,29 @@ def problem_of(agent: Agent) -> str:
     try:
         held = _records(file, noted)
     except FileNotFoundError:
-        return gone(agent.agent_id, noted) if databases.is_on_disk(agent.agent_id) else ""
-    if held is None or held >= noted:
-        return ""
-    words = {"agent": agent.agent_id, "held": f"{held:,}", "noted": amounts.of("records", noted)}
-    sentence = _("The database of agent %(agent)s contains only %(held)s of %(noted)s stored before.")
-    return f"{sentence % words} {ways_out(agent.agent_id)}"
+        return Loss(None, noted) if databases.is_on_disk(agent.agent_id) else None
+    return None if held is None or held >= noted else Loss(held, noted)
+
+
+def describe_loss(agent_id: str, loss: Loss) -> str:
+    """Say what an agent's file lacks."""
+    words = {"agent": agent_id, "noted": amounts.of("records", loss.noted)}
+    if loss.held is None:
+        return _("The database of agent %(agent)s is missing, and %(noted)s with it.") % words
+    words["held"] = f"{loss.held:,}"
+    return _("The database of agent %(agent)s contains only %(held)s of %(noted)s stored before.") % words
+
+
+def problem_of(agent: Agent) -> str:
+    """What is wrong with an agent's file, with the ways out, in sentences; empty when nothing is."""
+    loss = loss_of(agent)
+    return f"{describe_loss(agent.agent_id, loss)} {ways_out(agent.agent_id)}" if loss else ""
 
 
 def gone(agent_id: str, noted: int | None = None) -> str:
     """The sentences for an agent whose file is not there; `noted` is how many records it held, if that is known."""
     noted = holdings.total(agent_id) if noted is None else noted
-    words = {"agent": agent_id, "noted": amounts.of("records", noted)}
-    sentence = _("The database of agent %(agent)s is missing, and %(noted)s with it.")
-    return f"{sentence % words} {ways_out(agent_id)}"
+    return f"{describe_loss(agent_id, Loss(None, noted))} {ways_out(agent_id)}"
 
 
 def problems() -> dict[str, str]:

@@ -33,8 +33,13 @@ def parts_of(root: Path) -> dict[str, dict[str, Any]]:
 
 def newer_schemas() -> list[str]:
     """Sentences about databases that a newer OpenClaw wrote than is known here, for a page."""
+    return [describe_newer(key, parts) for key, parts in newer_parts()]
+
+
+def newer_parts() -> list[tuple[str, dict[str, Any]]]:
+    """The paths of these databases, with what was left unread of each."""
     rows = ((key, orjson.loads(value)) for key, value in _rows().filter(value_json__contains='"is_newer":true'))
-    return [describe_newer(key, parts) for key, parts in rows if Path(key).exists()]
+    return [(key, parts) for key, parts in rows if Path(key).exists()]
 
 
 def describe_newer(path: str, parts: dict[str, Any]) -> str:

@@ -202,6 +202,7 @@ def fill_site(count, *, agent):
     from datasets.models import DatasetExport, DatasetSample
     from jobs.models import JobRun
     from people.models.kept import AuditEntry
+    from problems.models import Problem
 
     moment, by = f"{T0} + i * 6000", BY
     insert(
@@ -236,6 +237,22 @@ def fill_site(count, *, agent):
         object_type="'sample'",
         object_id="printf('%026d', i)",
         agent_id=f"'{agent}'",
+    )
+    insert(
+        "default",
+        Problem,
+        min(count, 5_000),
+        id="printf('%020d', i)",
+        kind="CASE WHEN i % 5 THEN 'task_failing' ELSE 'disk' END",
+        subject="'task ' || i",
+        agent_id=f"'{agent}'",
+        severity="i % 100",
+        detail_json='\'{"name":"Task","task":"t","count":1,"is_more":false,"folder":"/"}\'',
+        state="CASE i % 3 WHEN 0 THEN 'open' WHEN 1 THEN 'muted' ELSE 'closed' END",
+        is_found="i % 3 <> 2",
+        since_at=moment,
+        opened_at=moment,
+        last_seen_at=moment,
     )
     insert(
         "default",

@@ -18,8 +18,9 @@ from agents.layout.home_agents import read_home
 from jobs.progress import Progress
 from openclaw_web import amounts
 from openclaw_web.errors import Refused
+from problems import checking
 
-from . import collect
+from . import collect, watcher
 
 log = logging.getLogger(__name__)
 DATABASES = tuple(f"/{name}{end}" for name in (AGENT_DATABASE, STATE_DATABASE) for end in ("", WAL))
@@ -37,6 +38,11 @@ def watch(params: dict, *, say: Callable[[str], object], waits: bool = False) ->
     fails because a database is busy is tried again with the next change, at the latest after 30 s; so is a change on
     a file system that reports none.
     """
+    with watcher.holding(is_expected=waits):
+        _watch(params, say, waits)
+
+
+def _watch(params, say, waits):
     source = root_of(params.get("source") or settings.STATE_DIR)
     stop, changed = threading.Event(), threading.Event()
 
@@ -57,6 +63,7 @@ def watch(params: dict, *, say: Callable[[str], object], waits: bool = False) ->
         while not stop.is_set():
             changed.clear()
             said = _collect(params, copies, say, said)
+            watcher.note_alive()
             changed.wait(LOOK_AGAIN_SECONDS)
     listener.join(END_SECONDS)  # it waits in compiled code, over which the end of the interpreter may abort
 
@@ -123,6 +130,7 @@ def _collect(params, copies, say, said):
         if result["records"] or result["rejected"]:
             records = amounts.of("new records", result["records"])
             say(_("%(records)s, %(rejected)s rejected") % {"records": records, "rejected": f"{result['rejected']:,}"})
+            checking.check_all()
     finally:
         connections.close_all()
     return ""

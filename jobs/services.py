@@ -19,6 +19,7 @@ from openclaw_web.errors import Refused
 from openclaw_web.lists.paging import page_of
 from openclaw_web.pages import states
 from people.audit import log as audit
+from problems import checking
 
 from . import cancelling, running
 from . import kinds as job_kinds
@@ -80,7 +81,9 @@ def run_now(kind: str, params: dict, *, by: str, listener: Listener | None = Non
                 claimed = running.claim(job.id, token, ends_with_process=ends_with_process)
                 if claimed is None:  # another process was quicker
                     return _refuse_twin(_create(kind, params, by), job)
-            return running.work_on(claimed, listener)
+            ended = running.work_on(claimed, listener)
+        checking.check_all()
+        return ended
     finally:
         reserve.keep(settings.HOME_DIR)
 

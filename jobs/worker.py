@@ -14,6 +14,7 @@ from django.utils.module_loading import import_string
 from openclaw_web.disk import locks, reserve
 from openclaw_web.sqlite import waiting
 from people.signing_in import sign_ins
+from problems import checking
 
 from . import running, ticking
 from . import services as jobs
@@ -25,6 +26,7 @@ POLL_SECONDS = 0.5
 RECOVER_SECONDS = 5
 END_SECONDS = 5
 TICK_EVERY = 6  # rounds of recover: every half minute
+CHECK_EVERY = 12  # rounds of recover: every minute
 PRUNE_EVERY = 720  # rounds of recover: once an hour
 GRACE_SECONDS = 30
 STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGQUIT)
@@ -78,6 +80,7 @@ def _run_next():
         has_run = True
         time.sleep(RECOVER_SECONDS)
     if has_run:
+        checking.check_all()
         connections.close_all()
     return has_run
 
@@ -98,6 +101,7 @@ def _looking_after_runs():
 def _look_after_runs(ended):
     # Its connection stays open between the rounds: the last one to close a SQLite file writes its -wal back and deletes
     # it, and without this one that would be done by nearly every request.
+    is_checked = False
     for rounds in itertools.count():
         try:
             jobs.recover()
@@ -110,6 +114,8 @@ def _look_after_runs(ended):
         except DatabaseError as exc:
             log.warning("lost jobs could not be looked for: %s", exc)
             connections.close_all()
+        if not is_checked or rounds % CHECK_EVERY == 0:
+            is_checked = checking.check_all()
         if ended.wait(RECOVER_SECONDS):
             break
     connections.close_all()

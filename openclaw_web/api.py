@@ -49,6 +49,7 @@ ROUTERS = (
     "datasets.from_decisions.api",
     "datasets.from_writes.api",
     "overview.api",
+    "problems.api",
     "jobs.api",
     "collecting.api",
     "datasets.exporting.api",

@@ -98,6 +98,7 @@ INSTALLED_APPS = [
     "heroicons",
     "ninja",
     "people",
+    "problems",
     "jobs",
     "agents",
     "artifacts",
@@ -340,6 +341,38 @@ JOB_KINDS = {
     "doctor_undo": "operations.doctor.undoing.JOB",
     "doctor_unignore": "operations.doctor.ignoring.JOB",
 }
+
+# What is a problem, by the name that its rows hold: where its declaration stands (problems.kinds.Kind).
+PROBLEM_KINDS = {
+    "unchecked": "problems.words.UNCHECKED",
+    "task_failed": "jobs.problems.TASK_FAILED",
+    "no_worker": "jobs.problems.NO_WORKER",
+    "agent_file": "agents.problems.kinds.AGENT_FILE",
+    "newer_schema": "agents.problems.kinds.NEWER_SCHEMA",
+    "gate_blind": "gate.problems.BLIND",
+    "gate_calls": "gate.problems.CALLS_FAIL",
+    "gate_drift": "gate.problems.DRIFT",
+    "rule_broken": "datasets.problems.kinds.RULE_BROKEN",
+    "proposal_waiting": "guardian.problems.PROPOSAL_WAITING",
+    "not_in_prompt": "guardian.problems.NOT_IN_PROMPT",
+    "rollback_interrupted": "guardian.problems.ROLLBACK_INTERRUPTED",
+    "rollback_overtaken": "guardian.problems.ROLLBACK_OVERTAKEN",
+    "guardian_calls": "guardian.problems.CALLS_FAIL",
+    "opted_out_lines": "guardian.problems.OPTED_OUT_LINES",
+    "unattributed": "guardian.problems.UNATTRIBUTED",
+    "samples_waiting": "datasets.problems.kinds.SAMPLES_WAITING",
+    "task_overdue": "automation.problems.OVERDUE",
+    "task_failing": "automation.problems.FAILING",
+    "import_failed": "collecting.problems.IMPORT_FAILED",
+    "import_rejects": "collecting.problems.REJECTED",
+    "unknown_records": "collecting.problems.UNKNOWN_RECORDS",
+    "watcher": "collecting.problems.WATCHER",
+    "backup": "operations.problems.BACKUP",
+    "disk": "operations.problems.DISK",
+}
+
+# What checks for problems ask for: the agents with their files, and when something was imported last.
+PROBLEM_PLACES, LAST_IMPORT = "agents.problems.places.places", "overview.summaries.last_import"
 
 USE_TZ = True
 TIME_ZONE = "UTC"

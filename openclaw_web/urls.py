@@ -5,6 +5,7 @@ from . import api
 APPS = (
     "overview",
     "people",
+    "problems",
     "jobs",
     "collecting",
     "automation",

@@ -1,12 +1,13 @@
 from django.urls import path
 
+from problems import views as problems
+
 from .backups import views as backups
 from .checkpoints import views as checkpoints
 from .clearing import views as clearing
 from .components import views as components
 from .doctor import views as doctor
 from .linting import views as linting
-from .needs import views as needs
 from .retention import views as retention
 
 app_name = "operations"
@@ -16,8 +17,8 @@ urlpatterns = [
     path(
         "agents/<str:agent>/sessions/<str:session_id>/checkpoints/", checkpoints.checkpoint_make, name="checkpoint_make"
     ),
-    path("operations/", needs.system, name="system"),
-    path("operations/needs/", needs.system_needs, name="system_needs"),
+    path("operations/", problems.system, name="system"),
+    path("operations/needs/", problems.system_needs, name="system_needs"),
     path("operations/artifacts/", clearing.artifact_store, name="artifact_store"),
     path("operations/artifacts/clear/", clearing.artifact_store_clear, name="artifact_store_clear"),
     path("operations/backups/", backups.backup_list, name="backup_list"),

@@ -30,6 +30,11 @@ def refresh(agent: Agent, *, collected_at: int | None = None) -> None:
     agents.refresh_database_row(agent)
 
 
+def last_import() -> int | None:
+    """When something of any agent was imported last."""
+    return AgentSummary.objects.aggregate(last=Max("last_collected_at"))["last"]
+
+
 def of_file(agent: Agent) -> tuple[list[AgentDailyStat], dict[str, Any]]:
     """What the agent's own file adds up to: rows by day, not saved, and the columns of its summary."""
     return _days(agent), _summary(agent)

@@ -19,6 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 ORDER = [
     "openclaw_web",
     "people",
+    "problems",
     "jobs",
     "agents",
     "artifacts",

@@ -1,58 +1,62 @@
-"""What an operator should know of an agent's prompt: a memory file that is not in it, or soon will not be."""
+"""Problems of prompts: a memory file that is not in them, not whole in them, or soon will not be."""
+
+from collections.abc import Iterable
 
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy
 
 from agents.models import Agent
-from gate.statistics.attention import Notice
+from problems.kinds import Facts, Finding, Kind, Link
 
 from ..files import MEMORY_FILES
 from .file_standing import Standing, State, standings
 from .last_writer import Writer, last_writer
-from .words import standing_values
+from .words import facts_of, in_words
 
-# What needs somebody, the worst first.
-STATES = (State.LEFT_OUT, State.WILL_BE_LEFT_OUT, State.UNEXPLAINED, State.CUT)
-
-
-def notices(agent: Agent) -> list[Notice]:
-    """One notice for the file that stands worst, with the number of other files that need somebody."""
-    files = [standing for standing in standings(agent, MEMORY_FILES) if _state(standing) in STATES]
-    if not files:
-        return []
-    files.sort(key=lambda standing: STATES.index(_state(standing)))
-    sentence = describe_problem(agent, files[0])
-    if others := len(files) - 1:
-        more = ngettext(
-            "%(count)s more memory file is not whole in the prompt.",
-            "%(count)s more memory files are not whole in the prompt.",
-            others,
-        )
-        sentence = f"{sentence} {more % {'count': others}}"
-    return [Notice(sentence, "guardian:file_detail", args=(files[0].file_name,))]
+# What needs somebody, and how bad it is.
+SEVERITIES = {State.LEFT_OUT: 80, State.WILL_BE_LEFT_OUT: 68, State.UNEXPLAINED: 67, State.CUT: 50}
 
 
-def _state(standing):
+def check_standings(agent: Agent) -> Iterable[Finding]:
+    """The memory files of an agent that are not whole in its prompt, or that its next write takes out."""
+    found = []
+    for standing in standings(agent, MEMORY_FILES):
+        state = _state(standing)
+        if state in SEVERITIES:
+            found.append(_finding(agent, standing, state))
+    return sorted(found, key=lambda finding: -(finding.severity or 0))
+
+
+def _finding(agent, standing, state):
+    facts = facts_of(standing) | {"file": standing.file_name, "state": state.value}
+    if state in (State.LEFT_OUT, State.WILL_BE_LEFT_OUT):
+        facts["writer"] = last_writer(agent.db, standing).value
+    severity = SEVERITIES[state]
+    since = standing.since if state == State.LEFT_OUT else None
+    return Finding(standing.file_name, facts, level=severity, severity=severity, since=since)
+
+
+def _state(standing: Standing) -> State:
     """The state to tell: a file that was removed behind OpenClaw's back falls when the agent writes it again."""
     return State.WILL_BE_LEFT_OUT if standing.will_be_left_out else standing.state
 
 
-def describe_problem(agent: Agent, standing: Standing) -> str:
+def describe_standing(facts: Facts) -> str:
     """What is wrong with a file, and who wrote it last."""
-    values = standing_values(standing) | {"file": standing.file_name}
-    if standing.state == State.UNEXPLAINED:
-        return _("The prompt of %(time)s does not hold %(file)s, and nothing says why.") % values
-    if standing.state == State.CUT:
-        return _("OpenClaw's limit cuts %(file)s. Not in the prompt: %(lost)s.") % values
-    writer = last_writer(agent.db, standing)
-    if standing.state == State.LEFT_OUT:
+    values = in_words(facts) | {"file": facts["file"], "agent": facts["agent"]}
+    state = State(facts["state"])
+    if state == State.UNEXPLAINED:
+        return _("The prompt of %(time)s does not hold %(file)s of %(agent)s, and nothing says why.") % values
+    if state == State.CUT:
+        return _("OpenClaw's limit cuts %(file)s of %(agent)s. Not in the prompt: %(lost)s.") % values
+    writer = Writer(facts["writer"])
+    if state == State.LEFT_OUT:
         fallen = _(
-            "OpenClaw has left %(file)s out of every prompt since %(since)s, because of a write in the session "
-            "%(session)s."
+            "OpenClaw has left %(file)s of %(agent)s out of every prompt since %(since)s, because of a write in the "
+            "session %(session)s."
         )
-        fallen %= values
-        return f"{fallen} {_fallen_by(writer)}"
-    falling = _("The agent's next write takes %(file)s out of the prompt.") % values
+        return f"{fallen % values} {_fallen_by(writer)}"
+    falling = _("The agent's next write takes %(file)s of %(agent)s out of the prompt.") % values
     return f"{falling} {_falling_by(writer)}"
 
 
@@ -70,3 +74,12 @@ def _falling_by(writer):
         Writer.SITE: _("This site wrote it last."),
         Writer.UNKNOWN: _("Who wrote it last is not known."),
     }[writer]
+
+
+NOT_IN_PROMPT = Kind(
+    label=gettext_lazy("Memory file not in prompts"),
+    severity=SEVERITIES[State.LEFT_OUT],
+    describe=describe_standing,
+    link=lambda facts: Link(gettext_lazy("View file"), "guardian:file_detail", (facts["agent"], facts["file"])),
+    check_agent=check_standings,
+)

@@ -1,5 +1,8 @@
 """The standing of a memory file in words: a badge, a sentence, and who wrote the file last."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from django.utils.html import strip_tags
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -10,6 +13,7 @@ from openclaw_web.pages.formatting import moment, number
 
 from .file_standing import Standing, State
 
+FACTS = ("raw_chars", "injected_chars", "lost_chars", "reported_at", "since", "session_key", "session_id")
 LABELS = {
     State.IN_PROMPT: gettext_lazy("In the prompt"),
     State.CUT: gettext_lazy("Cut in the prompt"),
@@ -46,22 +50,27 @@ def standing_tone(state):
 
 def standing_sentence(standing: Standing) -> str:
     """What the state says of this file, with its numbers."""
-    sentence = _sentences()[standing.state] % standing_values(standing)
+    sentence = _sentences()[standing.state] % in_words(facts_of(standing))
     if standing.state == State.MISSING and standing.will_be_left_out:
         fall = _("OpenClaw still has a record of it: once the agent writes it again, it is left out.")
         return f"{sentence} {fall}"
     return sentence
 
 
-def standing_values(standing: Standing) -> dict[str, str]:
-    """The numbers, times and names that sentences about a standing take."""
+def facts_of(standing: Standing) -> dict[str, Any]:
+    """What sentences about a standing are made of."""
+    return {name: getattr(standing, name) for name in FACTS}
+
+
+def in_words(facts: Mapping[str, Any]) -> dict[str, str]:
+    """The numbers, times and names of these facts, as sentences take them."""
     return {
-        "injected": number(standing.injected_chars or 0),
-        "chars": amounts.of("characters", standing.raw_chars or 0),
-        "lost": amounts.of("characters", standing.lost_chars),
-        "time": _time(standing.reported_at),
-        "since": _time(standing.since),
-        "session": standing.session_key or standing.session_id or "–",
+        "injected": number(facts["injected_chars"] or 0),
+        "chars": amounts.of("characters", facts["raw_chars"] or 0),
+        "lost": amounts.of("characters", facts["lost_chars"]),
+        "time": _time(facts["reported_at"]),
+        "since": _time(facts["since"]),
+        "session": facts["session_key"] or facts["session_id"] or "–",
     }
 
 

@@ -46,7 +46,7 @@ AGENT_GROUPS = (
 
 # The pages of System in groups: route, label, the role that is needed. Its entry leads to the first of a person.
 SYSTEM_GROUPS = (
-    (_("Status"), (("operations:system", _("Status"), "operator"),)),
+    (_("Problems"), (("operations:system", _("Problems"), "operator"),)),
     (
         _("Data"),
         (

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from . import glyphs
 
@@ -55,6 +56,12 @@ _WORDS = (
     (_("Malformed"), BAD, ("malformed",)),
     (_("Unknown"), PLAIN, ("", "unknown")),
     (_("Known"), PLAIN, ("known",)),
+    # Problems.
+    (pgettext_lazy("problem", "Open"), INFO, ("open",)),
+    (_("Seen"), PLAIN, ("seen",)),
+    (_("Opened again"), WARN, ("opened_again",)),
+    (_("Muted"), PLAIN, ("muted",)),
+    (_("Closed"), PLAIN, ("closed",)),
     # Samples.
     (_("Pending"), PLAIN, ("pending",)),
     (_("Approved"), OK, ("approved",)),

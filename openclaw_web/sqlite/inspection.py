@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from django.db import Error
 
 from .. import reasons
-from . import failures, files
+from . import failures, files, statements
 
 # The migrations that make triggers of the global file: what they make now is what has to be there.
 TRIGGER_MIGRATIONS = (
@@ -61,6 +61,12 @@ def record_count(file: Path) -> int | None:
     """How many records the sessions of an agent's file say they have; None when it cannot be read."""
     found = _asked(file, "SELECT coalesce(sum(record_count), 0) FROM sessions")
     return found[0][0] if found else None
+
+
+def data_version(db: str) -> int:
+    """A number that stays the same until another connection writes to the file of an alias."""
+    row = statements.one(db, "PRAGMA data_version")
+    return row[0] if row else 0
 
 
 def holds_only(file: Path, rows: dict[str, str]) -> bool:

@@ -84,7 +84,7 @@ HEADINGS = {
     "operations:doctor": "Doctor",
     "operations:lint_list": "Lint of main",
     "operations:retention": "Retention",
-    "operations:system": "System",
+    "operations:system": "Problems",
     "overview:agent_list": "Agents",
     "overview:overview": "Overview",
     "people:account": "demo",

@@ -4,12 +4,11 @@ import os
 
 import pytest
 
-from agents.models import Agent
-from guardian.attention import notices
 from guardian.models import WriteGuardianAudit
 from people.configuration import keys as configuration
 from tests.collecting.collecting import run
 from tests.homes import assistant, user
+from tests.problems.found import check
 from tests.sqlite_homes import T0
 
 from .recorded_homes import RecordedHome
@@ -97,7 +96,7 @@ def test_an_agents_own_write_is_no_problem_and_no_segment_of_unreported_changes(
     assert only().id in as_admin.get("/agents/main/writes/?segment=told").text
     detail = as_admin.get(only().get_absolute_url()).text
     assert "OpenClaw's record names this write" in detail and "no write was recorded" not in detail
-    assert not [one for one in notices(Agent.objects.get()) if "known write" in one.sentence]
+    assert not [sentence for sentence in check() if "known author" in sentence]
 
 
 def test_a_change_in_a_turn_of_somebody_who_opted_out_stays_without_it(home):

@@ -7,11 +7,11 @@ import pytest
 
 from agents.models import Agent
 from guardian import standing
-from guardian.attention import notices
 from guardian.files import MEMORY_FILES
 from guardian.models import ProvenanceRecord
 from tests.collecting.collecting import run
 from tests.guardian.written import wrote
+from tests.problems.found import check
 from tests.sqlite_homes import CANARY, T0
 
 from .recorded_homes import RecordedHome
@@ -162,17 +162,17 @@ def test_one_problem_an_agent_names_who_wrote_last(home):
     home.record("MEMORY.md", "one\n").prompt([("MEMORY.md", 3, 3), ("USER.md", 5_000, 4_000)], at=LATER)
     run(home)
     agent = Agent.objects.get()
-    first, *_others = notices(agent)
-    assert first.sentence.startswith("The agent's next write takes MEMORY.md out of the prompt. Who wrote it last is")
-    assert first.sentence.endswith("1 more memory file is not whole in the prompt.")
+    first, second = told()
+    assert first.startswith("The agent's next write takes MEMORY.md of main out of the prompt. Who wrote it last is")
+    assert second == "OpenClaw's limit cuts USER.md of main. Not in the prompt: 1,000 characters."
     wrote(agent.db, 1, b"one\n", b"two\n", created_at=T0 + 1_000)
-    assert "The plugin wrote it last." in notices(agent)[0].sentence
+    assert "The plugin wrote it last." in told()[0]
     home.file("MEMORY.md", "three\n")
     home.record("MEMORY.md", "three\n", "untrusted", at=T0 + 20_000)
     home.prompt([("USER.md", 5_000, 4_000)], at=LATER + 1, session="p2")
     run(home)
-    sentence = notices(agent)[0].sentence
-    assert sentence.startswith("OpenClaw has left MEMORY.md out of every prompt since 2026-02-21")
+    sentence = told()[0]
+    assert sentence.startswith("OpenClaw has left MEMORY.md of main out of every prompt since 2026-02-21")
     assert "in the session agent:main:w1" in sentence and "the plugin had written it" in sentence
 
 
@@ -180,7 +180,12 @@ def test_a_file_that_was_removed_behind_openclaws_back_is_a_problem(home):
     home.record("MEMORY.md", "one\n").prompt([], at=LATER)
     run(home)
     assert (state_of().state, state_of().will_be_left_out) == ("missing", True)
-    assert notices(Agent.objects.get())[0].sentence.startswith("The agent's next write takes MEMORY.md out")
+    assert told()[0].startswith("The agent's next write takes MEMORY.md of main out")
+
+
+def told():
+    """What is said of the memory files."""
+    return [sentence for sentence in check() if "prompt" in sentence]
 
 
 RECORDED = {

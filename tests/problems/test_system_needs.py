@@ -1,11 +1,14 @@
-"""The number beside System in the rail: how many things need doing."""
+"""The number beside System in the rail: how many open problems are counted."""
 
 import pytest
 
 from jobs import kinds
 from openclaw_web import clock
-from tests.factories import BackupRunFactory, JobFactory, UserFactory
+from problems.models import Problem
+from tests.factories import BackupRunFactory, JobFactory, SampleFactory, UserFactory
 from tests.people.settings_page import save
+
+from .found import check
 
 NUMBER = "/operations/needs/"
 MINUTE_MS = 60_000
@@ -19,7 +22,8 @@ def proven(settings, tmp_path):
 
 
 def number(client):
-    """What the rail shows: nothing, or a number and its words."""
+    """What the rail shows after a check: nothing, or a number and its words."""
+    check()
     return client.get(NUMBER).text.strip()
 
 
@@ -52,6 +56,18 @@ def test_one_that_is_switched_off_does_not(as_admin):
     JobFactory(kind="backup", state="failed", started_by=kinds.BY_ITSELF, created_at=clock.now_ms())
     save(as_admin, "schedule.backupHours", "0")
     assert number(as_admin) == ""
+
+
+def test_samples_that_wait_are_told_and_not_counted(as_admin, ada):
+    SampleFactory(agent_id="ada")
+    assert number(as_admin) == ""
+    assert "1 sample to review." in as_admin.get("/operations/").text
+
+
+def test_very_many_are_not_counted_on(as_admin):
+    rows = [Problem(id=f"p{n}", kind="disk", severity=1, since_at=1, opened_at=1, last_seen_at=1) for n in range(120)]
+    Problem.objects.bulk_create(rows)
+    assert ">99+</b>" in as_admin.get(NUMBER).text
 
 
 def test_only_operators_are_told(client):

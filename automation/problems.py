@@ -1,0 +1,94 @@
+"""Problems of OpenClaw's scheduled tasks: one that did not run when it was due, one whose last run failed."""
+
+from collections.abc import Iterable
+
+from django.db.models import OuterRef, Subquery
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from agents.models import AgentDatabase
+from openclaw_web import clock
+from openclaw_web.pages.formatting import duration, number
+from problems.kinds import Facts, Finding, Kind, Link
+
+from . import schedules
+from .models import CronJob, CronRunLog
+
+GRACE_MS = 30 * 60_000  # a task may run, or its run be imported, that much later
+RECENT_MS = 30 * 86_400_000  # a task that failed longer ago is not in use
+MOST = 5_000
+RUNS = 10  # the newest of a failing task
+
+
+def check_overdue() -> Iterable[Finding]:
+    """The enabled tasks that were due when their agent was imported last, and have not run since.
+
+    What was due later, the import cannot know.
+    """
+    now = clock.now_ms()
+    imported = dict(AgentDatabase.objects.values_list("agent_id", "last_seen_at"))
+    for job in _enabled(next_run_at__gt=0, next_run_at__lt=now - GRACE_MS):
+        known_at = min(now, imported.get(job["agent_id"]) or 0)
+        has_run = job["ran_at"] is not None and job["ran_at"] >= job["next_run_at"]
+        if not has_run and job["next_run_at"] < known_at - GRACE_MS:
+            facts = {"task": job["id"], "name": job["name"] or job["id"], "late_ms": known_at - job["next_run_at"]}
+            yield Finding(job["id"], facts, agent_id=job["agent_id"], since=job["next_run_at"])
+
+
+def describe_overdue(facts: Facts) -> str:
+    """Which task is overdue, and for how long."""
+    words = {"name": facts["name"], "agent": facts["agent"], "time": duration(facts["late_ms"])}
+    return _("The scheduled task “%(name)s” of %(agent)s is %(time)s overdue.") % words
+
+
+def check_failing() -> Iterable[Finding]:
+    """The enabled tasks whose newest run failed."""
+    now = clock.now_ms()
+    for job in _enabled():
+        is_failed = schedules.outcome(job["status"] or "") == schedules.FAILED
+        if is_failed and clock.is_recent(clock.clamp(job["ran_at"]), RECENT_MS):
+            count = _failed_in_a_row(job["id"])
+            facts = {"task": job["id"], "name": job["name"] or job["id"], "count": count, "is_more": count == RUNS}
+            since = min(now, job["ran_at"])
+            yield Finding(job["id"], facts, agent_id=job["agent_id"], level=count // 3, since=since)
+
+
+def describe_failing(facts: Facts) -> str:
+    """Which task failed, and how often."""
+    if facts["count"] == 1:
+        return _("The last run of the scheduled task “%(name)s” of %(agent)s failed.") % facts
+    sentence = ngettext(
+        "The last %(count)s run of the scheduled task “%(name)s” of %(agent)s failed.",
+        "The last %(count)s runs of the scheduled task “%(name)s” of %(agent)s failed.",
+        facts["count"],
+    )
+    count = f"{number(facts['count'])}{'+' if facts['is_more'] else ''}"
+    return sentence % {"count": count, "name": facts["name"], "agent": facts["agent"]}
+
+
+def _enabled(**columns):
+    """The enabled tasks that fit, with the moment and the status of their newest run."""
+    runs = CronRunLog.objects.filter(job_id=OuterRef("id")).order_by(*schedules.ORDER)
+    jobs = CronJob.objects.filter(enabled=True, **columns).exclude(id="").exclude(agent_id="")
+    jobs = jobs.annotate(ran_at=Subquery(runs.values("ts")[:1]), status=Subquery(runs.values("status")[:1]))
+    return jobs.order_by("agent_id", "name", "id").values("id", "agent_id", "name", "next_run_at", "ran_at", "status")[
+        :MOST
+    ]
+
+
+def _failed_in_a_row(job_id):
+    newest = CronRunLog.objects.filter(job_id=job_id).order_by(*schedules.ORDER).values_list("status", flat=True)[:RUNS]
+    outcomes = [schedules.outcome(status) for status in newest]
+    return next((place for place, outcome in enumerate(outcomes) if outcome != schedules.FAILED), len(outcomes))
+
+
+def _link(facts: Facts) -> Link:
+    return Link(gettext_lazy("Open"), "automation:cron_detail", (facts["agent"], facts["task"]))
+
+
+OVERDUE = Kind(
+    label=gettext_lazy("Task overdue"), severity=62, describe=describe_overdue, link=_link, check=check_overdue
+)
+FAILING = Kind(
+    label=gettext_lazy("Task failing"), severity=60, describe=describe_failing, link=_link, check=check_failing
+)

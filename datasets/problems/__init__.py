@@ -1,0 +1,1 @@
+"""Problems for reviewers: rules that were broken, and samples that wait."""

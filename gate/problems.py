@@ -1,0 +1,155 @@
+"""Problems of gates: one that sees no message of the user, one whose calls fail, one that decides otherwise."""
+
+from collections.abc import Iterable
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from agents.models import Agent
+from openclaw_web import clock
+from openclaw_web.pages.formatting import number
+from problems.kinds import Facts, Finding, Kind, Link
+
+from .models import GateCall, GateHour, MemoryGateDecision
+from .statistics import drift, sums
+from .statistics.changes import DAY_MS, FAILED, HOUR_MS
+
+NEWEST, RECENT_MS = 200, 28 * DAY_MS  # the decisions that are asked whether the gate saw the user
+LEAST_DECISIONS, BLIND_SHARE = 10, 0.1
+IN_A_ROW = 5  # calls of our own gate
+LOOKED_AT = 200  # the newest calls, of whoever they are
+LEAST_CALLS, FAILING_SHARE = 10, 0.2  # of a day
+STEPS = 10  # a share is worse when it rises by a tenth of all
+
+
+def check_blind(agent: Agent) -> Iterable[Finding]:
+    """That the gate had no message of the user in more than a tenth of its newest decisions."""
+    since = clock.now_ms() - RECENT_MS
+    rows = MemoryGateDecision.objects.using(agent.db).filter(created_at__gte=since, created_at__lte=clock.now_ms())
+    newest = list(rows.order_by("-created_at").values_list("saw_user", "created_at")[:NEWEST])
+    unseen = [at for saw_user, at in newest if saw_user is False]
+    if len(newest) >= LEAST_DECISIONS and len(unseen) > BLIND_SHARE * len(newest):
+        facts = {"unseen": len(unseen), "count": len(newest)}
+        yield Finding(facts=facts, level=STEPS * len(unseen) // len(newest), since=unseen[-1])
+
+
+def describe_blind(facts: Facts) -> str:
+    """In how many decisions the gate saw no message."""
+    words = {"unseen": number(facts["unseen"]), "count": number(facts["count"]), "agent": facts["agent"]}
+    return _("The gate of %(agent)s saw no user message in %(unseen)s of %(count)s decisions.") % words
+
+
+def check_calls(agent: Agent) -> Iterable[Finding]:
+    """That the last calls of our own gate all failed, or many calls of a day, whoever made them."""
+    found = _in_a_row(agent.db) or _of_a_day(agent.db)
+    if found:
+        yield found
+
+
+def describe_calls(facts: Facts) -> str:
+    """Which calls failed."""
+    if facts["in_a_row"]:
+        sentence = _("The last %(count)s calls of the gate's model for %(agent)s failed. Check its endpoint.")
+        return sentence % {"agent": facts["agent"], "count": facts["in_a_row"]}
+    words = {"agent": facts["agent"], "failed": number(facts["failed"]), "count": number(facts["count"])}
+    sentence = ngettext(
+        "%(failed)s of %(count)s call of the gate's model for %(agent)s failed in the last 24 hours.",
+        "%(failed)s of %(count)s calls of the gate's model for %(agent)s failed in the last 24 hours.",
+        facts["count"],
+    )
+    return sentence % words
+
+
+def check_drift(agent: Agent) -> Iterable[Finding]:
+    """The decision whose share changed most, when it is another than it was."""
+    if not sums.is_on() or not sums.is_whole(agent.db):
+        return
+    for change in drift.drifts(agent.db)[:1]:
+        facts = {
+            "decision": change.decision,
+            "share": round(100 * change.share, 1),
+            "share_before": round(100 * change.share_before, 1),
+            "count": change.decisions,
+            "count_before": change.decisions_before,
+        }
+        yield Finding(facts=facts, level=int(abs(change.points)) // STEPS)
+
+
+def describe_drift(facts: Facts) -> str:
+    """How the share of a decision changed."""
+    sentence = (
+        _(
+            "%(decision)s of %(agent)s fell from %(before)s%% (%(count_before)s, four weeks before) to %(now)s%% "
+            "(%(count)s, last 7 days)."
+        )
+        if facts["share"] < facts["share_before"]
+        else _(
+            "%(decision)s of %(agent)s rose from %(before)s%% (%(count_before)s, four weeks before) to %(now)s%% "
+            "(%(count)s, last 7 days)."
+        )
+    )
+    return sentence % {
+        "agent": facts["agent"],
+        "decision": facts["decision"],
+        "now": facts["share"],
+        "before": facts["share_before"],
+        "count": _decisions(facts["count"]),
+        "count_before": _decisions(facts["count_before"]),
+    }
+
+
+def _decisions(count):
+    return ngettext("%(count)s decision", "%(count)s decisions", count) % {"count": number(count)}
+
+
+def _in_a_row(db):
+    """That the last calls of our own gate all failed, the newest of them less than a day ago."""
+    rows = GateCall.objects.using(db).order_by("-created_at").values("origin", "outcome", "replay_id", "created_at")
+    ended = (*FAILED, GateCall.Outcome.DECIDED)
+    own = [
+        row
+        for row in rows[:LOOKED_AT]
+        if row["origin"] == "own" and row["replay_id"] is None and row["outcome"] in ended
+    ][:IN_A_ROW]
+    is_recent = own and clock.is_recent(own[0]["created_at"], DAY_MS)
+    if len(own) < IN_A_ROW or not is_recent or any(row["outcome"] not in FAILED for row in own):
+        return None
+    return Finding("row", {"in_a_row": IN_A_ROW}, since=own[-1]["created_at"])
+
+
+def _of_a_day(db):
+    """That many calls of the last 24 hours failed."""
+    now = clock.now_ms()
+    start = now - DAY_MS
+    hours = GateHour.objects.using(db).filter(hour__gte=start - start % HOUR_MS, hour__lte=now)
+    total = failed = 0
+    for decisions, *failures in hours.values_list("total", "failed_count", "malformed_count"):
+        failed += sum(failures)
+        total += decisions + sum(failures)
+    if total < LEAST_CALLS or failed < FAILING_SHARE * total:
+        return None
+    facts = {"in_a_row": 0, "failed": failed, "count": total}
+    return Finding("day", facts, level=STEPS * failed // total)
+
+
+BLIND = Kind(
+    label=gettext_lazy("Gate without the user's message"),
+    severity=74,
+    describe=describe_blind,
+    link=lambda facts: Link(gettext_lazy("Why"), "gate:statistics", (facts["agent"],)),
+    check_agent=check_blind,
+)
+CALLS_FAIL = Kind(
+    label=gettext_lazy("Failed gate calls"),
+    severity=72,
+    describe=describe_calls,
+    link=lambda facts: Link(gettext_lazy("View calls"), "gate:call_list", (facts["agent"],)),
+    check_agent=check_calls,
+)
+DRIFT = Kind(
+    label=gettext_lazy("Gate drift"),
+    severity=44,
+    describe=describe_drift,
+    link=lambda facts: Link(gettext_lazy("Statistics"), "gate:statistics", (facts["agent"],)),
+    check_agent=check_drift,
+)

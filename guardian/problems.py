@@ -1,0 +1,213 @@
+"""Problems of memory files: what waits for a person, what was broken off, and what changed without a known write."""
+
+from collections.abc import Iterable
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from agents.models import Agent
+from gate.problems import FAILING_SHARE, LEAST_CALLS
+from gate.statistics.changes import DAY_MS
+from gate.statistics.figures import day_of
+from openclaw_web import clock
+from openclaw_web.pages.formatting import number
+from problems.kinds import Facts, Finding, Kind, Link
+
+from .looking import opted_out
+from .models import GuardianRun, GuardianStep, WriteGuardianAudit
+from .recording.checking import open_intents
+from .rollbacks import settling
+from .standing.problems import NOT_IN_PROMPT
+from .words import CONSOLIDATION
+
+__all__ = [
+    "CALLS_FAIL",
+    "NOT_IN_PROMPT",
+    "OPTED_OUT_LINES",
+    "PROPOSAL_WAITING",
+    "ROLLBACK_INTERRUPTED",
+    "ROLLBACK_OVERTAKEN",
+    "UNATTRIBUTED",
+]
+RECENT_MS = 7 * DAY_MS
+MOST = 100  # that are counted
+State = GuardianRun.State
+
+
+def check_proposals(agent: Agent) -> Iterable[Finding]:
+    """Proposed writes that wait for a person, by file."""
+    rows = GuardianRun.objects.using(agent.db).filter(state=State.PROPOSED).order_by("-created_at", "-id")
+    by_file: dict[str, list[tuple[str, int]]] = {}
+    for run_id, file, at in rows.values_list("id", "target_file", "created_at")[: MOST + 1]:
+        by_file.setdefault(file, []).append((run_id, at))
+    for file, runs in by_file.items():
+        facts = {"file": file, "count": min(len(runs), MOST), "is_more": len(runs) > MOST, "run": runs[0][0]}
+        yield Finding(file, facts, level=len(runs), since=runs[-1][1])
+
+
+def describe_proposals(facts: Facts) -> str:
+    """How many proposals wait for a file."""
+    sentence = ngettext(
+        "%(count)s proposal waits for %(file)s of %(agent)s.",
+        "%(count)s proposals wait for %(file)s of %(agent)s.",
+        facts["count"],
+    )
+    return sentence % {"count": _counted(facts), "file": facts["file"], "agent": facts["agent"]}
+
+
+def link_proposals(facts: Facts) -> Link:
+    """The one proposal, or all that wait."""
+    label = gettext_lazy("Decide")
+    if facts["count"] == 1:
+        return Link(label, "guardian:proposal_detail", (facts["agent"], facts["run"]))
+    return Link(label, "guardian:proposal_list", (facts["agent"],))
+
+
+def check_interrupted(agent: Agent) -> Iterable[Finding]:
+    """Rollbacks whose process died in the middle, and that nobody has finished or undone since."""
+    for row in open_intents(agent.db).order_by("created_at")[:MOST]:
+        yield Finding(row.file_name, {"file": row.file_name}, since=row.created_at)
+
+
+def describe_interrupted(facts: Facts) -> str:
+    """Which rollback was interrupted."""
+    sentence = _("A rollback of %(file)s of %(agent)s was interrupted. Restart the site, or run “Import and repair”.")
+    return sentence % facts
+
+
+def check_overtaken(agent: Agent) -> Iterable[Finding]:
+    """Versions that somebody wrote during a rollback, and of which nobody said yet what becomes."""
+    row = settling.waiting(agent.db).first()
+    if row is not None:
+        facts = {"file": row.file_name, "write": settling.question(agent.db)}
+        yield Finding(row.file_name, facts, since=row.ended_at)
+
+
+def describe_overtaken(facts: Facts) -> str:
+    """Which file was changed meanwhile."""
+    sentence = _("%(file)s of %(agent)s was changed while this site was writing to it. The change is not in the file.")
+    return sentence % facts
+
+
+def link_overtaken(facts: Facts) -> Link:
+    """The write whose page asks what becomes of the version, or the history of the file."""
+    label = gettext_lazy("Decide")
+    if facts["write"] is None:
+        return Link(label, "guardian:file_history", (facts["agent"], facts["file"]))
+    return Link(label, "guardian:audit_detail", (facts["agent"], facts["write"]))
+
+
+def check_calls(agent: Agent) -> Iterable[Finding]:
+    """That many calls of our own guardian failed in the last 24 hours."""
+    now = clock.now_ms()
+    steps = GuardianStep.objects.using(agent.db).filter(created_at__gte=now - DAY_MS, created_at__lte=now)
+    outcomes = list(steps.order_by("-created_at").values_list("outcome", flat=True)[:MOST])
+    failed = outcomes.count(GuardianStep.Outcome.FAILED)
+    if len(outcomes) >= LEAST_CALLS and failed >= FAILING_SHARE * len(outcomes):
+        yield Finding(facts={"failed": failed, "count": len(outcomes)}, level=10 * failed // len(outcomes))
+
+
+def describe_calls(facts: Facts) -> str:
+    """How many calls failed."""
+    sentence = ngettext(
+        "%(failed)s of the latest %(count)s call of the guardian's model for %(agent)s failed.",
+        "%(failed)s of the latest %(count)s calls of the guardian's model for %(agent)s failed.",
+        facts["count"],
+    )
+    return sentence % facts
+
+
+def check_opted_out(agent: Agent) -> Iterable[Finding]:
+    """Lines of memory files that come from people who opted out since."""
+    if count := opted_out.lines_of_people(agent).line_count:
+        yield Finding(facts={"count": count}, level=count)
+
+
+def describe_opted_out(facts: Facts) -> str:
+    """How many lines they are."""
+    sentence = ngettext(
+        "%(count)s line of the memory files of %(agent)s comes from people who opted out.",
+        "%(count)s lines of the memory files of %(agent)s come from people who opted out.",
+        facts["count"],
+    )
+    return sentence % {"count": number(facts["count"]), "agent": facts["agent"]}
+
+
+def check_unattributed(agent: Agent) -> Iterable[Finding]:
+    """Changes of memory files in the last seven days that nobody told of, and that are still as they became.
+
+    What the plugin's consolidation changed is known, and what somebody rolled back was seen to.
+    """
+    now = clock.now_ms()
+    rows = WriteGuardianAudit.objects.using(agent.db).filter(origin=WriteGuardianAudit.Origin.UNATTRIBUTED)
+    rows = rows.filter(created_at__gte=now - RECENT_MS, created_at__lte=now, status=WriteGuardianAudit.Status.WRITTEN)
+    rows = rows.exclude(reason=CONSOLIDATION, reason__isnull=False)
+    moments = list(rows.order_by("-created_at").values_list("created_at", flat=True)[: MOST + 1])
+    if moments:
+        facts = {"count": min(len(moments), MOST), "is_more": len(moments) > MOST}
+        facts["from"] = str(day_of(now - RECENT_MS))
+        yield Finding(facts=facts, level=len(moments), since=moments[0])
+
+
+def describe_unattributed(facts: Facts) -> str:
+    """How many changes have no known write."""
+    sentence = ngettext(
+        "%(count)s change to memory files of %(agent)s in the last 7 days has no known author.",
+        "%(count)s changes to memory files of %(agent)s in the last 7 days have no known author.",
+        facts["count"],
+    )
+    return sentence % {"count": _counted(facts), "agent": facts["agent"]}
+
+
+def link_unattributed(facts: Facts) -> Link:
+    """The list of these changes."""
+    query = f"segment=unattributed&from={facts['from']}"
+    return Link(gettext_lazy("View"), "guardian:audit_list", (facts["agent"],), query)
+
+
+def _counted(facts):
+    return f"{number(facts['count'])}{'+' if facts['is_more'] else ''}"
+
+
+PROPOSAL_WAITING = Kind(
+    label=gettext_lazy("Proposal waiting"),
+    severity=64,
+    describe=describe_proposals,
+    link=link_proposals,
+    check_agent=check_proposals,
+)
+ROLLBACK_INTERRUPTED = Kind(
+    label=gettext_lazy("Interrupted rollback"),
+    severity=88,
+    describe=describe_interrupted,
+    link=lambda facts: Link(gettext_lazy("View"), "guardian:audit_list", (facts["agent"],), f"file={facts['file']}"),
+    check_agent=check_interrupted,
+)
+ROLLBACK_OVERTAKEN = Kind(
+    label=gettext_lazy("Change during a rollback"),
+    severity=87,
+    describe=describe_overtaken,
+    link=link_overtaken,
+    check_agent=check_overtaken,
+)
+CALLS_FAIL = Kind(
+    label=gettext_lazy("Failed guardian calls"),
+    severity=71,
+    describe=describe_calls,
+    link=lambda facts: Link(gettext_lazy("View"), "guardian:proposal_list", (facts["agent"],), "all"),
+    check_agent=check_calls,
+)
+OPTED_OUT_LINES = Kind(
+    label=gettext_lazy("Lines of people who opted out"),
+    severity=58,
+    describe=describe_opted_out,
+    link=lambda facts: Link(gettext_lazy("View lines"), "guardian:opted_out", (facts["agent"],)),
+    check_agent=check_opted_out,
+)
+UNATTRIBUTED = Kind(
+    label=gettext_lazy("Unattributed changes"),
+    severity=40,
+    describe=describe_unattributed,
+    link=link_unattributed,
+    check_agent=check_unattributed,
+)

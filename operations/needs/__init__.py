@@ -1,1 +1,0 @@
-"""What an operator has to do something about."""

@@ -1,0 +1,50 @@
+"""Problems of this site's own care: backups that nobody restored, a disk that is almost full."""
+
+from collections.abc import Iterable
+
+from django.conf import settings
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from openclaw_web.disk import reserve
+from problems.kinds import Facts, Finding, Kind, Link
+
+from .backups import runs
+
+
+def check_backup() -> Iterable[Finding]:
+    """That no backup was test-restored lately."""
+    proven_at = runs.last_proven()
+    if runs.is_overdue(proven_at):
+        yield Finding(facts={"proven_at": proven_at}, since=proven_at)
+
+
+def check_disk() -> Iterable[Finding]:
+    """That the disk of the home is almost full."""
+    if reserve.is_short(settings.HOME_DIR):
+        yield Finding(facts={"folder": str(settings.HOME_DIR)})
+
+
+def describe_disk(facts: Facts) -> str:
+    """Which disk is almost full."""
+    return _("%(folder)s has almost no free space left.") % facts
+
+
+BACKUP = Kind(
+    label=gettext_lazy("Backups"),
+    severity=32,
+    describe=lambda facts: runs.advice(facts["proven_at"]),
+    link=lambda _facts: Link(gettext_lazy("Back up"), "operations:backup_list"),
+    check=check_backup,
+    role="operator",
+    seen_by="operator",
+)
+DISK = Kind(
+    label=gettext_lazy("Disk"),
+    severity=96,
+    describe=describe_disk,
+    link=lambda _facts: Link(gettext_lazy("Free space"), "operations:retention"),
+    check=check_disk,
+    role="admin",
+    seen_by="operator",
+)

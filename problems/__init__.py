@@ -1,0 +1,1 @@
+"""What is wrong somewhere and needs a person."""

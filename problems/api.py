@@ -1,0 +1,62 @@
+"""Problems over the JSON API."""
+
+from dataclasses import replace
+
+from django.http import Http404
+from ninja import Query
+
+from openclaw_web.endpoints.operations import Operations
+from openclaw_web.endpoints.schemas import Page, listed
+from openclaw_web.pages.doors import needs
+
+from . import services
+from .models import Problem
+from .problem_list import PROBLEMS, READ, shape
+from .schemas import MuteIn, ProblemOut, ProblemQuery
+
+router = Operations("problems_api", tags=["operations"])
+
+
+@router.get("/problems", Page[ProblemOut], 409)
+@needs("operator")
+def problem_list(request, filters: Query[ProblemQuery]):
+    """Problems that need a person, worst first: the open ones, unless another state is asked for."""
+    found = PROBLEMS.fits(request.user, **filters.asked(state="segment"))
+    page = replace(found, rows=found.rows.values(*READ)).page(**filters.place)
+    return listed(page, [shape(row) for row in page])
+
+
+@router.post("/problems/{problem_id}/mute", ProblemOut, 404, 409)
+@needs("operator")
+def problem_mute(request, problem_id: str, body: MuteIn):
+    """Mute an open problem: it is not counted until it is worse, or gone and back."""
+    return _done(services.mute, problem_id, by=request.user.username, reason=body.reason)
+
+
+@router.post("/problems/{problem_id}/unmute", ProblemOut, 404, 409)
+@needs("operator")
+def problem_unmute(request, problem_id: str):
+    """Show a muted problem again."""
+    return _done(services.unmute, problem_id, by=request.user.username)
+
+
+@router.post("/problems/{problem_id}/close", ProblemOut, 404, 409)
+@needs("operator")
+def problem_close(request, problem_id: str):
+    """Close a problem: it opens again when it is worse, or gone and back."""
+    return _done(services.close, problem_id, by=request.user.username)
+
+
+@router.post("/problems/{problem_id}/seen", ProblemOut, 404, 409)
+@needs("operator")
+def problem_seen(request, problem_id: str):
+    """Mark an open problem as seen. Who was first stays."""
+    return _done(services.mark_seen, problem_id, by=request.user.username)
+
+
+def _done(act, problem_id, **how):
+    try:
+        row = act(problem_id, **how)
+    except Problem.DoesNotExist as exc:
+        raise Http404 from exc
+    return shape({name: getattr(row, name) for name in READ})

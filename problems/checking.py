@@ -1,0 +1,162 @@
+"""Checking everything for problems: what the worker does every minute and after each job, never a page."""
+
+import hashlib
+import logging
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import islice
+from typing import Any, Protocol
+
+from django.conf import settings
+from django.db import DEFAULT_DB_ALIAS, DatabaseError
+from django.utils.module_loading import import_string
+
+from openclaw_web import clock
+from openclaw_web.disk import locks
+from openclaw_web.errors import Answerable
+from openclaw_web.sqlite.time_limits import time_box
+
+from . import kinds as problem_kinds
+from . import storing, words
+from .kinds import Finding, Kind
+from .models import ProblemCheck
+
+log = logging.getLogger(__name__)
+
+LOCK = "problems.lock"
+KIND_MS = 500  # that one kind may take in one place
+PASS_SECONDS = 1.5  # after which no other agent is begun: the next pass goes on
+OLDEST_MS = 10 * 60_000  # what is said of the last days changes by itself
+SPREAD_MS = 5 * 60_000  # agents that were checked together are not all checked again together
+MOST = 20  # problems of one kind that are named, of each agent
+MOST_OF_A_KIND = 2_000
+SITE = ""
+
+
+class Place(Protocol):
+    """An agent as checks need it: its id, what changes when its file does, and how kinds get at it."""
+
+    name: str
+    state: str
+
+    def open(self) -> tuple[Any, str]:
+        """What kinds are given, and the alias of its database."""
+
+    def close(self) -> str:
+        """Let go of its database; its state from now on, empty when it was written to meanwhile."""
+
+
+@dataclass(slots=True)
+class Gathered:
+    """What one pass found: findings by kind, which kinds looked where, and what kept others from looking."""
+
+    kinds: Mapping[str, Kind]
+    findings: list[tuple[str, str, Finding]] = field(default_factory=list)  # with kind and agent
+    covered: set[tuple[str, str]] = field(default_factory=set)  # kind, place
+    failures: dict[str, tuple[str, BaseException]] = field(default_factory=dict)  # by place: the first kind, and why
+    states: dict[str, str] = field(default_factory=dict)  # of the agents that were checked with every kind
+    agents: set[str] = field(default_factory=set)  # all there are
+    is_complete: bool = True
+
+
+def check_all() -> bool:
+    """Check what may have changed, and write down what was found; whether that was everything.
+
+    Another process that is checking is not waited for, and a database that is busy is met again in a minute.
+    """
+    (settings.HOME_DIR / "state").mkdir(parents=True, exist_ok=True)
+    with locks.lock(LOCK, wait=False) as is_ours:
+        if not is_ours:
+            return False
+        try:
+            gathered = _gather()
+            storing.store(gathered)
+        except DatabaseError as exc:
+            log.warning("problems were not checked: %s", exc)
+            return False
+        return gathered.is_complete
+
+
+def _gather():
+    gathered = Gathered(problem_kinds.all_kinds())
+    for name, kind in gathered.kinds.items():
+        if kind.check:
+            _run(gathered, SITE, name, kind.check, DEFAULT_DB_ALIAS)
+    until = time.monotonic() + PASS_SECONDS
+    for place in _due(gathered):
+        if time.monotonic() > until:
+            gathered.is_complete = False
+            break
+        _check_place(gathered, place)
+    return gathered
+
+
+def _due(gathered: Gathered) -> list[Place]:
+    """The agents whose file has changed since they were checked, then those that were checked long ago."""
+    known = {row.place: row for row in ProblemCheck.objects.exclude(place=SITE)}
+    due = []
+    for place in import_string(settings.PROBLEM_PLACES)():
+        gathered.agents.add(place.name)
+        row = known.get(place.name)
+        is_same = row is not None and bool(place.state) and row.state == _state(gathered, place.state)
+        if not is_same or not clock.is_recent(row.checked_at, OLDEST_MS + _spread(place.name)):
+            due.append((is_same, row.checked_at if row else 0, place))
+    due.sort(key=lambda one: one[:2])
+    return [place for _is_same, _checked_at, place in due]
+
+
+def _state(gathered, state):
+    """The state of an agent's file with that of the checks: another version of this site looks again."""
+    version = hashlib.sha256(f"{settings.VERSION} {sorted(gathered.kinds)}".encode()).hexdigest()[:8]
+    return f"{version} {state}" if state else ""
+
+
+def _check_place(gathered: Gathered, place: Place) -> None:
+    """Look at one agent with every kind that is about agents."""
+    try:
+        subject, db = place.open()
+        for name, kind in gathered.kinds.items():
+            if kind.check_agent:
+                _run(gathered, place.name, name, partial(kind.check_agent, subject), db)
+        state = place.close()
+    except (Answerable, DatabaseError, OSError) as exc:
+        gathered.failures.setdefault(place.name, ("", exc))
+        return
+    if place.name not in gathered.failures:
+        gathered.states[place.name] = _state(gathered, state)
+
+
+def _run(gathered: Gathered, place: str, name: str, check: Callable[[], Iterable[Finding]], db: str) -> None:
+    """What one kind finds in one place. Whatever keeps it from looking ends no other kind, and closes nothing."""
+    try:
+        with time_box(db, KIND_MS):
+            found = list(islice(check(), MOST_OF_A_KIND))
+    except (Answerable, DatabaseError, OSError) as exc:
+        log.warning("problems of the kind %s were not checked%s: %s", name, f" for {place}" if place else "", exc)
+        gathered.failures.setdefault(place, (name, exc))
+    except Exception as exc:
+        log.exception("problems of the kind %s were not checked%s", name, f" for {place}" if place else "")
+        gathered.failures.setdefault(place, (name, exc))
+    else:
+        gathered.covered.add((name, place))
+        gathered.findings += [(name, agent_id, finding) for agent_id, finding in _bounded(found, place)]
+
+
+def _bounded(found: list[Finding], place: str) -> Iterable[tuple[str, Finding]]:
+    """The first findings of each agent, and one that says how many more there are."""
+    counts: Counter[str] = Counter()
+    for finding in found:
+        agent_id = place or finding.agent_id
+        counts[agent_id] += 1
+        if counts[agent_id] <= MOST:
+            yield agent_id, finding
+    for agent_id, count in counts.items():
+        if count > MOST:
+            yield agent_id, Finding(words.MORE, {"more": count - MOST}, level=count - MOST)
+
+
+def _spread(name: str) -> int:
+    return int(hashlib.sha256(name.encode()).hexdigest()[:4], 16) * SPREAD_MS >> 16

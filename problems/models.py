@@ -1,0 +1,66 @@
+"""Problems that were found, and when each part of the site was last checked for them."""
+
+from django.db import models
+
+from openclaw_web.sqlite.fields import Count, EpochMs
+
+
+class Problem(models.Model):
+    """One problem: its kind, its subject, the facts that its sentence is made of, and what people did about it."""
+
+    class State(models.TextChoices):
+        OPEN = "open"
+        MUTED = "muted"
+        CLOSED = "closed"
+
+    id = models.TextField(primary_key=True, help_text="made of kind, agent and subject: a problem keeps it for ever")
+    kind = models.TextField(help_text="its name in the setting PROBLEM_KINDS")
+    subject = models.TextField(default="", help_text="what it is about: a file, a rule, a scheduled task")
+    agent_id = models.TextField(default="", help_text="empty: it is about no agent")
+    severity = Count(help_text="the worst has the highest number")
+    level = Count(default=0, help_text="how bad it is within its kind: a muted problem opens again when this rises")
+    is_counted = models.BooleanField(default=True, help_text="whether the number beside System counts it")
+    detail_json = models.TextField(default="{}", help_text="facts: numbers, ids and names, never a sentence")
+    state = models.TextField(choices=State.choices, default=State.OPEN)
+    is_found = models.BooleanField(default=True, help_text="whether the last check found it")
+    since_at = EpochMs(help_text="when it began, as far as known; else when it was found")
+    opened_at = EpochMs(help_text="when it was opened last")
+    last_seen_at = EpochMs(help_text="the last check that found it")
+    reopened_count = Count(default=0)
+    seen_at = EpochMs(null=True, help_text="when a person marked it as seen")
+    seen_by = models.TextField(default="")
+    muted_at = EpochMs(null=True)
+    muted_by = models.TextField(default="")
+    mute_reason = models.TextField(default="")
+    closed_at = EpochMs(null=True)
+    closed_by = models.TextField(default="", help_text="empty: a check did not find it any more")
+    settled_level = Count(default=0, help_text="its level when a person muted or closed it")
+
+    class Meta:
+        db_table = "problems"
+        indexes = [
+            models.Index(fields=["severity", "since_at", "id"], name="idx_problem_severity"),
+            models.Index(fields=["state", "severity", "since_at", "id"], name="idx_problem_state"),
+            models.Index(fields=["kind", "severity", "since_at", "id"], name="idx_problem_kind"),
+            models.Index(fields=["agent_id", "severity", "since_at", "id"], name="idx_problem_agent"),
+            models.Index(fields=["since_at", "id"], name="idx_problem_since"),
+            models.Index(fields=["closed_at"], name="idx_problem_closed", condition=models.Q(state="closed")),
+            models.Index(fields=["id"], name="idx_problem_found", condition=models.Q(is_found=True)),
+        ]
+
+    def __str__(self):
+        return f"{self.kind} {self.agent_id} {self.subject}"
+
+
+class ProblemCheck(models.Model):
+    """When a place was last checked, and the state it was in then: the site (an empty name) or an agent."""
+
+    place = models.TextField(primary_key=True)
+    state = models.TextField(default="", help_text="changes when what is checked changes; empty: it is always checked")
+    checked_at = EpochMs(help_text="of the site: when a check last got through everything")
+
+    class Meta:
+        db_table = "problem_checks"
+
+    def __str__(self):
+        return self.place

@@ -1,0 +1,73 @@
+"""What needs a person, for the first row of the overview: few statements, and never a check."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+from django.utils.html import format_html
+from django.utils.module_loading import import_string
+from django.utils.translation import gettext as _
+
+from openclaw_web import clock
+from openclaw_web.disk import locks
+from openclaw_web.pages import formatting
+
+from . import kinds
+from .models import Problem, ProblemCheck
+from .words import Shown, open_rows, shown
+
+MOST = 8
+COUNTED_UP_TO = 99
+STALE_MS = 5 * 60_000
+
+
+@dataclass(frozen=True, slots=True)
+class NeedsYou:
+    """The worst problems that a person is told of, how many others there are, and whether that can be believed.
+
+    `stale` says that no check was made lately; `calm` is the one line where there is nothing. Both may be empty.
+    """
+
+    rows: list[Shown]
+    more: int
+    stale: str
+    calm: str
+
+
+def needs_you(user: Any) -> NeedsYou:
+    """What needs this person: at most eight problems, the worst first."""
+    rows = list(open_rows().filter(kind__in=kinds.visible_to(user))[: MOST + COUNTED_UP_TO + 1])
+    stale = describe_stale()
+    calm = "" if rows or stale else describe_calm()
+    return NeedsYou([shown(row, user) for row in rows[:MOST]], max(0, len(rows) - MOST), stale, calm)
+
+
+def count_open() -> int:
+    """How many open problems are counted: up to one more than COUNTED_UP_TO."""
+    rows = Problem.objects.filter(state=Problem.State.OPEN, is_counted=True)
+    return len(rows.values_list("id")[: COUNTED_UP_TO + 1])
+
+
+def describe_stale() -> str:
+    """Say that no check was made lately, and why; empty when one was."""
+    checked_at = ProblemCheck.objects.filter(place="").values_list("checked_at", flat=True).first()
+    if checked_at is not None and abs(clock.now_ms() - checked_at) < STALE_MS:
+        return ""
+    is_working = locks.is_held(settings.HOME_DIR / "state" / locks.WORKING)
+    if checked_at is None and is_working:
+        return ""  # the first check is under way
+    if checked_at is None:
+        return _("Problems have not been checked yet; no worker is running. Start one with “openclaw-web serve”.")
+    ago = formatting.ago(checked_at)
+    if is_working:
+        return format_html(_("Problems were last checked {ago}. The log of the worker says why."), ago=ago)
+    sentence = _("Problems were last checked {ago}; no worker is running. Start one with “openclaw-web serve”.")
+    return format_html(sentence, ago=ago)
+
+
+def describe_calm() -> str:
+    """The line where nothing is wrong."""
+    imported_at = import_string(settings.LAST_IMPORT)()
+    if imported_at is None:
+        return _("Nothing needs you.")
+    return format_html(_("Nothing needs you. Last import {ago}."), ago=formatting.ago(imported_at))

@@ -1,0 +1,92 @@
+"""The list of problems: its filters and what fits them, its columns and its words."""
+
+from typing import Any
+
+from django import forms
+from django.db.models import QuerySet
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext_lazy, pgettext_lazy
+
+from openclaw_web.lists.declaration import PLAIN, TITLE, List, Words
+from openclaw_web.lists.filters import ListFilters
+from openclaw_web.lists.paging import Listing, in_order, narrowed, terms
+from openclaw_web.lists.segments import EVERYTHING, Segment, Segments
+
+from . import kinds as problem_kinds
+from .models import Problem
+from .words import facts_of, sentence, shown
+
+State = Problem.State
+SEGMENTS = Segments(
+    label=_("Problems"),
+    column="state",
+    first="open",
+    parts={
+        "open": Segment(pgettext_lazy("problem", "Open"), among=(State.OPEN,)),
+        "muted": Segment(_("Muted"), among=(State.MUTED,)),
+        "closed": Segment(_("Closed"), among=(State.CLOSED,)),
+        "all": EVERYTHING,
+    },
+)
+SEEKS = ("state", "kind", "agent_id")  # columns whose index goes on with the order
+COLUMNS = {"kind": "kind", "agent": "agent_id"}
+FIELDS = (
+    *("id", "kind", "agent_id", "subject", "problem", "severity", "state", "since_at", "opened_at", "last_seen_at"),
+    *("reopened_count", "seen_at", "seen_by", "muted_at", "muted_by", "mute_reason", "closed_at", "closed_by"),
+)
+READ = (*(name for name in FIELDS if name != "problem"), "detail_json")
+
+
+class ProblemFilters(ListFilters):
+    """The filters of the list of problems."""
+
+    SEGMENTS = SEGMENTS
+    ORDERS, DEFAULT = {"severity": ("severity", "since_at", "id"), "since": ("since_at", "id")}, "-severity"
+    kind = forms.ChoiceField(label=_("Kind"), required=False, choices=problem_kinds.labels)
+    agent = forms.CharField(label=_("Agent"), required=False, max_length=56)
+
+
+def fits(user, *, sort=ProblemFilters.DEFAULT, segment="", **asked) -> Listing:
+    """The problems that fit, of the kinds that a person is told of."""
+    rows = Problem.objects.all()
+    hidden = set(problem_kinds.names()) - set(problem_kinds.visible_to(user))
+    rows = rows.exclude(kind__in=hidden) if hidden else rows
+    wanted = [*SEGMENTS.term(segment), *terms(asked, COLUMNS)]
+    order = in_order(ProblemFilters.ORDERS, sort)
+    return narrowed(rows, wanted, order=order, seeks=SEEKS if len(order) == 3 else ())
+
+
+def shape(row: dict[str, Any]) -> dict[str, Any]:
+    """A row of the file and of the API: its columns, and its sentence as `problem`."""
+    facts = facts_of(row["agent_id"], row["detail_json"])
+    words = sentence(problem_kinds.find(row["kind"]), facts, row["kind"])
+    return {name: words if name == "problem" else row[name] for name in FIELDS}
+
+
+def _values(rows: QuerySet) -> QuerySet:
+    return rows.values(*READ)
+
+
+PROBLEMS = List(
+    on="problems",
+    words=Words(
+        counted=ngettext_lazy("%(shown)s problem", "%(shown)s problems", "count"),
+        uncounted=_("Problems"),
+        none=_("No problems"),
+        how=_("What needs you is listed here: checked every minute, and after each job and import."),
+        icon="check-circle",
+    ),
+    filters=ProblemFilters,
+    fits=fits,
+    columns=(
+        ("severity", _("Problem"), False, TITLE),
+        ("", _("Status"), False, PLAIN),
+        ("", _("Agent"), False, PLAIN),
+        ("since", _("Began"), False, PLAIN),
+        ("", _("Actions"), False, PLAIN),
+    ),
+    fields=FIELDS,
+    prepare=lambda page, _filters, user: {"rows": [shown(row, user) for row in page]},
+    file=_values,
+    shape=shape,
+)

@@ -1,0 +1,80 @@
+"""Problems: the page System, the number beside its entry in the rail, and what people do about them."""
+
+from django.http import Http404
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_POST, require_safe
+
+from openclaw_web.errors import Refused
+from openclaw_web.lists.answers import answer
+from openclaw_web.lists.declaration import shows
+from openclaw_web.pages.doors import needs
+from openclaw_web.pages.html import after_post, refuse_post, safe_next
+
+from . import overview, services
+from .models import Problem
+from .problem_list import PROBLEMS
+
+
+@require_safe
+@needs("operator")
+@shows(PROBLEMS)
+def system(request):
+    """The problems that fit the filters, at first the open ones, the worst first; as a file with `format`."""
+    stale = overview.describe_stale()
+    return answer(
+        request, "problems/system.html", PROBLEMS, stale=stale, calm="" if stale else overview.describe_calm()
+    )
+
+
+@require_safe
+@needs("operator")
+def system_needs(request):
+    """How many open problems are counted, for the rail; nothing when there are none."""
+    count = overview.count_open()
+    is_more = count > overview.COUNTED_UP_TO
+    number = f"{overview.COUNTED_UP_TO}+" if is_more else str(count)
+    words = ngettext("%(count)s problem", "%(count)s problems", count) % {"count": number}
+    return render(request, "problems/system_needs.html", {"count": number if count else "", "words": words})
+
+
+@require_POST
+@needs("operator")
+def problem_mute(request, problem_id):
+    """Mute a problem, with a reason."""
+    reason = request.POST.get("reason", "")
+    return _done(request, _("The problem is muted."), lambda by: services.mute(problem_id, by=by, reason=reason))
+
+
+@require_POST
+@needs("operator")
+def problem_unmute(request, problem_id):
+    """Show a muted problem again."""
+    return _done(request, _("The problem is open again."), lambda by: services.unmute(problem_id, by=by))
+
+
+@require_POST
+@needs("operator")
+def problem_close(request, problem_id):
+    """Close a problem."""
+    return _done(request, _("The problem is closed."), lambda by: services.close(problem_id, by=by))
+
+
+@require_POST
+@needs("operator")
+def problem_seen(request, problem_id):
+    """Mark a problem as seen."""
+    return _done(request, _("The problem is marked as seen."), lambda by: services.mark_seen(problem_id, by=by))
+
+
+def _done(request, sentence, act):
+    to = safe_next(request, reverse("operations:system"))
+    try:
+        act(request.user.username)
+    except Problem.DoesNotExist as exc:
+        raise Http404 from exc
+    except Refused as refused:
+        return refuse_post(request, refused, to=to)
+    return after_post(request, sentence, to=to)

@@ -1,0 +1,106 @@
+"""Problems in words: the sentence of a row, where it leads, and how long it is so."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from django.db.models import QuerySet
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from openclaw_web.pages import states
+from openclaw_web.pages.templates import url_or_none
+from openclaw_web.sqlite import failures
+
+from .kinds import ERROR, WARNING, Facts, Kind, Link, find
+from .models import Problem
+
+MORE = "more"  # the subject of a row that counts what is not named
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A problem as pages show it: the sentence, the tone of its badge, and its button (empty without one)."""
+
+    row: Problem
+    label: str
+    sentence: str
+    tone: str
+    state: states.State
+    button: str
+    href: str
+    may_act: bool
+
+
+def shown(row: Problem, user: Any) -> Shown:
+    """A problem for a person."""
+    kind, facts = find(row.kind), facts_of(row.agent_id, row.detail_json)
+    link = kind.link(facts) if kind and MORE not in facts and user.has_role(kind.role) else None
+    href = (url_or_none(link.route, *link.args) if link else None) or ""
+    return Shown(
+        row=row,
+        label=str(kind.label if kind else row.kind),
+        sentence=sentence(kind, facts, row.kind),
+        tone=tone(row.severity),
+        state=state_of(row),
+        button=str(link.label) if link and href else "",
+        href=f"{href}?{link.query}" if link and href and link.query else href,
+        may_act=user.has_role("operator"),
+    )
+
+
+def facts_of(agent_id: str, detail_json: str) -> dict[str, Any]:
+    """The facts of a row, with its agent."""
+    return {"agent": agent_id} | orjson.loads(detail_json)
+
+
+def sentence(kind: Kind | None, facts: Facts, name: str = "") -> str:
+    """What is wrong. Facts of another version may lack what the sentence needs: then it is the label."""
+    if kind is None:
+        return name
+    if MORE in facts:
+        words = ngettext("%(count)s more: %(label)s.", "%(count)s more: %(label)s.", facts["more"])
+        return words % {"count": f"{facts['more']:,}", "label": kind.label}
+    try:
+        return str(kind.describe(facts))
+    except (KeyError, TypeError):
+        return str(kind.label)
+
+
+def tone(severity: int) -> str:
+    """The tone of a problem: bad, warn or info."""
+    return "bad" if severity >= ERROR else "warn" if severity >= WARNING else "info"
+
+
+def state_of(row: Problem) -> states.State:
+    """The state of a row in one word: what people did about it, and that it came back."""
+    if row.state == Problem.State.OPEN:
+        return states.of("seen" if row.seen_at else "opened_again" if row.reopened_count else "open")
+    return states.of(row.state)
+
+
+def open_rows() -> QuerySet[Problem]:
+    """What is open, the worst first."""
+    return Problem.objects.filter(state=Problem.State.OPEN).order_by("-severity", "-since_at", "-id")
+
+
+def describe_unchecked(facts: Facts) -> str:
+    """That an agent, or a kind of problem, could not be checked, and why."""
+    why = {
+        "database": lambda: failures.in_words(facts["text"]),
+        "system": lambda: _("a file could not be read"),
+        "other": lambda: _("its database cannot be used") if facts["is_file"] else _("unexpected error (see the log)"),
+    }[facts["why"]]()
+    if facts["agent"]:
+        return _("Agent %(agent)s could not be checked for problems: %(why)s.") % {"agent": facts["agent"], "why": why}
+    kind = find(facts["kind"])
+    words = {"label": kind.label if kind else facts["kind"], "why": why}
+    return _("“%(label)s” could not be checked: %(why)s.") % words
+
+
+UNCHECKED = Kind(
+    label=gettext_lazy("Check failed"),
+    severity=66,
+    describe=describe_unchecked,
+    link=lambda _facts: Link(gettext_lazy("Check"), "operations:doctor"),
+)

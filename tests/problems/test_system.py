@@ -1,0 +1,148 @@
+"""The page System: open problems, what can be done about each; the tabs of System."""
+
+import json
+import re
+
+import pytest
+from django.test import Client
+
+from jobs import kinds
+from openclaw_web import clock
+from people.models import AuditEntry
+from problems import checking
+from problems.models import Problem
+from tests.factories import BackupRunFactory, JobFactory, UserFactory
+from tests.people.settings_page import save
+
+from .found import check
+
+PAGE = "/operations/"
+TABS = re.compile(r'<nav class="agent-nav".*?</nav>', re.DOTALL)
+LINK = re.compile(r'<a href="([^"]*)"( aria-current="\w+")?>([^<]*)</a>')
+BACKUP = "No backup has been test-restored yet."
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def own_home(settings, tmp_path):
+    settings.HOME_DIR = tmp_path
+
+
+def browser_of(role):
+    client = Client()
+    client.force_login(UserFactory(username=role, role=role), backend="django.contrib.auth.backends.ModelBackend")
+    return client
+
+
+def tabs(client, address):
+    """(words of the tabs, of those that are marked as open) of a page."""
+    found = LINK.findall(TABS.search(client.get(address).text).group())
+    return [words for _href, _here, words in found], [words for _href, here, words in found if here]
+
+
+def act(client, row, what, **body):
+    """What the page says after something was done about a problem."""
+    return client.post(f"/operations/problems/{row.id}/{what}/", body, follow=True).text
+
+
+def test_it_works(as_admin):
+    job = JobFactory(kind="backup", state="failed", message="The disk is gone.", started_by=kinds.BY_ITSELF)
+    save(as_admin, "schedule.backupHours", "24")
+    check()
+    text = as_admin.get(PAGE).text
+    assert "The automatic task “Backup” failed: The disk is gone." in text and job.get_absolute_url() in text
+    assert BACKUP in text and 'href="/operations/backups/"' in text and ">Back up<" in text
+    assert text.index("The disk is gone.") < text.index(BACKUP)
+
+
+def test_empty(as_admin):
+    BackupRunFactory(proven_at=clock.now_ms())
+    check()
+    text = as_admin.get(PAGE).text
+    assert "Nothing needs you." in text and "needs__calm" in text and "<table" not in text
+
+
+def test_a_page_says_when_nobody_checks(as_admin, later):
+    assert "Problems have not been checked yet; no worker is running." in as_admin.get(PAGE).text
+    BackupRunFactory(proven_at=clock.now_ms())
+    check()
+    assert "no worker is running" not in as_admin.get(PAGE).text
+    later(seconds=301)
+    text = as_admin.get(PAGE).text
+    assert "no worker is running. Start one with “openclaw-web serve”." in text and "Nothing needs you" not in text
+
+
+def test_a_problem_is_seen_muted_unmuted_and_closed(as_operator):
+    check()
+    row = Problem.objects.get()
+    assert f"Mark as seen: {BACKUP}" in as_operator.get(PAGE).text
+    assert "Seen by otto" in act(as_operator, row, "seen")
+    assert "Enter the reason for muting." in act(as_operator, row, "mute", reason=" ")
+    assert "Nothing needs you." in act(as_operator, row, "mute", reason="Next week.")
+    assert as_operator.get("/operations/needs/").text.strip() == ""
+    assert "Muted by otto: Next week." in as_operator.get(f"{PAGE}?segment=muted").text
+    assert "This problem is muted. Unmute it first." in act(as_operator, row, "mute", reason="Again.")
+    assert BACKUP in act(as_operator, row, "unmute")
+    assert "The problem is closed." in act(as_operator, row, "close")
+    assert "This problem is closed already." in act(as_operator, row, "close")
+    assert "Closed by otto" in as_operator.get(f"{PAGE}?segment=closed").text
+    done = list(AuditEntry.objects.filter(object_type="problem").order_by("id").values_list("action", "object_id"))
+    assert done == [(f"problem_{name}", row.id) for name in ("seen", "muted", "unmuted", "closed")]
+    assert as_operator.post("/operations/problems/nowhere/close/").status_code == 404
+
+
+def test_htmx_goes_back_to_the_page(as_operator):
+    check()
+    headers = {"HX-Request": "true"}
+    answer = as_operator.post(f"/operations/problems/{Problem.objects.get().id}/seen/", headers=headers)
+    assert answer.headers["HX-Redirect"] == PAGE
+
+
+def test_as_a_file(as_operator):
+    check()
+    (row,) = json.loads(as_operator.get(f"{PAGE}?format=json").getvalue())
+    assert row["kind"] == "backup" and row["problem"].startswith(BACKUP) and row["state"] == "open"
+
+
+def test_a_kind_that_is_gone_is_closed(as_operator, settings):
+    check()
+    settings.PROBLEM_KINDS = {name: path for name, path in settings.PROBLEM_KINDS.items() if name != "backup"}
+    assert ">backup<" in as_operator.get(PAGE).text
+    assert check() == []
+
+
+def test_no_page_checks(as_admin, monkeypatch, django_assert_max_num_queries):
+    check()
+    monkeypatch.setattr(checking, "_gather", lambda: pytest.fail("a page ran a check"))
+    for address, most in ((PAGE, 7), ("/operations/needs/", 3), ("/", 30)):
+        with django_assert_max_num_queries(most):
+            as_admin.get(address)
+
+
+def test_the_tabs_are_those_a_role_may_open():
+    everything = ["Problems", "Data", "Safety", "People", "Settings"]
+    admin = browser_of("admin")
+    assert tabs(admin, PAGE) == (everything, ["Problems"])
+    users = ["Users", "Invitations", "API tokens", "Audit log"]
+    assert tabs(admin, "/operations/users/") == ([*everything, *users], ["People", "Users"])
+    # A group of which a person may open one page is that page.
+    operator = ["Problems", "Data", "Backups", "API tokens", "API"]
+    assert tabs(browser_of("operator"), "/operations/backups/") == (operator, ["Backups"])
+    data = ["Data", "API tokens", "API", "Jobs", "Rejected records", "Skipped sources", "Memory in prompts"]
+    assert tabs(browser_of("viewer"), "/operations/rejected/") == (data, ["Data", "Rejected records"])
+
+
+def test_a_page_below_another_is_in_its_tab():
+    job = JobFactory()
+    assert tabs(browser_of("admin"), job.get_absolute_url())[1] == ["Data", "Jobs"]
+
+
+def test_pages_of_other_places_have_none(as_admin, ada):
+    for address in ("/", "/samples/", "/agents/ada/lint/", "/account/"):
+        assert "System pages" not in as_admin.get(address).text
+
+
+@pytest.mark.parametrize(("role", "first"), [("viewer", "/operations/jobs/"), ("operator", PAGE)])
+def test_the_entry_of_the_rail_leads_to_what_a_person_may_open(role, first):
+    text = browser_of(role).get("/").text
+    assert f'<a href="{first}" title="System">' in text
