@@ -1,6 +1,6 @@
 """The files of an agent's workspace, and one of them with its versions."""
 
-from itertools import islice
+from itertools import chain, islice
 
 from django.http import Http404, HttpResponse
 from django.utils.http import content_disposition_header
@@ -61,6 +61,7 @@ def file_detail(request, agent, name):
     page = page_of(rows, order=versions.ORDER, **places(request), size=VERSIONS_SHOWN)
     written = writes.of_file(agent, name, after=request.GET.get("older"))
     diff = comparing.compare(asked.old.content if asked.old else None, asked.new.content) if asked.is_compared else None
+    audits = around.of_versions(agent.db, [version.id for version in page])
     context = {
         "agent": agent,
         "name": name,
@@ -75,7 +76,8 @@ def file_detail(request, agent, name):
         "writers": writes.by_version(written),
         "searched": writes.WINDOW,
         "versions": page,
-        "audits": around.of_versions(agent.db, [version.id for version in page]),
+        "audits": audits,
+        "decisions": around.decisions_behind(agent.db, chain.from_iterable(audits.values())),
         "is_memory": name in MEMORY_FILES,
         "standing": standing_of(agent, name) if name in MEMORY_FILES else None,
         "is_note": name.startswith(versions.NOTES),

@@ -2,11 +2,13 @@
 
 from collections.abc import Collection, Iterable
 
+from gate.models import MemoryGateDecision
+
 from ..models import WriteGuardianAudit
 
 MOST = 50
 BRIEF = ("id", "created_at", "status", "origin", "candidate_fact", "reason", "target_file", "turn_id")
-SUMS = ("lines_added", "lines_removed", "after_snapshot_id", "is_diff_shared", "rule_id")
+SUMS = ("lines_added", "lines_removed", "after_snapshot_id", "is_diff_shared", "rule_id", "decision_id")
 
 
 def of_turns(db: str, turn_ids: Collection[str]) -> dict[str, list[WriteGuardianAudit]]:
@@ -28,6 +30,13 @@ def written_first(rows: list[WriteGuardianAudit]) -> list[WriteGuardianAudit]:
     return sorted(rows, key=lambda row: row.status not in done)
 
 
+def has_changes(db: str, session_id: str) -> bool:
+    """Whether a write of a session changed a file and stands, so that the session can be rolled back."""
+    rows = WriteGuardianAudit.objects.using(db).filter(session_id=session_id)
+    standing = rows.filter(status=WriteGuardianAudit.Status.WRITTEN, hunks_json__isnull=False)
+    return standing.exclude(origin=WriteGuardianAudit.Origin.ROLLBACK).order_by().exists()
+
+
 def of_decision(db: str, decision_id: str) -> list[WriteGuardianAudit]:
     """The writes that a decision led to, the oldest first, at most MOST."""
     return list(_brief(db).filter(decision_id=decision_id).order_by("created_at")[:MOST])
@@ -40,6 +49,12 @@ def of_versions(db: str, version_ids: Collection[str]) -> dict[str, list[WriteGu
     for row in sorted(rows[: MOST * 10], key=lambda row: (row.created_at, row.id)):
         found.setdefault(row.after_snapshot_id or "", []).append(row)
     return found
+
+
+def decisions_behind(db: str, rows: Iterable[WriteGuardianAudit]) -> dict[str, MemoryGateDecision]:
+    """The decisions behind these writes, by their ids; those that are stored."""
+    names = {row.decision_id for row in rows if row.decision_id}
+    return MemoryGateDecision.objects.using(db).only("id", "decision").in_bulk(names) if names else {}
 
 
 def _brief(db):

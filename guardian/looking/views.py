@@ -66,7 +66,15 @@ def session_writes(request, agent, session_id):
     left = blaming.left_by_each(agent, [row.id for rows in found.values() for row in rows])
     rows = [(turn_id, ids[turn_id], around.written_first(rows)) for turn_id, rows in found.items()]
     back = chains.back_in_file(agent.db, around.rolled_back(row for _id, _number, some in rows for row in some))
-    context = {"agent": agent, "rows": rows, "left": left, "back": back, "shown": CHIPS}
+    context = {
+        "agent": agent,
+        "session_id": session_id,
+        "rows": rows,
+        "left": left,
+        "back": back,
+        "shown": CHIPS,
+        "may_roll_back": request.user.has_role("operator") and around.has_changes(agent.db, session_id),
+    }
     return render(request, "guardian/session_writes.html", context)
 
 

@@ -134,6 +134,20 @@ def approve(agent: Agent, run_id: str, *, by: str, seen: str, accepts_effect: bo
     return found
 
 
+def confirm_applied(agent: Agent, run_id: str, *, by: str) -> GuardianRun:
+    """End a proposal that somebody applied to the file by hand. Raises Refused while the file does not hold it."""
+    with writing_alone(agent):
+        made = preview(agent, find(agent.db, run_id))
+        if made.wanted != made.now:
+            sentence = _("%(file)s does not contain these lines yet. Apply the patch, then confirm again.")
+            raise Refused(sentence % _named(made.run))
+        effects.check_not_handed_over(agent.db, [made.run.target_file])
+        made.run.reason = _("The patch was applied by hand.")
+        ending.end_without_write(agent.db, made.run, State.SKIPPED, Status.SKIPPED, by=by)
+    _log(agent, "proposal_approved", run_id, by)
+    return made.run
+
+
 def write(agent: Agent, made: Preview, *, by: str) -> Written:
     """Write what was previewed; the caller holds `writing_alone`."""
     run = made.run

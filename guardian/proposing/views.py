@@ -88,8 +88,10 @@ def proposal_detail(request, agent, run_id):
 @agent_view
 @needs("operator")
 def proposal_approve(request, agent, run_id):
-    """Write a proposal as it was shown."""
+    """Write a proposal as it was shown, or with `applied` note that somebody did so by hand."""
     address = _address(agent, run_id)
+    if request.POST.get("applied"):
+        return _confirm_applied(request, agent, run_id, address)
     try:
         about = {"seen": request.POST.get("seen", ""), "accepts_effect": request.POST.get("write_now") == "1"}
         found = approving.approve(agent, run_id, by=request.user.username, **about)
@@ -171,6 +173,16 @@ def write_retry(request, agent, audit_id):
     context = {"agent": agent, "audit": audit, "form": form, "own": state.of(agent)}
     context["evidence"] = read_evidence(agent.db, audit, hides=consent.withheld)
     return render_page(request, "guardian/write_retry.html", context, status=422 if form.errors else 200)
+
+
+def _confirm_applied(request, agent, run_id, address):
+    try:
+        approving.confirm_applied(agent, run_id, by=request.user.username)
+    except approving.NoSuchProposal as refused:
+        raise Http404 from refused
+    except Refused as refused:
+        return refuse_post(request, refused, to=address)
+    return after_post(request, _("The proposal is closed: the patch was applied by hand."), to=address)
 
 
 def _found(agent, run_id):

@@ -8,6 +8,7 @@ from django.db import DEFAULT_DB_ALIAS, transaction
 from django.utils.text import format_lazy
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext_noop as N_
 
 from openclaw_web.clock import now_ms
 from openclaw_web.errors import Refused
@@ -23,6 +24,14 @@ VALUE = "SELECT value_json FROM kv WHERE scope = %s AND key = %s"
 DAILY = re.compile(r"([0-9]|[1-5][0-9]) ([0-9]|1[0-9]|2[0-3]) \* \* \*", re.ASCII)
 REASON = re.compile(r"([a-z][a-z0-9_]{0,31}): *(\S.{0,39})")
 MOST_REASONS = 9  # each has a digit as its key
+# Stored in English; whoever looks reads them in their own language, as long as nobody gives a code another label.
+REJECT_REASONS = {
+    "wrong_fact": N_("Wrong fact"),
+    "wrong_tool": N_("Wrong tool"),
+    "tone": N_("Tone"),
+    "unsafe": N_("Unsafe"),
+    "other": N_("Other"),
+}
 
 # The names of artifacts.contents.secrets, which lies above; a test compares the two.
 SECRET_KINDS = {
@@ -193,7 +202,7 @@ _REVIEW = {
         _("Shown beside each sample in review: what a good reply is. Empty = no guide."),
     ),
     "review.rejectReasons": Key(
-        ["wrong_fact: Wrong fact", "wrong_tool: Wrong tool", "tone: Tone", "unsafe: Unsafe", "other: Other"],
+        [f"{code}: {label}" for code, label in REJECT_REASONS.items()],
         _reasons,
         _("a list of at most 9 different reasons such as wrong_fact: Wrong fact"),
         "lines",
@@ -238,9 +247,9 @@ def several(*keys: str) -> dict[str, Any]:
 
 
 def named(values: list[str]) -> dict[str, str]:
-    """The labels of settings that are lists of `code: label`, by code."""
-    parts = (value.partition(":") for value in values)
-    return {code: label.strip() for code, _colon, label in parts}
+    """The labels of reasons for a reject (`code: label`), by code; our own in the language of the request."""
+    parts = ((code, label.strip()) for code, _colon, label in (value.partition(":") for value in values))
+    return {code: gettext(label) if REJECT_REASONS.get(code) == label else label for code, label in parts}
 
 
 def put(key: str, value: Any, *, by: str = "") -> None:

@@ -7,7 +7,8 @@ import pytest
 
 from guardian.models import RollbackIntent
 from openclaw_web.diffs import pieces
-from tests.factories import T0, SnapshotFactory, WorkspaceFileFactory
+from tests.factories import T0, DecisionFactory, SnapshotFactory, WorkspaceFileFactory
+from tests.guardian.written import wrote
 
 URL = "/agents/ada/files/MEMORY.md/"
 API = "/api/v1/agents/ada/files"
@@ -26,6 +27,17 @@ def three(ada):
     """Three versions of a file, the oldest first."""
     texts = ("# Memory\n", "# Memory\nMei likes tea\n", "# Memory\nMei likes coffee\n")
     return [SnapshotFactory(content=text) for text in texts]
+
+
+def test_a_version_leads_to_the_decision_behind_its_write(client):
+    DecisionFactory(id="d1", session_id="s1", decision="UPDATE_MEMORY")
+    (
+        wrote("agent_ada", 1, None, b"tea\n", decision_id="d1"),
+        wrote("agent_ada", 2, b"tea\n", b"milk\n", decision_id="d2"),
+    )
+    page = client.get(URL).text
+    assert re.search(r'href="/agents/ada/gate/d1/"><span class="badge[^>]+>UPDATE_MEMORY<', page)
+    assert "/gate/d2/" not in page, "a decision that is not stored has no page"
 
 
 def test_it_works(client, three):

@@ -49,6 +49,20 @@ def test_each_of_several_is_there_with_the_lines_it_left(as_stranger, turns):
         assert shown(as_stranger.get(PART + query)) == []
 
 
+def test_an_operator_can_roll_the_session_back_from_its_page(as_stranger, as_operator, turns):
+    way = 'href="/agents/ada/writes/session/of/s1/"'
+    wrote(DB, 1, None, b"a\n", turn_id=turns[1], session_id="s1", status="refused")
+    assert way not in text_of(as_operator.get(f"{PART}?turn=1")), "nothing changed a file"
+    wrote(DB, 2, None, b"a\n", turn_id=turns[1], session_id="s1")
+    assert text_of(as_operator.get("/agents/ada/sessions/s1/")).count('id="session-rollback"') == 1
+    answer = text_of(as_operator.get(f"{PART}?turn=1"))
+    assert 'id="session-rollback"' in answer and 'hx-swap-oob="true"' in answer and way in answer
+    assert way in text_of(as_operator.get("/agents/ada/writes/?session=s1")), "without JavaScript"
+    assert way not in text_of(as_operator.get("/agents/ada/writes/"))
+    for page in (f"{PART}?turn=1", "/agents/ada/writes/?session=s1"):
+        assert way not in text_of(as_stranger.get(page))
+
+
 def test_of_many_a_few_are_there_those_that_changed_something_first(as_stranger, turns):
     for number in range(5):
         wrote(DB, number, None, b"%d" % number, turn_id=turns[1], status="written" if number == 4 else "refused")

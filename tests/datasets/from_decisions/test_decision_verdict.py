@@ -38,6 +38,8 @@ def expected(page):
 def test_it_works(as_reviewer):
     page = as_reviewer.get(URL)
     assert page.status_code == 200
+    assert 'href="/agents/ada/gate/d1/">View decision</a>' in page.text
+    assert 'aria-current="true">Memory</a>' in page.text
     assert "Nobody has judged this decision." in said(page)
     assert FACT in said(page)
     assert 'href="/agents/ada/gate/d1/"' in page.text

@@ -216,6 +216,14 @@ class TestSetting:
         assert page.text.count('name="reason" value=') == 2
         assert "Too short" in page.text
 
+    def test_our_own_are_said_in_the_language_of_the_reviewer(self, as_reviewer):
+        as_reviewer.defaults["HTTP_ACCEPT_LANGUAGE"] = "zh-Hans"
+        page = reject(as_reviewer)
+        assert "语气" in page.text and ">Tone<" not in page.text and 'value="tone"' in page.text
+        configuration.put("review.rejectReasons", ["tone: Too loud", "unsafe: Unsafe"])
+        page = reject(as_reviewer, "two")
+        assert "Too loud" in page.text and "语气" not in page.text and "不安全" in page.text
+
     def test_none(self, as_reviewer):
         configuration.put("review.rejectReasons", [])
         page = reject(as_reviewer)

@@ -82,8 +82,24 @@ def test_a_file_that_holds_the_lines_already_needs_no_approval(ada, workspace, e
     one = proposal(ada, endpoint=endpoint)
     (workspace / "USER.md").write_text(NEW)
     page = text_of(as_operator.get(f"{PAGE}proposals/{one.id}/"))
-    assert "The file already contains these lines. Decline this proposal." in page
+    assert "The file already contains these lines. Confirm that you applied them, or decline" in page
     assert "Approve and write" not in page and "Decline proposal" in page and "No changes." not in page
+
+
+def test_a_patch_that_was_applied_by_hand_is_confirmed(ada, workspace, endpoint, as_operator, as_stranger, settings):
+    one = proposal(ada, endpoint=endpoint)
+    settings.WORKSPACE_WRITES = False
+    address = f"{PAGE}proposals/{one.id}/"
+    page = text_of(as_operator.get(address))
+    assert "I applied the patch" in page and "Approve and write" not in page and "Decline proposal" in page
+    assert as_stranger.post(f"{address}approve/", {"applied": "1"}).status_code == 403
+    refused = text_of(as_operator.post(f"{address}approve/", {"applied": "1"}, follow=True))
+    assert "USER.md does not contain these lines yet. Apply the patch, then confirm again." in refused
+    (workspace / "USER.md").write_text(NEW)
+    done = text_of(as_operator.post(f"{address}approve/", {"applied": "1"}, follow=True))
+    assert "The proposal is closed: the patch was applied by hand." in done
+    assert (runs()[0].state, audits()[0].status) == ("skipped", "skipped") and "applied by hand" in audits()[0].reason
+    assert "does not wait any more" in text_of(as_operator.post(f"{address}approve/", {"applied": "1"}, follow=True))
 
 
 def test_what_the_model_refused_is_called_so(ada, workspace, endpoint, as_operator):

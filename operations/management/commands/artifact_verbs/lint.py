@@ -26,9 +26,9 @@ def run(paths, collected, agent, **options):
     if bool(paths) == collected:
         raise WrongUse(_("Name the files to check, or use --collected for the imported data of an agent."))
     found = findings.as_hits(findings.everything(agent_of(agent))) if collected else lint_paths(paths)
-    hits = [asdict(hit) for hit in found]
-    lines = [f"{hit['file']}:{hit['line']}: {hit['rule']}: {hit['text']}\n    {hit['better']}" for hit in hits]
-    receipt = {"schema": LINT_SCHEMA, "hits": hits}
+    hits = list(found)
+    lines = [f"{hit.file}:{hit.line}: {hit.rule} ({hit.words}): {hit.text}\n    {hit.better}" for hit in hits]
+    receipt = {"schema": LINT_SCHEMA, "hits": [asdict(hit) for hit in hits]}
     if not hits:
         return Outcome(receipt, _("No line breaks a rule."))
     words = "\n".join(lines)
