@@ -7,6 +7,7 @@ from .exporting import views as export_views
 from .exporting.looking import views as looking_views
 from .from_decisions import replay_views
 from .from_decisions import views as decision_views
+from .from_writes import opinion_views
 from .from_writes import views as write_views
 from .review import bulk_views, draft_views
 from .review import views as review_views
@@ -29,6 +30,8 @@ urlpatterns = [
     path("agents/<str:agent>/write-verdicts/", write_views.write_verdicts, name="write_verdicts"),
     path("agents/<str:agent>/write-verdicts/<anything:audit_id>/", write_views.write_verdict, name="write_verdict"),
     path("agents/<str:agent>/judge-write/<anything:audit_id>/", write_views.write_judge, name="write_judge"),
+    path("agents/<str:agent>/opinions/<anything:audit_id>/", opinion_views.write_opinion, name="write_opinion"),
+    path("agents/<str:agent>/opine/<anything:audit_id>/", opinion_views.write_opinion_save, name="write_opinion_save"),
     path("agents/<str:agent>/queue-writes/", write_views.writes_queue, name="writes_queue"),
     path("agents/<str:agent>/replays/<str:replay_id>/verdicts/", replay_views.replay_verdicts, name="replay_verdicts"),
     path("agents/<str:agent>/replays/<str:replay_id>/queue/", replay_views.replay_queue, name="replay_queue"),

@@ -102,6 +102,7 @@ NO_LISTS = {
     "datasets:sample_detail",
     "datasets:samples_bulk",
     "datasets:session_samples",
+    "datasets:write_opinion",
     "datasets:write_verdict",
     "datasets:write_verdicts",
     "gate:call_detail",

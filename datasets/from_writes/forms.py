@@ -28,12 +28,6 @@ class JudgeForm(forms.Form):
     )
     correct_reason = forms.CharField(label=gettext_lazy("Reason"), required=False, max_length=LONGEST_NOTES)
 
-    @classmethod
-    def about(cls, said):
-        """The form as it is first shown, with what was `said` before (said.Said, or None)."""
-        right = said.corrected if said else {}
-        return cls(initial={"correct_status": right.get("status"), "correct_reason": right.get("reason")})
-
     def said(self):
         """The fields by name. Raises Refused for what no page sends, and for texts that are too long."""
         if not self.is_valid():

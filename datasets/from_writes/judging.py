@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 
 from agents.models import Agent
+from guardian.models import WriteGuardianAudit
 from openclaw_web.errors import Refused
 
 from ..from_decisions.making import stored
@@ -68,6 +69,15 @@ def say(
                 sample = verdicts.add_verdict(sample_id, status, by=by, guardian=verdict)
     signatures.complete(sample_id)
     return sample
+
+
+def why_no_sample(agent: Agent, audit: WriteGuardianAudit) -> str:
+    """Why a write cannot become a sample, as a sentence; empty when it can."""
+    try:
+        seen_of(agent, audit)
+    except Refused as refused:
+        return refused.sentence
+    return ""
 
 
 def _verdict(said, correction, seen: Seen):

@@ -5,10 +5,15 @@ from typing import Any, Literal
 from ninja import Schema
 from pydantic import Field
 
+from guardian.correcting import patterns, phrases
+from guardian.correcting.schemas import Contains, CorrectionOut, File, Text
+from guardian.handover.schemas import HandoverStarted
+from guardian.rollbacks.schemas import RolledBackOut
 from openclaw_web.endpoints.schemas import Body
 
 from ..forms import LONGEST_NOTES
 from ..schemas import NO_NUL, Status, Type
+from .opinions import KINDS, LEAVE, WAYS
 from .seen import LONGEST_FILE, STATUSES
 
 
@@ -35,3 +40,38 @@ class WritesQueuedOut(Schema):
     made: list[str] = Field(description="ids of new samples")
     existing: list[str] = Field(description="ids of writes that have a sample")
     skipped: list[dict[str, Any]] = Field(description="writes that cannot become samples: `id`, `reason`")
+
+
+class OpinionRuleIn(Body):
+    """A rule for facts like that of the write: its words, or a pattern."""
+
+    name: str = Field("", max_length=phrases.LONGEST_NAME, pattern=NO_NUL, description="in words")
+    contains: Contains = Field([], max_length=phrases.MOST_LINES, description="one piece of each of these lists")
+    pattern: str = Field("", max_length=patterns.LONGEST_PATTERN, pattern=NO_NUL, description="instead of `contains`")
+
+
+class OpinionIn(Body):
+    """One opinion on a write, with what follows from it."""
+
+    opinion: Literal[KINDS]  # type: ignore[valid-type]
+    reason: str = Field("", **Text, description="of a wrong write: kept with everything that is filed")
+    fact: str = Field("", **Text, description="of `should_say`; left out: as it was")
+    file: File | None = Field(None, description="of `should_say`; left out: as it was")
+    rule: OpinionRuleIn | None = Field(None, description="needs the role operator")
+    sample: bool = Field(True, strict=True, description="create the sample where there is none")
+    rollback: Literal[WAYS] = Field(  # type: ignore[valid-type]
+        LEAVE, description="what becomes of the file; needs the role operator; `write_now`: knowing the effect"
+    )
+    seen: str | None = Field(None, description="of the preview; null: nobody saw one")
+    put_back: bool = Field(False, strict=True, description="of `hand_over`: as for a handover")
+
+
+class OpinionOut(Schema):
+    """What was stored, and what became of the rollback: one that fails takes nothing back that was stored."""
+
+    correction: CorrectionOut | None = Field(description="the one that stands; null: none was needed")
+    sample_id: str | None
+    no_sample: str = Field(description="why the write has no sample; empty: it has one, or none was wanted")
+    rolled_back: RolledBackOut | None
+    handover: HandoverStarted | None
+    failure: str = Field(description="why the rollback was not done; empty: it was, or none was wanted")

@@ -15,9 +15,10 @@ from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import after_post, render_page, safe_next
 
 from ..review import undo
-from . import judging, queueing, said
+from . import judging, opinions, queueing, said
 from .forms import ROW, UNDO, JudgeForm, WritesShown, correction
-from .seen import seen_of, write_of
+from .opinions import Opinion
+from .seen import write_of
 
 DONE = {
     judging.RIGHT: gettext_lazy("Marked as right."),
@@ -79,7 +80,10 @@ def _judge(agent, audit, wanted, by):
     right = None
     if verdict == judging.WRONG:  # the page has one form, with what somebody said before in it
         right = correction(wanted["correct_status"], wanted["correct_reason"])
-    judging.say(agent, audit.id, verdict, by=by, correction=right, expected=wanted["expected"])
+    if verdict == judging.RIGHT:  # with the correction that it takes where somebody, or a rule, said otherwise
+        opinions.give(agent, audit.id, Opinion(opinions.RIGHT, expected=wanted["expected"]), by=by)
+    else:
+        judging.say(agent, audit.id, verdict, by=by, correction=right, expected=wanted["expected"])
     return DONE[verdict]
 
 
@@ -94,23 +98,13 @@ def _shown(request, agent, audit, form=None, *, sentence="", warning="", status=
         "audit": audit,
         "said": known,
         "sample": sample,
-        "problem": "" if sample else _problem(agent, audit),
-        "form": form if form and warning else JudgeForm.about(known),
+        "problem": "" if sample else judging.why_no_sample(agent, audit),
         "may_label": request.user.has_role("labeller"),
         "sentence": sentence,
         "warning": warning,
         "evidence": None if request.htmx else read_evidence(agent.db, audit, hides=consent.withheld),
     }
     return render_page(request, "datasets/write_verdict.html", context, partial="write_verdict", status=status)
-
-
-def _problem(agent, audit):
-    """Why a write cannot become a sample, as a sentence; empty when it can."""
-    try:
-        seen_of(agent, audit)
-    except Refused as refused:
-        return refused.sentence
-    return ""
 
 
 def _rows(request, agent, audits):

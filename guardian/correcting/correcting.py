@@ -157,16 +157,35 @@ def _no_rule(pattern, contains):
         raise Refused(_("Words and patterns are for facts to come: choose that the correction applies to them, too."))
 
 
+def is_same_rule(row: BehaviorCorrection, rule: dict[str, Any]) -> bool:
+    """Whether a correction is this rule, and it is on: words, pattern and name as `add_correction` takes them."""
+    made = _pattern_of(row.original_candidate_fact or "", rule.get("pattern", ""), rule.get("contains", ()))
+    return _is_rule(row, (rule.get("name", "").strip(), made))
+
+
+def _is_rule(row, rule):
+    """Whether a correction is the rule with this name (empty: any) and pattern, and is on."""
+    name, pattern = rule
+    return row.correction_pattern == pattern and not row.switched_off_at and name in ("", row.rule_name)
+
+
+def _pattern_of(fact, pattern, contains):
+    """The pattern of a rule: that of its words, else the one that was typed, else the one that is proposed."""
+    if contains:
+        return phrases.write_pattern(phrases.check_lines(contains))
+    return patterns.clean(pattern) or patterns.proposed(fact)
+
+
 def _rule(audit, pattern, contains, name):
     """Name and pattern of a rule, which matches the fact it was made for."""
     fact = audit.candidate_fact or ""
-    lines = phrases.check_lines(contains) if contains else ()
-    made = phrases.write_pattern(lines) or patterns.clean(pattern) or patterns.proposed(fact)
+    made = _pattern_of(fact, pattern, contains)
     if not made:
         raise Refused(_("The fact of this write is not known. Say with words which facts the rule is about."))
     if patterns.fits(made, ""):
         raise Refused(_("This pattern matches every fact. Say with words which facts the rule is about."))
     missing = patterns.compiled(made).missing(patterns.encoded(fact)) if fact else []
+    lines = phrases.read_pattern(made)
     if missing and lines:
         words = {"words": ", ".join(lines[missing[0]])}
         raise Refused(_("The fact of this write does not contain “%(words)s”.") % words)
@@ -174,13 +193,13 @@ def _rule(audit, pattern, contains, name):
         raise Refused(_("This pattern does not match the fact of this write."))
     if len(name.strip()) > phrases.LONGEST_NAME:
         raise Refused(_("A name has at most %(most)s characters.") % {"most": phrases.LONGEST_NAME})
-    return name.strip() or phrases.name_lines(phrases.read_pattern(made) or ()), made
+    return name.strip() or phrases.name_lines(lines or ()), made
 
 
 def _stored(db, audit, was: Said, said: Said, *, reason, rule, by):
     before = next(iter(of_audit(db, audit.id)), None)
     name, pattern = rule or ("", None)
-    _check_differs(db, audit, was, said, before, pattern)
+    _check_differs(db, audit, was, said, before, rule)
     if rule and rules.switched_on(db).exclude(audit_id=audit.id).count() >= rules.MOST:
         raise Refused(
             _("%(most)s rules are switched on. Switch one off before you add another.") % {"most": rules.MOST}
@@ -210,10 +229,8 @@ def _check_differs(db, audit, was: Said, said: Said, before, rule):
     if before is None:
         if rule is None and not said.is_other_than(was) and not is_against_its_rule(db, audit, said):
             raise Refused(_("Nothing differs from what happened. Change the status, fact or file."))
-    elif before.imported_from is None and not said.is_other_than(says(before)):
-        is_same_rule = before.correction_pattern == rule and not before.switched_off_at
-        if rule is None or is_same_rule:
-            raise Refused(_("The last correction of this write says the same."))
+    elif before.imported_from is None and not said.is_other_than(says(before)) and (not rule or _is_rule(before, rule)):
+        raise Refused(_("The last correction of this write says the same."))
 
 
 def is_against_its_rule(db, audit, said: Said):

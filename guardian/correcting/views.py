@@ -25,13 +25,16 @@ def corrections(request, agent, audit_id):
     """What people said of a write, and the rule that it goes against: a part of the write's page, or a page."""
     audit = sayable.audit_of(agent.db, audit_id)
     rule = rules.all_of(agent.db).filter(id=audit.rule_id).first() if audit.rule_id else None
+    said = correcting.of_audit(agent.db, audit.id)
     context = {
         "agent": agent,
         "audit": audit,
         "evidence": None if request.htmx else read_evidence(agent.db, audit, hides=consent.withheld),
         "rule": rule,
-        "corrections": correcting.of_audit(agent.db, audit.id),
+        "corrections": said,
+        "has_rule": any(row.apply_to_future and row.switched_off_at is None for row in said),
         "may_correct": request.user.has_role("labeller"),
+        "may_roll_back": request.user.has_role("operator"),
     }
     return render_page(request, "guardian/corrections.html", context, partial="corrections")
 

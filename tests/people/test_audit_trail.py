@@ -76,6 +76,7 @@ ELSEWHERE = {
     "datasets:decision_judge",
     "datasets:replay_queue",
     "datasets:write_judge",
+    "datasets:write_opinion_save",
     "datasets:writes_queue",
     "gate:replay_continue",
     "gate:replay_start",

@@ -47,6 +47,7 @@ ADDRESSES = {
     "gate:statistics": "/agents/main/gate/statistics/",
     "datasets:replay_verdicts": "/agents/main/replays/{replay}/verdicts/",
     "guardian:correct": "/agents/main/writes/correct/{corrected}/",
+    "datasets:write_opinion": "/agents/main/opinions/{write}/?opinion=should_say",
     "guardian:corrections": "/agents/main/corrections/{corrected}/",
     "guardian:rule_list": "/agents/main/writes/rules/",
     "guardian:audit_detail": "/agents/main/writes/{write}/",

@@ -43,8 +43,9 @@ def test_it_works(as_reviewer):
     assert "Nobody has judged this write." in said(page) and "<html" in page.text
     part = as_reviewer.get(URL, headers=HTMX)
     assert part.text.strip().startswith('<section id="write-verdict"')
-    for key, verdict in (("r", "right"), ("w", "wrong")):
-        assert re.search(rf'name="verdict" value="{verdict}" data-key="{key}"', part.text)
+    assert 'name="verdict" value="right" data-key="r"' in part.text
+    assert re.search(r'href="/agents/ada/opinions/w1/\?opinion=should_not_be_there" data-key="w"', part.text)
+    assert "Wrong: should say …" in said(part)
 
 
 def test_right_is_said_and_undone_where_the_buttons_are(as_reviewer):
@@ -58,7 +59,7 @@ def test_right_is_said_and_undone_where_the_buttons_are(as_reviewer):
 
 def test_wrong_with_what_would_be_right(as_reviewer):
     answer = give(as_reviewer, "wrong", correct_status="refused", correct_reason="In jest.")
-    assert "Wrong Approved" in said(answer) and "In jest." in said(answer)
+    assert "Wrong: should not be there Approved" in said(answer) and "In jest." in said(answer)
     answer = give(as_reviewer, "wrong", expected=expected(answer), correct_reason="Why?")
     assert answer.status_code == 422 and "Say whether it should have been" in said(answer)
 

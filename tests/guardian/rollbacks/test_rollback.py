@@ -52,7 +52,7 @@ def test_it_works(as_operator, file):
     file.write_bytes(b"# Facts\nLikes <b>tea</b>.\n")
     shown = as_operator.get(page())
     words = shown.content.decode()
-    assert "The version before the write comes back" in words and "&lt;b&gt;tea" in words
+    assert "The previous version will be restored" in words and "&lt;b&gt;tea" in words
     done = as_operator.post(page("rollback_do"), {"reason": "Not true.", "seen": seen(shown), "keeps_copy": "on"})
     assert done.status_code == 302 and done.url == reverse("guardian:audit_detail", args=["ada", "w1"])
     assert file.read_bytes() == b"# Facts\n" and status() == "rolled_back"

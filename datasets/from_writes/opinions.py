@@ -1,0 +1,160 @@
+"""One opinion on a write: its verdict and its correction, stored together; then a rollback, where that is wanted."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db import DatabaseError
+from django.utils.translation import gettext as _
+
+from agents.models import Agent
+from guardian.correcting import correcting
+from guardian.correcting.correcting import Said
+from guardian.handover import service as handovers
+from guardian.handover.service import Started
+from guardian.models import BehaviorCorrection, WriteGuardianAudit
+from guardian.rollbacks import performing
+from guardian.rollbacks.performing import LONGEST_REASON, Wish
+from openclaw_web.errors import Refused
+from openclaw_web.sqlite import writing
+
+from ..models import DatasetSample
+from . import judging, named
+from .seen import write_of
+
+RIGHT, ABSENT, OTHER = KINDS = ("right", "should_not_be_there", "should_say")
+LEAVE, ROLL_BACK, WRITE_NOW, HAND_OVER = WAYS = ("leave", "roll_back", "write_now", "hand_over")
+Status = WriteGuardianAudit.Status
+
+
+@dataclass(frozen=True, slots=True)
+class Opinion:
+    """What a person says of a write: a kind of KINDS, with the fact and file that it should have been, and why.
+
+    `rule` holds `contains`, `pattern` and `name` of a rule for facts like it; None: no rule. `way` is one of WAYS;
+    `seen` the preview of the rollback (None: nobody saw one). Without `makes_sample` no new sample is created.
+    `expected` is the id of the verdict in force as the person saw it, empty for none; None: whatever it is.
+    """
+
+    kind: str
+    reason: str = ""
+    fact: str = ""
+    file: str = ""
+    rule: dict[str, Any] | None = None
+    makes_sample: bool = True
+    way: str = LEAVE
+    seen: str | None = None
+    puts_back: bool = False
+    expected: str | None = None
+
+
+@dataclass(slots=True)
+class Result:
+    """What was stored of an opinion, and what became of its rollback.
+
+    `correction` is the one that stands; `is_new`: it was stored now. `problem` says why there is no sample, `failure`
+    why the rollback failed: what was stored before stays.
+    """
+
+    correction: BehaviorCorrection | None = None
+    is_new: bool = False
+    sample: DatasetSample | None = None
+    problem: str = ""
+    rollback: performing.Result | None = None
+    handover: Started | None = None
+    failure: str = ""
+    meanwhile: list[str] = field(default_factory=list)
+
+
+def give(agent: Agent, audit_id: str, opinion: Opinion, *, by: str) -> Result:
+    """Store an opinion, then carry out its rollback. Given again, it stays given once.
+
+    Raises NoSuchWrite; Refused, and nothing is stored, for what is no correction, no rule or no verdict. A rollback
+    that fails is a sentence in the result.
+    """
+    _check(opinion)
+    with writing.in_turn_of(agent.db):
+        audit = write_of(agent, audit_id)
+        result = _correct(agent, audit, opinion, by)
+        # Last: the verdict is in another file, and is committed when nothing is left that could refuse.
+        _judge(agent, audit, opinion, by, result)
+    if result.correction and result.is_new:
+        correcting.log_correction(agent, result.correction)
+    if opinion.way != LEAVE and not _is_rolled_back(agent, audit_id):
+        _take_back(agent, audit_id, opinion, by, result)
+    return result
+
+
+def _check(opinion):
+    if opinion.kind not in KINDS:
+        raise Refused(_("Choose what you say of this write: right, should not be there, or should say something else."))
+    if opinion.kind == RIGHT and (opinion.way != LEAVE or opinion.rule is not None):
+        raise Refused(_("A write that is right is neither rolled back nor made a rule."))
+    if opinion.way not in WAYS:
+        raise Refused(_("Choose what becomes of the file."))
+    if opinion.way != LEAVE and len(opinion.reason) > LONGEST_REASON:
+        raise Refused(_("A reason has at most 1,000 characters."))
+
+
+def _correct(agent, audit, opinion, by) -> Result:
+    """Store the correction that an opinion is; one that stands already is not stored again."""
+    before = next(iter(correcting.of_audit(agent.db, audit.id)), None)
+    was = correcting.original(agent.db, audit)
+    said = _said(opinion, was)
+    if _stands(before, said, opinion.rule):
+        return Result(correction=before)
+    if opinion.kind == RIGHT:
+        is_needed = before is not None or correcting.is_against_its_rule(agent.db, audit, said)
+        if not is_needed:
+            return Result()
+    asked = {"status": said.status, "fact": said.fact, "file": said.file, "by": by}
+    reason = opinion.reason.strip() or (_("Right as it was written.") if opinion.kind == RIGHT else "")
+    rule = {"apply_to_future": True, **opinion.rule} if opinion.rule is not None else {}
+    return Result(correcting.add_correction(agent, audit, reason=reason, **asked, **rule), is_new=True)
+
+
+def _said(opinion, was: Said) -> Said:
+    if opinion.kind == RIGHT:
+        return was
+    if opinion.kind == ABSENT:
+        return Said(Status.REFUSED.value, was.fact, was.file)
+    return Said(Status.WRITTEN.value, opinion.fact.strip() or was.fact, opinion.file or was.file)
+
+
+def _stands(before, said: Said, rule):
+    """Whether the correction that stands says this already, and is the rule that is wanted, if one is."""
+    if before is None or before.imported_from is not None or said.is_other_than(correcting.says(before)):
+        return False
+    return rule is None or correcting.is_same_rule(before, rule)
+
+
+def _judge(agent, audit, opinion, by, result):
+    """Give the verdict on the write's sample. Of a write that can have none, the correction alone is stored."""
+    is_there = DatasetSample.objects.filter(id=named.sample_id(agent, audit.id)).exists()
+    if not is_there and opinion.kind != RIGHT and not opinion.makes_sample:
+        return
+    if not is_there and (problem := judging.why_no_sample(agent, audit)):
+        if result.correction is None:
+            raise Refused(problem)
+        result.problem = problem
+        return
+    verdict = judging.RIGHT if opinion.kind == RIGHT else judging.WRONG
+    result.sample = judging.say(agent, audit.id, verdict, by=by, expected=opinion.expected)
+
+
+def _is_rolled_back(agent, audit_id):
+    return write_of(agent, audit_id).status == Status.ROLLED_BACK
+
+
+def _take_back(agent, audit_id, opinion, by, result):
+    wish = Wish(by, opinion.reason, accepts_effect=opinion.way == WRITE_NOW)
+    try:
+        if opinion.way == HAND_OVER:
+            about = {"seen": opinion.seen, "puts_back": opinion.puts_back}
+            result.handover = handovers.start(agent, handovers.hand_over_rollback(agent, audit_id, wish, **about))
+        else:
+            result.rollback = performing.perform(agent, audit_id, wish, seen=opinion.seen)
+            result.meanwhile = result.rollback.meanwhile
+    except Refused as refused:
+        result.failure = refused.sentence
+    except (OSError, DatabaseError) as error:  # what was said is stored: the answer has to say so
+        result.failure = _("The rollback failed: %(error)s.") % {"error": str(error).rstrip(".")}

@@ -1,0 +1,222 @@
+"""One opinion on a write: verdict, correction, rollback, rule and sample in one form, each for who may."""
+
+import re
+from html import unescape
+
+import pytest
+
+from datasets.models import DatasetSample, SampleLabel
+from datasets.review import claims
+from guardian.correcting import rules
+from guardian.models import BehaviorCorrection, Rollback, WriteGuardianAudit
+from people.models.kept import AuditEntry
+from tests import faults
+from tests.datasets.conversations import tell_turns
+from tests.guardian.correcting.correcting import corrected
+from tests.guardian.handover.conftest import command, home  # noqa: F401 - fixtures
+from tests.guardian.handover.handed import held, remembered
+from tests.guardian.rollbacks.conftest import file  # noqa: F401 - a fixture
+from tests.guardian.written import wrote
+
+pytestmark = pytest.mark.django_db
+DB = "agent_ada"
+BEFORE, AFTER = b"# Facts\n", b"# Facts\nLikes tea.\n"
+PAGE, SAVE = "/agents/ada/opinions/w1/", "/agents/ada/opine/w1/"
+API = "/api/v1/agents/ada/guardian/writes/w1/opinion"
+ABSENT, OTHER = {"opinion": "should_not_be_there"}, {"opinion": "should_say"}
+RULE = {"apply_to_future": "on", "contains": "likes, loves\ntea", "name": "Hot drinks"}
+
+
+@pytest.fixture
+def write(ada, file):  # noqa: F811
+    """A write of a known turn, whose file is as the write left it."""
+    tell_turns(3)
+    row = wrote(DB, 1, BEFORE, AFTER, turn_id="s1:u2")
+    file.write_bytes(AFTER)
+    return row
+
+
+def seen(page):
+    found = re.search(r'name="seen" value="(\w*)"', page.text)
+    return found[1] if found else ""
+
+
+def words(page):
+    return " ".join(unescape(re.sub("<[^>]+>", " ", page.text)).split())
+
+
+def stored():
+    """What is stored: statuses of corrections, labels and statuses of samples, rollbacks, rules."""
+    return {
+        "corrections": [row.corrected_status for row in BehaviorCorrection.objects.using(DB).order_by("corrected_at")],
+        "samples": [(row.guardian_label, row.annotation_status) for row in DatasetSample.objects.all()],
+        "rollbacks": Rollback.objects.using(DB).count(),
+        "rules": [row.name for row in rules.switched_on(DB)],
+    }
+
+
+WHOLE = {"corrections": ["refused"], "samples": [("corrected", "approved")], "rollbacks": 1, "rules": ["Hot drinks"]}
+
+
+def test_should_not_be_there_with_everything(as_operator, write, file):  # noqa: F811
+    page = as_operator.get(PAGE, ABSENT)
+    text = words(page)
+    for part in ("Wrong: should not be there", "Roll it back now, as shown", "Make this a rule", "Use it for training"):
+        assert part in text
+    assert (
+        "The file has not changed since. The previous version will be restored." in text and "It should say" not in text
+    )
+    sent = ABSENT | RULE | {"reason": "In jest.", "way": "roll_back", "seen": seen(page), "makes_sample": "on"}
+    for _press in range(2):  # pressed twice, or sent again: it stays said once
+        answer = as_operator.post(SAVE, sent, follow=True)
+        assert "Saved: should not be there." in words(answer) and stored() == WHOLE
+    assert file.read_bytes() == BEFORE and SampleLabel.objects.count() == 1
+    row = BehaviorCorrection.objects.using(DB).get()
+    assert (row.correction_reason, Rollback.objects.using(DB).get().reason) == ("In jest.", "In jest.")
+    entries = AuditEntry.objects.filter(object_id="w1").exclude(action="read").order_by("id")
+    assert [entry.action for entry in entries] == ["write_corrected", "write_rolled_back"]
+    assert "Wrong: should not be there" in words(as_operator.get("/agents/ada/write-verdicts/w1/"))
+
+
+def test_labellers_say_it_without_rollback_and_rule(as_reviewer, write, file):  # noqa: F811
+    text = words(as_reviewer.get(PAGE, ABSENT))
+    assert "Roll it back" not in text and "Make this a rule" not in text and "Use it for training" in text
+    as_reviewer.post(SAVE, ABSENT | RULE | {"reason": "No.", "way": "roll_back", "seen": ""})
+    assert stored() == {"corrections": ["refused"], "samples": [], "rollbacks": 0, "rules": []}
+    assert file.read_bytes() == AFTER
+
+
+def test_should_say_something_else(as_reviewer, write):
+    page = as_reviewer.get(PAGE, OTHER)
+    assert "It should say" in words(page) and "Likes tea.</textarea>" in page.text
+    same = OTHER | {"fact": "Likes tea.", "file": "MEMORY.md", "reason": "No."}
+    answer = as_reviewer.post(SAVE, same)
+    assert answer.status_code == 422 and "Nothing differs" in answer.text
+    assert as_reviewer.post(SAVE, same | {"fact": "Likes coal.", "makes_sample": "on"}).status_code == 302
+    row, sample = BehaviorCorrection.objects.using(DB).get(), DatasetSample.objects.get()
+    assert (row.corrected_candidate_fact, row.corrected_status) == ("Likes coal.", "written")
+    assert (sample.guardian_label, sample.body["userCorrection"]["correctedFact"]) == ("corrected", "Likes coal.")
+
+
+def test_a_rollback_that_fails_takes_nothing_back(as_operator, write, file):  # noqa: F811
+    page = as_operator.get(PAGE, ABSENT)
+    file.write_bytes(b"# Facts\nLikes tea!\nAnd more.\n")
+    sent = ABSENT | RULE | {"reason": "In jest.", "way": "roll_back", "seen": seen(page), "makes_sample": "on"}
+    text = words(as_operator.post(SAVE, sent, follow=True))
+    assert "Saved: should not be there. The rule is on." in text
+    assert "The rollback was not done: MEMORY.md has changed since the preview." in text
+    assert stored() == WHOLE | {"rollbacks": 0}
+
+
+def test_a_disk_that_fails_is_said_as_well(as_operator, write, file):  # noqa: F811
+    sent = ABSENT | {"reason": "In jest.", "way": "roll_back", "seen": seen(as_operator.get(PAGE, ABSENT))}
+
+    def fail():
+        raise OSError(28, "No space left on device")
+
+    with faults.once("open", lambda path: path.endswith(".rollback"), fail):
+        text = words(as_operator.post(SAVE, sent, follow=True))
+    assert "The rollback was not done:" in text and stored()["corrections"] == ["refused"]
+    assert file.read_bytes() == AFTER
+
+
+def test_a_verdict_that_is_refused_takes_the_correction_with_it(as_operator, write):
+    as_operator.post("/agents/ada/judge-write/w1/", {"verdict": "none", "expected": ""})
+    sample = DatasetSample.objects.get()
+    claims.take(sample.id, by="ann")
+    answer = as_operator.post(SAVE, ABSENT | RULE | {"reason": "No."})
+    assert answer.status_code == 422 and "ann" in answer.text
+    assert stored() | {"samples": []} == {"corrections": [], "samples": [], "rollbacks": 0, "rules": []}
+    assert not AuditEntry.objects.filter(action="write_corrected").exists()
+
+
+def test_a_rule_that_is_none_takes_all_with_it(as_operator, write):
+    answer = as_operator.post(SAVE, ABSENT | RULE | {"contains": "milk", "reason": "No.", "makes_sample": "on"})
+    assert answer.status_code == 422 and "does not contain “milk”" in answer.text and "Hot drinks" in answer.text
+    assert stored() == {"corrections": [], "samples": [], "rollbacks": 0, "rules": []}
+
+
+def test_a_write_without_a_turn_is_corrected_and_says_why_no_sample(as_operator, write):
+    wrote(DB, 2, AFTER, b"# Facts\n", candidate_fact="Likes milk.", turn_id=None)
+    address = SAVE.replace("w1", "w2")
+    assert "cannot become a sample" in words(as_operator.get(PAGE.replace("w1", "w2"), ABSENT))
+    text = words(as_operator.post(address, ABSENT | {"reason": "No."}, follow=True))
+    assert "Saved: should not be there. The turn of this write is not known" in text
+    right = {"opinion": "right"}
+    assert as_operator.post(API.replace("w1", "w9"), right, "application/json").status_code == 404
+
+
+def test_right_keeps_a_write_that_breaks_a_rule(as_reviewer, write):
+    rule = corrected(apply_to_future=True, contains=[["tea"]])
+    wrote(DB, 2, AFTER, b"# Facts\nTea!\n", candidate_fact="Green tea.", turn_id="s1:u3", rule_id=rule.id)
+    page = as_reviewer.get("/agents/ada/corrections/w2/")
+    assert "This breaks a rule. Roll it back, or keep it as an exception." in words(page)
+    assert "Keep as an exception" in words(page)
+    as_reviewer.post("/agents/ada/judge-write/w2/", {"verdict": "right", "expected": ""})
+    row = BehaviorCorrection.objects.using(DB).get(audit_id="w2")
+    assert (row.corrected_status, DatasetSample.objects.get().guardian_label) == ("written", "correct")
+    assert "Keep as an exception" not in words(as_reviewer.get("/agents/ada/corrections/w2/"))
+
+
+def test_right_takes_an_earlier_wrong_back(as_reviewer, write):
+    as_reviewer.post(SAVE, ABSENT | {"reason": "No.", "makes_sample": "on"})
+    label = DatasetSample.objects.get().label_id
+    as_reviewer.post("/agents/ada/judge-write/w1/", {"verdict": "right", "expected": label})
+    assert stored() == {
+        "corrections": ["refused", "written"],
+        "samples": [("correct", "approved")],
+        "rollbacks": 0,
+        "rules": [],
+    }
+
+
+def test_after_a_rollback_a_button_refuses_such_facts(as_operator, write):
+    said = {"reason": "In jest.", "way": "roll_back", "seen": seen(as_operator.get(PAGE, ABSENT))}
+    as_operator.post(SAVE, ABSENT | said)
+    page = as_operator.get("/agents/ada/corrections/w1/")
+    assert "Refuse facts like this" in words(page)
+    form = as_operator.get("/agents/ada/writes/correct/w1/?refuse=1").text
+    assert re.search(r'<option value="refused" selected>', form) and re.search(r"apply_to_future[^>]*checked", form)
+    as_operator.post("/agents/ada/correct/w1/", {"status": "refused", "file": "MEMORY.md", "reason": "No."} | RULE)
+    assert "Refuse facts like this" not in words(as_operator.get("/agents/ada/corrections/w1/"))
+
+
+def test_rules_and_rollbacks_of_the_api_are_for_operators(as_reviewer, write):
+    body = ABSENT | {"reason": "In jest."}
+    for more in ({"rule": {"contains": [["tea"]]}}, {"rollback": "roll_back"}):
+        assert as_reviewer.post(API, body | more, "application/json").status_code == 403
+    assert stored()["corrections"] == []
+    assert as_reviewer.post(API, body, "application/json").json()["correction"]["corrected_by"] == "reviewer"
+
+
+def test_the_api_does_the_same_at_once(as_operator, write, file):  # noqa: F811
+    body = ABSENT | {"reason": "In jest.", "rollback": "roll_back", "rule": {"contains": [["tea"]], "name": "Tea"}}
+    first = as_operator.post(API, body, "application/json").json()
+    assert (first["correction"]["name"], first["correction"]["contains"]) == ("Tea", [["tea"]])
+    assert first["rolled_back"]["success"] and first["failure"] == first["no_sample"] == "" and first["sample_id"]
+    again = as_operator.post(API, body, "application/json").json()
+    assert again == first | {"rolled_back": None} and file.read_bytes() == BEFORE
+    assert as_operator.post(API, {"opinion": "right", "rollback": "roll_back"}, "application/json").status_code == 409
+    assert as_operator.post(API, {"opinion": "wrong"}, "application/json").status_code == 422
+
+
+def test_three_ways_where_a_write_takes_the_file_out_of_the_prompt(as_operator, ada, home, command):  # noqa: F811
+    tell_turns(3)
+    remembered(home)
+    page = as_operator.get(PAGE, ABSENT)
+    text = words(page)
+    assert "Hand the change to the agent" in text and "Write it now, knowing" in text and "Leave the file" in text
+    sent = ABSENT | {"reason": "Not true.", "seen": seen(page)}
+    as_operator.post(SAVE, sent | {"way": "roll_back"})  # as if nothing happened to the prompt: refused, and said
+    assert stored()["corrections"] == ["refused"] and stored()["rollbacks"] == 0
+    answer = as_operator.post(SAVE, sent | {"way": "hand_over"})
+    assert answer.status_code == 302 and "/writes/handovers/" in answer.url
+    assert as_operator.get(answer.url).status_code == 200
+
+
+def test_written_now_knowing_what_happens(as_operator, ada, home, command):  # noqa: F811
+    remembered(home)
+    sent = ABSENT | {"reason": "Not true.", "seen": seen(as_operator.get(PAGE, ABSENT)), "way": "write_now"}
+    assert as_operator.post(SAVE, sent).status_code == 302
+    assert b"coal" not in held(home) and Rollback.objects.using(DB).get().effect == "taken_out"
+    assert WriteGuardianAudit.objects.using(DB).get(id="w1").status == "rolled_back"
