@@ -38,6 +38,7 @@ urlpatterns = [
     path("agents/<str:agent>/files/", views.file_list, name="file_list"),
     path("agents/<str:agent>/files/<anything:name>/", views.file_detail, name="file_detail"),
     path("agents/<str:agent>/writes/rules/", correcting_views.rule_list, name="rule_list"),
+    path("agents/<str:agent>/writes/rules/new/", correcting_views.rule_new, name="rule_new"),
     path("agents/<str:agent>/writes/rules/try/", correcting_views.rule_try, name="rule_try"),
     path(
         "agents/<str:agent>/writes/rules/<anything:rule_id>/switch/", correcting_views.rule_switch, name="rule_switch"

@@ -113,6 +113,7 @@ NO_LISTS = {
     "gate:replay_new",
     "gate:session_decisions",
     "guardian:correct",
+    "guardian:rule_new",
     "guardian:corrections",
     "guardian:audit_detail",
     "guardian:audit_lines",

@@ -2,18 +2,21 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from django.db import OperationalError
-from django.db.models import Count
+from django.db.models import Count, F, Window
+from django.db.models.functions import RowNumber
 
 from openclaw_web.sqlite.time_limits import time_box
 
 from ..models import BehaviorCorrection, WriteGuardianAudit
-from . import rules
+from . import rules, trying
 from .correcting import Said, says, standing
+from .trying import PastFact
 
 BUDGET_MS = 200
+SHOWN = 3  # facts of each rule, the newest
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,12 +24,15 @@ class Rule:
     """A rule with how many writes name it, and of how many of these the correction that stands says something else.
 
     Numbers are None when counting them takes too long. `is_replaced`: another correction of the same write stands.
+    `caught` and `overturned` are the newest facts that it applied to, and those of them that people overruled.
     """
 
     row: BehaviorCorrection
     acted: int | None
     overruled: int | None
     is_replaced: bool = False
+    caught: list[PastFact] = field(default_factory=list)
+    overturned: list[PastFact] = field(default_factory=list)
 
     @property
     def is_on(self) -> bool:
@@ -34,28 +40,31 @@ class Rule:
         return self.row.switched_off_at is None
 
 
-def counted(db: str, rows: Sequence[BehaviorCorrection]) -> list[Rule]:
-    """These rules with their numbers: the same few queries, however many there are."""
+def counted(db: str, rows: Sequence[BehaviorCorrection], *, with_facts: bool = False) -> list[Rule]:
+    """These rules with their numbers, and their newest facts: the same few queries, however many there are."""
     by_id = {row.id: row for row in rows}
     latest = standing(db, audit_id__in={row.audit_id for row in rows})
-    acted: Counter[str] | None
-    overruled: Counter[str] | None
     with time_box(db, BUDGET_MS) as is_up:
         try:
             acted, overruled = _acted(db, by_id), _overruled(db, by_id)
+            caught = _caught(db, by_id) if with_facts else {}
         except OperationalError as exc:
             if not is_up(exc):
                 raise
-            acted = overruled = None
-    return [
+            return [Rule(row, None, None, is_replaced=latest.get(row.audit_id) != row) for row in rows]
+    found = [
         Rule(
             row,
-            None if acted is None else acted[row.id],
-            None if overruled is None else overruled[row.id],
+            acted[row.id],
+            len(overruled[row.id]),
             is_replaced=latest.get(row.audit_id) != row,
+            caught=caught.get(row.id, []),
+            overturned=[PastFact(_columns(audit)) for audit in _newest(overruled[row.id])] if with_facts else [],
         )
         for row in rows
     ]
+    _add_turns(db, found, {audit.id for audits in overruled.values() for audit in audits})
+    return found
 
 
 def _acted(db, by_id):
@@ -65,9 +74,35 @@ def _acted(db, by_id):
 
 def _overruled(db, by_id):
     """Of each rule the writes that it is named in and whose standing correction is not what it says."""
-    found: Counter[str] = Counter()
+    found: dict[str, list[WriteGuardianAudit]] = {name: [] for name in by_id}
     for row in standing(db, audit__rule_id__in=list(by_id)).values():
         rule, audit = by_id[row.audit.rule_id], row.audit
         said = rules.said_by(rule, fact=audit.candidate_fact or "", target_file=audit.target_file or "")
-        found[rule.id] += says(row).is_other_than(Said(said.status, said.fact, said.target_file))
+        if says(row).is_other_than(Said(said.status, said.fact, said.target_file)):
+            found[rule.id].append(audit)
     return found
+
+
+def _caught(db, by_id):
+    """The newest writes that name each of these rules."""
+    rows = WriteGuardianAudit.objects.using(db).filter(rule_id__in=list(by_id)).order_by("rule_id", "-created_at")
+    order = Window(RowNumber(), partition_by=[F("rule_id")], order_by=F("created_at").desc())
+    found: dict[str, list[PastFact]] = {}
+    for row in rows.annotate(number=order).filter(number__lte=SHOWN).values(*trying.READ, "rule_id"):
+        found.setdefault(row["rule_id"], []).append(PastFact(row))
+    return found
+
+
+def _newest(audits):
+    return sorted(audits, key=lambda audit: audit.created_at, reverse=True)[:SHOWN]
+
+
+def _columns(audit):
+    return {name: getattr(audit, name) for name in trying.READ}
+
+
+def _add_turns(db, found, overruled):
+    facts = [fact for rule in found for fact in (*rule.caught, *rule.overturned)]
+    trying.add_turns(db, facts)
+    for fact in facts:
+        fact.overruled = fact.row["id"] in overruled

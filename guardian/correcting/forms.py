@@ -75,12 +75,13 @@ class OpeningForm(forms.Form):
     refuse = forms.BooleanField(required=False)
     contains = forms.CharField(required=False, max_length=2_000)
     name = forms.CharField(required=False, max_length=phrases.LONGEST_NAME)
+    pattern = forms.CharField(required=False, max_length=patterns.LONGEST_PATTERN + patterns.MOST_LINES)
 
     @property
     def initial_fields(self) -> dict[str, Any]:
         """The fields of the form of a correction."""
         asked = self.cleaned_data if self.is_valid() else {}
-        filled: dict[str, Any] = {name: asked[name] for name in ("contains", "name") if asked.get(name)}
+        filled: dict[str, Any] = {name: asked[name] for name in ("contains", "name", "pattern") if asked.get(name)}
         if filled or asked.get("refuse"):
             filled["apply_to_future"] = True
         return filled | ({"status": STATUSES[1]} if asked.get("refuse") else {})

@@ -1,6 +1,7 @@
 """Correcting a write, and the rules that came of corrections."""
 
 from django.urls import reverse
+from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
@@ -78,8 +79,16 @@ def correct_save(request, agent, audit_id):
 def rule_list(request, agent):
     """The rules of an agent, the newest first, with how often they acted and were overruled."""
     page = page_of(rules.all_of(agent.db), order=rules.NEWEST, size=SHOWN, **places(request))
-    context = {"agent": agent, "page": page, "rules": counting.counted(agent.db, page)}
+    context = {"agent": agent, "page": page, "rules": counting.counted(agent.db, page, with_facts=True)}
     return render_page(request, "guardian/rule_list.html", context)
+
+
+@require_safe
+@agent_view
+@needs("operator")
+def rule_new(request, agent):
+    """A rule that begins with words: it is made from one of the facts that they catch."""
+    return render_page(request, "guardian/rule_new.html", {"agent": agent, "form": RuleForm()})
 
 
 @require_POST
@@ -88,7 +97,7 @@ def rule_list(request, agent):
 def rule_try(request, agent):
     """What a rule would catch among past facts: a part of the page of a correction, or a page without scripts."""
     form = RuleForm(request.POST)
-    context = {"agent": agent, "pattern": "", "tried": None, "problem": ""}
+    context = {"agent": agent, "pattern": "", "tried": None, "problem": "", "chooses": ""}
     try:
         context["pattern"] = form.tried if form.is_valid() else ""
         context["tried"] = trying.tried(agent.db, context["pattern"]) if context["pattern"] else None
@@ -96,6 +105,9 @@ def rule_try(request, agent):
         context["problem"] = refused.sentence
     if not form.is_valid():
         context["problem"] = next(iter(form.errors.values()))[0]
+    elif request.POST.get("chooses"):  # each fact leads to the form that makes the rule of it
+        typed = {name: form.cleaned_data[name] for name in ("contains", "name", "pattern")}
+        context["chooses"] = urlencode({"refuse": 1, **typed})
     return render_page(request, "guardian/rule_try.html", context, partial="tried")
 
 

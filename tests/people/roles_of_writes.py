@@ -3,6 +3,7 @@
 PAGES = {
     "overview:memory_list": ("GET", "viewer"),
     "guardian:correct": ("GET", "labeller"),
+    "guardian:rule_new": ("GET", "operator"),
     "guardian:correct_save": ("POST", "labeller"),
     "guardian:corrections": ("GET", "viewer"),
     "guardian:rule_list": ("GET", "viewer"),

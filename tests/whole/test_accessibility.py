@@ -50,6 +50,7 @@ ADDRESSES = {
     "datasets:write_opinion": "/agents/main/opinions/{write}/?opinion=should_say",
     "guardian:corrections": "/agents/main/corrections/{corrected}/",
     "guardian:rule_list": "/agents/main/writes/rules/",
+    "guardian:rule_new": "/agents/main/writes/rules/new/",
     "guardian:audit_detail": "/agents/main/writes/{write}/",
     "guardian:blame": "/agents/main/writes/blame/{file}/",
     "guardian:chart": "/agents/main/writes/chart/",

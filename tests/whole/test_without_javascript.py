@@ -53,6 +53,7 @@ HEADINGS = {
     "gate:replay_new": "Replay decisions with another gate",
     "gate:statistics": "Memory gate statistics of main",
     "guardian:correct": "Correct a write",
+    "guardian:rule_new": "New rule",
     "datasets:write_opinion": "Wrong: should say …",
     "guardian:corrections": "Corrections of this write",
     "guardian:audit_detail": "Write to MEMORY.md",

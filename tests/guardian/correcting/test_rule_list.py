@@ -10,7 +10,9 @@ from django.core.management import call_command
 from guardian.correcting import counting, rules
 from guardian.models import BehaviorCorrection
 from people.models.kept import AuditEntry
+from tests.factories import TurnFactory
 from tests.guardian.written import wrote
+from tests.ledger.talks import text_of
 
 from .correcting import corrected
 
@@ -62,6 +64,36 @@ def test_the_page_shows_them_and_switches_them(as_operator, rule):
     assert list(actions) == ["rule_switched_off", "rule_switched_on"]
 
 
+def test_a_rule_shows_the_facts_it_caught_and_what_people_overruled(as_operator, rule):
+    TurnFactory(id="s1:m1", turn_number=4, user_from="Ben Koh")
+    for number in range(2, 7):
+        wrote(DB, number, b"a", b"%d" % number, candidate_fact=f"likes tea {number}", rule_id=rule.id, turn_id="s1:m1")
+    corrected("w3", status="written", reason="True now.")
+    page = text_of(as_operator.get(PAGE))
+    caught, overruled = page.split('<details class="fold">')[1].split("</details>")[0].split("Overruled by people")
+    assert [number for number in range(2, 7) if f"/writes/w{number}/" in caught] == [4, 5, 6]
+    assert f'?rule={rule.id}&amp;segment=all">All 5</a>' in caught and "Ben Koh, " in caught and "?turn=4" in caught
+    assert "/writes/w3/" in overruled and "/writes/w4/" not in overruled
+    listed = text_of(as_operator.get(f"/agents/ada/writes/?rule={rule.id}&segment=all"))
+    assert sum(f'href="w{number}/' in listed for number in range(2, 7)) == 5
+
+
+def test_a_new_rule_begins_with_words_and_a_fact(as_operator, rule):
+    assert 'href="/agents/ada/writes/rules/new/"' in text_of(as_operator.get(PAGE))
+    wrote(DB, 2, None, b"x", candidate_fact="Drinks green tea at four.")
+    assert "Facts that contain all of" in text_of(as_operator.get(f"{PAGE}new/"))
+    typed = {"contains": "green, black\ntea", "name": "Hot drinks", "chooses": "1"}
+    part = as_operator.post(f"{PAGE}try/", typed, headers={"HX-Request": "true"}).text
+    (address,) = re.findall(r'href="([^"]+)">Make the rule from this fact', part)
+    form = as_operator.get(html.unescape(address)).text
+    assert (
+        'value="Hot drinks"' in form and "green, black\ntea" in form and re.search("apply_to_future[^>]*checked", form)
+    )
+    assert 'value="refused" selected' in form
+    nothing = as_operator.post(f"{PAGE}try/", typed | {"contains": "coal"}).text
+    assert "A rule starts from a fact" in nothing and "Make the rule" not in nothing
+
+
 def test_a_replaced_rule_stays_off(as_operator, rule):
     corrected(status="written", file="USER.md")
     as_operator.post(f"{PAGE}{rule.id}/switch/", {"to": "on"})
@@ -83,7 +115,7 @@ def test_the_page_asks_as_often_for_many(as_operator, rule, django_assert_max_nu
     for number in range(10, 40):
         wrote(DB, number, None, b"x", candidate_fact=f"{chr(number + 60)} likes tea")
         corrected(f"w{number}", apply_to_future=True)
-    with django_assert_max_num_queries(6, using=DB):
+    with django_assert_max_num_queries(8, using=DB):
         assert "after=" in as_operator.get(PAGE).content.decode()
 
 
