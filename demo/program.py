@@ -103,7 +103,7 @@ def _wrong_fact():
     return [
         Sitting(oven, (32, 33), 1, pinned=("mixer-is-clean",), at=(32.15,)),
         Sitting(Place("main", "openai", "shop-chat"), (33, 34), 1, pinned=("may-she-eat-it",), at=(33.3,)),
-        Sitting(labels, (34, 35), 4, pinned=("who-says-so", "new-tray"), at=(34.05, 34.35)),
+        Sitting(labels, (34, 35), 4, pinned=("who-says-so", "new-tray"), at=(34.05, 34.9)),
     ]
 
 

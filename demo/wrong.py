@@ -16,8 +16,8 @@ from django.utils.translation import gettext as _
 from agents.models import Agent, CollectorSource
 from datasets.from_writes import judging, queueing
 from gate.models import MemoryGateDecision
-from guardian.correcting import correcting
-from guardian.models import WriteGuardianAudit
+from guardian.correcting import correcting, rules
+from guardian.models import FileSnapshot, WriteGuardianAudit
 from guardian.proposing import facts, settling
 from guardian.proposing.asking.guardians import Guardian
 from guardian.recording import recorded
@@ -44,6 +44,7 @@ CONTAINS = (
 ELSEWHERE = "The pages of the shop ask for free slots every minute."
 WHY_ELSEWHERE = "How the shop's site works belongs in TOOLS.md: Arjun looks there."
 GOOD = "There is no calendar tool. Reminders come from scheduled tasks."
+MINUTE, AFTER_MS = 60_000, 4_000
 Status = WriteGuardianAudit.Status
 
 
@@ -53,13 +54,14 @@ def tell(*, by: str) -> None:
     wrong = agent and _write_of(agent, WRONG)
     if not wrong or not _are_own():
         return
-    with own_workspaces():
+    with own_workspaces(), clock.at(_moment_of_rollback(agent)):
         if wrong.status == Status.WRITTEN:
             wish = performing.Wish(by, WHY_BACK)
             performing.perform(agent, wrong.id, wish, seen=planning.plan(agent, wrong.id).seen)
     if not correcting.of_audit(agent.db, wrong.id):
         about = {"status": "refused", "reason": WHY_RULE, "apply_to_future": True, "contains": CONTAINS}
-        correcting.correct(agent, wrong.id, by=by, name=NAME, **about)
+        with clock.at(_moment_of_rollback(agent) + MINUTE):
+            correcting.correct(agent, wrong.id, by=by, name=NAME, **about)
         _catch_up(agent, by)
         _make_samples(agent, by)
 
@@ -107,18 +109,36 @@ def _are_own():
         return False
 
 
+def _moment_of_rollback(agent):
+    """A while before the first fact that the rule stops, and after all that the file held then; else now."""
+    _kept, decisions = _later_facts(agent)
+    versions = FileSnapshot.objects.using(agent.db).filter(file_name="MEMORY.md").order_by("-created_at")
+    newest = versions.values_list("created_at", flat=True).first() or 0
+    first = min((decision.created_at for decision in decisions.values()), default=0)
+    moment = max(first - 20 * MINUTE, newest + MINUTE)
+    return moment if moment + 5 * MINUTE < first else clock.now_ms()
+
+
+def _later_facts(agent):
+    """The facts that nobody has written down yet, and the decisions that kept them, by turn."""
+    kept = [one for one in kept_facts(agent.agent_id).values() if one.by == "later"]
+    decisions = MemoryGateDecision.objects.using(agent.db).filter(turn_id__in=[one.turn for one in kept])
+    return kept, {decision.turn_id: decision for decision in decisions}
+
+
 def _catch_up(agent, by):
     """The two facts that nobody has written down yet: the plugin does not ask for rules, our own guardian does."""
-    waiting = [one for one in kept_facts(agent.agent_id).values() if one.by == "later"]
-    decisions = MemoryGateDecision.objects.using(agent.db).filter(turn_id__in=[one.turn for one in waiting])
-    by_turn = {decision.turn_id: decision for decision in decisions}
+    waiting, by_turn = _later_facts(agent)
     told = [one for one in waiting if one.turn in by_turn]
-    for one in told[:1]:
-        _write_as_plugin(agent, one, by_turn[one.turn])
-    for one in told[1:]:
-        if facts.is_open(agent.db, by_turn[one.turn]):
-            nobody = Guardian(Endpoint("", ""), "", 1, {})  # the rule speaks before anybody would be asked
-            settling.handle(agent, nobody, settling.of_decision(by_turn[one.turn], by=by), wait=lambda _seconds: None)
+    rule_at = rules.switched_on(agent.db).values_list("corrected_at", flat=True).first() or 0
+    for number, one in enumerate(told):
+        decision = by_turn[one.turn]
+        with clock.at(max(decision.created_at, rule_at) + AFTER_MS):
+            if number == 0:
+                _write_as_plugin(agent, one, decision)
+            elif facts.is_open(agent.db, decision):
+                nobody = Guardian(Endpoint("", ""), "", 1, {})  # the rule speaks before anybody would be asked
+                settling.handle(agent, nobody, settling.of_decision(decision, by=by), wait=lambda _seconds: None)
 
 
 def _write_as_plugin(agent, kept: memory.Kept, decision):

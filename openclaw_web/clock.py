@@ -5,13 +5,27 @@ wait for anything: stored times stay as they are, what reads them decides with t
 """
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 DAY_MS = 86_400_000
+_moved: ContextVar[int] = ContextVar("moved", default=0)  # milliseconds
 
 
 def now_ms():
     """Milliseconds since 1970 UTC."""
-    return time.time_ns() // 1_000_000
+    return time.time_ns() // 1_000_000 + _moved.get()
+
+
+@contextmanager
+def at(moment: int) -> Iterator[None]:
+    """Let the block happen from another moment on: the demo's story has its own time."""
+    token = _moved.set(_moved.get() + moment - now_ms())
+    try:
+        yield
+    finally:
+        _moved.reset(token)
 
 
 def clamp(moment: int) -> int:

@@ -41,6 +41,7 @@ READS = {
     "datasets:sample_detail": ("sample", "{sample_id}"),
     "gate:call_detail": ("gate_call", "{call_id}"),
     "gate:decision_detail": ("decision", "{decision_id}"),
+    "datasets:write_opinion": ("write", "{audit_id}"),
     "guardian:correct": ("write", "{audit_id}"),
     "guardian:corrections": ("write", "{audit_id}"),
     "guardian:audit_detail": ("write", "{audit_id}"),

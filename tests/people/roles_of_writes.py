@@ -2,6 +2,8 @@
 
 PAGES = {
     "overview:memory_list": ("GET", "viewer"),
+    "datasets:write_opinion": ("GET", "labeller"),
+    "datasets:write_opinion_save": ("POST", "labeller"),
     "guardian:correct": ("GET", "labeller"),
     "guardian:rule_new": ("GET", "operator"),
     "guardian:correct_save": ("POST", "labeller"),
@@ -53,6 +55,7 @@ OPERATIONS = {
     "GET /agents/{agent}/guardian/rules": ("viewer", None),
     "POST /agents/{agent}/guardian/samples": ("labeller", {}),
     "POST /agents/{agent}/guardian/writes/{audit_id}/sample": ("labeller", {"verdict": "right"}),
+    "POST /agents/{agent}/guardian/writes/{audit_id}/opinion": ("labeller", {"opinion": "right"}),
     "POST /agents/{agent}/guardian/rules/check": ("operator", {"fact": "x", "file": "USER.md"}),
     "POST /agents/{agent}/guardian/rules/{rule_id}/switch": ("operator", {"is_on": False}),
     "POST /agents/{agent}/guardian/writes/{audit_id}/correction": ("labeller", {"status": "refused", "reason": "x"}),

@@ -75,8 +75,7 @@ ELSEWHERE = {
     "datasets:samples_make",
     "datasets:decision_judge",
     "datasets:replay_queue",
-    "datasets:write_judge",
-    "datasets:write_opinion_save",
+    *("datasets:write_judge", "datasets:write_opinion_save"),
     "datasets:writes_queue",
     "gate:replay_continue",
     "gate:replay_start",
@@ -108,7 +107,7 @@ SAY_THEMSELVES = {
 }
 # Lists and sums: titles, states and the beginnings of texts at most, as docs/security.md says.
 NO_CONTENT = {
-    "api:agent_detail",
+    *("api:agent_detail", "guardian:rule_new"),
     "api:agent_list",
     "api:agent_savings",
     "api:artifact_list",

@@ -46,8 +46,6 @@ PAGES = {
     "datasets:samples_make": ("POST", "labeller"),
     "datasets:session_samples": ("GET", "viewer"),
     "datasets:write_judge": ("POST", "labeller"),
-    "datasets:write_opinion": ("GET", "labeller"),
-    "datasets:write_opinion_save": ("POST", "labeller"),
     "datasets:write_verdict": ("GET", "viewer"),
     "datasets:write_verdicts": ("GET", "viewer"),
     "datasets:writes_queue": ("POST", "labeller"),
