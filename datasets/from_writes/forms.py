@@ -32,7 +32,7 @@ class JudgeForm(forms.Form):
         """The fields by name. Raises Refused for what no page sends, and for texts that are too long."""
         if not self.is_valid():
             raise Refused(_("This verdict cannot be saved: a text is too long, or the page is outdated. Reload it."))
-        return self.cleaned_data
+        return self.cleaned_data | ({} if "expected" in self.data else {"expected": None})
 
 
 def correction(status: str, reason: str, content: str = "") -> Correction | None:

@@ -5,11 +5,13 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from agents.decorators import agent_view
+from gate.recording import consent
 from guardian.correcting import correcting, openings, sayable
 from guardian.correcting.forms import OpeningForm
 from guardian.models import WriteGuardianAudit
 from guardian.rollbacks import planning, shown
 from jobs.notices import after_start
+from ledger.session.evidence import read_evidence
 from openclaw_web.errors import Refused
 from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import go, render_page
@@ -109,6 +111,7 @@ def _page(request, agent, audit, kind, *, form=None, looked=None):
         "problem": problem,
         "form": form or _form(request, agent, audit, kind, preview),
         "is_withheld": sayable.is_withheld(agent.db, audit),
+        "evidence": read_evidence(agent.db, audit, hides=consent.withheld),
         "no_sample": judging.why_no_sample(agent, audit),
     }
     return render_page(request, "datasets/write_opinion.html", context, status=422 if form and form.errors else 200)

@@ -76,7 +76,7 @@ def _judge(agent, audit, wanted, by):
     """Do what a form says; what was done, as a sentence."""
     verdict = wanted["verdict"]
     if verdict == UNDO:
-        return undo.undo(by, wanted["expected"]).sentence
+        return undo.undo(by, wanted["expected"] or "").sentence
     right = None
     if verdict == judging.WRONG:  # the page has one form, with what somebody said before in it
         right = correction(wanted["correct_status"], wanted["correct_reason"])

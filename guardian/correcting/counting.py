@@ -59,11 +59,11 @@ def counted(db: str, rows: Sequence[BehaviorCorrection], *, with_facts: bool = F
             len(overruled[row.id]),
             is_replaced=latest.get(row.audit_id) != row,
             caught=caught.get(row.id, []),
-            overturned=[PastFact(_columns(audit)) for audit in _newest(overruled[row.id])] if with_facts else [],
+            overturned=[PastFact(audit) for audit in _newest(overruled[row.id])] if with_facts else [],
         )
         for row in rows
     ]
-    _add_turns(db, found, {audit.id for audits in overruled.values() for audit in audits})
+    _add_messages(db, found, {audit.id for audits in overruled.values() for audit in audits})
     return found
 
 
@@ -88,8 +88,8 @@ def _caught(db, by_id):
     rows = WriteGuardianAudit.objects.using(db).filter(rule_id__in=list(by_id)).order_by("rule_id", "-created_at")
     order = Window(RowNumber(), partition_by=[F("rule_id")], order_by=F("created_at").desc())
     found: dict[str, list[PastFact]] = {}
-    for row in rows.annotate(number=order).filter(number__lte=SHOWN).values(*trying.READ, "rule_id"):
-        found.setdefault(row["rule_id"], []).append(PastFact(row))
+    for row in rows.annotate(number=order).filter(number__lte=SHOWN).values_list(*trying.READ, "rule_id", named=True):
+        found.setdefault(row.rule_id, []).append(PastFact(row))
     return found
 
 
@@ -97,12 +97,8 @@ def _newest(audits):
     return sorted(audits, key=lambda audit: audit.created_at, reverse=True)[:SHOWN]
 
 
-def _columns(audit):
-    return {name: getattr(audit, name) for name in trying.READ}
-
-
-def _add_turns(db, found, overruled):
+def _add_messages(db, found, overruled):
     facts = [fact for rule in found for fact in (*rule.caught, *rule.overturned)]
-    trying.add_turns(db, facts)
+    trying.add_messages(db, facts)
     for fact in facts:
-        fact.overruled = fact.row["id"] in overruled
+        fact.overruled = fact.row.id in overruled

@@ -73,7 +73,7 @@ def _count(db: str, words: Sequence[str]) -> tuple[dict[str, set[int]], int]:
     for row in trying.past_facts(db):
         if row is None or time.monotonic() > ends:
             break
-        text = patterns.encoded(row["candidate_fact"]).folded
+        text = patterns.encoded(row.candidate_fact).folded
         for word, expression in finders:
             if expression.search(text) is not None:
                 places[word].add(compared)

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from ledger.models import ConversationTurn
-from ledger.session.evidence import speaker_of
+from gate.recording import consent
+from ledger.session.evidence import Evidence, read_messages
 
 from ..models import WriteGuardianAudit
 from . import patterns
@@ -15,26 +15,20 @@ from .patterns import Matcher
 LOOKED_AT = 2_000  # writes, the newest
 SHOWN, NEAR = 20, 5
 SECONDS = 0.5
-READ = ("id", "candidate_fact", "target_file", "status", "origin", "turn_id", "created_at")
-TURN = ("id", "session_id", "turn_number", "user_from", "user_metadata")
+READ = ("id", "candidate_fact", "target_file", "status", "origin", "session_id", "turn_id", "earliest_at", "created_at")
 
 
 @dataclass(slots=True)
 class PastFact:
-    """A fact that a rule was compared with: its write, what it lacks, and the turn it came from (None: not known).
+    """A fact that a rule was compared with: `row` has the columns READ of its write, `missing` the line it lacks.
 
     `overruled`: people said afterwards that the write should have been something else than the rule says.
     """
 
-    row: dict[str, Any]
+    row: Any
     missing: str = ""
-    turn: ConversationTurn | None = None
+    evidence: Evidence | None = None
     overruled: bool = False
-
-    @property
-    def speaker(self) -> str:
-        """Who wrote the message; empty: nobody is known."""
-        return speaker_of(self.turn) if self.turn else ""
 
 
 @dataclass(slots=True)
@@ -66,37 +60,36 @@ def tried(db: str, pattern: str) -> Tried:
             found.is_partial = True
             break
         found.compared += 1
-        missing = matcher.missing(patterns.encoded(row["candidate_fact"]))
+        missing = matcher.missing(patterns.encoded(row.candidate_fact))
         if not missing:
             found.matched += 1
             found.shown += [PastFact(row)] if len(found.shown) < SHOWN else []
         elif len(missing) == 1 < len(matcher.expressions):
             found.missed += 1
             found.near += [PastFact(row, _missing(matcher, missing[0], pattern))] if len(found.near) < NEAR else []
-    add_turns(db, [*found.shown, *found.near])
+    add_messages(db, [*found.shown, *found.near])
     return found
 
 
-def past_facts(db: str) -> Iterator[dict[str, Any] | None]:
+def past_facts(db: str) -> Iterator[Any]:
     """The newest writes that have a fact; None in the end where older ones were left out.
 
     The fact of a rollback is that of the write which it took back: it is not compared again.
     """
     rows = WriteGuardianAudit.objects.using(db).exclude(origin=WriteGuardianAudit.Origin.ROLLBACK)
-    rows = rows.order_by("-created_at").values(*READ)
+    rows = rows.order_by("-created_at").values_list(*READ, named=True)
     for number, row in enumerate(rows[: LOOKED_AT + 1].iterator(chunk_size=200)):
         if number == LOOKED_AT:
             yield None
-        elif row["candidate_fact"]:
+        elif row.candidate_fact:
             yield row
 
 
-def add_turns(db: str, facts: list[PastFact]) -> None:
-    """Give each of these facts the turn it came from, with one query."""
-    ids = {fact.row["turn_id"] for fact in facts} - {None}
-    turns = ConversationTurn.objects.using(db).only(*TURN).in_bulk(ids) if ids else {}
+def add_messages(db: str, facts: list[PastFact]) -> None:
+    """Give each of these facts the message it came from, with the same few queries."""
+    found = read_messages(db, [fact.row for fact in facts], hides=consent.withheld) if facts else {}
     for fact in facts:
-        fact.turn = turns.get(fact.row["turn_id"])
+        fact.evidence = found.get(fact.row.id)
 
 
 def _missing(matcher: Matcher, place: int, pattern: str) -> str:

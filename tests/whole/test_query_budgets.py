@@ -84,6 +84,7 @@ BUDGETS = {
     "guardian:corrections": 8,
     "guardian:rule_list": 11,
     "guardian:rule_new": 5,
+    "guardian:audit_detail": 26,
     "guardian:audit_lines": 12,
     "guardian:blame": 16,
     "guardian:chart": 6,

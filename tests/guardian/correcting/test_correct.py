@@ -152,7 +152,7 @@ def test_words_are_tried_with_what_they_just_miss(as_operator):
     part = as_operator.post(TRY, words, headers={"HX-Request": "true"}).content.decode()
     caught, missed = part.split("Just misses 1: all lines but one")
     assert "Catches 2 of 4 past facts" in caught and "writes/w2/" in caught and "writes/w4/" in missed
-    assert "Ben Koh, " in caught and "?turn=1" in caught and "without: no, without, free of" in missed
+    assert "Ben Koh</strong>" in caught and "?turn=1" in caught and "without: no, without, free of" in missed
     assert "Refused" in missed and "Written" in caught
     assert "at most 5 lines" in as_operator.post(TRY, {"contains": "\n".join("abcdef")}).content.decode()
 

@@ -72,7 +72,9 @@ def test_a_rule_shows_the_facts_it_caught_and_what_people_overruled(as_operator,
     page = text_of(as_operator.get(PAGE))
     caught, overruled = page.split('<details class="fold">')[1].split("</details>")[0].split("Overruled by people")
     assert [number for number in range(2, 7) if f"/writes/w{number}/" in caught] == [4, 5, 6]
-    assert f'?rule={rule.id}&amp;segment=all">All 5</a>' in caught and "Ben Koh, " in caught and "?turn=4" in caught
+    assert (
+        f'?rule={rule.id}&amp;segment=all">All 5</a>' in caught and "Ben Koh</strong>" in caught and "?turn=4" in caught
+    )
     assert "/writes/w3/" in overruled and "/writes/w4/" not in overruled
     listed = text_of(as_operator.get(f"/agents/ada/writes/?rule={rule.id}&segment=all"))
     assert sum(f'href="w{number}/' in listed for number in range(2, 7)) == 5
