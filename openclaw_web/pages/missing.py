@@ -40,6 +40,7 @@ JOBS = Way("jobs:job_list", (), _("All jobs"))
 SAMPLES = Way("datasets:sample_list", (), _("All samples"))
 EXPORTS = Way("datasets:export_list", (), _("All exports"))
 USERS = Way("people:user_list", (), _("All users"))
+PROBLEMS = Way("operations:system", (), _("All problems"))
 BACKUPS = Way("operations:backup_list", (), _("All backups"))
 ARTIFACTS = Way("artifacts:artifact_list", ("agent",), _("All artifacts of this agent"))
 FILES = Way("guardian:file_list", ("agent",), _("All files of this agent"))
@@ -75,6 +76,7 @@ BY_PART = {
     "export_id": ("export_id", _("There is no export %(name)s."), (EXPORTS,)),
     "job_id": ("job_id", _("There is no job %(name)s."), (JOBS,)),
     "backup_id": ("backup_id", _("There is no backup %(name)s."), (BACKUPS,)),
+    "problem_id": ("problem_id", _("There is no problem %(name)s."), (PROBLEMS,)),
     "username": ("username", _("There is no user %(name)s."), (USERS,)),
     "agent": ("agent", _("There is no agent %(name)s."), (AGENTS,)),
 }

@@ -55,6 +55,9 @@ NO_NOUNS = {
 }
 # Sentences that stand only where there are many: a list that was cut, characters of a text that is too long.
 ONLY_MANY = {
+    "Enter a shorter reason: at most %(count)s characters.",
+    "The gate of %(agent)s saw no user message in %(unseen)s of %(count)s decisions.",
+    "The last %(count)s calls of the gate's model for %(agent)s failed. Check its endpoint.",
     "The worker died %(count)s times at the same place. Check the server log.",
     "The seed may have at most %(count)s characters.",
     "A name is a single line of at most %(count)s characters.",

@@ -14,7 +14,7 @@ from tests.datasets.exporting.exporting import WANTED
 from tests.factories import SampleFactory, SessionFactory, UserFactory
 from tests.people import settings_page
 from tests.people.surface import mounted
-from tests.people.test_roles import PAGES
+from tests.people.test_roles import PAGES, VERBS
 
 pytestmark = pytest.mark.django_db
 PASSWORD = "correct horse battery"
@@ -85,8 +85,7 @@ ELSEWHERE = {
     "jobs:job_cancel",
     "people:language_set",
     "people:preferences_save",
-    "people:rail_fold",
-    "people:theme_set",
+    *("people:rail_fold", "people:theme_set", *(f"problems:problem_{verb}" for verb in VERBS)),
     *("guardian:rollback_hand_over", "guardian:handover_check", "people:view_forget", "people:view_keep"),
     *("guardian:correct_save", "guardian:rollback_do", "guardian:rollback_settle", "guardian:rule_switch"),
     *("guardian:session_rollback_do", "guardian:own_guardian_run", "guardian:own_guardian_switch"),
@@ -197,8 +196,7 @@ NO_CONTENT = {
     "operations:doctor",
     "operations:artifact_store",
     "operations:retention",
-    "operations:system",
-    "operations:system_needs",
+    *("operations:system", "operations:system_needs", "api:problem_list"),
     "automation:cron_list",
     "datasets:export_list",
     "overview:healthz",

@@ -14,6 +14,7 @@ pytestmark = pytest.mark.django_db
 ANYBODY = "anybody"
 
 # Name of the route: the method that is tried, and the lowest role that may.
+VERBS = ("close", "mute", "seen", "unmute")  # of problems
 PAGES = {
     "api:openapi-json": ("GET", "viewer"),
     "api:openapi-view": ("GET", "viewer"),
@@ -86,11 +87,9 @@ PAGES = {
     "people:audit_list": ("GET", "admin"),
     "operations:checkpoint_detail": ("GET", "viewer"),
     "operations:checkpoint_make": ("POST", "labeller"),
-    "operations:backup_create": ("POST", "admin"),
-    "operations:backup_drill": ("POST", "admin"),
+    **{f"operations:backup_{verb}": ("POST", "admin") for verb in ("create", "drill", "verify")},
     "operations:backup_file": ("GET", "admin"),
     "operations:backup_list": ("GET", "operator"),
-    "operations:backup_verify": ("POST", "admin"),
     "collecting:collect_start": ("POST", "operator"),
     "automation:cron_detail": ("GET", "viewer"),
     "automation:cron_list": ("GET", "viewer"),
@@ -126,7 +125,7 @@ PAGES = {
     "collecting:rejected_list": ("GET", "viewer"),
     "collecting:skipped_list": ("GET", "viewer"),
     "people:rail_fold": ("POST", "viewer"),
-    **{f"problems:problem_{name}": ("POST", "operator") for name in ("close", "mute", "seen", "unmute")},
+    **{f"problems:problem_{verb}": ("POST", "operator") for verb in VERBS},
     **dict.fromkeys(("operations:system", "operations:system_needs"), ("GET", "operator")),
     "operations:retention": ("GET", "admin"),
     **{f"operations:retention_{name}": ("POST", "admin") for name in ("archive", "count", "remove")},
@@ -270,10 +269,7 @@ OPERATIONS = {
     "POST /operations/tokens": ("viewer", {"name": "x", "role": "viewer"}),
     "POST /operations/tokens/{token_id}/revoke": ("viewer", {}),
     "POST /operations/users": ("admin", {"username": "new"}),
-    **{
-        f"POST /problems/{{problem_id}}/{name}": ("operator", {"reason": "x"})
-        for name in ("close", "seen", "mute", "unmute")
-    },
+    **{f"POST /problems/{{problem_id}}/{verb}": ("operator", {"reason": "x"}) for verb in VERBS},
     "POST /operations/users/{username}/activate": ("admin", {}),
     "POST /operations/users/{username}/deactivate": ("admin", {}),
     "POST /operations/users/{username}/link": ("admin", {}),
