@@ -252,6 +252,22 @@ class SampleClaim(models.Model):
         return f"{self.sample_id} {self.claimed_by}"
 
 
+class ReviewDraw(models.Model):
+    """Decisions of an agent that were drawn at random for review: their samples are a queue of its own."""
+
+    id = models.TextField(primary_key=True, help_text="decides which are drawn: the same one draws the same ones")
+    agent_id = models.TextField()
+    drawn_by = models.TextField()
+    drawn_at = EpochMs()
+    samples_json = models.TextField(help_text="JSON list of the ids of samples")
+
+    class Meta:
+        db_table = "review_draws"
+
+    def __str__(self):
+        return self.id
+
+
 class SampleDraft(models.Model):
     """What somebody typed on the page of a sample and has not sent yet. Nobody else ever sees it."""
 

@@ -27,6 +27,7 @@ urlpatterns = [
         "agents/<str:agent>/verdicts/<anything:decision_id>/", decision_views.decision_verdict, name="decision_verdict"
     ),
     path("agents/<str:agent>/judge/<anything:decision_id>/", decision_views.decision_judge, name="decision_judge"),
+    path("agents/<str:agent>/draw-decisions/", decision_views.decisions_draw, name="decisions_draw"),
     path("agents/<str:agent>/write-verdicts/", write_views.write_verdicts, name="write_verdicts"),
     path("agents/<str:agent>/write-verdicts/<anything:audit_id>/", write_views.write_verdict, name="write_verdict"),
     path("agents/<str:agent>/judge-write/<anything:audit_id>/", write_views.write_judge, name="write_judge"),

@@ -18,6 +18,8 @@ from .models import (
     GateReplayDecision,
     GateSessionSums,
     GateSumsState,
+    GateVerdictDay,
+    GateVerdictsState,
     GateWindow,
     MemoryGateDecision,
     MemoryGateStats,
@@ -49,6 +51,7 @@ COLUMNS: dict[type[models.Model], dict[str, Kind]] = {
         "session_key": WHO,
         "window_hash": NONE,
         "prompt_version": NONE,
+        "verdict": NONE,
     },
     GateWindow: {"hash": NONE, "body_zstd": WORDS},  # packed; a window without some of its words has another hash
     GateReceipt: {"id": NONE, "decision_id": NONE, "body_sha256": NONE},
@@ -91,6 +94,8 @@ COLUMNS: dict[type[models.Model], dict[str, Kind]] = {
     GateSumsState: {"id": NONE, "sessions_made": WHO},
     GateSessionSums: {"session_id": WHO, "latency_json": NONE},
     MemoryGateStats: {"date": NONE},
+    GateVerdictDay: {"decision": NONE, "verdict": NONE, "llm_model": NONE, "prompt_version": NONE},
+    GateVerdictsState: {"id": NONE},
 }
 
 

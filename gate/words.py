@@ -11,17 +11,18 @@ Origin, Match, Source = MemoryGateDecision.Origin, MemoryGateDecision.Match, Mem
 SMALLEST = 0.0001  # dollars
 ORIGIN_WORDS = {Origin.RECORDED: _("Recorded"), Origin.IMPORTED: states.word("imported"), Origin.OWN: _("Own gate")}
 MATCH_WORDS = {
-    Match.GIVEN: _("Named by the source"),
+    Match.GIVEN: _("Recorded by the plugin"),
     Match.EXACT: _("Certain"),
     Match.NEAR: _("Near in time"),
     Match.NONE: _("No turn found"),
 }
 MATCH_SENTENCES = {
-    Match.GIVEN: _("The source of this decision named the turn."),
+    Match.GIVEN: _("The plugin recorded the turn."),
     Match.EXACT: _("The reply that the gate was given is the reply of this turn."),
     Match.NEAR: _("The turn was found by session and time alone. It may be another turn."),
     Match.NONE: _("No turn of this session fits the time of the decision."),
 }
+VERDICT_WORDS = {"right": _("Right"), "wrong": _("Wrong"), "judged": _("Judged"), "unjudged": _("Not judged")}
 SOURCE_WORDS = {
     Source.API: _("API"),
     Source.LOG: _("Log of the plugin"),

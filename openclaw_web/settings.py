@@ -94,9 +94,7 @@ INSTALLED_APPS = [
     "django.forms",  # the templates of form widgets
     "axes",
     "csp",
-    "django_htmx",
-    "heroicons",
-    "ninja",
+    *("django_htmx", "heroicons", "ninja"),
     "people",
     "problems",
     "jobs",
@@ -117,8 +115,9 @@ INSTALLED_APPS = [
 # What a collect asks when it has taken out what somebody said: the paths of backups that still hold it.
 BACKUPS_THAT_ARE_THERE = "operations.backups.held.paths"
 
-# What a replay of the gate asks for the decisions of an agent that approved samples are about: their ids.
+# What the gate asks of samples: decisions of an agent in approved ones (ids), and to copy new verdicts on decisions.
 APPROVED_DECISIONS = "datasets.from_decisions.replays.approved"
+GATE_VERDICTS = "datasets.from_decisions.verdict_copies.copy_new"
 
 # Where artifacts get the calls they came from: transcripts are above them.
 ARTIFACT_CALLS = "ledger.outputs.calls.of_uses"

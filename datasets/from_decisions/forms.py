@@ -4,7 +4,9 @@ from django import forms
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from gate.statistics.answer import asked
 from openclaw_web.errors import Refused
+from openclaw_web.lists.filters import Day
 
 from ..forms import LONGEST_NOTES
 from ..review import parts
@@ -57,6 +59,30 @@ def correction(decision: str, fact: str, reason: str) -> Correction | None:
     if fact or reason:
         raise Refused(_("Choose the decision that memory_gate should have made."))
     return None
+
+
+class DrawForm(forms.Form):
+    """Of which decisions some are drawn for review: days, a model, a prompt version; and the id of the draw."""
+
+    draw = forms.RegexField(r"^[0-9A-Z]{26}$")
+    model = forms.CharField(required=False, max_length=500, strip=False)
+    prompt = forms.CharField(required=False, max_length=500, strip=False)
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.fields |= {"from": Day(""), "to": Day("")}
+
+    def chosen(self, db):
+        """As `draws.draw` takes it. Raises Refused for what no page sends."""
+        if not self.is_valid():
+            raise Refused(_("Nothing can be drawn: the page is outdated. Reload it."))
+        said = self.cleaned_data
+        return {
+            "period": asked(db, by="day", since=said["from"], until=said["to"]).period,
+            "draw_id": said["draw"],
+            "model": said["model"],
+            "prompt": said["prompt"],
+        }
 
 
 class DecisionsShown(forms.Form):

@@ -20,13 +20,17 @@ BATCH = 500  # decisions that one click puts into the queue
 class Compared:
     """A replay against what people said. `undecided`: wrong decisions of which nobody said what would be right.
 
-    `to_queue` counts the disagreements that nobody has judged and that have no sample yet.
+    `to_queue` counts the disagreements that can be sent to review; `judged_before`, `sampled` and `unknown` those that
+    cannot: somebody judged them, they or their turns are samples that wait, or neither turn nor window is known.
     """
 
     judged: Judged
     undecided: int
     different: int
     to_queue: int
+    judged_before: int
+    sampled: int
+    unknown: int
 
 
 def approved(agent_id: str) -> Iterator[str]:
@@ -49,12 +53,14 @@ def compare(agent: Agent, replay: GateReplay) -> Compared:
             undecided += 1
     judged = results.against(agent.db, replay.id, verdicts)
     ids = _different(agent.db, replay)
-    return Compared(judged, undecided, len(ids), len(_without_sample(agent, ids)))
+    rows = _usable(agent, ids)
+    free, known = len(_without_sample(agent, rows)), len(found.keys() & set(ids))
+    return Compared(judged, undecided, len(ids), free, known, len(rows) - free - known, len(ids) - len(rows))
 
 
 def queue(agent: Agent, replay: GateReplay, *, by: str) -> Queued:
     """Put disagreements into the review queue that have no sample yet, the newest: at most 500 at once."""
-    ids = _without_sample(agent, _different(agent.db, replay))
+    ids = _without_sample(agent, _usable(agent, _different(agent.db, replay)))
     return queueing.queue(agent, ids[:BATCH], by=by)
 
 
@@ -63,14 +69,18 @@ def _different(db, replay) -> list[str]:
     return list(rows.values_list("decision_id", flat=True))
 
 
-def _without_sample(agent, ids: Sequence[str]) -> list[str]:
-    """Those of these decisions that are in no sample, with a turn that has none either or with a window alone."""
-    rows = [row for row in _decisions(agent.db, ids) if row.turn_id or row.window_hash]
+def _usable(agent, ids: Sequence[str]) -> list[MemoryGateDecision]:
+    """Those of these decisions that a sample can be made of, in order: their turn or their window is known."""
+    rows = {row.id: row for row in _decisions(agent.db, ids) if row.turn_id or row.window_hash}
+    return [rows[name] for name in ids if name in rows]
+
+
+def _without_sample(agent, rows: Sequence[MemoryGateDecision]) -> list[str]:
+    """Ids of those of these decisions that are in no sample, and whose turn is in none either."""
     known = said.samples_of(agent.agent_id, rows)
-    of_turns = {annotated_turns.sample_id(agent.agent_id, row.turn_id): row.id for row in rows if row.turn_id}
-    taken = known.keys() | {of_turns[name] for name in _there(list(of_turns))}
-    left = {row.id for row in rows} - taken
-    return [name for name in ids if name in left]
+    of_turns = {row.id: annotated_turns.sample_id(agent.agent_id, row.turn_id) for row in rows if row.turn_id}
+    there = set(_there(list(set(of_turns.values()))))
+    return [row.id for row in rows if row.id not in known and of_turns.get(row.id) not in there]
 
 
 def _there(sample_ids: Sequence[str]) -> Iterator[str]:

@@ -1,22 +1,26 @@
 """What people say of decisions, on the pages of the gate: fragments that those pages ask for by address."""
 
+from django.contrib import messages
 from django.shortcuts import render
 from django.urls import reverse
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_POST, require_safe
 from django_htmx.http import trigger_client_event
 
 from agents.decorators import agent_view
 from gate.models import MemoryGateDecision
 from gate.recording import consent
+from guardian.looking import around
 from ledger.session.evidence import read_evidence
 from openclaw_web.errors import Refused
 from openclaw_web.pages.doors import needs
-from openclaw_web.pages.html import after_post, render_page, safe_next
+from openclaw_web.pages.html import after_post, go, refuse_post, render_page, safe_next
 
 from ..review import undo
-from . import judging, said
-from .forms import ROW, UNDO, DecisionsShown, JudgeForm, correction
+from ..review.queues import Queue
+from . import draws, judging, said
+from .forms import ROW, UNDO, DecisionsShown, DrawForm, JudgeForm, correction
 from .seen import decision_of, seen_of
 
 DONE = {
@@ -60,6 +64,25 @@ def decision_verdicts(request, agent):
     rows = MemoryGateDecision.objects.using(agent.db).filter(id__in=ids).only("id", "turn_id", "window_hash")
     context = {"agent": agent, "rows": _rows(request, agent, list(rows))}
     return render(request, "datasets/decision_verdicts.html", context)
+
+
+@require_POST
+@agent_view
+@needs("labeller")
+def decisions_draw(request, agent):
+    """Draw up to 20 decisions that nobody judged, and open their samples for review."""
+    back = safe_next(request, reverse("gate:statistics", args=[agent.agent_id]))
+    try:
+        chosen = DrawForm(request.POST).chosen(agent.db)
+        drawn = draws.draw(agent, by=request.user.username, **chosen)
+    except Refused as refused:
+        return refuse_post(request, refused, to=back)
+    count = draws.count(drawn)
+    if not count:
+        messages.warning(request, _("No decision was drawn: none of them can become a sample."))
+        return go(request, back)
+    sentence = ngettext("%(count)s decision was drawn at random.", "%(count)s decisions were drawn at random.", count)
+    return after_post(request, sentence % {"count": count}, to=Queue(draw=drawn.id).address())
 
 
 def _judge(agent, decision, wanted, by):
@@ -112,11 +135,13 @@ def _rows(request, agent, decisions):
     known, may_label = said.of_samples(samples), request.user.has_role("labeller")
     alone = {one.id for one in decisions if one.turn_id is None and one.window_hash is not None}
     alone = set() if alone and consent.opted_out() else alone
+    writes = around.of_decisions(agent.db, [one.id for one in decisions])
     return [
         {
             "decision": one,
             "said": known.get(one.id),
             "own": said.own(samples.get(one.id, [])),
+            "write": writes.get(one.id),
             "may_label": may_label and (one.turn_id is not None or one.id in alone),
             "warning": "",
         }

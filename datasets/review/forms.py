@@ -35,6 +35,7 @@ class QueuePlace(forms.Form):
     skipped = forms.BooleanField(required=False)
     prompted_by = forms.ChoiceField(required=False, choices=[("", ""), *PROMPTED_WORDS.items()])
     ending = forms.ChoiceField(required=False, choices=[("", ""), *ENDING_WORDS.items()])
+    draw = forms.CharField(required=False, max_length=40)
     sample = forms.CharField(required=False, max_length=200)
     after = forms.CharField(required=False, max_length=200)
     before = forms.CharField(required=False, max_length=200)
@@ -45,7 +46,7 @@ class QueuePlace(forms.Form):
         if not self.is_valid():
             raise Refused(_("The filters in this address are not valid. Start again from Review."))
         said = self.cleaned_data
-        chosen = {name: said[name] for name in ("agent", "type", "session", "skipped", "prompted_by", "ending")}
+        chosen = {name: said[name] for name in ("agent", "type", "session", "skipped", "prompted_by", "ending", "draw")}
         queue = Queue(name or said["queue"], **chosen)
         return Place(queue, said["sample"], said["after"], said["before"], said["ahead"])
 

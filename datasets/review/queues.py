@@ -18,6 +18,8 @@ COUNTED_UP_TO = 1_000
 SKIPPED = """EXISTS (SELECT 1 FROM review_actions skip WHERE skip.kind = 'skip' AND skip.actor = %s
     AND skip.sample_id = s.id AND skip.state = 'done')"""
 REPEATED = "EXISTS (SELECT 1 FROM dataset_samples copy WHERE copy.id = s.id AND copy.repeat_of IS NOT NULL)"
+DRAWN = f"""s.id IN (SELECT listed.value FROM review_draws drawn, {words.items("drawn.samples_json", "listed")}
+    WHERE drawn.id = %s)"""  # noqa: S608 - our own words
 HELD_BY_OTHERS = """EXISTS (SELECT 1 FROM sample_claims held WHERE held.sample_id = s.id
     AND held.claimed_by <> %s AND held.expires_at > %s AND held.expires_at <= %s)"""
 
@@ -36,6 +38,7 @@ class Queue:
     skipped: bool = False
     prompted_by: str = ""  # as sample_order.Filters has both
     ending: str = ""
+    draw: str = ""  # the id of a draw: the samples of decisions that were drawn at random
 
     @property
     def statuses(self) -> list[str]:
@@ -83,6 +86,9 @@ class Queue:
         if self.ending:
             stop = words.unindexed("s.reply_stop") if "reply_stop" in checked else "s.reply_stop"
             parts.append(ended(stop, self.ending))
+        if self.draw:
+            parts.append(DRAWN)
+            values.append(self.draw)
         if by is not None:
             parts.append(SKIPPED if self.skipped else f"NOT {SKIPPED}")
             values.append(by)
@@ -91,6 +97,8 @@ class Queue:
 
     def _checked(self):
         """Columns that no index is to be chosen for: the others have one together, and there are fewer of those."""
+        if self.draw:
+            return {"annotation_status", "agent_id", "session_id", "sample_type", "prompted_by", "reply_stop"}
         if self.session:
             return {"annotation_status", "sample_type", "prompted_by", "reply_stop"}
         if self.ending == IS_CUT_OFF:

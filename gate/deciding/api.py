@@ -38,7 +38,7 @@ def own_gate(request, agent):
 @agent_view
 @needs("operator")
 def gate_plan(request, agent, wanted: Query[RunQuery]):
-    """What a run of the gate of this site would send, where to, and its estimated tokens and cost. Nothing is sent."""
+    """What a run of the built-in gate would send, where to, and its estimated tokens and cost. Nothing is sent."""
     return plans.plan(agent, wanted.asked).as_json()
 
 
@@ -46,7 +46,7 @@ def gate_plan(request, agent, wanted: Query[RunQuery]):
 @agent_view
 @needs("operator")
 def gate_run(request, agent, wanted: RunIn):
-    """Judge turns with the gate of this site; returns the job. Their words leave this machine."""
+    """Judge turns with the built-in gate; returns the job. Their words leave this machine."""
     return Status(202, running.start(agent, wanted.asked, by=request.user.username))
 
 

@@ -104,8 +104,8 @@ def _told(found):
 
 JOB = Kind(
     run=run,
-    label=gettext_lazy("Gate of this site: new turns"),
-    started=gettext_lazy("started the gate of this site for new turns"),
+    label=gettext_lazy("Built-in gate: new turns"),
+    started=gettext_lazy("started the built-in gate for new turns"),
     kept=gettext_lazy("Decisions so far are kept; the next run continues."),
     done=lambda result: str(result["message"]),
     every=Every(gates.ENABLED, MINUTE_MS, dict, is_possible, is_switch=True),

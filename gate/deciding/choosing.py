@@ -1,4 +1,4 @@
-"""Which turns the gate of this site judges: those of people, on the active branch, answered and ended."""
+"""Which turns the built-in gate judges: those of people, on the active branch, answered and ended."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field

@@ -23,16 +23,16 @@ class RunForm(forms.Form):
     since = forms.DateField(label=_("From (UTC)"), required=False, widget=forms.DateInput(attrs={"type": "date"}))
     until = forms.DateField(label=_("To (UTC)"), required=False, widget=forms.DateInput(attrs={"type": "date"}))
     limit = forms.IntegerField(
-        label=_("Turns at most"),
+        label=_("Maximum turns"),
         min_value=1,
         max_value=MOST_TURNS,
         initial=USUAL_TURNS,
-        help_text=_("Of more turns, the newest are judged."),
+        help_text=_("Newest first."),
     )
     is_again = forms.BooleanField(
-        label=_("Include turns that have a decision"),
+        label=_("Judge again"),
         required=False,
-        help_text=_("Turns that this model judged with this prompt are always left out."),
+        help_text=_("Turns already judged by this model and prompt are skipped."),
     )
 
     @property

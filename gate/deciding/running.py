@@ -195,8 +195,8 @@ def _shown(count):
 
 JOB = Kind(
     run=run,
-    label=gettext_lazy("Gate of this site"),
-    started=gettext_lazy("started the gate of this site"),
+    label=gettext_lazy("Built-in gate"),
+    started=gettext_lazy("started the built-in gate"),
     kept=gettext_lazy("Decisions so far are kept; turns without one can be judged by another run."),
     done=lambda result: str(result["message"]),
     page="gate:own_gate",

@@ -13,7 +13,7 @@ from ledger.lists.agent_filters import AgentFilters
 from openclaw_web.lists.declaration import PLAIN, TITLE, List, Words
 from openclaw_web.lists.paging import Listing, Term, in_order, narrowed, terms
 
-from .. import words
+from .. import judgments, words
 from ..models import MemoryGateDecision
 from ..models.decisions import SLOW_MS
 from . import around
@@ -28,8 +28,14 @@ COLUMNS = {
     "unseen": Term("saw_user", "exact", False),
     "origin": "origin",
 }
+VERDICTS = {
+    "right": Term("verdict", "exact", "right"),
+    "wrong": Term("verdict", "exact", "wrong"),
+    "judged": Term("verdict", "isnull", False),
+    "unjudged": Term("verdict", "without", ("right", "wrong")),
+}
 # Their indexes go on with the time; of several the first of COLUMNS is used, which mostly leaves the fewest.
-SEEKS = ("session_id", "llm_latency_ms", "turn_id", "prompt_version", "llm_model", "decision", "saw_user")
+SEEKS = ("verdict", "session_id", "llm_latency_ms", "turn_id", "prompt_version", "llm_model", "decision", "saw_user")
 FIELDS = (
     *("id", "created_at", "decision", "reason", "candidate_fact", "session_id", "turn_id", "llm_model"),
     *("prompt_version", "llm_latency_ms", "prompt_tokens", "completion_tokens", "cost_usd", "saw_user"),
@@ -42,29 +48,33 @@ class DecisionFilters(AgentFilters):
     """The filters of the list of decisions."""
 
     ORDERS, DEFAULT = {"time": ("created_at", "place")}, "-time"
-    RARE = ("session", "prompt", "origin", "unmatched")
+    RARE = ("session", "prompt", "verdict", "origin", "unmatched")
     OFFERED, TABLE, WORDS = {"model": "llm_model", "prompt": "prompt_version"}, "memory_gate_decisions", {}
     CHIPS = {"q": _("Reason or fact")}
     q = forms.CharField(
         label=_("Search reasons and facts"),
         required=False,
         max_length=200,
-        help_text=_("Words are searched for 0.2 seconds a page, newest first. The next page continues."),
+        help_text=_("Searches the newest first. Select “Next page” to search further."),
     )
     decision = forms.ChoiceField(label=_("Decision"), required=False, choices=MemoryGateDecision.Decision.choices)
     model = forms.CharField(label=_("Model"), required=False, max_length=500)
     session = forms.CharField(label=_("Session"), required=False, max_length=500)
     prompt = forms.CharField(label=_("Prompt version"), required=False, max_length=500)
+    verdict = forms.ChoiceField(label=_("Verdict"), required=False, choices=words.VERDICT_WORDS.items())
     origin = forms.ChoiceField(label=_("Origin"), required=False, choices=words.ORIGIN_WORDS.items())
-    slow = forms.BooleanField(label=_("Only slow (5 seconds or more)"), required=False)
-    unseen = forms.BooleanField(label=_("The gate saw no user message"), required=False)
+    slow = forms.BooleanField(label=_("Slow (5 s or more)"), required=False)
+    unseen = forms.BooleanField(label=_("No user message"), required=False)
     unmatched = forms.BooleanField(label=_("Without a turn"), required=False)
 
 
-def fits(agent, *, sort=DecisionFilters.DEFAULT, session="", q="", **asked) -> Listing:
+def fits(agent, *, sort=DecisionFilters.DEFAULT, session="", q="", verdict="", **asked) -> Listing:
     """The decisions of an agent that fit, without their raw responses; `session` is an id or a key."""
+    if verdict:
+        judgments.complete(agent)
     rows = MemoryGateDecision.objects.using(agent.db).placed().defer("raw_response")
-    wanted = [around.of_session(agent, rows, session)] if session else []
+    wanted = [VERDICTS[verdict]] if verdict else []
+    wanted += [around.of_session(agent, rows, session)] if session else []
     is_searched = bool(q) or any(term.lookup == "in" for term in wanted)
     wanted += terms(asked, COLUMNS, moment="created_at")
     time_ms = SEARCH_MS if is_searched else 0
@@ -101,12 +111,13 @@ DECISIONS = List(
     columns=(
         ("time", _("Time"), False, PLAIN),
         ("", _("Decision"), False, PLAIN),
-        ("", _("Reason and fact"), False, TITLE),
-        ("", _("User message"), False),
+        ("", _("Fact and reason"), False, TITLE),
+        ("", _("User message"), False, PLAIN),
         ("", _("Model"), False),
         ("", _("Latency"), True),
         ("", _("Tokens"), True),
         ("", _("Cost"), True),
+        ("", _("Verdict"), False, PLAIN),
     ),
     fields=FIELDS,
     prepare=lambda page, _filters, agent: {"rows": page, **around.of_rows(agent.db, page), **words.of_rows()},

@@ -11,6 +11,7 @@ from openclaw_web.endpoints.schemas import LARGEST_FIRST, SEGMENT, Moments
 from ..looking import seen
 from ..models import GateCall, MemoryGateDecision
 from ..models.decisions import SLOW_MS
+from ..words import VERDICT_WORDS
 from .call_list import SEGMENTS, CallFilters
 from .decision_list import DecisionFilters
 
@@ -29,6 +30,9 @@ class DecisionQuery(Moments):
     slow: bool = Field(False, description=f"only decisions that took {SLOW_MS:,} ms or more")
     unseen: bool = Field(False, description="only decisions whose gate saw no message of the user")
     unmatched: bool = Field(False, description="only decisions without a turn")
+    verdict: Literal[tuple(VERDICT_WORDS)] | None = Field(  # type: ignore[valid-type]
+        None, description="only decisions that people judged so, judged at all, or did not judge"
+    )
     q: str = Field("", max_length=200, description="words in the reason or the fact; a page searches for 200 ms")
     with_context: bool = Field(False, description="include what the gate saw")
     with_response: bool = Field(False, description="for operators: include the response of the model")

@@ -42,6 +42,10 @@ class MemoryGateDecision(models.Model):
         DATABASE = 4
         OWN = 8
 
+    class Verdict(models.TextChoices):
+        RIGHT = "right"
+        WRONG = "wrong"
+
     id = models.TextField(primary_key=True)
     turn_id = models.TextField(null=True)
     session_id = models.TextField(help_text="the session key where no session was found")
@@ -64,6 +68,9 @@ class MemoryGateDecision(models.Model):
     saw_user = models.BooleanField(null=True, help_text="whether the gate had the message of the user")
     prompt_version = models.TextField(null=True)
     cost_usd = models.FloatField(null=True)
+    verdict = models.TextField(
+        choices=Verdict.choices, null=True, help_text="what people said of it, copied from its samples; null: nothing"
+    )
 
     objects = PlacedQuerySet.as_manager()
 
@@ -100,6 +107,9 @@ class MemoryGateDecision(models.Model):
             models.Index(fields=["prompt_version", "created_at"], name="idx_gate_prompt"),
             models.Index(fields=["created_at"], name="idx_gate_slow", condition=Q(llm_latency_ms__gte=SLOW_MS)),
             models.Index(fields=["created_at"], name="idx_gate_unseen", condition=Q(saw_user=False)),
+            # Of few decisions: those that people judged.
+            models.Index(fields=["verdict", "created_at"], name="idx_gate_verdict", condition=Q(verdict__isnull=False)),
+            models.Index(fields=["created_at"], name="idx_gate_judged", condition=Q(verdict__isnull=False)),
         ]
 
     def __str__(self):

@@ -18,7 +18,7 @@ class ReplayForm(forms.Form):
     new_model = forms.CharField(
         label=_("Model"),
         max_length=200,
-        help_text=_("As the endpoint calls it."),
+        help_text=_("The name your endpoint uses."),
     )
     new_prompt = forms.CharField(
         label=_("Prompt"),
@@ -26,11 +26,11 @@ class ReplayForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 14, "spellcheck": "false"}),
     )
     limit = forms.IntegerField(
-        label=_("Decisions at most"),
+        label=_("Maximum decisions"),
         min_value=1,
         max_value=MOST,
         initial=USUAL,
-        help_text=_("Of more decisions, the newest are replayed."),
+        help_text=_("Newest first."),
     )
     approved = forms.BooleanField(
         label=_("Only decisions in approved samples"),

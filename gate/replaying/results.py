@@ -7,6 +7,8 @@ from typing import Any
 
 from django.db.models import Count, OuterRef, QuerySet, Subquery, Sum
 
+from openclaw_web.pages.charts import HEAT_LEVELS
+
 from ..models import GateCall, GateReplay, GateReplayDecision, MemoryGateDecision
 from . import running
 
@@ -57,6 +59,21 @@ class Result:
         found = {name for pair in self.matrix for name in pair}
         return [name for name in DECISIONS if name in found]
 
+    @property
+    def cells(self) -> list[tuple[str, list[tuple[str, int, int]], int]]:
+        """Rows of the matrix: the original, for each decision its count and heat (0 to 5), and how many in all."""
+        most = max(self.matrix.values(), default=0)
+
+        def heat(count):
+            return -(-count * HEAT_LEVELS // most) if most else 0
+
+        rows = []
+        for original in self.used:
+            counts = [self.matrix.get((original, name), 0) for name in self.used]
+            cells = [(name, count, heat(count)) for name, count in zip(self.used, counts, strict=True)]
+            rows.append((original, cells, sum(counts)))
+        return sorted(rows, key=lambda row: -row[2])
+
 
 @dataclass(frozen=True, slots=True)
 class Measure:
@@ -100,7 +117,7 @@ class Judged:
 def of(db: str, replay: GateReplay) -> Result:
     """What came of a replay by now."""
     outcomes = running.counts(db, replay.id)
-    rows = _made(db, replay.id)
+    rows = made(db, replay.id)
     pairs = rows.order_by().values_list("original", "decision").annotate(number=Count("decision_id"))
     matrix = {(original, decision): number for original, decision, number in pairs}
     calls = GateCall.objects.using(db).filter(replay_id=replay.id)
@@ -120,12 +137,12 @@ def of(db: str, replay: GateReplay) -> Result:
 
 def made_again(db: str, replay_id: str) -> list[str]:
     """Ids of the decisions that a replay has made again, the newest first."""
-    return list(_made(db, replay_id).order_by("number").values_list("decision_id", flat=True))
+    return list(made(db, replay_id).order_by("number").values_list("decision_id", flat=True))
 
 
 def originals(db: str, replay_id: str) -> Iterator[tuple[str, str]]:
     """The decisions that a replay has made again, and what each was the first time."""
-    yield from _made(db, replay_id).values_list("decision_id", "original").iterator(chunk_size=CHUNK)
+    yield from made(db, replay_id).values_list("decision_id", "original").iterator(chunk_size=CHUNK)
 
 
 def disagreements(db: str, replay_id: str) -> QuerySet[GateReplayDecision]:
@@ -145,7 +162,7 @@ def against(db: str, replay_id: str, verdicts: Mapping[str, str]) -> Judged:
 
     Only decisions that were made again count, so that both gates are measured on the same ones.
     """
-    rows = _made(db, replay_id).values_list("decision_id", "original", "decision")
+    rows = made(db, replay_id).values_list("decision_id", "original", "decision")
     found = [(verdicts[name], original, new) for name, original, new in rows.iterator(chunk_size=CHUNK)
              if name in verdicts]  # fmt: skip
     scores = [_score(name, found) for name in DECISIONS if any(name in one for one in found)]
@@ -163,7 +180,8 @@ def _score(name, found):
     return Score(name, wanted, measure(1), measure(2))
 
 
-def _made(db, replay_id):
+def made(db: str, replay_id: str) -> QuerySet[GateReplayDecision]:
+    """The decisions that a replay has made again."""
     return GateReplayDecision.objects.using(db).filter(replay_id=replay_id, outcome=Outcome.DECIDED)
 
 

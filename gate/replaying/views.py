@@ -11,9 +11,10 @@ from openclaw_web.lists.paging import page_of, places
 from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import go, refuse_post, render_page
 
+from .. import judgments
 from ..lists.decision_list import DecisionFilters
 from ..models import GatePrompt, GateReplay
-from . import plans, results, shown, starting, words
+from . import pairs, plans, results, shown, starting, words
 from .forms import ReplayForm
 
 
@@ -33,13 +34,19 @@ def replay_list(request, agent):
 def replay_detail(request, agent, replay_id):
     """What came of a replay, and the decisions that became others; while it runs, how far it is."""
     replay = get_object_or_404(GateReplay.objects.using(agent.db), id=replay_id)
-    rows = page_of(results.disagreements(agent.db, replay.id), order=("number",), **places(request))
+    judgments.refresh(agent)
+    result = results.of(agent.db, replay)
+    counts = pairs.counts(agent.db, replay, result)
+    chosen = pairs.PairsForm(request.GET).chosen(counts)
+    rows = page_of(pairs.rows_of(agent.db, replay.id, chosen), order=("number",), **places(request))
     context = {
         "agent": agent,
         "replay": replay,
         "standing": shown.standing([replay])[0],
         "chosen": words.chosen(replay.filters_json),
-        "result": results.of(agent.db, replay),
+        "result": result,
+        "pairs": chosen,
+        "kinds": [(kind, label, counts[kind]) for kind, label in pairs.LABELS.items()],
         "page": rows,
         "rows": results.with_originals(agent.db, rows),
         "is_prompt_kept": GatePrompt.objects.using(agent.db).filter(id=replay.prompt_version).exists(),

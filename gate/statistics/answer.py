@@ -9,8 +9,9 @@ from django.utils.translation import gettext as _
 from openclaw_web.errors import Refused
 from openclaw_web.lists.paging import Page
 
-from . import drift, figures, prompts, reasons
+from . import drift, figures, judgments, prompts, reasons
 from .figures import Daily, Figures, Period
+from .judgments import Verdicts
 
 MOST_DAYS = 1_000
 ROWS = 30
@@ -42,6 +43,7 @@ class Answer:
     drifts: list[drift.Drift] = field(default_factory=list)
     prompt_changes: list[prompts.PromptChange] = field(default_factory=list)
     repeated: reasons.Groups | None = None
+    verdicts: Verdicts | None = None
 
 
 def asked(
@@ -81,4 +83,5 @@ def answer(
         drift.drifts(db, daily, **only),
         prompts.changes(db, daily, model=wanted.model),
         reasons.groups(db, wanted.period, **only) if with_reasons else None,
+        None if wanted.session else judgments.read(db, wanted.period, **only),
     )

@@ -21,6 +21,7 @@ DAILY = ("day", "llm_model", "prompt_version", *NUMBERS, "latency_json")
 OF_SESSION = ("session_id", "first_at", "last_at", *NUMBERS, "latency_json")
 SHARES = (0.5, 0.95)
 COST_PLACES = 9
+BLIND_SHARE = 0.1  # of decisions without the message of the user, from which on it is said
 
 
 @dataclass(slots=True)
@@ -62,6 +63,11 @@ class Figures:
     def failures(self) -> int:
         """Calls that were no decision: that failed, and whose answer was malformed."""
         return self.of("failed_count") + self.of("malformed_count")
+
+    @property
+    def is_blind(self) -> bool:
+        """Whether the gate had no message of the user too often to be relied on."""
+        return self.of("unseen_count") > BLIND_SHARE * self.total
 
     @property
     def p50_ms(self) -> int | None:
@@ -174,16 +180,19 @@ def monday_of(day: date) -> date:
 def period_of(db: str, since: date | None, until: date | None) -> Period:
     """The days between two, with what is usual for an end that is not named: twelve ISO weeks, up to today.
 
-    When neither is named and nothing was decided in these weeks, they are those up to the last day with decisions.
+    When neither is named, the days with decisions: of the twelve weeks up to the last of them.
     """
     today = day_of(clock.now_ms())
     if since or until:
         end = until or max(today, since or today)
         return Period(since or _weeks_until(end).start, end)
-    usual = _weeks_until(today)
-    last = GateDay.objects.using(db).filter(day__lte=start_of(today)).order_by("-day").values_list("day", flat=True)
-    newest = last.first()
-    return usual if newest is None or newest >= start_of(usual.start) else _weeks_until(day_of(newest))
+    days = GateDay.objects.using(db).filter(day__lte=start_of(today)).values_list("day", flat=True)
+    newest = days.order_by("-day").first()
+    if newest is None:
+        return _weeks_until(today)
+    last = day_of(newest)
+    oldest = days.filter(day__gte=start_of(_weeks_until(last).start)).order_by("day").first()
+    return Period(day_of(oldest), last)
 
 
 def daily(db: str, period: Period, *, model: str = "", prompt: str = "") -> Daily:

@@ -1,4 +1,4 @@
-"""`reflection gate run`: have turns judged by the gate of this site, once it was said what is sent where."""
+"""`reflection gate run`: have turns judged by the built-in gate, once it was said what is sent where."""
 
 import sys
 
@@ -14,7 +14,7 @@ from ..deciding.choosing import Asked
 from . import agent_of, moment, sending
 
 BY = "command line"
-HELP = gettext_lazy("Have turns judged by the gate of this site. Without --yes, only show what would be sent.")
+HELP = gettext_lazy("Have turns judged by the built-in gate. Without --yes, only show what would be sent.")
 EXAMPLES = ("reflection gate run --limit 20", "reflection gate run --since 2026-03-01 --yes")
 
 

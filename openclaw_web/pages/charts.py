@@ -41,6 +41,7 @@ class Point:
     short: str
     values: tuple[Value, ...]
     href: str | None = None
+    said: tuple[str, ...] = ()  # the values in words, where these are not just the numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +142,7 @@ class _Frame:
     is_packed: bool = False
     is_line: bool = False
     in_words: Callable[[Value], str] = _plain
+    suffix: str = ""  # of the labels of the axis
 
     @property
     def scale(self):
@@ -160,11 +162,11 @@ class _Frame:
 
 
 def bar_chart(
-    points: Sequence[Point], *, title: str, unit: str, series: Sequence[Series], marks: Sequence[int] = ()
+    points: Sequence[Point], *, title: str, unit: str, series: Sequence[Series], marks: Sequence[int] = (), suffix=""
 ) -> Chart:
     """Bars of up to six stacked series, the order of `Point.values`; `unit` says what one bar is: a day, a week.
 
-    A dashed line stands before each point that `marks` numbers.
+    A dashed line stands before each point that `marks` numbers; `suffix` follows the numbers of the axis.
     """
     if not 1 <= len(series) <= 6:
         raise ValueError("A bar chart has one to six series.")
@@ -172,7 +174,7 @@ def bar_chart(
     if any(chart.totals):
         above = [_reach(point, series, is_below=False) for point in points]
         below = [_reach(point, series, is_below=True) for point in points]
-        _place(chart, points, _Frame(series, len(points), max(above), max(below)))
+        _place(chart, points, _Frame(series, len(points), max(above), max(below), suffix=suffix))
         chart.marks = [chart.bars[index].band_x for index in marks]
     return chart
 
@@ -261,7 +263,7 @@ def _dotted(point, index, frame):
 
 
 def _at(point, index, frame, **drawn):
-    said = tuple(frame.in_words(value) for value in point.values)
+    said = point.said or tuple(frame.in_words(value) for value in point.values)
     pairs = zip(frame.series, said, point.values, strict=True)
     # Of many series the tip says only what is there: it has one line.
     words = [f"{one.label} {value}" for one, value, amount in pairs if amount or len(said) <= MOST_IN_TIP]
@@ -310,7 +312,10 @@ def _segments(point, frame):
 def _y_labels(frame):
     step = round_step((frame.above + frame.below) / Y_STEPS)
     values = range(-int(frame.below // step) * step, int(frame.above) + 1, step)
-    return [Label(short_number(abs(value)), 0, round(frame.zero_y - value * frame.scale, 1), "end") for value in values]
+    return [
+        Label(short_number(abs(value)) + frame.suffix, 0, round(frame.zero_y - value * frame.scale, 1), "end")
+        for value in values
+    ]
 
 
 def _x_label(text, index, frame, y):

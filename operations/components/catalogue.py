@@ -57,6 +57,7 @@ ENTRIES = {
         ("Histogram", "histogram", ("chart",)),
         ("Chart of one point, chart of none", "few", ("chart",)),
         ("Heatmap", "heatmap", ("heatmap",)),
+        ("Dots below a chart", "dot_strip", ("dot_strip",)),
     ],
     "transcript": [
         ("Turn with every kind of record", "turn", ()),

@@ -11,6 +11,7 @@ from openclaw_web.pages import states
 from openclaw_web.pages.charts import Point, Series, bar_chart, heatmap, histogram, line_chart, ranges_of
 from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import render_page
+from openclaw_web.pages.share_charts import dot_strip, share_chart
 
 from . import catalogue
 
@@ -97,6 +98,7 @@ def _charts():
     turns = Series(_("Turns")), Series(_("Errors"), "bad", is_below=True)
     lengths = [n * n % 97 for n in range(120)]
     hours = [[max(0, (row + 2) * (12 - abs(hour - 13)) - row * row) for hour in range(24)] for row in range(7)]
+    verdicts = Series(_("Right"), "ok"), Series(_("Wrong"), "bad")
     about = {"title": _("Turns and errors"), "unit": _("Day"), "series": turns}
     return {
         "bars": bar_chart(days, **about),
@@ -112,6 +114,8 @@ def _charts():
         "histogram": histogram(
             ranges_of(lengths), title=_("Turns of a session"), unit=_("Turns"), label=_("Sessions"), tone="tool"
         ),
+        "shares": share_chart(days, title=_("Turns and errors"), unit=_("Day"), series=verdicts),
+        "dots": dot_strip(days, title=_("Verdicts of people"), series=verdicts),
         "heatmap": heatmap(
             hours,
             title=_("Turns by weekday and hour, UTC"),

@@ -60,7 +60,7 @@ GATE = {
     ),
     "memoryGate.enabled": switch(
         False,
-        label=_("Let the gate of this site decide"),
+        label=_("Let the built-in gate decide"),
         help=_("Sends new turns of chosen agents to the language model. Off = nothing is sent."),
     ),
     "llm.model": Key(
@@ -85,7 +85,7 @@ GATE = {
         1_000_000_000,
         label=_("Tokens a day"),
         unit=_("tokens"),
-        help=_("Limit of the gate of this site for each UTC day and agent. 0 = no limit."),
+        help=_("Limit of the built-in gate for each UTC day and agent. 0 = no limit."),
     ),
     "llm.prices": Key(
         [],

@@ -62,7 +62,7 @@ def test_what_is_not_known_is_not_nothing(as_stranger, turns):
     about = panel(as_stranger.get(f"{ADA}d1/"), "about")
     for words in ("Turn not known", "Model –", "Latency –", "Tokens –", "Cost –", "No turn found"):
         assert words in about
-    assert "The fact is not known" in panel(as_stranger.get(f"{ADA}d1/"), "why")
+    assert "did not record the fact" in panel(as_stranger.get(f"{ADA}d1/"), "why")
 
 
 def test_what_is_no_longer_stored_is_not_linked(as_stranger, ada):
@@ -89,11 +89,11 @@ class TestWhatTheGateSaw:
     def test_derived(self, as_stranger, turns):
         decide(1, window_hash=seen("Earlier"), is_window_derived=True)
         said = panel(as_stranger.get(f"{ADA}d1/"), "saw")
-        assert "did not say what the gate saw. These are the messages before the turn" in said and "Earlier" in said
+        assert "did not record what the gate saw. Shown are the messages before this turn" in said and "Earlier" in said
 
     def test_not_known(self, as_stranger, turns):
         decide(1)
-        assert "What the gate saw is not known" in panel(as_stranger.get(f"{ADA}d1/"), "saw")
+        assert "did not record what the gate saw" in panel(as_stranger.get(f"{ADA}d1/"), "saw")
 
     @pytest.mark.parametrize("damage", ["removed", "changed", "cut"])
     def test_lost(self, as_stranger, turns, damage):
@@ -113,7 +113,7 @@ class TestWhatTheGateSaw:
         said = panel(page, "saw")
         assert "The gate was given no message of the user." in said
         assert "The user's message in the transcript Question 1" in said
-        assert "No user message seen" in text_of(page)
+        assert "No user message" in text_of(page)
 
     def test_nothing_at_all(self, as_stranger, turns):
         decide(1, window_hash=seen(user=None, reply=None))
@@ -163,7 +163,7 @@ class TestRawResponse:
 
     def test_it_was_not_told_or_not_kept(self, as_operator, turns):
         decide(1)
-        assert "did not tell it" in panel(as_operator.get(f"{ADA}d1/"), "response")
+        assert "Not recorded by the plugin." in panel(as_operator.get(f"{ADA}d1/"), "response")
         configuration.put(RAW, False, by="root")
         assert RAW in panel(as_operator.get(f"{ADA}d1/"), "response")
 

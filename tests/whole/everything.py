@@ -7,6 +7,7 @@ from django.conf import settings
 from agents.models import Agent, CollectorSource
 from benchmarks import many_rows
 from datasets.review import verdicts
+from gate import judgments
 from gate.models import GateCall, GatePrompt, GateReplay, GateReplayDecision, MemoryGateDecision
 from gate.statistics import sums
 from guardian.files import MEMORY_FILES
@@ -34,7 +35,7 @@ LINTED = "Run openclaw status --json and report."
 
 def fill(count, person):
     """`count` rows of everything; what addresses of single things are filled with."""
-    factories.AgentFactory(agent_id="ada")
+    agent = factories.AgentFactory(agent_id="ada")
     many_rows.fill_sessions(DB, count)
     many_rows.fill_agent(DB, count)
     many_rows.fill_gate(DB, count)
@@ -44,7 +45,9 @@ def fill(count, person):
     many_rows.fill_site(count, agent="ada")
     many_rows.fill_around(count, agent="ada")
     many_rows.fill_agents(count)
-    return _conversation(count) | _files(count) | _review(count, person) | _operations(count) | _people(count, person)
+    found = _conversation(count) | _files(count) | _review(count, person) | _operations(count) | _people(count, person)
+    judgments.complete(agent)
+    return found
 
 
 def _replay(count):

@@ -8,6 +8,7 @@ from agents.decorators import agent_view
 from openclaw_web.endpoints.operations import Operations
 from openclaw_web.pages.doors import needs
 
+from ... import judgments
 from .. import sums, words
 from ..answer import answer, asked
 from .schemas import GateStatisticsOut, GateStatisticsQuery
@@ -25,6 +26,7 @@ def gate_statistics(request, agent, filters: Query[GateStatisticsQuery]):
         return {"state": "off", "by": filters.by, **NOTHING}
     if not sums.settle(agent.db):
         return {"state": "calculating", "by": filters.by, **NOTHING}
+    is_whole = judgments.refresh(agent)
     wanted = asked(agent.db, **filters.wanted)
     found = answer(agent.db, wanted, **filters.place)
     return {
@@ -33,6 +35,7 @@ def gate_statistics(request, agent, filters: Query[GateStatisticsQuery]):
         "first_day": str(wanted.period.start),
         "last_day": str(wanted.period.end),
         "total": words.amounts(found.total),
+        "judged": found.verdicts and {**found.verdicts.as_json(), "is_whole": is_whole},
         "items": [words.shaped(row) for row in found.rows],
         "drift": found.drifts,
         "prompt_changes": found.prompt_changes,

@@ -1,15 +1,17 @@
-"""The chart of decisions by day or week, one colour for each decision, with marks where the prompt changed."""
+"""The share of each decision by day or week, with marks where the prompt changed, and the verdicts of people below."""
 
 from datetime import timedelta
 
 from django.utils.translation import gettext as _
 
-from openclaw_web.pages.charts import Chart, Point, Series, bar_chart
+from openclaw_web.pages.charts import Chart, Point, Series
 from openclaw_web.pages.formatting import day_in_words
+from openclaw_web.pages.share_charts import Strip, dot_strip, share_chart
 
 from ..answer import Answer
 from ..changes import COUNTS
 from ..figures import Figures, Period, monday_of, start_of
+from ..judgments import Judged, Verdicts
 from .addresses import Rows
 
 MOST_BARS = 100
@@ -18,19 +20,46 @@ TONES = {decision: "muted" if decision == "NO_WRITE" else decision for decision 
 
 def chart_of(found: Answer, rows: Rows) -> Chart:
     """Bars of days, or of weeks when these are asked for or the days are too many; a bar leads to its decisions."""
-    period = found.daily.period
-    by = "week" if found.asked.by == "week" or period.days > MOST_BARS else "day"
+    by, parts = _parts_of(found)
     groups = found.daily.by(by)
-    parts = list(_parts(period, 7 if by == "week" else 1))
     changed = {monday_of(change.day) if by == "week" else change.day for change in found.prompt_changes}
-    title = _("Decisions by week (UTC)") if by == "week" else _("Decisions by day (UTC)")
-    return bar_chart(
+    title = _("Share of each decision by week (UTC)") if by == "week" else _("Share of each decision by day (UTC)")
+    return share_chart(
         [_point(part, groups.get(start_of(first), Figures()), rows) for first, part in parts],
         title=title,
         unit=_("Week") if by == "week" else _("Day"),
         series=[Series(decision, tone) for decision, tone in TONES.items()],
         marks=[number for number, (first, _part) in enumerate(parts) if first in changed],
     )
+
+
+def verdicts_of(found: Answer, verdicts: Verdicts, rows: Rows) -> Strip:
+    """A dot for the right and one for the wrong decisions of each day or week, with the way to them."""
+    _by, parts = _parts_of(found)
+    judged = [_together(verdicts, part) for _first, part in parts]
+    points = [_named(part, (one.right, one.wrong)) for (_first, part), one in zip(parts, judged, strict=True)]
+    return dot_strip(
+        points,
+        title=_("Verdicts of people"),
+        series=[Series(_("Right"), "ok"), Series(_("Wrong"), "bad")],
+        href=lambda place, number: rows.decisions(parts[place][1], verdict=("right", "wrong")[number]),
+    )
+
+
+def _together(verdicts, part):
+    start, end = part.moments
+    found = Judged()
+    for day, one in verdicts.by_day.items():
+        if start <= day <= end:
+            found.count, found.right = found.count + one.count, found.right + one.right
+    return found
+
+
+def _parts_of(found):
+    """What a bar is, and the days of each."""
+    period = found.daily.period
+    by = "week" if found.asked.by == "week" or period.days > MOST_BARS else "day"
+    return by, list(_parts(period, 7 if by == "week" else 1))
 
 
 def _parts(period, days):
@@ -43,8 +72,11 @@ def _parts(period, days):
 
 
 def _point(part, figures, rows):
+    return _named(part, tuple(figures.counts.values()), rows.decisions(part))
+
+
+def _named(part, values, href=None):
     name = day_in_words(part.start)
     if part.days > 1:
         name = f"{day_in_words(part.start, has_year=False)} – {day_in_words(part.end)}"
-    values = tuple(figures.counts.values())
-    return Point(name, day_in_words(part.end, has_year=False), values, rows.decisions(part))
+    return Point(name, day_in_words(part.end, has_year=False), values, href)

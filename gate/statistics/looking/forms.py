@@ -1,5 +1,7 @@
 """What comes in through the address of the page of statistics."""
 
+from dataclasses import replace
+
 from django import forms
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -10,7 +12,7 @@ from openclaw_web.lists.filters import Day
 from ..answer import Asked, asked
 from ..figures import BY
 
-USUAL = "week"
+MOST_DAYS = 35  # that are told by day where the address does not say
 
 
 class StatisticsForm(forms.Form):
@@ -32,4 +34,7 @@ class StatisticsForm(forms.Form):
             raise Refused(days[0] if days else _("This address is not valid for statistics. Remove its filters."))
         said = self.cleaned_data
         chosen = {name: said[name] for name in ("model", "prompt", "session")}
-        return asked(db, by=said["by"] or USUAL, since=said["from"], until=said["to"], **chosen)
+        if said["by"]:
+            return asked(db, by=said["by"], since=said["from"], until=said["to"], **chosen)
+        usual = asked(db, by="day", since=said["from"], until=said["to"], **chosen)
+        return usual if usual.period.days <= MOST_DAYS else replace(usual, by="week")

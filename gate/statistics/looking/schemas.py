@@ -13,8 +13,16 @@ from ..figures import BY
 
 class GateStatisticsQuery(PageQuery):
     by: Literal[BY] = Field("week", description="what a row is; weeks are ISO weeks, all days are UTC")  # type: ignore[valid-type]
-    first_day: date | None = Field(None, alias="from", description="the first day; default: twelve weeks")
-    last_day: date | None = Field(None, alias="to", description="the last day, included; default: today")
+    first_day: date | None = Field(
+        None,
+        alias="from",
+        description="the first day; default: the first one with decisions in the twelve weeks up to the last",
+    )
+    last_day: date | None = Field(
+        None,
+        alias="to",
+        description="the last day, included; default: the last one with decisions, or today with a first day",
+    )
     model: str = Field("", max_length=500)
     prompt: str = Field("", max_length=500, description="a prompt version")
     session: str = Field("", max_length=500, description="only with `by=session`; `model` and `prompt` only without")
@@ -54,6 +62,20 @@ class GateRowOut(GateFiguresOut):
     last_at: int | None
 
 
+class GateJudgedOut(Schema):
+    """Decisions that people judged, and how many of them were right."""
+
+    count: int
+    right: int
+    share: float | None = Field(description="that was right, 0 to 1; null: none was judged")
+    interval: tuple[float, float] | None = Field(description="95% score interval (Wilson) of the share")
+
+
+class GateAllJudgedOut(GateJudgedOut):
+    decisions: dict[str, GateJudgedOut] = Field(description="the same of each decision")
+    is_whole: bool = Field(description="false while verdicts are still being counted")
+
+
 class GateDriftOut(Schema):
     decision: str
     share: float = Field(description="in the last seven full days, 0 to 1")
@@ -81,6 +103,7 @@ class GateStatisticsOut(Page[GateRowOut]):  # type: ignore[misc]
     first_day: str | None = None
     last_day: str | None = None
     total: GateFiguresOut | None = None
+    judged: GateAllJudgedOut | None = Field(None, description="what people said of these days; null for one session")
     drift: list[GateDriftOut] = Field([], description="decisions whose share changed by the settings' points or more")
     prompt_changes: list[GatePromptChangeOut] = []
     reasons: list[GateReasonOut] = Field([], description="reasons given twice or more among the newest decisions")

@@ -3,7 +3,6 @@
 from typing import Any, NamedTuple
 
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
 from agents.models import Agent
 from ledger.models import Session
@@ -12,10 +11,13 @@ from openclaw_web.pages.formatting import day_in_words, duration, number, tokens
 
 from ...lists.around import EXACTLY
 from ..answer import Answer
+from ..changes import COUNTS
 from ..figures import Figures, Period
+from ..judgments import Judged, Verdicts
+from ..reasons import normalised
 from ..words import SHORT, cost, name_of, share
 from .addresses import Rows, prompt
-from .chart import chart_of
+from .chart import chart_of, verdicts_of
 
 
 class Cell(NamedTuple):
@@ -40,18 +42,71 @@ def page_of(agent: Agent, found: Answer) -> dict[str, Any]:
     asked = found.asked
     rows = Rows(agent.agent_id, model=asked.model, prompt=asked.prompt)
     whole = Rows(agent.agent_id, session=asked.session)
+    tiles = _cells(found.total, whole if asked.session else rows, None if asked.session else asked.period)
+    named = list(zip(heads(), tiles, strict=True))
     return {
-        "tiles": _cells(found.total, whole if asked.session else rows, None if asked.session else asked.period),
+        "tiles": [(name, cell) for name, cell in named if cell.text != "0"],
+        "zeros": [str(name) for name, cell in named if cell.text == "0"],
+        "blind": _blind(found.total, named[-1][1].href),
         "heads": heads(),
         "short_heads": short_heads(),
         "lines": list(_lines(agent, found, rows)),
         "chart": chart_of(found, rows),
         "changes": [_change(agent, change, rows) for change in found.prompt_changes],
         "drifts": [_drift(drift, rows) for drift in found.drifts],
-        "repeated": [
-            (group, rows.decisions(asked.period, decision=group.decision, q=group.words))
-            for group in (found.repeated.groups if found.repeated else ())
-        ],
+        "repeated": _repeated(found, rows),
+        **(_verdicts(found, found.verdicts, rows) if found.verdicts else {"judged": [], "unjudged": 0, "strip": None}),
+    }
+
+
+def _repeated(found, rows):
+    """Each repeated reason once, with the decisions that gave it: how often, and the way to them."""
+    together: dict[str, dict[str, Any]] = {}
+    for group in found.repeated.groups if found.repeated else ():
+        href = rows.decisions(found.asked.period, decision=group.decision, q=group.words)
+        known = together.setdefault(normalised(group.reason), {"reason": group.reason, "count": 0, "decisions": []})
+        known["count"] += group.count
+        known["decisions"].append((group.decision, number(group.count), href))
+    return sorted(together.values(), key=lambda one: -one["count"])
+
+
+def _blind(figures, href):
+    """That the gate had no message of the user too often, with the way to these decisions; None where it had."""
+    if not figures.is_blind:
+        return None
+    unseen = figures.of("unseen_count")
+    return {"unseen": unseen, "total": number(figures.total), "share": share(unseen, figures.total), "href": href}
+
+
+def _verdicts(found: Answer, verdicts: Verdicts, rows: Rows) -> dict[str, Any]:
+    """What people said: in all, of each decision that somebody judged or made, and by day."""
+    period, counts = found.asked.period, found.total.counts
+    judged = [(None, verdicts.total, found.total.total)]
+    judged += [(name, verdicts.by_decision[name], counts[name]) for name in COUNTS if counts[name]]
+    return {
+        "judged": [_judged(name, one, total, rows, period) for name, one, total in judged],
+        "unjudged": found.total.total - verdicts.total.count,
+        "strip": verdicts_of(found, verdicts, rows),
+    }
+
+
+def _judged(name: str | None, judged: Judged, total: int, rows: Rows, period: Period) -> dict[str, Any]:
+    only = {"decision": name} if name else {}
+
+    def cell(count, verdict=""):
+        filters = only | ({"verdict": verdict} if verdict else {})
+        return Cell(number(count), rows.decisions(period, **filters) if count else None)
+
+    low, high = judged.interval or (0.0, 0.0)
+    return {
+        "decision": name,
+        "count": total,
+        "made": cell(total),
+        "judged": cell(judged.count, "judged"),
+        "right": cell(judged.right, "right"),
+        "wrong": cell(judged.wrong, "wrong"),
+        "share": share(judged.right, judged.count),
+        "interval": f"{100 * low:.0f}–{100 * high:.0f}%" if judged.count else "–",
     }
 
 
@@ -67,7 +122,7 @@ def short_heads() -> list[Any]:
     """The same in a word each, for the heads of a wide table."""
     return [
         *(_("Decisions"), *SHORT.values(), _("Latency"), _("Tokens"), _("Cost")),
-        *(states.word("failed"), states.word("malformed"), _("Unseen")),
+        *(states.word("failed"), states.word("malformed"), _("No user message")),
     ]
 
 
@@ -115,7 +170,7 @@ def _cells(figures: Figures, rows: Rows | None, period: Period | None) -> list[C
 
 def _slowest(figures):
     """The latency that one in twenty exceeds."""
-    return _("95%%: %(duration)s") % {"duration": duration(figures.p95_ms)} if figures.of("latency_count") else ""
+    return _("p95 %(duration)s") % {"duration": duration(figures.p95_ms)} if figures.of("latency_count") else ""
 
 
 def _known(figures, name, more=0):
@@ -123,7 +178,7 @@ def _known(figures, name, more=0):
     known = figures.of(name)
     if not known or known >= figures.total + more:
         return ""
-    return _("%(count)s known") % {"count": number(known)}
+    return _("known for %(count)s of %(all)s") % {"count": number(known), "all": number(figures.total + more)}
 
 
 def _titles(db, rows):
@@ -147,12 +202,11 @@ def _change(agent, change, rows):
 
 def _drift(drift, rows):
     def side(value, period, count):
-        counted = ngettext("%(count)s decision", "%(count)s decisions", count) % {"count": number(count)}
-        return {"share": f"{100 * value:.1f}%", "of": counted, "href": rows.decisions(period, decision=drift.decision)}
+        return {"share": f"{100 * value:.1f}%", "of": count, "href": rows.decisions(period, decision=drift.decision)}
 
     return {
         "decision": drift.decision,
-        "points": f"{drift.points:+.1f}",
+        "has_fallen": drift.share < drift.share_before,
         "now": side(drift.share, drift.period, drift.decisions),
         "before": side(drift.share_before, drift.period_before, drift.decisions_before),
     }

@@ -1,12 +1,15 @@
 """The page of what an agent's decisions add up to."""
 
 from django.views.decorators.http import require_safe
+from ulid import ULID
 
 from agents.decorators import agent_view
 from openclaw_web.lists.paging import places
 from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import render_page
+from openclaw_web.pages.templates import url_or_none
 
+from ... import judgments
 from ...models import MemoryGateDecision
 from .. import figures, sums, tables
 from ..answer import answer
@@ -27,6 +30,7 @@ def statistics(request, agent):
         return render_page(request, TEMPLATE, {"agent": agent, "state": "off"})
     if not sums.settle(agent.db):
         return render_page(request, TEMPLATE, {"agent": agent, "state": "calculating", "job": sums.job_of(agent.db)})
+    is_whole = judgments.refresh(agent)
     asked = form.asked(agent.db)
     found = answer(agent.db, asked, **places(request))
     is_empty = not found.daily.rows and not found.rows
@@ -35,6 +39,9 @@ def statistics(request, agent):
     context = {
         "agent": agent,
         "state": "ready",
+        "is_whole": is_whole,
+        "draw": url_or_none("datasets:decisions_draw", agent.agent_id) if request.user.has_role("labeller") else "",
+        "draw_id": str(ULID()),
         "asked": asked,
         "found": found,
         "ways": BY,

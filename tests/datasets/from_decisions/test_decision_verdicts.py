@@ -40,7 +40,12 @@ def test_it_works(as_reviewer, ada):
     judging.judge(ada, "d2", "wrong", by="ann")
     page = ask(as_reviewer, "d1", "d2", "d3", "unmatched", "elsewhere")
     found = {name: places(page)[f"verdict-of-{anchor(name)}"].split() for name in ("d1", "d2", "d3", "unmatched")}
-    assert found == {"d1": ["Right", "Wrong"], "d2": ["Wrong", "Right"], "d3": ["Right", "Wrong"], "unmatched": []}
+    assert found == {
+        "d1": ["Right", "Actions", "Wrong"],
+        "d2": ["Wrong", "Actions", "Right"],
+        "d3": ["Actions", "Right", "Wrong"],
+        "unmatched": [],
+    }
     assert len(places(page)) == 4
     assert f'href="/samples/{sample.id}/" title="ann"' in page.text
     assert page.text.count('hx-swap-oob="true"') == 4
@@ -57,16 +62,16 @@ def test_viewers_get_no_buttons(as_stranger, ada):
 def test_what_was_said_on_the_sample_of_the_turn_counts_where_the_decision_has_none(as_reviewer, ada):
     (sample_id,) = make_samples(ada, "s1", [3], by="ann").made
     verdicts.label_sample(sample_id, "approved", by="bea", gate=parts.PartVerdict("incorrect"))
-    assert places(ask(as_reviewer, "d3"))[f"verdict-of-{anchor('d3')}"].split() == ["Wrong", "Right"]
+    assert places(ask(as_reviewer, "d3"))[f"verdict-of-{anchor('d3')}"].split() == ["Wrong", "Actions", "Right"]
     judging.judge(ada, "d3", "right", by="ann")
-    assert places(ask(as_reviewer, "d3"))[f"verdict-of-{anchor('d3')}"].split() == ["Right", "Wrong"]
+    assert places(ask(as_reviewer, "d3"))[f"verdict-of-{anchor('d3')}"].split() == ["Right", "Actions", "Wrong"]
 
 
 def test_a_row_is_judged_where_it_is(as_reviewer):
     answer = as_reviewer.post(
         "/agents/ada/judge/d1/", {"verdict": "wrong", "expected": "", "place": "row"}, headers=HTMX
     )
-    assert places(answer)[f"verdict-of-{anchor('d1')}"].split() == ["Wrong", "Right"]
+    assert places(answer)[f"verdict-of-{anchor('d1')}"].split() == ["Wrong", "Actions", "Right"]
     assert DatasetSample.objects.get().gate_label == "incorrect"
     answer = as_reviewer.post(
         "/agents/ada/judge/d1/", {"verdict": "right", "expected": "old", "place": "row"}, headers=HTMX

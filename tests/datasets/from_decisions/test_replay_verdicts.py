@@ -54,7 +54,7 @@ def test_it_says_how_good_both_gates_are(ada, replayed, as_stranger):
     assert [row.split(f'{label}">')[1].split("<")[0] for label in (
         "Right, as judged", "Precision, original", "Precision, replay", "Recall, original", "Recall, replay"
     )] == ["3", "100%", "67%", "67%", "67%"]  # fmt: skip
-    assert "to review" not in page
+    assert "Send" not in page
 
 
 def test_without_verdicts_it_says_so(ada, replayed, as_stranger):
@@ -69,7 +69,7 @@ def test_it_is_a_fragment_of_the_page_of_a_replay(ada, replayed, as_stranger):
 
 
 def test_one_click_queues_the_disagreements(ada, replayed, as_reviewer):
-    assert "Send 4 different decisions to review" in text_of(as_reviewer.get(page_of(replayed)))
+    assert "Send 4 decisions to review" in text_of(as_reviewer.get(page_of(replayed)))
     answer = as_reviewer.post(f"/agents/ada/replays/{replayed.id}/queue/", follow=True)
     assert answer.redirect_chain[0][0] == replayed.get_absolute_url()
     assert "4 samples added to the queue." in text_of(answer)
@@ -77,8 +77,9 @@ def test_one_click_queues_the_disagreements(ada, replayed, as_reviewer):
     assert {one.decision_id for one in samples} == {"d0", "d2", "d4", "d5"}
     assert {one.annotation_status for one in samples} == {"needs_review"}
     page = text_of(as_reviewer.get(page_of(replayed)))
-    assert "to review" not in page
-    assert "are samples already" in page
+    assert "Send" not in page
+    assert "4 decisions are different; 0 can be sent to review." in page
+    assert "4 are samples already, or their turns are." in page
     as_reviewer.post(f"/agents/ada/replays/{replayed.id}/queue/")
     assert DatasetSample.objects.count() == 4
 

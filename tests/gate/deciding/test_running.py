@@ -140,7 +140,7 @@ def test_a_run_is_in_the_audit_log_as_its_job(ada, endpoint, as_admin):
     entries = AuditEntry.objects.filter(action="gate_started").order_by("id")
     assert [(entry.actor, entry.object_type) for entry in entries] == [("otto", "job"), ("root", "agent")]
     page = as_admin.get("/operations/audit/").content.decode()
-    assert "started the gate of this site" in page
+    assert "started the built-in gate" in page
 
 
 def test_an_agent_that_there_is_not_is_refused(endpoint):

@@ -47,7 +47,7 @@ def test_a_plan_says_what_would_be_sent_where(ada, endpoint, as_operator):
     assert '<dt>Model</dt><dd class="mono">other</dd>' in page
     assert "Estimated cost</dt><dd>$0.0" in page
     assert "Tokens left today (UTC)</dt><dd>500,000</dd>" in page
-    assert "Send 2 decisions" in page
+    assert "Start replay (2 requests)" in page
     assert f'action="{NEW}start/?decision=NO_WRITE"' in page
     assert not endpoint.requests
     assert not replays().exists()
@@ -58,7 +58,7 @@ def test_no_button_while_nothing_may_be_sent(ada, endpoint, as_operator):
     decided(1)
     page = text_of(as_operator.post(f"{NEW}plan/", FORM))
     assert "memoryGate.enabled is off" in page
-    assert "Send 1 decision" not in page
+    assert "Start replay" not in page
     refused = as_operator.post(f"{NEW}start/", FORM)
     assert (refused.status_code, "memoryGate.enabled is off" in text_of(refused)) == (422, True)
 

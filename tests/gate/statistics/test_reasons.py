@@ -21,7 +21,7 @@ def test_equal_reasons_are_one_group(as_stranger, ada):
     store(told("UPDATE_USER", reason="Small talk."))
     assert groups(as_stranger) == [("NO_WRITE", "SMALL\ntalk!", 3), ("NO_WRITE", "Line 3,000 is wrong.", 2)]
     text = as_stranger.get(PAGE).text
-    assert "7 decisions were compared" in text
+    assert "Based on all 7 decisions." in text
     assert "Line 3,000 is wrong." in text and "Likes tea" not in text
 
 
@@ -31,13 +31,13 @@ def test_only_the_newest_are_looked_at(as_stranger, ada, monkeypatch):
     decide("NO_WRITE", 300, 3, reason="Old.")
     decide("NO_WRITE", 400, 1, reason="New.")
     assert groups(as_stranger) == [("NO_WRITE", "New.", 400), ("NO_WRITE", "Old.", 100)]
-    assert "Only the newest 500 decisions were compared" in as_stranger.get(PAGE).text
+    assert "Based on the latest 500 decisions." in as_stranger.get(PAGE).text
 
 
 def test_as_many_as_are_looked_at_are_all(as_stranger, ada):
     decide("NO_WRITE", reasons.NEWEST, 1)
-    assert f"{reasons.NEWEST} decisions were compared. " in as_stranger.get(PAGE).text
-    assert "Only the newest" not in as_stranger.get(PAGE).text
+    assert f"Based on all {reasons.NEWEST} decisions." in as_stranger.get(PAGE).text
+    assert "Based on the latest" not in as_stranger.get(PAGE).text
 
 
 def test_what_takes_too_long_is_left(as_stranger, ada, monkeypatch):

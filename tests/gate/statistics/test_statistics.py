@@ -45,9 +45,9 @@ def test_it_works(as_stranger, decided):
     assert newest[:8] == [day(1), "2", "0", "0", "0", "2 100%", "0", "0"]
     assert newest[8:] == ["–", "–", "–", "1", "0", "0"]
     assert older[:4] == [day(9), "8", "6 75%", "0"]
-    assert older[8:] == ["50 ms 95%: 50 ms", "600 6 known", "$0.0060 6 known", "0", "1", "2"]
-    assert "Decisions by day (UTC)" in response.text
-    assert "came into use after p1" in response.text
+    assert older[8:] == ["50 ms p95 50 ms", "600 known for 6 of 8", "$0.0060 known for 6 of 9", "0", "1", "2"]
+    assert "Share of each decision by day (UTC)" in response.text
+    assert "replaced p1." in response.text
 
 
 def test_every_number_leads_to_its_rows(as_stranger, decided):
@@ -118,7 +118,7 @@ def test_the_chart_marks_changes_of_the_prompt(as_stranger, ada):
         decide("NO_WRITE", 1, days_ago, prompt_version=prompt)
     response = as_stranger.get(f"{PAGE}?by=day&from={day(4)}")
     assert response.text.count('class="chart__mark"') == 2
-    assert response.text.count("came into use after") == 2
+    assert response.text.count(" replaced p") == 2
 
 
 def test_empty(as_stranger, ada):

@@ -24,7 +24,7 @@ GLOBAL_NEW = {
     *("idx_standing_agent", "idx_standing_file", "idx_standing_rank", "idx_standing_state", "memory_standings"),
     *("idx_sample_prompted", "idx_sample_repeated", "idx_skipped_agent", "idx_skipped_kind", "idx_skipped_path"),
     *("idx_skipped_reason", "idx_status_cut_off", "idx_status_prompted", "sample_signatures"),
-    "sample_signatures_outdated",
+    *("review_draws", "sample_signatures_outdated"),
 }
 GATE_NEW = {
     *("gate_calls", "gate_days", "gate_hours", "gate_prompts", "gate_receipts", "gate_replay_decisions"),
@@ -33,6 +33,7 @@ GATE_NEW = {
     *("idx_call_session", "idx_call_turn", "idx_gate_created", "idx_gate_model", "idx_gate_prompt"),
     *("idx_gate_session_last", "idx_gate_session_total", "idx_gate_slow", "idx_gate_unseen", "idx_replay_created"),
     *("idx_replay_outcome", "idx_replay_same"),
+    *("gate_verdict_days", "gate_verdicts_state", "idx_gate_judged", "idx_gate_verdict"),
     *("guardian_runs", "guardian_steps", "idx_guardian_run_asked", "idx_guardian_run_audit"),
     *("idx_guardian_run_created", "idx_guardian_run_state", "idx_guardian_run_turn"),
     *("idx_guardian_step_created", "idx_guardian_step_run"),
@@ -89,7 +90,7 @@ AGENT_CHANGED = {
     "memory_gate_decisions": (
         {'"cost_usd" real NULL', '"is_window_derived" bool NOT NULL', '"match" text NOT NULL',
          '"prompt_version" text NULL', '"saw_user" bool NULL', '"session_key" text NULL', '"sources" integer NOT NULL',
-         '"window_hash" text NULL',
+         '"window_hash" text NULL', '"verdict" text NULL',
          'CONSTRAINT "gate_fact" CHECK ((NOT ("origin" = \'recorded\') OR "decision" = \'NO_WRITE\' OR'
          ' ("candidate_fact" > \'\' AND "candidate_fact" IS NOT NULL)))'},
         set(),

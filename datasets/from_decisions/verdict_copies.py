@@ -1,0 +1,43 @@
+"""Copies what people said of decisions into the agents' files, where lists and statistics find it.
+
+Rows of sample_labels are only ever added, in the order of their places: whatever is newer than the last copy is read
+again. A copy that was interrupted, or taken back with a backup, is completed by the next page that needs it.
+"""
+
+from agents.models import Agent
+from gate import judgments
+from gate.models import MemoryGateDecision
+from openclaw_web.sqlite.fields import Place
+
+from ..models import SampleLabel
+from . import said
+
+PIECE = 2_000  # labels that are read at once
+MOST_PIECES = 5  # of one call: no page waits for a hundred thousand labels
+
+
+def copy_new(agent: Agent) -> bool:
+    """Copy the verdicts on an agent's decisions that are new; whether all are copied now."""
+    labels = SampleLabel.objects.annotate(place=Place())
+    last = labels.order_by("-place").values_list("place", flat=True).first() or 0
+    before = judgments.labels_read(agent.db)
+    if before > last:  # another global file, as after a restore
+        judgments.forget(agent.db)
+        before = 0
+    for _number in range(MOST_PIECES):
+        if before >= last:
+            return True
+        new = labels.filter(place__gt=before).order_by("place")
+        piece = list(new.values_list("place", "sample__agent_id", "sample__decision_id")[:PIECE])
+        place = piece[-1][0] if len(piece) == PIECE else max(last, piece[-1][0] if piece else 0)
+        ids = {decision_id for _place, agent_id, decision_id in piece if decision_id and agent_id == agent.agent_id}
+        before = judgments.store(agent.db, _verdicts(agent, ids), before=before, place=place)
+    return before >= last
+
+
+def _verdicts(agent, ids):
+    """What people say of these decisions now, by id; None: nothing."""
+    rows = MemoryGateDecision.objects.using(agent.db).filter(id__in=ids).only("id", "turn_id")
+    known = said.of(agent.agent_id, rows)
+    words = {name: judgments.Verdict.RIGHT if one.is_right else judgments.Verdict.WRONG for name, one in known.items()}
+    return {name: words.get(name) for name in ids}

@@ -1,0 +1,83 @@
+"""What people said of decisions, as the gate's own tables have it: samples are above, and are copied from there."""
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Count, TextField, Value
+from django.db.models.functions import Coalesce
+from django.utils.module_loading import import_string
+
+from agents.models import Agent
+
+from .models import GateVerdictDay, GateVerdictsState, MemoryGateDecision
+
+DAY_MS = 86_400_000
+Verdict = MemoryGateDecision.Verdict
+
+
+def refresh(agent: Agent) -> bool:
+    """Copy what people said since the last look; whether everything is copied now."""
+    return bool(import_string(settings.GATE_VERDICTS)(agent))
+
+
+def complete(agent: Agent) -> None:
+    """Copy everything that people said, in as many pieces as that takes."""
+    while not refresh(agent):
+        pass
+
+
+def labels_read(db: str) -> int:
+    """The place of the last label that was copied; 0 before the first one."""
+    return GateVerdictsState.objects.using(db).values_list("labels_read", flat=True).first() or 0
+
+
+def store(db: str, verdicts: dict[str, str | None], *, before: int, place: int) -> int:
+    """Store the verdicts of decisions (None: none any more), their sums, and the `place` of the last label read.
+
+    Returns the place up to which labels are read now: when another process has read on from `before`, that of its own,
+    and nothing is stored.
+    """
+    with transaction.atomic(using=db):
+        known = labels_read(db)
+        if known != before:
+            return known
+        days = set()
+        for row in MemoryGateDecision.objects.using(db).filter(id__in=verdicts).only("id", "created_at", "verdict"):
+            if row.verdict != verdicts[row.id]:
+                MemoryGateDecision.objects.using(db).filter(id=row.id).update(verdict=verdicts[row.id])
+                days.add(row.created_at // DAY_MS * DAY_MS)
+        for day in days:
+            _sum_day(db, day)
+        GateVerdictsState.objects.using(db).update_or_create(id="verdicts", defaults={"labels_read": place})
+    return place
+
+
+def forget(db: str) -> None:
+    """Take away all copies: they are made again from the first label."""
+    with transaction.atomic(using=db):
+        MemoryGateDecision.objects.using(db).filter(verdict__isnull=False).update(verdict=None)
+        GateVerdictDay.objects.using(db).all().delete()
+        GateVerdictsState.objects.using(db).all().delete()
+
+
+def _sum_day(db, day):
+    """Count the judged decisions of a day again."""
+    rows = MemoryGateDecision.objects.using(db).filter(
+        verdict__isnull=False, created_at__gte=day, created_at__lt=day + DAY_MS
+    )
+    keys = {
+        "model": Coalesce("llm_model", Value(""), output_field=TextField()),
+        "prompt": Coalesce("prompt_version", Value(""), output_field=TextField()),
+    }
+    counts = rows.values("decision", "verdict", **keys).annotate(number=Count("id"))
+    GateVerdictDay.objects.using(db).filter(day=day).delete()
+    GateVerdictDay.objects.using(db).bulk_create(
+        GateVerdictDay(
+            day=day,
+            decision=row["decision"],
+            verdict=row["verdict"],
+            llm_model=row["model"],
+            prompt_version=row["prompt"],
+            total=row["number"],
+        )
+        for row in counts.order_by()
+    )
