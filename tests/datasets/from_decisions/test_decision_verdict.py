@@ -59,6 +59,7 @@ def test_right_is_said_and_undone_where_the_buttons_are(as_reviewer):
     assert "Undone: “Approved” on turn 2 of ada." in said(answer)
     assert "Nobody has judged this decision." in said(answer)
     assert "Sample: Pending" in said(answer)
+    assert re.search(r'href="/review/\?sample=[^"]+">Sample: Pending', answer.text)
     answer = give(as_reviewer, "undo", expected=sample.label_id)
     assert answer.status_code == 422
     assert "undone already" in said(answer)

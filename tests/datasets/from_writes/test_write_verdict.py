@@ -55,6 +55,7 @@ def test_right_is_said_and_undone_where_the_buttons_are(as_reviewer):
     assert f'href="/samples/{sample.id}/"' in answer.text and expected(answer) == sample.label_id
     answer = give(as_reviewer, "undo", expected=sample.label_id)
     assert "Nobody has judged this write." in said(answer) and "Sample: Pending" in said(answer)
+    assert f'href="/review/?sample={sample.id}"' in answer.text, "what waits leads to its place in the queue"
 
 
 def test_wrong_with_what_would_be_right(as_reviewer):
