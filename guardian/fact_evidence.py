@@ -12,6 +12,9 @@ MOST_BYTES = 256 * 1024  # of a version that is searched; in a longer one the ti
 MOST_CHARACTERS = 4_000  # of a fact
 HELD = 8  # texts that are remembered
 AT_ONCE = 500
+MOST_LINES = 5
+MOST_WORDS = 20  # characters of a line that may be a part of the fact
+WORD = re.compile("[\u3400-\u9fff]|[^\\W_]{2,}")  # each Chinese character is one
 MARKS = re.compile(r"^[\s>#*+-]+|^\s*\d+[.)]\s+", re.MULTILINE)  # before the words of a line
 Sides = tuple[str | None, str]
 
@@ -52,6 +55,27 @@ class Evidence:
 def normalize(text: str) -> str:
     """The words of a text in lower case with single blanks, without bullets and other marks before lines."""
     return " ".join(MARKS.sub("", text).casefold().split())
+
+
+def find_lines(version: FileSnapshot | None, fact: str) -> list[tuple[int, str]] | None:
+    """The lines of a version that say a fact, or most of its words, by number; None where it cannot be searched."""
+    if version is None or version.size_bytes > MOST_BYTES:
+        return None
+    words = normalize(fact[:MOST_CHARACTERS]).rstrip(".")
+    if not words:
+        return None
+    lines = [(number, text, normalize(text)) for number, text in enumerate(version.content.split("\n"), start=1)]
+    exact = [
+        (number, text) for number, text, said in lines if words in said or (len(said) > MOST_WORDS and said in words)
+    ]
+    if exact:
+        return exact[:MOST_LINES]
+    wanted = frozenset(WORD.findall(words))
+    shared = [(len(wanted & frozenset(WORD.findall(said))), number, text) for number, text, said in lines]
+    near = sorted(
+        (entry for entry in shared if 2 * entry[0] >= len(wanted) > 1), key=lambda entry: (-entry[0], entry[1])
+    )
+    return [(number, text) for _count, number, text in near[:MOST_LINES]]
 
 
 def read_facts(db: str, write_ids: Iterable[str]) -> dict[str, str]:

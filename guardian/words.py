@@ -21,7 +21,7 @@ ORIGIN_WORDS = {
     Origin.AGENT: _("Agent"),
 }
 MATCH_SENTENCES = {
-    "given": _("The source named the turn, of this write or of its decision."),
+    "given": _("The plugin recorded the turn."),
     "exact": _("The turn is the one of the decision behind this write."),
     "near": _("The turn was found by session and time alone. It may be another turn."),
     "none": _("No turn was found for this write."),

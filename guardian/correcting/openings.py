@@ -21,7 +21,7 @@ class Opening:
 def open_form(db: str, audit: WriteGuardianAudit) -> Opening:
     """The correction that stands, else the rollback (refused, with its reason), else the rule the write breaks."""
     if corrections := of_audit(db, audit.id):
-        return Opening(says(corrections[0]))
+        return Opening(says(corrections[0]), corrections[0].correction_reason)
     was = original(db, audit)
     if audit.status == Status.ROLLED_BACK:
         reason = Rollback.objects.using(db).filter(audit_id=audit.id).values_list("reason", flat=True).first()

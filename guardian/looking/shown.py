@@ -10,6 +10,7 @@ from ledger.models import ConversationTurn, Session
 from ledger.session import evidence
 from openclaw_web.diffs import comparing, unified
 
+from .. import fact_evidence, versions
 from ..changes import hunks_of
 from ..models import BehaviorCorrection, FileSnapshot, GuardianStatus, Rollback, WriteGuardianAudit
 from ..unknown_change import explain_unknown
@@ -62,7 +63,7 @@ def write(agent: Agent, row: WriteGuardianAudit, *, way: str = "") -> dict[str, 
         "diff": diff,
         "view": unified.one_column(view) if view and way == UNIFIED else view,
         "is_unified": way == UNIFIED,
-        "change_unknown": explain_unknown(row),
+        **_unknown(agent, row),
         **origin,
         "evidence": behind,
         **fate_of(row),
@@ -72,6 +73,16 @@ def write(agent: Agent, row: WriteGuardianAudit, *, way: str = "") -> dict[str, 
         "window": window_of(agent, row) if row.earliest_at else [],
         "most": MOST,
     }
+
+
+def _unknown(agent, row):
+    """Why what a write changed is not known, and the lines of the file now that say its fact (None: not searched)."""
+    why = explain_unknown(row)
+    is_searched = why and row.target_file and row.candidate_fact
+    lines = (
+        fact_evidence.find_lines(versions.newest(agent, row.target_file), row.candidate_fact) if is_searched else None
+    )
+    return {"change_unknown": why, "fact_lines": lines}
 
 
 def origin_of(agent: Agent, row: WriteGuardianAudit) -> dict[str, Any]:

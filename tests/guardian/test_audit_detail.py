@@ -2,6 +2,7 @@
 
 import pytest
 
+from guardian import services
 from guardian.models import BehaviorCorrection, GuardianStatus, Rollback, WriteGuardianAudit
 from ledger.models import ConversationTurn, Session
 from people.configuration import keys as configuration
@@ -191,3 +192,29 @@ def test_the_way_through_the_list_keeps_its_filters(as_stranger, ada):
         wrote(DB, number, None, b"%d" % number, target_file="USER.md" if number == 2 else "MEMORY.md")
     found = page(as_stranger, query="?file=MEMORY.md")
     assert 'href="/agents/ada/writes/w3/?file=MEMORY.md"' in found and "/writes/w2/" not in found
+
+
+@pytest.mark.parametrize(
+    ("fact", "line"),
+    [
+        ("Likes green tea.", 'L3">3</a> <span class="mono small break">- likes Green tea, always'),
+        ("Tea, green: likes it.", "L3"),
+        ("喜欢绿茶。", 'L4">4</a>'),
+        ("Drinks coal.", "No line of the file says it now."),
+    ],
+)
+def test_a_fact_whose_change_is_not_known_is_found_in_the_file(as_stranger, ada, fact, line):
+    services.keep_version(
+        DB, "MEMORY.md", "# Memory\n\n- likes Green tea, always\n- 她喜欢绿茶\n".encode(), modified_ms=T0
+    )
+    WriteGuardianAudit(
+        id="w",
+        created_at=T0 + 1000,
+        status="written",
+        target_file="MEMORY.md",
+        candidate_fact=fact,
+        sources=2,
+        session_id="s1",
+    ).save(using=DB)
+    found = page(as_stranger, "w")
+    assert "is not known" in found and "This fact in the file now" in found and line in found

@@ -23,7 +23,7 @@ def test_a_decision_leads_to_its_writes(as_stranger, ada):
 
 
 def test_a_decision_without_writes_says_so(as_stranger, ada):
-    assert "No write is known" in text_of(as_stranger.get("/agents/ada/writes/of/d1/"))
+    assert "No write followed." in text_of(as_stranger.get("/agents/ada/writes/of/d1/"))
     DecisionFactory(id="d1", decision="NO_WRITE", candidate_fact=None)
     page = text_of(as_stranger.get("/agents/ada/gate/d1/"))
     assert "decided to write nothing" in page and "/writes/of/" not in page
