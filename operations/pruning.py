@@ -15,6 +15,7 @@ from jobs import kinds as job_kinds
 from jobs.models import JobRun
 from openclaw_web import clock
 from people.configuration import keys as configuration
+from problems import storing as problems
 
 from .models import BackupRun
 
@@ -30,13 +31,13 @@ NO_ARCHIVE = (BackupRun.Status.FAILED, BackupRun.Status.GONE)
 def prune() -> int:
     """Remove what ended more days ago than the setting says, and versions that nobody needs; how many rows that were.
 
-    With 0 days only versions are removed.
+    With 0 days only versions and closed problems are removed.
     """
-    days, versions = configuration.get(SETTING), _versions()
+    days, always = configuration.get(SETTING), _versions() + problems.prune()
     if not days:
-        return versions
+        return always
     before = clock.now_ms() - days * DAY_MS
-    return versions + _remove(_jobs(before)) + _remove(_doctor_runs(before)) + _remove(_backups(before))
+    return always + _remove(_jobs(before)) + _remove(_doctor_runs(before)) + _remove(_backups(before))
 
 
 def _versions():

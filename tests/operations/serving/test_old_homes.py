@@ -25,6 +25,8 @@ GLOBAL_NEW = {
     *("idx_sample_prompted", "idx_sample_repeated", "idx_skipped_agent", "idx_skipped_kind", "idx_skipped_path"),
     *("idx_skipped_reason", "idx_status_cut_off", "idx_status_prompted", "sample_signatures"),
     *("review_draws", "sample_signatures_outdated"),
+    *("idx_problem_agent", "idx_problem_closed", "idx_problem_found", "idx_problem_kind", "idx_problem_severity"),
+    *("idx_problem_since", "idx_problem_state", "problem_checks", "problems"),
 }
 GATE_NEW = {
     *("gate_calls", "gate_days", "gate_hours", "gate_prompts", "gate_receipts", "gate_replay_decisions"),

@@ -1,0 +1,135 @@
+"""What a check of all problems costs, and how soon planted ones are found, beside very many rows.
+
+    python benchmarks/problems.py [--rows 1000000] [--agents 200] [--runs 3] [--json]
+
+A temporary home has as many agents, each with a file of its own; one of them has --rows sessions, records, decisions and
+writes, and the global file as many samples, jobs and entries of the audit log. A cold check is the first one ever, a
+steady one has nothing new to look at. Then problems are planted in one agent, and a check finds them. Figures are
+medians of processor time, of the planted ones of time on the clock. Start-up of the process is not in them.
+"""
+
+import argparse
+import json
+import statistics
+import tempfile
+import time
+
+import many_rows
+import pages
+
+PLANTED = 10
+BARS = {"cold": 0.5, "steady": 0.5, "planted": 2.0}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--agents", type=int, default=200)
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="openclaw-web-bench-") as home:
+        pages.start(home)
+        fill(options)
+        figures = [measure() for _ in range(options.runs)]
+    found = {name: statistics.median(one[name] for one in figures) for name in figures[0]}
+    print(json.dumps(found, indent=1) if options.json else table(found))
+
+
+def fill(options):
+    """A home in which nothing is wrong but what rows of a benchmark are by themselves."""
+    from agents import services
+    from operations.models import BackupRun
+
+    big = services.register("big").db
+    many_rows.fill_sessions(big, options.rows)
+    many_rows.fill_agent(big, options.rows)
+    many_rows.fill_gate(big, options.rows // 10)
+    many_rows.fill_guardian(big, options.rows // 10)
+    many_rows.settle(big)
+    many_rows.fill_site(options.rows, agent="big")
+    for number in range(options.agents - 1):
+        db = services.register(f"agent-{number:03}").db
+        many_rows.fill_gate(db, 100)
+        many_rows.fill_guardian(db, 100)
+        many_rows.settle(db)
+    BackupRun.objects.create(id="b", created_at=1, proven_at=time.time_ns() // 1_000_000, archive_path="/none")
+    many_rows.settle("default")
+
+
+def measure():
+    """A cold check, a steady one, and one that finds what was planted."""
+    from agents import databases
+    from django.db import connections
+    from problems import checking
+    from problems.models import Problem, ProblemCheck
+
+    Problem.objects.all().delete()
+    ProblemCheck.objects.all().delete()
+    cold, passes = cost(until_complete)
+    until_complete()  # files that were closed for the first time
+    steady, _passes = cost(checking.check_all)
+    before = set(Problem.objects.filter(state="open").values_list("id", flat=True))
+    plant(databases.alias("agent-007"))
+    connections.close_all()
+    start = time.perf_counter()
+    until_complete()
+    planted = time.perf_counter() - start
+    new = Problem.objects.filter(state="open").exclude(id__in=before).count()
+    unplant(databases.alias("agent-007"))
+    return {"cold": cold, "passes": passes, "steady": steady, "planted": planted, "found": new}
+
+
+def until_complete():
+    """Checks until one got through everything; how many."""
+    from problems import checking
+
+    count = 1
+    while not checking.check_all():
+        count += 1
+    return count
+
+
+def cost(act):
+    """The processor seconds of an act, and what it answered."""
+    start = time.process_time()
+    answer = act()
+    return time.process_time() - start, answer
+
+
+def plant(db):
+    """Ten things that are wrong with an agent: proposals for eight files, failing calls, an interrupted rollback."""
+    from gate.models import GateCall
+    from guardian.models import GuardianRun, RollbackIntent
+
+    now = time.time_ns() // 1_000_000
+    about = {"candidate_fact": "x", "started_by": "bench", "created_at": now, "state": "proposed"}
+    rows = [GuardianRun(id=f"bench{n}", target_file=f"F{n}.md", **about) for n in range(PLANTED - 2)]
+    GuardianRun.objects.using(db).bulk_create(rows)
+    about = {"session_id": "s", "origin": "own", "outcome": "failed"}
+    calls = [GateCall(id=f"bench{n}", created_at=now - n, **about) for n in range(5)]
+    GateCall.objects.using(db).bulk_create(calls)
+    RollbackIntent.objects.using(db).create(
+        id="bench", file_name="MEMORY.md", audits_json="[]", draft_name="x", created_at=now - 3_600_000
+    )
+
+
+def unplant(db):
+    """Take them away again."""
+    from gate.models import GateCall
+    from guardian.models import GuardianRun, RollbackIntent
+
+    for model in (GateCall, GuardianRun, RollbackIntent):
+        model.objects.using(db).filter(id__startswith="bench").delete()
+
+
+def table(found):
+    """The figures as rows of a table of Markdown."""
+    lines = ["| what | seconds | bar |", "| --- | --- | --- |"]
+    lines += [f"| {name} | {found[name]:.3f} | {bar} |" for name, bar in BARS.items()]
+    lines.append(f"| planted problems found | {found['found']:g} of {PLANTED} | all |")
+    return "\n".join([*lines, f"| passes of a cold check | {found['passes']:g} | |"])
+
+
+if __name__ == "__main__":
+    main()

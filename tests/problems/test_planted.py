@@ -1,0 +1,249 @@
+"""Planted problems: each kind finds its own, none invents one; and what becomes of them."""
+
+import os
+
+import pytest
+from django.db import connections
+
+from agents import databases, unread_parts
+from agents.models import Agent
+from collecting import watcher
+from gate.recording import storing
+from guardian.models import GuardianRun
+from openclaw_web import clock
+from openclaw_web.disk import locks
+from overview.models import AgentSummary
+from problems import checking, services
+from problems.models import Problem, ProblemCheck
+from tests.collecting.collecting import run
+from tests.factories import BackupRunFactory, CronJobFactory, CronRunFactory, JobFactory
+from tests.gate.statistics.decided import failed, midnight, told
+from tests.guardian.correcting.correcting import corrected
+from tests.guardian.standing.recorded_homes import RecordedHome
+from tests.guardian.written import wrote
+from tests.sqlite_homes import T0
+
+from .found import check, open_sentences
+
+pytestmark = pytest.mark.django_db
+DB, HOUR_MS = "agent_main", 3_600_000
+
+
+@pytest.fixture
+def home(tmp_path, real_files):
+    """A home in which nothing is wrong, imported."""
+    home = RecordedHome(tmp_path / "openclaw")
+    home.file("MEMORY.md", "one\n")
+    home.record("MEMORY.md", "one\n").prompt([("MEMORY.md", 3, 3)], at=T0 + 10**12)
+    run(home)
+    BackupRunFactory(proven_at=clock.now_ms())
+    return home
+
+
+def rule_broken(_home):
+    now = clock.now_ms()
+    wrote(DB, 1, b"one\n", b"one\ntea\n", candidate_fact="Likes tea.", created_at=now - 5_000)
+    rule = corrected("w1", "main", apply_to_future=True, pattern="Likes tea")
+    wrote(DB, 2, b"one\ntea\n", b"one\ntea\ntea\n", candidate_fact="Likes tea.", created_at=now, rule_id=rule.id)
+
+
+def proposal(_home):
+    about = {"target_file": "MEMORY.md", "candidate_fact": "Likes tea.", "started_by": "root"}
+    GuardianRun.objects.using(DB).create(id="p1", state="proposed", created_at=clock.now_ms(), **about)
+
+
+def left_out(home):
+    home.record("MEMORY.md", "one\n", "untrusted", at=T0 + 20_000).prompt([], at=T0 + 10**12 + 1, session="p2")
+    run(home)
+
+
+def blind(_home):
+    now = clock.now_ms()
+    storing.store(DB, [told(created_at=now - n * 1_000, saw_user=False) for n in range(40)])
+
+
+def drift(_home):
+    before = [told("NO_WRITE", created_at=midnight(20) + n) for n in range(60)]
+    storing.store(DB, [*before, *(told("UPDATE_USER", created_at=midnight(2) + n) for n in range(60))])
+
+
+def calls(_home):
+    storing.store_calls(DB, [failed(created_at=clock.now_ms() - n) for n in range(5)])
+
+
+def overdue(_home):
+    CronJobFactory(agent_id="main", name="Stock watch", next_run_at=clock.now_ms() - 15 * HOUR_MS)
+
+
+def failing(_home):
+    job = CronJobFactory(agent_id="main", name="Digest")
+    for hours in (5, 3):
+        CronRunFactory(agent_id="main", job_id=job.id, ts=clock.now_ms() - hours * HOUR_MS, status="error")
+
+
+def rejects(home):
+    file = home.root / "agents" / "main" / "sessions" / "odd.jsonl"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    header = '{"type":"session","version":3,"id":"odd","timestamp":"2026-02-21T03:00:00.000Z","cwd":"/"}\n'
+    file.write_text(header + '{"type":"message","id":\n')
+    run(home)
+
+
+def import_failed(home):
+    now = clock.now_ms()
+    params = f'{{"source":"{home.root}"}}'
+    ended = {"state": "refused", "message": "The disk is full.", "created_at": now, "finished_at": now}
+    JobFactory(kind="collect", started_by="mei", params_json=params, **ended)
+
+
+def newer(home):
+    parts = {"version": 99, "known": 25, "unfamiliar": [], "rows": {}, "is_newer": True}
+    unread_parts.note_parts(home.root / "openclaw.json", parts)
+
+
+def watcher_gone(_home):
+    watcher.note_alive()
+    before = clock.now_ms() / 1_000 - 600
+    os.utime(watcher._file(), (before, before))
+
+
+def no_worker(_home):
+    JobFactory(kind="export", state="queued", created_at=clock.now_ms() - HOUR_MS)
+
+
+def backup(_home):
+    from operations.models import BackupRun
+
+    BackupRun.objects.update(proven_at=clock.now_ms() - 40 * 24 * HOUR_MS)
+
+
+# How each is planted, and what its sentence says: the worst first.
+PLANTED = {
+    no_worker: "1 job is queued, but no worker runs it.",
+    import_failed: "The last import of ",
+    watcher_gone: "The watcher has stopped: changes are not imported.",
+    left_out: "OpenClaw has left MEMORY.md of main out of every prompt since",
+    rule_broken: "1 write of main broke the rule “Likes tea” (MEMORY.md).",
+    blind: "The gate of main saw no user message in 40 of 160 decisions.",
+    calls: "The last 5 calls of the gate's model for main failed.",
+    proposal: "1 proposal waits for MEMORY.md of main.",
+    overdue: "The scheduled task “Stock watch” of main is 15 h overdue.",
+    failing: "The last 2 runs of the scheduled task “Digest” of main failed.",
+    rejects: "1 record of main was rejected by imports.",
+    newer: "openclaw.json has schema 99; this version of OpenClaw Web knows schemas up to 25.",
+    drift: "NO_WRITE of main fell from 100.0% (60 decisions, four weeks before) to 0.0% (60 decisions, last 7 days).",
+    backup: "The last successful restore was more than 30 days ago.",
+}
+
+
+def test_all_are_found_and_none_is_invented(home):
+    assert check() == []
+    for plant in PLANTED:
+        plant(home)
+    said = [sentence for sentence in check() if "no known author" not in sentence]  # what two plants did to the file
+    assert [(one, part) for one, part in zip(said, PLANTED.values(), strict=True) if part not in one] == []
+    assert [sentence for sentence in check() if "no known author" not in sentence] == said  # nothing twice
+
+
+def test_a_problem_closes_by_itself_and_opens_again(home):
+    proposal(home)
+    assert check() == ["1 proposal waits for MEMORY.md of main."]
+    first = Problem.objects.get()
+    GuardianRun.objects.using(DB).update(state="declined")
+    assert check() == []
+    closed = Problem.objects.get()
+    assert (closed.state, closed.closed_by, closed.id) == ("closed", "", first.id)
+    GuardianRun.objects.using(DB).update(state="proposed")
+    check()
+    again = Problem.objects.get()
+    assert (again.state, again.reopened_count, again.closed_at, again.id) == ("open", 1, None, first.id)
+
+
+@pytest.mark.parametrize(
+    "settle",
+    [lambda row: services.mute(row.id, by="mei", reason="Known."), lambda row: services.close(row.id, by="mei")],
+)
+def test_what_a_person_settled_stays_until_it_is_worse_or_gone_and_back(home, settle):
+    proposal(home)
+    check()
+    row = settle(Problem.objects.get())
+    assert check() == [] and Problem.objects.get().state == row.state
+    about = {"target_file": "MEMORY.md", "candidate_fact": "Likes jam.", "started_by": "root"}
+    GuardianRun.objects.using(DB).create(id="p2", state="proposed", created_at=clock.now_ms(), **about)
+    assert check() == ["2 proposals wait for MEMORY.md of main."]
+    assert Problem.objects.get().mute_reason == ""
+    settle(Problem.objects.get())
+    GuardianRun.objects.using(DB).update(state="declined")
+    assert check() == []
+    GuardianRun.objects.using(DB).update(state="proposed")
+    assert check() == ["2 proposals wait for MEMORY.md of main."]
+
+
+def test_a_write_that_somebody_judged_is_settled(home, as_operator):
+    rule_broken(home)
+    assert PLANTED[rule_broken] in check()
+    corrected("w2", "main", status="written", fact="Likes tea.", reason="It is right.")
+    assert PLANTED[rule_broken] not in check()
+
+
+def test_a_broken_file_closes_nothing_and_ends_nothing(home):
+    proposal(home)
+    assert check() == ["1 proposal waits for MEMORY.md of main."]
+    connections[DB].close()
+    file = databases.path("main")
+    whole = file.read_bytes()
+    for part in ("", "-wal", "-shm"):
+        file.with_name(file.name + part).unlink(missing_ok=True)
+    file.write_bytes(b"nothing of ours" * 1_000)
+    databases._current.discard(DB)
+    backup(home)
+    said = check()
+    assert "1 proposal waits for MEMORY.md of main." in said and PLANTED[backup] in "".join(said)
+    assert any(one.startswith("Agent main could not be checked for problems: ") for one in said)
+    connections[DB].close()
+    file.write_bytes(whole)
+    assert not [one for one in check() if "could not be checked" in one]
+
+
+def test_a_kind_that_fails_keeps_its_rows(home, settings):
+    overdue(home)
+    assert len(check()) == 1
+    settings.PROBLEM_KINDS = settings.PROBLEM_KINDS | {"task_overdue": "tests.problems.failing_kind.FAILING"}
+    said = check()
+    assert len(said) == 2 and "“Task overdue” could not be checked: unexpected error (see the log)." in said
+
+
+def test_many_of_a_kind_are_counted(home):
+    now = clock.now_ms()
+    for number in range(25):
+        CronJobFactory(agent_id="main", name=f"Task {number}", next_run_at=now - 15 * HOUR_MS)
+    said = check()
+    assert len(said) == 21 and "5 more: Task overdue." in said
+
+
+def test_one_checks_at_a_time(home):
+    proposal(home)
+    with locks.lock(checking.LOCK):
+        assert not checking.check_all()
+    assert open_sentences() == []
+    assert checking.check_all() and len(open_sentences()) == 1
+
+
+def test_an_agent_that_is_gone_has_no_problems(home):
+    proposal(home)
+    check()
+    AgentSummary.objects.all().delete()
+    Agent.objects.all().delete()
+    assert check() == [] and not ProblemCheck.objects.filter(place="main").exists()
+
+
+def test_what_was_closed_long_ago_is_removed(home, later):
+    from problems import storing as problem_storing
+
+    proposal(home)
+    check()
+    GuardianRun.objects.using(DB).update(state="declined")
+    check()
+    assert problem_storing.prune() == 0
+    later(hours=24 * 91)
+    assert problem_storing.prune() == 1
