@@ -2,10 +2,11 @@
 
     python benchmarks/problems.py [--rows 1000000] [--agents 200] [--runs 3] [--json]
 
-A temporary home has as many agents, each with a file of its own; one of them has --rows sessions, records, decisions and
-writes, and the global file as many samples, jobs and entries of the audit log. A cold check is the first one ever, a
-steady one has nothing new to look at. Then problems are planted in one agent, and a check finds them. Figures are
-medians of processor time, of the planted ones of time on the clock. Start-up of the process is not in them.
+A temporary home has as many agents, each with a file of its own; one of them has --rows sessions and records and a
+tenth as many decisions and writes, and the global file --rows samples, jobs and entries of the audit log. A cold check
+is the first one ever, in passes of which the longest counts; a steady one has nothing new to look at. Then problems are
+planted in one agent, and a check finds them. Figures are medians of processor time, of the planted ones of time on the
+clock. Start-up of the process is not in them.
 """
 
 import argparse
@@ -59,14 +60,15 @@ def fill(options):
 
 def measure():
     """A cold check, a steady one, and one that finds what was planted."""
-    from agents import databases
     from django.db import connections
+
+    from agents import databases
     from problems import checking
     from problems.models import Problem, ProblemCheck
 
     Problem.objects.all().delete()
     ProblemCheck.objects.all().delete()
-    cold, passes = cost(until_complete)
+    passes = list(each_pass())
     until_complete()  # files that were closed for the first time
     steady, _passes = cost(checking.check_all)
     before = set(Problem.objects.filter(state="open").values_list("id", flat=True))
@@ -77,17 +79,23 @@ def measure():
     planted = time.perf_counter() - start
     new = Problem.objects.filter(state="open").exclude(id__in=before).count()
     unplant(databases.alias("agent-007"))
-    return {"cold": cold, "passes": passes, "steady": steady, "planted": planted, "found": new}
+    longest, whole = max(passes), sum(passes)
+    return {"cold": longest, "whole": whole, "passes": len(passes), "steady": steady, "planted": planted, "found": new}
+
+
+def each_pass():
+    """The processor seconds of each pass of a check that gets through everything."""
+    from problems import checking
+
+    is_complete = False
+    while not is_complete:
+        seconds, is_complete = cost(checking.check_all)
+        yield seconds
 
 
 def until_complete():
-    """Checks until one got through everything; how many."""
-    from problems import checking
-
-    count = 1
-    while not checking.check_all():
-        count += 1
-    return count
+    """Passes until one got through everything."""
+    list(each_pass())
 
 
 def cost(act):
@@ -128,7 +136,7 @@ def table(found):
     lines = ["| what | seconds | bar |", "| --- | --- | --- |"]
     lines += [f"| {name} | {found[name]:.3f} | {bar} |" for name, bar in BARS.items()]
     lines.append(f"| planted problems found | {found['found']:g} of {PLANTED} | all |")
-    return "\n".join([*lines, f"| passes of a cold check | {found['passes']:g} | |"])
+    return "\n".join([*lines, f"| all {found['passes']:g} passes of a cold check | {found['whole']:.3f} | |"])
 
 
 if __name__ == "__main__":

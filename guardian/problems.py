@@ -144,8 +144,8 @@ def check_unattributed(agent: Agent) -> Iterable[Finding]:
     rows = rows.exclude(reason=CONSOLIDATION, reason__isnull=False)
     moments = list(rows.order_by("-created_at").values_list("created_at", flat=True)[: MOST + 1])
     if moments:
-        facts = {"count": min(len(moments), MOST), "is_more": len(moments) > MOST}
-        facts["from"] = str(day_of(now - RECENT_MS))
+        since = str(day_of(now - RECENT_MS))
+        facts = {"count": min(len(moments), MOST), "is_more": len(moments) > MOST, "from": since}
         yield Finding(facts=facts, level=len(moments), since=moments[0])
 
 

@@ -28,9 +28,9 @@ log = logging.getLogger(__name__)
 
 LOCK = "problems.lock"
 KIND_MS = 500  # that one kind may take in one place
-PASS_SECONDS = 1.5  # after which no other agent is begun: the next pass goes on
-OLDEST_MS = 10 * 60_000  # what is said of the last days changes by itself
-SPREAD_MS = 5 * 60_000  # agents that were checked together are not all checked again together
+PASS_SECONDS, PASS_WORK = 1.5, 0.35  # after which, on the clock or of the processor, no other agent is begun
+OLDEST_MS = 30 * 60_000  # what is said of the last days changes by itself
+SPREAD_MS = 30 * 60_000  # agents that were checked together are not all checked again together
 MOST = 20  # problems of one kind that are named, of each agent
 MOST_OF_A_KIND = 2_000
 SITE = ""
@@ -41,6 +41,7 @@ class Place(Protocol):
 
     name: str
     state: str
+    changed_at: int
 
     def open(self) -> tuple[Any, str]:
         """What kinds are given, and the alias of its database."""
@@ -82,12 +83,12 @@ def check_all() -> bool:
 
 def _gather():
     gathered = Gathered(problem_kinds.all_kinds())
+    until, work_until = time.monotonic() + PASS_SECONDS, time.thread_time() + PASS_WORK
     for name, kind in gathered.kinds.items():
         if kind.check:
             _run(gathered, SITE, name, kind.check, DEFAULT_DB_ALIAS)
-    until = time.monotonic() + PASS_SECONDS
     for place in _due(gathered):
-        if time.monotonic() > until:
+        if time.monotonic() > until or time.thread_time() > work_until:
             gathered.is_complete = False
             break
         _check_place(gathered, place)
@@ -95,17 +96,18 @@ def _gather():
 
 
 def _due(gathered: Gathered) -> list[Place]:
-    """The agents whose file has changed since they were checked, then those that were checked long ago."""
+    """The agents whose file has changed since they were checked, the latest first, then those checked long ago."""
     known = {row.place: row for row in ProblemCheck.objects.exclude(place=SITE)}
     due = []
     for place in import_string(settings.PROBLEM_PLACES)():
         gathered.agents.add(place.name)
         row = known.get(place.name)
-        is_same = row is not None and bool(place.state) and row.state == _state(gathered, place.state)
-        if not is_same or not clock.is_recent(row.checked_at, OLDEST_MS + _spread(place.name)):
-            due.append((is_same, row.checked_at if row else 0, place))
+        if row is None or not place.state or row.state != _state(gathered, place.state):
+            due.append((0, -place.changed_at, place))
+        elif not clock.is_recent(row.checked_at, OLDEST_MS + _spread(place.name)):
+            due.append((1, row.checked_at, place))
     due.sort(key=lambda one: one[:2])
-    return [place for _is_same, _checked_at, place in due]
+    return [place for _group, _order, place in due]
 
 
 def _state(gathered, state):

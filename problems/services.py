@@ -56,7 +56,7 @@ def close(problem_id: str, *, by: str) -> Problem:
     return row
 
 
-def _locked(problem_id, *wanted):
+def _locked(problem_id: str, *wanted: State) -> Problem:
     """The row, in a transaction that no check comes between. Raises Refused in another state."""
     row = Problem.objects.get(id=problem_id)
     if row.state not in wanted:
@@ -69,7 +69,7 @@ def _locked(problem_id, *wanted):
     return row
 
 
-def _change(row, action, by, **columns: Any):
+def _change(row: Problem, action: str, by: str, **columns: Any) -> None:
     for name, value in columns.items():
         setattr(row, name, value)
     row.save(update_fields=list(columns))

@@ -16,6 +16,7 @@ class CheckedAgent:
 
     agent: Agent
     state: str
+    changed_at: int = 0  # in nanoseconds
     opened_version: int = 0
 
     @property
@@ -38,17 +39,18 @@ class CheckedAgent:
         is_same = inspection.data_version(db) == self.opened_version
         if not connections[db].in_atomic_block:
             connections[db].close()
-        return _state(self.name) if is_same else ""
+        return _look(self.name)[0] if is_same else ""
 
 
 def places() -> list[CheckedAgent]:
     """Every agent."""
-    return [CheckedAgent(agent, _state(agent.agent_id)) for agent in Agent.objects.order_by("agent_id")]
+    return [CheckedAgent(agent, *_look(agent.agent_id)) for agent in Agent.objects.order_by("agent_id")]
 
 
-def _state(agent_id):
+def _look(agent_id):
+    """The state of an agent's file and its log, and when they were written to."""
     file = databases.path(agent_id)
-    seen = []
+    seen, changed_at = [], 0
     for one in (file, file.with_name(f"{file.name}-wal")):
         try:
             about = one.stat()
@@ -56,4 +58,5 @@ def _state(agent_id):
             continue
         if about.st_size:  # an empty log comes and goes with whoever reads
             seen.append(f"{about.st_ino} {about.st_size} {about.st_mtime_ns}")
-    return " ".join(seen)
+            changed_at = max(changed_at, about.st_mtime_ns)
+    return " ".join(seen), changed_at

@@ -28,7 +28,7 @@ def check_rules(agent: Agent) -> Iterable[Finding]:
     by_rule: dict[str, list] = {}
     for row in writes:
         if row.id not in settled:
-            by_rule.setdefault(row.rule_id, []).append(row)
+            by_rule.setdefault(row.rule_id or "", []).append(row)
     in_force = {row.id: row for row in rules.switched_on(agent.db).filter(id__in=by_rule)} if by_rule else {}
     for rule_id, broken in by_rule.items():
         if rule_id in in_force:
