@@ -30,7 +30,7 @@ from operations.serving import preparation
 from people.accounts import services as accounts
 from people.models import User
 
-from . import gate, writes, wrong
+from . import gate, replays, writes, wrong
 from .files.home import write_home
 from .files.workspace import shipped
 from .moments import DAY
@@ -73,6 +73,7 @@ def prepare(say: Callable[[str], object], *, is_fresh: bool = False) -> str:
         writes.tell()
         _judge()
         _export()
+        replays.tell(by=NAME)
         wrong.tell(by=NAME)
         return _link()
 

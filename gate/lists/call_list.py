@@ -33,6 +33,7 @@ SEGMENTS = Segments(
         )
     }
     | {"all": EVERYTHING},
+    is_first_optional=True,
 )
 FIELDS = (
     *("id", "created_at", "outcome", "failure", "reason", "session_id", "turn_id", "decision_id", "replay_id"),

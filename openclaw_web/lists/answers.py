@@ -19,6 +19,7 @@ def answer(request, template, what, *, agent=None, filters=None, words=None, sta
     `filters` are checked ones where they are not just those of the address, `words` others than the list declares.
     """
     filters, whose = filters or what.filters(request.GET).checked(), agent or request.user
+    _open(what, whose, filters)
     found = what.fits(whose, sort=filters.sorting, **filters.asked)
     if filters.cleaned_data["format"]:
         return _file(request, what, filters, found, str(agent or ""))
@@ -45,6 +46,15 @@ def answer(request, template, what, *, agent=None, filters=None, words=None, sta
     if request.htmx:  # the form sends its empty fields as well
         response["HX-Push-Url"] = request.path + filters.query
     return response
+
+
+def _open(what, whose, filters):
+    """Let a page that nobody narrowed open on everything where its first segment may be, and is, empty."""
+    parts = filters.SEGMENTS
+    if not parts or not parts.is_first_optional or filters.segment != parts.first or filters.data.get(segments.NAME):
+        return
+    if not what.fits(whose, sort=filters.sorting, **filters.asked).page(size=1):
+        filters.cleaned_data[segments.NAME] = segments.ALL
 
 
 def _file(request, what, filters, found, agent_id):

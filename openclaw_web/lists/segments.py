@@ -32,12 +32,16 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Segments:
-    """The segments of a list by the value of one column: `first` is what its page shows without filters."""
+    """The segments of a list by the value of one column: `first` is what its page shows without filters.
+
+    With `is_first_optional` the page shows everything when the first one has no rows.
+    """
 
     label: str | Promise
     column: str
     first: str
     parts: Mapping[str, Segment]
+    is_first_optional: bool = False
 
     def term(self, name: str) -> list[Term]:
         """What fits a segment, as conditions of the list."""

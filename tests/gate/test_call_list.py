@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from gate.models import GateCall
 from tests.factories import T0, GateCallFactory, SessionFactory
 from tests.gate.decided import EVIL, talk
 from tests.ledger.talks import text_of
@@ -56,6 +57,12 @@ def test_each_outcome_is_a_part_of_the_list(as_stranger, calls, segment, wanted)
     assert shown(page) == wanted
     assert [row["id"] for row in as_stranger.get(f"{API}?segment={segment}").json()["items"]] == wanted
     assert all(re.search(rf">{word} <span class=\"muted\">1<", text_of(page)) for word in ("Failed", "Malformed"))
+
+
+def test_without_failures_it_opens_on_everything(as_stranger, calls, ada):
+    GateCall.objects.using(ada.db).filter(outcome="failed").update(outcome="decided")
+    assert shown(as_stranger.get(ADA)) == EVERY
+    assert shown(as_stranger.get(f"{ADA}?segment=failed")) == []
 
 
 @pytest.mark.parametrize("query", ["model=gate-2", "session=s2", "session=agent:ada:main"])

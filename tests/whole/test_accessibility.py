@@ -17,7 +17,8 @@ from tests.test_architecture import fail_for
 
 pytestmark = [pytest.mark.browser, pytest.mark.kill]
 
-DESK, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
+DESK, WIDE, PHONE = ({"width": width, "height": 900} for width in (1280, 1440, 390))
+SIZES = dict.fromkeys(("gate:replay_detail", "gate:statistics"), (DESK, WIDE, PHONE))  # tables beside panels
 # Where each page is; {names} are taken from the site. A page that is missing here fails the test.
 ADDRESSES = {
     "artifacts:artifact_detail": "/agents/main/artifacts/{artifact}/?mode=grep&pattern=line&context=1",
@@ -214,7 +215,7 @@ GuardianRun(id="p1", created_at=turn.created_at, **about, **packed).save(using=a
 print(json.dumps({
     "call": failed.id,
     "corrected": "k1",
-    "replay": "r1",
+    "replay": "demo-replay",
     "decision": "a1",
     "write": "m1",
     "proposal": "p1",
@@ -248,6 +249,13 @@ WIDEST = """() => [...document.querySelectorAll("body *")]
 SPILLING = """() => [...document.querySelectorAll(".table-wrap")]
     .filter((wrap) => wrap.querySelector("table").scrollWidth > wrap.clientWidth + 1).slice(0, 3)
     .map((wrap) => wrap.innerText.slice(0, 160))"""
+OVERLAPPING = """() => [...document.querySelectorAll(".split > *")]
+    .flatMap((part) => [part, ...part.querySelectorAll("table")].map((e) => [part, e.getBoundingClientRect()]))
+    .filter(([part, one]) => [...part.parentElement.children].some((other) => {
+        const two = other.getBoundingClientRect();
+        return other !== part && Math.min(one.right, two.right) - Math.max(one.left, two.left) > 1
+            && Math.min(one.bottom, two.bottom) - Math.max(one.top, two.top) > 1;
+    })).slice(0, 3).map(([part]) => part.innerText.slice(0, 160))"""
 UNSEEN_FOCUS = """() => {
     const focused = document.activeElement;
     const style = getComputedStyle(focused);
@@ -317,7 +325,7 @@ def look_in(site, page, name, address, looks, *, is_failure=False):
     found = [*problems_of(page), *unseen_focus(page)]
     page.evaluate(AXE)
     skipped = NOT_ASKED.get(name, set())
-    for size in (DESK, PHONE):
+    for size in SIZES.get(name, (DESK, PHONE)):
         page.set_viewport_size(size)
         for theme, rules in looks.items():
             page.emulate_media(color_scheme=theme, reduced_motion="reduce")
@@ -326,6 +334,7 @@ def look_in(site, page, name, address, looks, *, is_failure=False):
         if page.evaluate(WIDER) > 0:
             found.append((size["width"], "scrolls sideways", page.evaluate(WIDEST)))
         found += [(size["width"], "a table is wider than its panel", said) for said in page.evaluate(SPILLING)]
+        found += [(size["width"], "panels overlap", said) for said in page.evaluate(OVERLAPPING)]
     page.set_viewport_size(DESK)
     # Chromium itself reports an answer that is no success.
     said = [text for text in site.complaints if not (is_failure and "Failed to load resource" in text)]

@@ -1,5 +1,8 @@
 """A replay beside what people said: precision and recall, approved samples, disagreements for the review queue."""
 
+import re
+from html import unescape
+
 import pytest
 
 from datasets.from_decisions import judging
@@ -55,6 +58,37 @@ def test_it_says_how_good_both_gates_are(ada, replayed, as_stranger):
         "Right, as judged", "Precision, original", "Precision, replay", "Recall, original", "Recall, replay"
     )] == ["3", "100%", "67%", "67%", "67%"]  # fmt: skip
     assert "Send" not in page
+
+
+def pairs_of(page):
+    """The decisions that the page of a replay shows."""
+    return re.findall(r'href="/agents/ada/gate/(d\d)/"', page.split('id="pairs"')[1])
+
+
+def test_each_number_of_the_matrix_leads_to_its_decisions(ada, replayed, as_stranger):
+    page = text_of(as_stranger.get(replayed.get_absolute_url()))
+    cells = re.findall(r'<a href="([^"]*)#pairs" aria-label="(\w+) became (\w+): (\d+)"', page)
+    assert {(original, decision): int(count) for _href, original, decision, count in cells} == {
+        ("NO_WRITE", "UPDATE_USER"): 3, ("UPDATE_USER", "UPDATE_USER"): 2, ("UPDATE_USER", "NO_WRITE"): 1,
+    }  # fmt: skip
+    for href, _original, _decision, count in cells:
+        assert len(pairs_of(text_of(as_stranger.get(unescape(href))))) == int(count)
+    assert as_stranger.get(f"{replayed.get_absolute_url()}?original=x").status_code == 409
+
+
+def test_what_was_right_and_is_different_comes_first(ada, replayed, as_stranger):
+    address = replayed.get_absolute_url()
+    assert pairs_of(text_of(as_stranger.get(address))) == ["d5", "d4", "d2", "d0"]
+    judge(ada, "d2")
+    judge(ada, "d4", "wrong")
+    judge(ada, "d1")
+    page = text_of(as_stranger.get(address))
+    assert pairs_of(page) == ["d2"]
+    assert "<dt>Different, was right</dt>" in page
+    numbers = re.findall(r'show=(\w+)#pairs"[^>]*>[^<]*<span class="muted">(\d+)<', page)
+    assert dict(numbers) == {"regressions": "1", "fixed": "1", "different": "4", "same": "2"}
+    for kind, count in numbers:
+        assert len(pairs_of(text_of(as_stranger.get(f"{address}?show={kind}")))) == int(count)
 
 
 def test_without_verdicts_it_says_so(ada, replayed, as_stranger):

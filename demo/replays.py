@@ -1,0 +1,92 @@
+"""Verdicts on the gate's newest decisions, and a replay of them by a larger model with the prompt of before."""
+
+import hashlib
+import json
+
+from agents.models import Agent
+from datasets.from_decisions import judging
+from datasets.from_decisions.judging import Correction
+from gate.models import GateCall, GateReplay, GateReplayDecision, MemoryGateDecision
+from gate.recording import storing
+from gate.replaying import choosing
+from gate.replaying.wanted import Wanted
+from openclaw_web.errors import Refused
+
+from .gate import FACTS, GOOD, PASSING, kept_facts
+
+ID, MODEL, COUNT = "demo-replay", "gate-large", 60
+JUDGED, FLIPPED = 3, 4  # one of so many decisions
+NOTHING = "Nothing that will matter in another conversation."
+Decision = MemoryGateDecision.Decision
+
+
+def tell(*, by: str) -> None:
+    """Judge some of the newest decisions of each agent and store a replay of the first one's, once."""
+    for agent in Agent.objects.filter(agent_id__in=FACTS).order_by("agent_id"):
+        if GateReplay.objects.using(agent.db).exists():
+            continue
+        wanted = Wanted(model=MODEL, limit=COUNT)
+        chosen = choosing.choose(agent, wanted)
+        decisions = MemoryGateDecision.objects.using(agent.db).in_bulk([row.id for row in chosen.rows])
+        rows = [decisions[row.id] for row in chosen.rows]
+        kept = kept_facts(agent.agent_id)  # what was wrong with some of these is another story
+        for row in rows:
+            if row.turn_id not in kept and not _draw(row, 9) % JUDGED:
+                _judge(agent, row, by)
+        if rows:
+            _store(agent.db, rows, wanted.as_json, by)
+
+
+def _judge(agent, row, by):
+    """Passing remarks should not have been kept; everything else was right."""
+    is_wrong = row.candidate_fact in PASSING
+    correction = Correction(Decision.NO_WRITE, reason=NOTHING) if is_wrong else None
+    try:
+        judging.judge(agent, row.id, judging.WRONG if is_wrong else judging.RIGHT, by=by, correction=correction)
+    except Refused:  # a turn that is a copy of another one, for example: it stays unjudged
+        return
+
+
+def _store(db, rows, filters_json, by):
+    made = [_again(row, number) for number, row in enumerate(rows, 1)]
+    at = max(row.created_at for row in rows) + 3_600_000
+    replay = GateReplay(
+        id=ID, llm_model=MODEL, prompt_version=GOOD, filters_json=filters_json, state=GateReplay.State.FINISHED,
+        total=len(rows), decided=len(rows), agreed=sum(one.is_same for one in made), started_by=by, created_at=at,
+    )  # fmt: skip
+    replay.save(using=db, force_insert=True)
+    for number, one in enumerate(made):
+        one.created_at = at + number * 1_500
+    GateReplayDecision.objects.using(db).bulk_create(made)
+    storing.store_calls(db, [_call(row, one) for row, one in zip(rows, made, strict=True)])
+
+
+def _again(row, number):
+    """What the other gate makes of a decision."""
+    decision, fact, reason = row.decision, row.candidate_fact, row.reason
+    if fact in PASSING or (fact and not _draw(row, 10) % FLIPPED):
+        decision, fact, reason = Decision.NO_WRITE, None, NOTHING
+    prompt_tokens, completion_tokens = 500 + _draw(row, 7) * 3, 30 + _draw(row, 8) // 8
+    return GateReplayDecision(
+        replay_id=ID, decision_id=row.id, number=number, original=row.decision,
+        outcome=GateReplayDecision.Outcome.DECIDED, decision=decision, is_same=decision == row.decision,
+        reason=reason, candidate_fact=fact, llm_latency_ms=700 + _draw(row, 11) * 6, prompt_tokens=prompt_tokens,
+        completion_tokens=completion_tokens,
+        cost_usd=round((prompt_tokens * 1.25 + completion_tokens * 5) / 1_000_000, 8),
+    )  # fmt: skip
+
+
+def _call(row, one):
+    answer = {"decision": one.decision, "reason": one.reason, "candidateFact": one.candidate_fact}
+    return GateCall(
+        id=f"{ID}-{one.number}", turn_id=row.turn_id, session_id=row.session_id, decision_id=row.id, replay_id=ID,
+        origin=MemoryGateDecision.Origin.OWN, llm_model=MODEL, prompt_version=GOOD, outcome=GateCall.Outcome.DECIDED,
+        llm_latency_ms=one.llm_latency_ms, prompt_tokens=one.prompt_tokens, completion_tokens=one.completion_tokens,
+        reserved_tokens=one.prompt_tokens + one.completion_tokens, cost_usd=one.cost_usd, created_at=one.created_at,
+        raw_response=json.dumps(answer, ensure_ascii=False),
+    )  # fmt: skip
+
+
+def _draw(row, place):
+    """A number from 0 to 255 that belongs to a decision."""
+    return hashlib.sha256(row.id.encode()).digest()[place]
