@@ -138,6 +138,7 @@ BLIND = Kind(
     describe=describe_blind,
     link=lambda facts: Link(gettext_lazy("Why"), "gate:statistics", (facts["agent"],)),
     check_agent=check_blind,
+    probe=lambda: (f"memory_gate_decisions WHERE NOT saw_user AND created_at >= {clock.now_ms() - RECENT_MS}",),
 )
 CALLS_FAIL = Kind(
     label=gettext_lazy("Failed gate calls"),
@@ -145,6 +146,10 @@ CALLS_FAIL = Kind(
     describe=describe_calls,
     link=lambda facts: Link(gettext_lazy("View calls"), "gate:call_list", (facts["agent"],)),
     check_agent=check_calls,
+    probe=lambda: (
+        f"gate_calls WHERE created_at >= {clock.now_ms() - DAY_MS}",
+        f"gate_hours WHERE hour >= {clock.now_ms() - DAY_MS - HOUR_MS} AND failed_count + malformed_count > 0",
+    ),
 )
 DRIFT = Kind(
     label=gettext_lazy("Gate drift"),
@@ -152,4 +157,5 @@ DRIFT = Kind(
     describe=describe_drift,
     link=lambda facts: Link(gettext_lazy("Statistics"), "gate:statistics", (facts["agent"],)),
     check_agent=check_drift,
+    probe=lambda: (f"gate_days WHERE day >= {clock.now_ms() - (drift.DAYS + 1) * DAY_MS}",),
 )

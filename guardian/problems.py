@@ -7,6 +7,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from agents.models import Agent
 from gate.problems import FAILING_SHARE, LEAST_CALLS
+from gate.recording import consent
 from gate.statistics.changes import DAY_MS
 from gate.statistics.figures import day_of
 from openclaw_web import clock
@@ -175,6 +176,7 @@ PROPOSAL_WAITING = Kind(
     describe=describe_proposals,
     link=link_proposals,
     check_agent=check_proposals,
+    probe=lambda: ("guardian_runs WHERE state = 'proposed'",),
 )
 ROLLBACK_INTERRUPTED = Kind(
     label=gettext_lazy("Interrupted rollback"),
@@ -182,6 +184,7 @@ ROLLBACK_INTERRUPTED = Kind(
     describe=describe_interrupted,
     link=lambda facts: Link(gettext_lazy("View"), "guardian:audit_list", (facts["agent"],), f"file={facts['file']}"),
     check_agent=check_interrupted,
+    probe=lambda: ("rollback_intents WHERE ended_at IS NULL",),
 )
 ROLLBACK_OVERTAKEN = Kind(
     label=gettext_lazy("Change during a rollback"),
@@ -189,6 +192,7 @@ ROLLBACK_OVERTAKEN = Kind(
     describe=describe_overtaken,
     link=link_overtaken,
     check_agent=check_overtaken,
+    probe=lambda: ("rollback_intents WHERE settled_at IS NULL AND NOT meanwhile_json = '[]'",),
 )
 CALLS_FAIL = Kind(
     label=gettext_lazy("Failed guardian calls"),
@@ -196,6 +200,7 @@ CALLS_FAIL = Kind(
     describe=describe_calls,
     link=lambda facts: Link(gettext_lazy("View"), "guardian:proposal_list", (facts["agent"],), "all"),
     check_agent=check_calls,
+    probe=lambda: (f"guardian_steps WHERE created_at >= {clock.now_ms() - DAY_MS}",),
 )
 OPTED_OUT_LINES = Kind(
     label=gettext_lazy("Lines of people who opted out"),
@@ -203,6 +208,7 @@ OPTED_OUT_LINES = Kind(
     describe=describe_opted_out,
     link=lambda facts: Link(gettext_lazy("View lines"), "guardian:opted_out", (facts["agent"],)),
     check_agent=check_opted_out,
+    probe=lambda: ("write_guardian_audit",) if consent.opted_out() else (),
 )
 UNATTRIBUTED = Kind(
     label=gettext_lazy("Unattributed changes"),
@@ -210,4 +216,7 @@ UNATTRIBUTED = Kind(
     describe=describe_unattributed,
     link=link_unattributed,
     check_agent=check_unattributed,
+    probe=lambda: (
+        f"write_guardian_audit WHERE origin = 'unattributed' AND created_at >= {clock.now_ms() - RECENT_MS}",
+    ),
 )

@@ -43,6 +43,9 @@ class Place(Protocol):
     state: str
     changed_at: int
 
+    def have_rows(self, places: list[str]) -> list[bool] | None:
+        """Whether its database has a row in each of some places; None when that cannot be asked."""
+
     def open(self) -> tuple[Any, str]:
         """What kinds are given, and the alias of its database."""
 
@@ -55,6 +58,7 @@ class Gathered:
     """What one pass found: findings by kind, which kinds looked where, and what kept others from looking."""
 
     kinds: Mapping[str, Kind]
+    probes: Mapping[str, tuple[str, ...]]  # of kinds that look at agents' files only where there are such rows
     findings: list[tuple[str, str, Finding]] = field(default_factory=list)  # with kind and agent
     covered: set[tuple[str, str]] = field(default_factory=set)  # kind, place
     failures: dict[str, tuple[str, BaseException]] = field(default_factory=dict)  # by place: the first kind, and why
@@ -82,7 +86,8 @@ def check_all() -> bool:
 
 
 def _gather():
-    gathered = Gathered(problem_kinds.all_kinds())
+    kinds = problem_kinds.all_kinds()
+    gathered = Gathered(kinds, {name: kind.probe() for name, kind in kinds.items() if kind.check_agent and kind.probe})
     until, work_until = time.monotonic() + PASS_SECONDS, time.thread_time() + PASS_WORK
     for name, kind in gathered.kinds.items():
         if kind.check:
@@ -117,18 +122,31 @@ def _state(gathered, state):
 
 
 def _check_place(gathered: Gathered, place: Place) -> None:
-    """Look at one agent with every kind that is about agents."""
+    """Look at one agent with every kind that is about agents, and that may find something there."""
+    wanted, state = _wanted(gathered, place), place.state
+    gathered.covered |= {(name, place.name) for name in gathered.probes.keys() - wanted}
     try:
-        subject, db = place.open()
-        for name, kind in gathered.kinds.items():
-            if kind.check_agent:
-                _run(gathered, place.name, name, partial(kind.check_agent, subject), db)
-        state = place.close()
+        if wanted:
+            subject, db = place.open()
+            for name in wanted:
+                _run(gathered, place.name, name, partial(gathered.kinds[name].check_agent, subject), db)
+            state = place.close()
     except (Answerable, DatabaseError, OSError) as exc:
         gathered.failures.setdefault(place.name, ("", exc))
         return
     if place.name not in gathered.failures:
         gathered.states[place.name] = _state(gathered, state)
+
+
+def _wanted(gathered: Gathered, place: Place) -> list[str]:
+    """The kinds that may find something in an agent's file; all of them when the file does not say."""
+    names = [name for name, kind in gathered.kinds.items() if kind.check_agent]
+    answers = place.have_rows([probe for probes in gathered.probes.values() for probe in probes])
+    if answers is None:
+        return names
+    asked = [name for name, probes in gathered.probes.items() for _probe in probes]
+    may_find = {name for name, answer in zip(asked, answers, strict=True) if answer}
+    return [name for name in names if name in may_find or name not in gathered.probes]
 
 
 def _run(gathered: Gathered, place: str, name: str, check: Callable[[], Iterable[Finding]], db: str) -> None:

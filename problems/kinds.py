@@ -53,6 +53,8 @@ class Kind:
 
     Both yield findings, the worst first, and only read. `describe(facts)` is the sentence, without a full stop where it
     is a fragment; `link(facts)` where something is done about it. Facts have the agent as `agent`. People below
+    `probe()` names where an agent's file has rows when there may be something to find (`table WHERE condition`, each in
+    an index): without such a row the file is not opened for this kind; None: it always is. People below
     `seen_by` are not told, people below `role` get no button. Facts that are `private` go when a problem ends.
     """
 
@@ -62,6 +64,7 @@ class Kind:
     link: Callable[[Facts], Link | None] = lambda _facts: None
     check: Callable[[], Iterable[Finding]] | None = None
     check_agent: Callable[[Any], Iterable[Finding]] | None = None
+    probe: Callable[[], tuple[str, ...]] | None = None
     role: str = "operator"
     seen_by: str = "viewer"
     is_counted: bool = True

@@ -24,6 +24,10 @@ class CheckedAgent:
         """The id of the agent."""
         return self.agent.agent_id
 
+    def have_rows(self, places: list[str]) -> list[bool] | None:
+        """Whether its file, which stays as it is, has a row in each of some places; None when it cannot be asked."""
+        return inspection.have_rows(databases.path(self.name), places) if self.state else None
+
     def open(self) -> tuple[Agent, str]:
         """The agent with the alias of its file. Raises OldAgentFile for one that cannot be used."""
         db = self.agent.db

@@ -104,6 +104,7 @@ RULE_BROKEN = Kind(
     describe=describe_rule,
     link=link_rule,
     check_agent=check_rules,
+    probe=lambda: ("write_guardian_audit WHERE rule_id IS NOT NULL",),
     role="labeller",
     private=("name",),
 )

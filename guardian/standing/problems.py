@@ -82,4 +82,5 @@ NOT_IN_PROMPT = Kind(
     describe=describe_standing,
     link=lambda facts: Link(gettext_lazy("View file"), "guardian:file_detail", (facts["agent"], facts["file"])),
     check_agent=check_standings,
+    probe=lambda: ("provenance_records", "prompt_reports"),
 )

@@ -1,6 +1,7 @@
 """A look into one of our own database files while it is in use. What only SQLite can say stays here."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -61,6 +62,13 @@ def record_count(file: Path) -> int | None:
     """How many records the sessions of an agent's file say they have; None when it cannot be read."""
     found = _asked(file, "SELECT coalesce(sum(record_count), 0) FROM sessions")
     return found[0][0] if found else None
+
+
+def have_rows(file: Path, places: Sequence[str]) -> list[bool] | None:
+    """Whether there is a row in each of some places (`table WHERE condition`); None when the file cannot be read."""
+    places = [f"EXISTS (SELECT 1 FROM {place})" for place in places]  # noqa: S608 - our own words
+    found = _asked(file, f"SELECT {', '.join(places)}") if places else [()]
+    return [bool(answer) for answer in found[0]] if found else None
 
 
 def data_version(db: str) -> int:
