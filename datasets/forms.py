@@ -118,6 +118,10 @@ class PartsForm(forms.Form):
         }
         return cls(initial=initial | {name: typed[name] for name in initial if name in typed})
 
+    def open_with(self, name, key):
+        """Have `key` open the field `name`, as the first one of the sample."""
+        self.fields[name].widget.attrs |= {"data-key": key, "data-edit": ""}
+
     def verdicts(self):
         """What `label_sample` takes as `gate` and `guardian`, of a valid form."""
         said = self.cleaned_data
@@ -165,8 +169,9 @@ class VerdictForm(forms.Form):
         super().__init__(data, **kwargs)
         # A form of its own: most samples have no such parts, and many fields make a form slow.
         self.parts = PartsForm(data) if data and ("gate_label" in data or "guardian_label" in data) else None
+        self.edit_key = keys["edit"] if keys else ""
         if keys:
-            self.fields["output"].widget.attrs["data-key"] = keys["edit"]
+            self.fields["output"].widget.attrs |= {"data-key": keys["edit"], "data-edit": ""}
             self.fields["notes"].widget.attrs["data-key"] = keys["note"]
 
     @classmethod

@@ -49,7 +49,7 @@ def shown(sample: DatasetSample, form: VerdictForm, *, may_label: bool, typed: S
         "gate": gate,
         "write": write_shown.of(body),
         "guardian": guardian,
-        "parts_form": (form.parts or PartsForm.about(sample, fields)) if may_label and (gate or guardian) else None,
+        "parts_form": _parts_form(sample, form, fields) if may_label and (gate or guardian) else None,
         "gate_corrected": parts.stored(sample.gate_corrected_output),
         "guardian_corrected": parts.stored(sample.guardian_corrected_output),
         "earlier": before[:-2],
@@ -109,6 +109,16 @@ def unkept(response: HttpResponse) -> HttpResponse:
     """The page, which no browser keeps: Back must not show what was typed on it to whoever signed in since."""
     response["Cache-Control"] = "private, no-store"
     return response
+
+
+def _parts_form(sample, form, fields):
+    """The form of both parts; the key that opens the first field of a sample leads into it where there is no reply."""
+    parts_form = form.parts or PartsForm.about(sample, fields)
+    has_reply = sample.body.get("agentReply") is not None and len(form["output"].value() or "") <= LONGEST_EDITED
+    if form.edit_key and not has_reply:
+        name = "gate_fact" if parts.gate_of(sample.body) else "guardian_reason"
+        parts_form.open_with("guardian_content" if write_shown.of(sample.body) else name, form.edit_key)
+    return parts_form
 
 
 def _done(sample):

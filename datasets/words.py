@@ -29,9 +29,9 @@ EXCLUDED_WORDS = {
 PROMPTED_WORDS = {"person": _("A person")} | PROMPT_WORDS
 ENDING_WORDS = {"complete": _("Not cut off"), "cut_off": _("Cut off")}
 PART_WORDS = {
-    "correct": _("correct"),
-    "incorrect": _("incorrect"),
-    "corrected": _("corrected"),
+    "correct": _("Right"),
+    "incorrect": _("Wrong"),
+    "corrected": _("Wrong, should be …"),
 }
 # Names alone, for a column; datasets.exporting.words says what each is.
 FORMAT_NAMES = {

@@ -86,8 +86,14 @@ function isTyping(target) {
   return target.isContentEditable || target.closest("textarea, select, input:not([type=checkbox], [type=radio], [type=submit])");
 }
 
+/* What a key means without Caps Lock. */
+function keyOf(event) {
+  if (event.key.length > 1 || !event.getModifierState("CapsLock")) return event.key;
+  return event.shiftKey ? event.key.toUpperCase() : event.key.toLowerCase();
+}
+
 function isShortcut(event) {
-  return !event.ctrlKey && !event.metaKey && !event.altKey && !isTyping(event.target) && !document.querySelector("dialog[open]");
+  return !event.isComposing && !event.ctrlKey && !event.metaKey && !event.altKey && !isTyping(event.target) && !document.querySelector("dialog[open]");
 }
 
 function showKeys() {
@@ -106,7 +112,8 @@ document.addEventListener("keydown", (event) => {
     menu.querySelector("summary").focus();
   }
   if (!isShortcut(event)) return;
-  const control = document.activeElement.closest("tr")?.querySelector(`[data-row-key="${CSS.escape(event.key)}"]`) || document.querySelector(pressedBy(event.key));
+  const key = keyOf(event);
+  const control = document.activeElement.closest("tr")?.querySelector(`[data-row-key="${CSS.escape(key)}"]`) || document.querySelector(pressedBy(key));
   if (control) {
     event.preventDefault();
     if (event.repeat) return;
@@ -114,7 +121,7 @@ document.addEventListener("keydown", (event) => {
     if (control.dataset.mode) control.form.elements.mode.value = control.dataset.mode; /* the field is shown in this mode only */
     if (control.matches("input, textarea, select")) control.focus();
     else control.click();
-  } else if (event.key in STEPS) walk(...STEPS[event.key]);
+  } else if (key in STEPS) walk(...STEPS[key]);
 });
 
 /* After a swap: focus stays, or goes to what asks for it; what changed is said aloud. */

@@ -36,6 +36,7 @@ function tell(id, isTrue) {
 
 function show(node, said) {
   const before = shown();
+  if (before.dataset.editing && !before.dataset.sent && before !== node) node.dataset.editing = "moved";
   before.replaceWith(node);
   window.htmx.process(node);
   shownAt = performance.now();
@@ -103,6 +104,7 @@ async function send(form, button) {
 function arrived(here, next, found, button) {
   isRejecting = false;
   if (!found.ok) {
+    if (found.sample && here.dataset.editing) found.sample.dataset.editing = "moved";
     bringBack(found.sample || here);
     keepTyped();
   } else if (next) {
@@ -139,6 +141,7 @@ function bringBack(node) {
 
 function undo(form) {
   saveDraft(shown());
+  delete shown().dataset.editing;
   closeReasons();
   inTurn(form.action, new FormData(form), (found) => {
     if (found.sample) {
@@ -172,6 +175,7 @@ async function step(link) {
   const isNext = link.rel === "next";
   const left = shown();
   saveDraft(left);
+  delete left.dataset.editing;
   if (isNext && !ahead) await coming;
   if (isNext && ahead) {
     const next = ahead;
@@ -203,13 +207,14 @@ document.addEventListener("click", (event) => {
   step(link);
 });
 
-/* A digit right after a reject waits for the answer that asks why. */
+/* The key of a reason right after a reject waits for the answer that asks why. */
 document.addEventListener("keydown", async (event) => {
-  if (!isRejecting || !/^[1-9]$/.test(event.key) || isTyping(event.target)) return;
+  const key = keyOf(event);
+  if (!isRejecting || !isShortcut(event) || !shown().dataset.reasons?.includes(key)) return;
   event.stopImmediatePropagation();
   await coming;
   await line;
-  const choice = document.querySelector(`#reject-reasons [data-key="${event.key}"]`);
+  const choice = document.querySelector(`#reject-reasons [data-key="${key}"]`);
   if (choice) choice.click();
 }, { capture: true });
 
@@ -225,6 +230,7 @@ document.addEventListener("draft:saved", () => tell("review-unsaved", false));
 
 window.addEventListener("popstate", () => {
   saveDraft(shown());
+  delete shown().dataset.editing;
   inTurn(location.href, null, (found) => {
     const left = found.sample && show(found.sample, "");
     if (left && left.dataset.claim && !left.dataset.sent) release([left]);

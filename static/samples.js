@@ -68,6 +68,9 @@ document.addEventListener("input", (event) => {
   if (!node || event.target.form !== verdictForm()) return;
   node.dataset.typed = "1";
   mark(node, "typed");
+  if (event.target.matches("textarea, [type=text]") && !node.dataset.editing) setEditing(node, "typed");
+  const corrected = event.target.closest(".part__corrected")?.closest(".part").querySelector("[value=corrected]");
+  if (corrected) corrected.checked = true;
   if (saving === null) saving = window.setTimeout(() => saveDraft(node), SAVE_MS);
 });
 
@@ -100,21 +103,72 @@ document.addEventListener("submit", (event) => {
   line.then(() => event.target.requestSubmit(event.submitter));
 });
 
-document.addEventListener("keydown", (event) => {
-  if (event.key !== "Enter" || !event.ctrlKey || event.repeat || !event.target.closest("[data-draft] :is(textarea, input)")) return;
-  event.preventDefault();
-  document.querySelector("[form=verdict][value=approved]").click();
-});
+/* Editing: from the key that opens the first field until Escape no key is an action, wherever the focus is: only Ctrl+Enter approves.
+   `data-editing`: "field" by that key, "none" where there is no field, "typed" by typing in any field, "moved" when another sample took the place. */
 
-document.addEventListener("keydown", (event) => {
-  if (event.key !== "Escape" || !event.target.closest("[data-draft] :is(textarea, input)")) return;
-  const node = sampleNode();
+const FIELD = "[data-draft] :is(textarea, input, select), select[form=verdict]";
+let opener = ""; /* the key that began it, as long as it is held */
+
+function setEditing(node, state) {
+  node.dataset.editing = state;
+  announce(document.querySelector(`.editing [data-shown=${state}]`).textContent);
+}
+
+function edit(node) {
+  const field = node.querySelector("[data-edit]");
+  if (field) {
+    field.closest(".part")?.classList.add("is-edited");
+    openFolds(field);
+    reach(field);
+  }
+  setEditing(node, field ? "field" : "none");
+}
+
+function endEditing(node) {
+  delete node.dataset.editing;
+  node.querySelector(".part.is-edited")?.classList.remove("is-edited");
   node.focus({ preventScroll: true });
   saveDraft(node).then(() => { /* closed once the reply reads as it was typed */
     const box = node.querySelector(".reply__box");
     if (box && !node.dataset.typed && !box.contains(document.activeElement)) box.open = false;
   });
-});
+}
+
+/* Whether a key was for the fields of a sample; what follows hears of no such key. */
+function isForFields(event, node) {
+  const field = event.target.closest(FIELD);
+  const state = node.dataset.editing;
+  if (event.isComposing || event.keyCode === 229) return field || state; /* of an input method */
+  if (event.key === "Enter" && field && !field.matches("textarea")) event.preventDefault(); /* would send the form */
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && (field || ["field", "typed"].includes(state))) {
+    event.preventDefault();
+    if (!event.repeat) document.querySelector("[form=verdict][value=approved]").click();
+  } else if (event.key === "Escape" && (field || state)) {
+    endEditing(node);
+  } else if (event.repeat && event.code === opener) {
+    event.preventDefault();
+  } else if (keyOf(event) === node.dataset.editKey && !state && !event.repeat && isShortcut(event)) {
+    event.preventDefault();
+    opener = event.code;
+    edit(node);
+  } else return state;
+  return true;
+}
+
+document.addEventListener("keydown", (event) => {
+  const node = sampleNode();
+  if (node && !document.querySelector("dialog[open]") && isForFields(event, node)) event.stopImmediatePropagation();
+}, { capture: true });
+document.addEventListener("keyup", () => { opener = ""; });
+
+/* A button or a way to the next sample that has the focus is pressed by keys as well. */
+document.addEventListener("click", (event) => {
+  const state = sampleNode()?.dataset.editing;
+  if (!state || state === "typed" || event.detail || !event.isTrusted || !event.target.closest("button, [rel=next], [rel=prev]")) return;
+  event.preventDefault();
+  event.stopImmediatePropagation();
+  setEditing(sampleNode(), state);
+}, { capture: true });
 
 /* The event comes late: whoever has gone on to somewhere else meanwhile is left there. */
 document.addEventListener("toggle", (event) => {

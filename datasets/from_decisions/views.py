@@ -17,6 +17,8 @@ from openclaw_web.errors import Refused
 from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import after_post, go, refuse_post, render_page, safe_next
 
+from ..evidence import fact_of
+from ..exporters.samples import GATE_TYPES
 from ..review import undo
 from ..review.queues import Queue
 from . import draws, judging, said
@@ -62,7 +64,7 @@ def decision_verdicts(request, agent):
     """What was said of the decisions that a list shows, each for its place in the row (HTMX, out of band)."""
     ids = DecisionsShown(request.GET).ids()
     rows = MemoryGateDecision.objects.using(agent.db).filter(id__in=ids).only("id", "turn_id", "window_hash")
-    context = {"agent": agent, "rows": _rows(request, agent, list(rows))}
+    context = {"agent": agent, "rows": _rows(request, agent, list(rows)), **_last(request, agent)}
     return render(request, "datasets/decision_verdicts.html", context)
 
 
@@ -97,10 +99,24 @@ def _judge(agent, decision, wanted, by):
     return DONE[verdict]
 
 
+def _last(request, agent, sentence=""):
+    """This person's last verdict on a decision, to be undone from a list; `sentence` says what was undone."""
+    is_labeller = request.user.has_role("labeller")
+    sample = undo.last_verdict(request.user.username, agent.agent_id, GATE_TYPES) if is_labeller else None
+    last = sample and {
+        "sample": sample,
+        "fact": fact_of(sample),
+        "label": sample.gate_label,
+        "give": reverse("datasets:decision_judge", args=[agent.agent_id, sample.decision_id]),
+    }
+    return {"last": last, "sentence": sentence}
+
+
 def _shown(request, agent, decision, form=None, *, sentence="", warning="", status=200):
     if form and form.data.get("place") == ROW and request.htmx:
         row = {**_rows(request, agent, [decision])[0], "warning": warning}
-        context = {"agent": agent, "rows": [row]}
+        undone = sentence if form.data.get("verdict") == UNDO else ""
+        context = {"agent": agent, "rows": [row], **_last(request, agent, undone)}
         return render(request, "datasets/decision_verdicts.html", context, status=status)
     samples = said.samples_of(agent.agent_id, [decision]).get(decision.id, [])
     known = said.of_samples({decision.id: samples}).get(decision.id)

@@ -14,6 +14,8 @@ from openclaw_web.errors import Refused
 from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import after_post, render_page, safe_next
 
+from ..evidence import fact_of
+from ..exporters.writes import WRITE
 from ..review import undo
 from . import judging, opinions, queueing, said
 from .forms import ROW, UNDO, JudgeForm, WritesShown, correction
@@ -59,7 +61,7 @@ def write_verdicts(request, agent):
     """What was said of the writes that a list shows, each for its place in the row (HTMX, out of band)."""
     ids = WritesShown(request.GET).ids()
     found = WriteGuardianAudit.objects.using(agent.db).filter(id__in=ids).only("id", "turn_id", "origin")
-    context = {"agent": agent, "rows": _rows(request, agent, list(found))}
+    context = {"agent": agent, "rows": _rows(request, agent, list(found)), **_last(request, agent)}
     return render(request, "datasets/write_verdicts.html", context)
 
 
@@ -87,10 +89,25 @@ def _judge(agent, audit, wanted, by):
     return DONE[verdict]
 
 
+def _last(request, agent, sentence=""):
+    """This person's last verdict on a write, to be undone from a list; `sentence` says what was undone."""
+    is_labeller = request.user.has_role("labeller")
+    sample = undo.last_verdict(request.user.username, agent.agent_id, (WRITE,)) if is_labeller else None
+    last = sample and {
+        "sample": sample,
+        "fact": fact_of(sample),
+        "label": sample.guardian_label,
+        "give": reverse("datasets:write_judge", args=[agent.agent_id, sample.audit_id]),
+    }
+    return {"last": last, "sentence": sentence}
+
+
 def _shown(request, agent, audit, form=None, *, sentence="", warning="", status=200):
     if form and form.data.get("place") == ROW and request.htmx:
         row = {**_rows(request, agent, [audit])[0], "warning": warning}
-        return render(request, "datasets/write_verdicts.html", {"agent": agent, "rows": [row]}, status=status)
+        undone = sentence if form.data.get("verdict") == UNDO else ""
+        context = {"agent": agent, "rows": [row], **_last(request, agent, undone)}
+        return render(request, "datasets/write_verdicts.html", context, status=status)
     sample = said.samples_of(agent, [audit.id]).get(audit.id)
     known = said.of_sample(sample)
     context = {

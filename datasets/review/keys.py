@@ -16,19 +16,21 @@ ACTIONS = {
     "reject": ("r", gettext_lazy("Reject")),
     "needs_review": ("n", gettext_lazy("Needs review")),
     "skip": ("s", gettext_lazy("Skip")),
-    "edit": ("e", gettext_lazy("Edit the reply")),
+    "edit": ("e", gettext_lazy("Edit the reply, or the first field")),
     "open_call": ("o", gettext_lazy("Open the next tool call")),
     "note": ("t", gettext_lazy("Write a note")),
     "undo": ("u", gettext_lazy("Undo")),
     "next": ("j", gettext_lazy("Next sample")),
     "previous": ("k", gettext_lazy("Previous sample")),
-    "gate_correct": ("1", gettext_lazy("Memory gate: correct")),
-    "gate_incorrect": ("2", gettext_lazy("Memory gate: incorrect")),
-    "gate_corrected": ("3", gettext_lazy("Memory gate: corrected")),
-    "guardian_correct": ("4", gettext_lazy("Write guardian: correct")),
-    "guardian_incorrect": ("5", gettext_lazy("Write guardian: incorrect")),
-    "guardian_corrected": ("6", gettext_lazy("Write guardian: corrected")),
+    "gate_correct": ("1", gettext_lazy("Memory gate: right")),
+    "gate_incorrect": ("2", gettext_lazy("Memory gate: wrong")),
+    "gate_corrected": ("3", gettext_lazy("Memory gate: wrong, should be …")),
+    "guardian_correct": ("4", gettext_lazy("Write guardian: right")),
+    "guardian_incorrect": ("5", gettext_lazy("Write guardian: wrong")),
+    "guardian_corrected": ("6", gettext_lazy("Write guardian: wrong, should be …")),
 }
+# Keys that the reasons of a reject may have, and keys that pages have beside those of a person.
+CANDIDATES, OF_PAGES = "1234567890qwdfghzxcvbmyilaerstuop", "jknp"
 DEFAULTS = {action: key for action, (key, _word) in ACTIONS.items()}
 
 
@@ -39,6 +41,12 @@ def of(username: str) -> dict[str, str]:
     # An action that is newer than a person's choice has no key while its own one is taken.
     free = {action: "" if key in own.values() else key for action, key in DEFAULTS.items()}
     return free | own
+
+
+def free_keys(keys: dict[str, str]) -> list[str]:
+    """Keys that no action has among the keys of a person, for the reasons of a reject; there are more than reasons."""
+    taken = {key.casefold() for key in keys.values()} | set(OF_PAGES)
+    return [key for key in CANDIDATES if key not in taken]
 
 
 def keep(username: str, keys: dict[str, str]) -> None:

@@ -1,5 +1,6 @@
 """Taking back what a person did in the queue: the last actions in order, across samples and pages."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +21,7 @@ from ..words import STATUS_WORDS
 from . import drafts, verdicts
 
 REMEMBERED = 50
+RECENT_MS = 15 * 60_000  # as long lists of decisions and writes offer to undo the last verdict
 BATCH = 500
 
 
@@ -53,6 +55,15 @@ def undo(by: str, label_id: str | None = None) -> Undone:
     if not isinstance(done, Undone):  # after the transaction: that it cannot be taken back is to be remembered
         raise Refused(done)
     return done
+
+
+def last_verdict(by: str, agent_id: str, types: Collection[str]) -> DatasetSample | None:
+    """The sample that a person judged last, when undoing that is the next undo, and it is one of these of an agent."""
+    action = _last(by, None)
+    if action is None or action.kind != "verdict" or action.at < clock.now_ms() - RECENT_MS:
+        return None
+    samples = DatasetSample.objects.filter(id=action.sample_id, agent_id=agent_id, sample_type__in=types)
+    return samples.filter(label_id=action.label_id).first()
 
 
 def _last(by, label_id):

@@ -196,6 +196,7 @@ def _step(request, queue, found, *, status=200):
         "my_drafts": drafts.mine(by),
         "proposals": waiting.of_all() if request.user.has_role("operator") else {},
         "keys": _keys(request),
+        "reason_keys": keys.free_keys(_keys(request)),
         **found,
     }
     response = render_page(request, "datasets/review.html", context, partial="review_step", status=status)

@@ -8,6 +8,7 @@ from datasets.from_decisions import judging
 from datasets.models import DatasetSample
 from datasets.review import parts, verdicts
 from datasets.services import make_samples
+from openclaw_web import clock
 from openclaw_web.pages.formatting import anchor
 from tests.datasets.conversations import tell_turns
 from tests.datasets.from_decisions.gates import decide
@@ -27,7 +28,7 @@ def decisions(ada):
 
 def places(page):
     """The words of each place, by its id."""
-    parts_ = re.split(r'<span id="(verdict-of-\w+)"', page.text)
+    parts_ = re.split(r'<span id="(verdict-of-\w+)"', page.text.partition('<div id="last-verdict"')[0])
     return {name: re.sub("<[^>]+>", " ", f"<{text}") for name, text in zip(parts_[1::2], parts_[2::2], strict=True)}
 
 
@@ -84,7 +85,50 @@ def test_a_list_of_any_length_costs_the_same(as_reviewer, ada, django_assert_max
     for number in range(1, 5):
         judging.judge(ada, f"d{number}", "right", by="ann")
     for names in (["d1"], ["d1", "d2", "d3", "d4"]):
-        with django_assert_max_num_queries(4):  # session, user, agent, samples; and one in the agent's file
+        with django_assert_max_num_queries(5):  # session, user, agent, samples, last action; one in the agent's file
             ask(as_reviewer, *names)
     assert not places(ask(as_reviewer, *(f"x{number}" for number in range(100)), "d1"))  # nobody looks at more
     assert not places(ask(as_reviewer))
+
+
+def notice(page):
+    """The words of the notice about the last verdict, and what its form sends."""
+    part = page.text.partition('<div id="last-verdict"')[2]
+    sent = re.search(r'hx-post="([^"]+)".*name="expected" value="([^"]+)"', part, re.DOTALL)
+    words = " ".join(re.sub("<[^>]+>", " ", f"<{part}").split())
+    return words, sent and (sent[1], {"verdict": "undo", "place": "row", "expected": sent[2]})
+
+
+def test_the_last_verdict_is_undone_from_the_list_until_none_is_left(as_reviewer, ada):
+    def judge(said):
+        label = DatasetSample.objects.filter(decision_id="d1").values_list("label_id", flat=True).first() or ""
+        sent = {"verdict": said, "place": "row", "expected": label}
+        return notice(as_reviewer.post("/agents/ada/judge/d1/", sent, headers=HTMX))
+
+    def state():
+        sample = DatasetSample.objects.get(decision_id="d1")
+        return [getattr(sample, name) for name in (*verdicts.CHANGED, "sample_type", "content")]
+
+    assert judge("right")[0] == "Your last verdict: Right · prefers mornings Undo u"
+    right = state()
+    assert judge("wrong")[0].startswith("Your last verdict: Wrong")
+    # Also of another page of the list, which does not show the row.
+    words, (address, sent) = notice(ask(as_reviewer, "d2"))
+    assert words.startswith("Your last verdict: Wrong")
+    words, undo = notice(as_reviewer.post(address, sent, headers=HTMX))
+    assert words.startswith("Undone: “Needs review”") and "Your last verdict: Right" in words
+    assert state() == right
+    words, undo = notice(as_reviewer.post(undo[0], undo[1], headers=HTMX))
+    assert words.startswith("Undone: “Approved”") and undo is None
+    assert DatasetSample.objects.get(decision_id="d1").gate_label is None
+
+
+def test_only_recent_verdicts_of_ones_own_on_these_are_offered(as_reviewer, as_stranger, ada, monkeypatch):
+    judging.judge(ada, "d1", "right", by="ann")
+    assert notice(ask(as_reviewer, "d1")) == ("", None)
+    judging.judge(ada, "d1", "wrong", by="reviewer")
+    assert notice(ask(as_reviewer, "d1"))[1] and notice(ask(as_stranger, "d1"))[1] is None
+    assert as_reviewer.get("/agents/ada/write-verdicts/", {"ids": []}).text.count("<button") == 0
+    now = clock.now_ms()
+    monkeypatch.setattr(clock, "now_ms", lambda: now + 16 * 60_000)
+    assert notice(ask(as_reviewer, "d1")) == ("", None)

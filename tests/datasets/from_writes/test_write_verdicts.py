@@ -47,3 +47,14 @@ def test_a_row_is_judged_in_its_place(as_reviewer):
 def test_many_rows_ask_as_often(as_reviewer, django_assert_max_num_queries):
     with django_assert_max_num_queries(6):
         as_reviewer.get(URL, {"ids": [f"w{number}" for number in range(90)]})
+
+
+def test_the_last_verdict_is_undone_from_the_list(as_reviewer, ada):
+    sent = {"verdict": "wrong", "place": "row", "expected": judging.say(ada, "w1", "right", by="ann").label_id}
+    page = as_reviewer.post("/agents/ada/judge-write/w1/", sent, headers=HTMX).text
+    assert "Your last verdict:" in page and 'data-key="u"' in page and "Likes tea." in page
+    expected = page.partition('id="last-verdict"')[2].partition('name="expected" value="')[2].partition('"')[0]
+    sent = {"verdict": "undo", "place": "row", "expected": expected}
+    page = as_reviewer.post("/agents/ada/judge-write/w1/", sent, headers=HTMX).text
+    assert "Undone: “Needs review”" in page and 'data-key="u"' not in page
+    assert page.count('value="wrong"') == 1 and page.count('value="right"') == 0  # the verdict of before

@@ -256,7 +256,7 @@ class TestParts:
         label = SampleLabel.objects.get()
         assert (label.gate_label, label.gate_corrected_output) == ("corrected", sample.gate_corrected_output)
         page = as_reviewer.get("/samples/one/").text
-        assert "memory gate: corrected" in page
+        assert "memory gate: Wrong, should be …" in page
 
     def test_a_guardian_correction(self, as_reviewer, sample):
         judge(as_reviewer, guardian_label="corrected", guardian_status="written", guardian_file="MEMORY.md")

@@ -68,6 +68,9 @@ def test_at_once_after_the_last_key(site, complaints):  # noqa: F811
     ann.page.keyboard.press("t")
     ann.page.keyboard.type("a note")
     ann.page.evaluate("() => document.activeElement.blur()")
+    ann.page.keyboard.press("s")  # somebody who lost the field types on
+    expect(ann.section).to_have_attribute("data-sample", "s00")
+    ann.page.keyboard.press("Escape")
     ann.page.keyboard.press("s")
     expect(ann.section).to_have_attribute("data-sample", "s01")
     ann.page.keyboard.press("u")
@@ -118,7 +121,7 @@ def test_two_people_type_skip_reload_and_undo(site, complaints):  # noqa: F811
     assert (reply(ann)[-7:], note(ann)) == (" by ann", "ann's note")
     bea.page.goto(f"{site.address}/review/?sample={hers}")
     bea.press("r")
-    bea.page.keyboard.press("2")
+    bea.page.keyboard.press("8")
     expect(bea.page.locator(".review-top__said")).to_contain_text("Rejected, Wrong tool")
     bea.page.keyboard.press("u")
     expect(bea.section).to_have_attribute("data-sample", hers)
@@ -140,7 +143,7 @@ def test_a_reason_is_one_key_and_the_next_verdict_passes_it_over(site, complaint
     ann = Person(site, "ann", complaints)
     ann.ready()
     ann.page.keyboard.press("r")
-    ann.page.keyboard.press("1")  # at once, before the site has asked
+    ann.page.keyboard.press("7")  # at once, before the site has asked
     expect(ann.page.locator(".review-top__said")).to_contain_text("Rejected, Wrong fact")
     ann.press("r")
     expect(ann.page.locator("#reject-reasons")).to_be_visible()

@@ -1,0 +1,203 @@
+"""Typing never judges: from the key that opens a field until Escape, no key but Ctrl+Enter files a verdict."""
+
+import random
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.datasets.review.test_review_browser import Person, Site, complaints  # noqa: F401 - a fixture
+from tests.processes import Home
+
+pytestmark = [pytest.mark.browser, pytest.mark.kill]
+PREPARE = """
+import json
+from datasets.models import DatasetSample
+from datasets.review import keys
+gate = {"output": {"decision": "UPDATE_USER", "reason": "A habit.", "candidateFact": "Bakes rye."}}
+said = [{"role": "user", "message": "I bake rye"}, {"role": "agent", "message": "Noted"}]
+BODIES = {
+    "turn": ("annotated_turn", {"userMessage": "Q", "agentReply": "A", "context": said, "memoryGate": gate}),
+    "decision": ("memory_gate_positive", {"correctDecision": "UPDATE_USER", "correctFact": "Bakes rye.",
+                 "correctReason": "A habit.", "conversation": said, "turnMessages": 2}),
+    "write": ("write_guardian_decision", {"candidateFact": "Bakes rye.", "targetFile": "USER.md", "decision": "written",
+              "currentFileContent": "# User", "writtenContent": "# User\\nBakes rye.", "fileExisted": True,
+              "decisionReason": "New.", "memoryGate": gate}),
+    "long": ("annotated_turn", {"userMessage": "Q", "agentReply": "A" * 150_000, "context": said}),
+}
+for number, (name, (kind, body)) in enumerate(BODIES.items()):
+    DatasetSample.objects.create(id=name, sample_type=kind, agent_id="ada", session_id="s", turn_number=number,
+        content=json.dumps({"type": kind, **body}), created_at=9000 - number)
+OWN = dict(zip(keys.DEFAULTS, "1axqvRoT2wlfdcbg", strict=True))
+keys.keep("bea", OWN)
+print(len(BODIES))
+"""
+ADDRESSES = [f"/{page}{name}{end}" for name in ("turn", "decision", "write") for page, end in
+             (("review/?sample=", ""), ("samples/", "/"))]  # fmt: skip
+# Links lead nowhere: whoever follows one with a key has left the sample.
+STAY = "window.addEventListener('click', (event) => { if (event.target.closest('a')) event.preventDefault(); })"
+EACH = 25  # sequences of each person on each address: 300
+LONGEST = 9
+# What may follow: keys of both people, keys of pages and browsers, and what takes the focus elsewhere.
+STEPS = [
+    *"areonstjku123456lvxqwRTG7890? /",
+    *("Tab", "Tab", "Shift+Tab", "Enter", "Backspace", "ArrowDown", "ArrowLeft", "Shift+A", "Shift+E", "Alt+a"),
+    *("click outside", "radio", "select", "button", "caps a", "caps 1", "compose a", "compose Enter", "hold a"),
+]
+PLACES = {
+    "radio": "[type=radio][form=verdict]",
+    "select": "select[form=verdict]",
+    "button": ".verdicts [value=approved]",
+}
+
+
+def take(page, step):
+    """One step of a sequence."""
+    kind, _blank, key = step.partition(" ") if len(step) > 1 else ("", "", "")
+    if step == "click outside":
+        page.mouse.click(640, 4)
+    elif step in PLACES:
+        page.evaluate("(place) => document.querySelector(place)?.focus()", PLACES[step])
+    elif kind in ("caps", "compose"):
+        told = {"key": key.upper() if kind == "caps" and len(key) == 1 else key, "bubbles": True, "cancelable": True}
+        told |= {"modifierCapsLock": True} if kind == "caps" else {"isComposing": True}
+        page.evaluate("(told) => document.activeElement.dispatchEvent(new KeyboardEvent('keydown', told))", told)
+    elif kind == "hold":
+        page.keyboard.down(key), page.keyboard.down(key), page.keyboard.up(key)
+    else:
+        page.keyboard.press("Space" if step == " " else step)
+
+
+class Typist(Person):
+    """Somebody whose verdicts are counted."""
+
+    def __init__(self, site, name, edit, complaints):  # noqa: F811
+        super().__init__(site, name, complaints)
+        self.address, self.edit, self.filed, self.at = site.address, edit, [], ""
+        self.page.on("request", self.hear)
+        self.page.add_init_script(STAY)
+
+    def hear(self, request):
+        if request.method == "POST" and any(act in request.url for act in ("/label/", "/skip/", "/undo/", "/reason/")):
+            self.filed.append(request.post_data or "")
+
+    def look_at(self, address):
+        """Have a sample on the screen, as it is when nobody types on it."""
+        page = self.page
+        if self.at != address or not page.url.endswith(address.partition("?")[2] or address) or self.filed:
+            page.goto(self.address + address)
+        self.at, self.filed[:] = address, []
+        page.keyboard.press("Escape"), page.keyboard.press("Escape")
+        page.evaluate("document.activeElement.blur()")
+        if "review" in address:
+            self.ready()
+
+    def begin(self, steps):
+        """Press the key that opens a field, and go on; what was filed."""
+        self.page.keyboard.press(self.edit)
+        for step in steps:
+            take(self.page, step)
+        self.page.evaluate("() => document.readyState")
+        return list(self.filed)
+
+
+@pytest.fixture
+def site(tmp_path, browser, migrated):
+    home = Home.copied(migrated, tmp_path / "store")
+    site = Site(home, browser)
+    home.python(PREPARE)
+    yield site
+    home.close()
+
+
+def test_no_sequence_that_begins_with_the_edit_key_files_a_verdict(site, complaints):  # noqa: F811
+    chosen = random.Random(25)
+    slipped, after_escape = [], 0
+    for name, edit, approve in (("ann", "e", "a"), ("bea", "v", "1")):
+        person = Typist(site, name, edit, complaints)
+        for address in [address for address in ADDRESSES for _ in range(EACH)]:
+            person.look_at(address)
+            steps = [chosen.choice(STEPS) for _ in range(chosen.randint(1, LONGEST))]
+            if filed := person.begin(steps):
+                slipped.append((name, address, steps, filed))
+            elif chosen.random() < 0.2 and "review" in address:
+                person.page.keyboard.press("Escape")
+                person.ready()
+                person.page.keyboard.press(approve)
+                person.page.wait_for_timeout(50)
+                after_escape += bool(person.filed)
+                person.at = ""
+    assert slipped == []
+    assert after_escape > 5
+
+
+def test_the_edit_key_opens_the_first_field_and_says_so(site, complaints):  # noqa: F811
+    person = Typist(site, "ann", "e", complaints)
+    for name, field in (("turn", "output"), ("decision", "gate_fact"), ("write", "guardian_content")):
+        for address in (f"/review/?sample={name}", f"/samples/{name}/"):
+            person.look_at(address)
+            person.page.keyboard.press("e")
+            expect(person.page.locator(f"[name={field}]")).to_be_focused()
+            expect(person.page.locator(".editing")).to_have_text(
+                "Editing: Escape ends it; Ctrl+Enter approves with your text.", use_inner_text=True
+            )
+            expect(person.page.locator("#announce")).to_contain_text("Escape ends it")
+            person.page.keyboard.press("Escape")
+            expect(person.page.locator(".editing")).to_be_hidden()
+            if name != "turn":  # nothing was typed, so nothing is said to be wrong
+                expect(person.page.locator(f"[name={field}]")).to_be_hidden()
+
+
+def test_ctrl_enter_approves_with_what_was_typed(site, complaints):  # noqa: F811
+    person = Typist(site, "ann", "e", complaints)
+    for chord in ("Control+Enter", "Meta+Enter"):
+        person.look_at("/review/?sample=decision")
+        person.page.keyboard.press("e")
+        person.page.keyboard.press("Control+End")
+        person.page.keyboard.type(" 1 loaf a day")
+        person.page.mouse.click(640, 4)
+        person.page.keyboard.press(chord)
+        expect(person.section).not_to_have_attribute("data-sample", "decision")
+        person.settled()
+        expect(person.page.locator(".editing")).to_be_hidden()
+    assert len(person.filed) == 1 and "1 loaf a day" in person.filed[0]
+
+
+def test_a_sample_without_a_field_says_so(site, complaints):  # noqa: F811
+    person = Typist(site, "ann", "e", complaints)
+    person.look_at("/review/?sample=long")
+    assert person.begin("a1r") == []
+    expect(person.page.locator(".editing")).to_contain_text("This sample has no text to edit.")
+    expect(person.page.locator("#announce")).to_contain_text("no text to edit")
+    person.page.keyboard.press("Escape")
+    person.press("a")
+
+
+def test_the_next_sample_is_judged_by_its_keys_right_after_a_reject(site, complaints):  # noqa: F811
+    person = Typist(site, "ann", "e", complaints)
+    person.look_at("/review/?sample=turn")
+    person.press("r")
+    expect(person.page.locator("#reject-reasons")).to_be_visible()
+    keys = person.page.locator("#reject-reasons button").evaluate_all("all => all.map(one => one.dataset.key)")
+    assert not set(keys) & set("arnsetuojk123456np") and len(set(keys)) == 5
+    assert person.sample == "decision"
+    person.page.keyboard.press("2")
+    expect(person.page.locator("[name=gate_label][value=incorrect]")).to_be_checked()
+    expect(person.page.locator("#reject-reasons")).to_be_visible()
+    person.page.keyboard.press(keys[0])
+    expect(person.page.locator(".review-top__said")).to_contain_text("Rejected, Wrong fact")
+    assert person.sample == "decision"
+
+
+def test_a_verdict_that_fails_while_the_next_sample_is_edited_leaves_its_keys_off(site):
+    person = Typist(site, "ann", "e", [])
+    person.look_at("/review/?sample=turn")
+    person.page.route("**/review/label/**", lambda route: (person.page.wait_for_timeout(600), route.abort()))
+    person.press("a")
+    person.page.keyboard.press("e")
+    person.page.keyboard.type("1 loaf")
+    expect(person.section).to_have_attribute("data-sample", "turn")
+    filed = len(person.filed)
+    person.ready()
+    person.page.keyboard.type("aran1")
+    expect(person.page.locator(".editing")).to_contain_text("Another sample is shown now.")
+    assert len(person.filed) == filed
