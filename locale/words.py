@@ -6,6 +6,7 @@ django.po`). That of English has no translations: it is where all sentences can 
 
 import io
 import sys
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -41,7 +42,14 @@ msgstr ""
 def collect() -> Catalog:
     """Every text of templates and code, with its places."""
     found = Catalog(project="openclaw-web", charset="utf-8")
-    for file, line, text, comments, context in extract_from_dir(
+    for file, line, text, comments, context in extract_texts():
+        found.add(text, locations=[(file, line)], auto_comments=comments, context=context)
+    return found
+
+
+def extract_texts() -> Iterator[tuple[str, int, str | tuple[str, ...], list[str], str | None]]:
+    """Every use of a text in templates and code: file, line, text (with its plural), comments, context."""
+    return extract_from_dir(
         ROOT,
         METHODS,
         OPTIONS,
@@ -49,9 +57,7 @@ def collect() -> Catalog:
         comment_tags=("Translators:",),
         strip_comment_tags=True,
         directory_filter=_is_ours,
-    ):
-        found.add(text, locations=[(file, line)], auto_comments=comments, context=context)
-    return found
+    )
 
 
 def place(language: str) -> Path:

@@ -14,7 +14,7 @@ from .opinions import ABSENT, HAND_OVER, LEAVE, OTHER, ROLL_BACK, WRITE_NOW, Opi
 
 WAY_WORDS = {
     ROLL_BACK: _("Roll it back now, as shown"),
-    HAND_OVER: _("Hand the change to the agent, which makes it itself"),
+    HAND_OVER: _("Hand the change to the agent, which changes the file itself"),
     WRITE_NOW: _("Write it now, knowing what happens to the prompt"),
     LEAVE: _("Leave the file as it is"),
 }

@@ -88,7 +88,7 @@ def _check(opinion):
     if opinion.kind not in KINDS:
         raise Refused(_("Choose what you say of this write: right, should not be there, or should say something else."))
     if opinion.kind == RIGHT and (opinion.way != LEAVE or opinion.rule is not None):
-        raise Refused(_("A write that is right is neither rolled back nor made a rule."))
+        raise Refused(_("A write that is right is neither rolled back nor the reason for a rule."))
     if opinion.way not in WAYS:
         raise Refused(_("Choose what becomes of the file."))
     if opinion.way != LEAVE and len(opinion.reason) > LONGEST_REASON:

@@ -19,7 +19,7 @@ def test_a_new_rule_begins_with_words_and_a_fact(as_operator):
     assert "Facts that contain all of" in text_of(as_operator.get(f"{PAGE}new/"))
     typed = {"contains": "green, black\ntea", "name": "Hot drinks", "chooses": "1"}
     part = as_operator.post(f"{PAGE}try/", typed, headers={"HX-Request": "true"}).text
-    (address,) = re.findall(r'href="([^"]+)">Make the rule from this fact', part)
+    (address,) = re.findall(r'href="([^"]+)">Create the rule from this fact', part)
     form = as_operator.get(html.unescape(address)).text
     assert (
         'value="Hot drinks"' in form and "green, black\ntea" in form and re.search("apply_to_future[^>]*checked", form)

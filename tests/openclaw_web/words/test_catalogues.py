@@ -66,6 +66,13 @@ def test_every_text_is_translated(language):
     fail_for(f"{language}  not translated: {message.id}" for message in words.untranslated(catalog))
 
 
+def test_no_text_is_said_both_with_and_without_a_plural():
+    """Only one of the two would be in the catalogue, and the other would be read in English."""
+    texts = [(message, context) for _file, _line, message, _comments, context in words.extract_texts()]
+    plural = {(message[0], context) for message, context in texts if isinstance(message, tuple)}
+    fail_for(sorted(message for message, context in texts if (message, context) in plural))
+
+
 @pytest.mark.parametrize("language", TRANSLATED)
 def test_what_is_compiled_is_what_is_written(language):
     compiled = words.place(language).with_suffix(".mo").read_bytes()

@@ -26,7 +26,7 @@ INSTEAD = {
 # In their plain sense; and names of commands, in quotation marks.
 PLAIN = re.compile(
     r"“openclaw-web [^”]*”|openclaw … [^.]*|artifact stash|\bGo (?:to|back)\b|^Go$|[Mm]ake sure|looks like|Look-around"
-    r"|went wrong|should have made|[Mm]ake the (?:path|artifact)|To make the"
+    r"|went wrong|should have made|Make this a rule|[Mm]ake the (?:path|artifact)|To make the"
 )
 
 
