@@ -56,6 +56,16 @@ def fill(options):
         many_rows.settle(db)
     BackupRun.objects.create(id="b", created_at=1, proven_at=time.time_ns() // 1_000_000, archive_path="/none")
     many_rows.settle("default")
+    load()
+
+
+def load():
+    """Import what a server has imported long before its first check."""
+    from jobs import kinds as job_kinds
+    from problems import kinds
+
+    kinds.all_kinds()
+    job_kinds.by_themselves()
 
 
 def measure():

@@ -45,11 +45,17 @@ def store(gathered: "Gathered") -> None:
         changed = [row for key, row in rows.items() if key in found and _take_up(row, *found[key], gathered.kinds, now)]
         gone = [row for key, row in rows.items() if key not in found and _is_gone(row, gathered)]
         changed += [_ended(row, gathered.kinds.get(row.kind), now) for row in gone]
-        Problem.objects.bulk_create(new, batch_size=BATCH)
-        Problem.objects.bulk_update(changed, [*FOUND, *STATES, *MUTES], batch_size=BATCH)
+        _save([*new, *changed])
         for keys in _batches([key for key in found if key in rows]):
             Problem.objects.filter(id__in=keys).update(last_seen_at=now)
         _note(gathered, now)
+
+
+def _save(rows):
+    """Insert rows, or bring them up to date: far cheaper than an update of many."""
+    columns = [*FOUND, *STATES, *MUTES]
+    how = {"update_conflicts": True, "unique_fields": ["id"], "update_fields": columns}
+    Problem.objects.bulk_create(rows, batch_size=BATCH, **how)
 
 
 def prune() -> int:
