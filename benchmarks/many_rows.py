@@ -6,6 +6,8 @@ T0 = 1_767_571_200_000
 MINUTE_MS = 60_000
 WORDS = "'Question ' || i || ': 用表格列出前十个最慢的请求。 Which of them are slow because the cache was cold?'"
 BY = "'user' || (i % 7)"
+LATENCIES = "json_object('104', 3 + i % 5, '108', 2, '112', i % 3, '120', 1, '128', i % 2)"
+MODELS = "json_object('claude-opus-4-5', json_array(0.01, 0), 'claude-sonnet-4-5', json_array(0.02, i % 7))"
 TOOLS = ("exec", "read", "web_fetch", "browser", "grep", "process", "message", "memory_search")
 TOOL_SUMS = """INSERT INTO tool_days SELECT date(created_at / 1000, 'unixepoch'), tool, 'telegram', count(*), count(*),
 0, sum(chars), count(*), sum(chars), count(*) * 600, sum(chars) * 9, 0 FROM artifacts GROUP BY 1, 2"""
@@ -312,13 +314,27 @@ def fill_around(count, *, agent):
 def fill_agents(count):
     """Agents without files of their own, with the sums that pages which span agents read."""
     from agents.models import Agent
-    from overview.models import AgentDailyStat, AgentSummary
+    from overview import site_sums
+    from overview.models import AgentDailyStat, AgentHour, AgentSummary, MemorySpan
 
     name, sums = "printf('agent-%03d', i)", {"turn_count": "i", "error_count": "i % 3", "total_tokens": "i * 9000"}
+    details = {
+        "cost_usd": "0.01 * (i % 50)",
+        "unpriced_tokens": "i % 7",
+        "latency_json": LATENCIES,
+        "models_json": MODELS,
+    }
     insert("default", Agent, count, agent_id=name, created_at=str(T0), updated_at=str(T0), agent_db_path=name)
     insert("default", AgentSummary, count, agent_id=name, last_activity_at=f"{T0} + i", **sums)
     days = f"date({T0} / 1000 + (i / {count}) * 86400, 'unixepoch')"
-    insert("default", AgentDailyStat, count * 90, agent_id=f"printf('agent-%03d', i % {count})", date=days, **sums)
+    of_agent = f"printf('agent-%03d', i % {count})"
+    insert("default", AgentDailyStat, count * 90, agent_id=of_agent, date=days, **sums, **details)
+    hours = f"strftime('%Y-%m-%dT%H', {T0} / 1000 + 87 * 86400 + (i / {count}) * 3600, 'unixepoch')"
+    insert("default", AgentHour, count * 72, agent_id=of_agent, span=hours, **sums, **details)
+    insert(
+        "default", MemorySpan, count * 90, agent_id=of_agent, span=days, written_count="i % 4", refused_count="i % 9"
+    )
+    site_sums.rebuild()
 
 
 def fill_artifacts(db, count):

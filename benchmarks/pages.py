@@ -84,6 +84,7 @@ def fill(options):
     many_rows.fill_agents(AGENTS)
     for agent_id in Agent.objects.filter(agent_id__startswith="agent-").values_list("agent_id", flat=True):
         databases.create(agent_id)  # a page says which files are gone
+    fill_newest(Agent.objects.filter(agent_id__startswith="agent-").order_by("agent_id")[:6])
     many_rows.settle("default")
     insert_transcript(db, "long", options.records)
     long = "/agents/big/sessions/long/"
@@ -104,6 +105,19 @@ def fill(options):
         "savings of a year": ("/agents/big/savings/?days=365", "detail"),
         "savings of a session": (f"{long}savings/", "detail"),
     }
+
+
+def fill_newest(agents):
+    """Sessions and writes for a few agents, to which the first page points."""
+    from overview import memory_sums
+    from overview.first_page import newest
+
+    for agent in agents:
+        many_rows.fill_sessions(agent.db, 60)
+        many_rows.fill_agent(agent.db, 600)
+        many_rows.fill_guardian(agent.db, 600)
+        newest.refresh(agent)
+        memory_sums.refresh(agent)
 
 
 def lists_of(agent, count):
@@ -157,6 +171,9 @@ LISTS = {
     "backups": ("/operations/backups/", "detail"),
     "retention": ("/operations/retention/", "detail"),
     "overview": ("/", "detail"),
+    "overview, 24 h": ("/?range=24h", "detail"),
+    "overview, 35 days": ("/?range=35d", "detail"),
+    "agents of 35 days": ("/agents/?from=2026-03-01&to=2026-04-04", None),
     "agents": ("/agents/", None),
 }
 
@@ -272,7 +289,7 @@ def measure(client, pages, rounds, timer=time.perf_counter):
 
 
 def relations(medians):
-    """How a page of a million rows compares with the same of a tenth, and the list of agents with that of sessions."""
+    """How a page of a million rows compares with the same of a tenth, and pages of all agents with sessions."""
     found = [
         {
             "page": f"growth, {name.partition(': ')[2]}",
@@ -284,9 +301,11 @@ def relations(medians):
         for name in medians
         if name.startswith("big: ")
     ]
-    ratio = round(medians["agents"] / medians["big: sessions, first"], 2)
-    bar = BARS["agents"]
-    return [*found, {"page": f"{AGENTS} agents, against sessions", "ms": None, "ratio": ratio, "bar": bar, "kb": None}]
+    for name in ("agents", "overview", "overview, 24 h", "overview, 35 days"):
+        ratio = round(medians[name] / medians["big: sessions, first"], 2)
+        page = f"{name} of {AGENTS} agents, against sessions"
+        found.append({"page": page, "ms": None, "ratio": ratio, "bar": BARS["agents"], "kb": None})
+    return found
 
 
 def median_of(runs):

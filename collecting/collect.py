@@ -28,7 +28,7 @@ from openclaw_web.clock import now_ms
 from openclaw_web.disk import locks, reserve, room
 from openclaw_web.errors import Refused
 from openclaw_web.sqlite import waiting
-from overview import future_times, memory_standings, summaries
+from overview import future_times, memory_standings, memory_sums, summaries
 from people.configuration import keys as configuration
 
 from . import again as collect_again
@@ -227,10 +227,11 @@ def _collect(collection):
 
 
 def _refresh_standings(collection):
-    """Compare the memory files of each agent with its records and its newest prompt, now that all were read."""
+    """Compare the memory files of each agent with its records and its newest prompt, and count its writes again."""
     for agent in collection.agents.values():
         if agent.agent_id in collection.reports and agent.agent_id not in collection.lost:
             memory_standings.refresh_standings(agent)
+            memory_sums.refresh(agent)
 
 
 def _collect_agent(collection, found, plans):

@@ -6,9 +6,17 @@ from typing import Any
 import orjson
 from django.db import transaction
 from django.db.models import QuerySet
+from django.dispatch import Signal
 
 from .files import MEMORY_FILES
 from .models import FileSnapshot, RollbackIntent, WorkspaceFile
+
+memory_changed = Signal()  # writes to memory files were recorded or rolled back, with `db`: for apps above
+
+
+def tell_memory_changed(db: str) -> None:
+    """Tell whoever listens. What fails there is logged, and never undoes what was recorded."""
+    memory_changed.send_robust(sender=None, db=db)
 
 
 def keep_version(db: str, name: str, data: bytes, *, modified_ms: int) -> bool:

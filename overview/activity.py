@@ -1,30 +1,22 @@
-"""What agents did, from the global sums alone: totals, days, and a row for each agent."""
+"""What agents did, from the global sums alone: totals, a row for each agent, and what each did in a range."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
-from django.db import DEFAULT_DB_ALIAS, OperationalError
-from django.db.models import Max, Min, Sum
+from django.db.models import QuerySet
 from django.urls import reverse
-from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from ledger.transcripts.rows import added_up
-from openclaw_web import clock
-from openclaw_web.errors import Refused
-from openclaw_web.pages.charts import Chart, Point, Series, bar_chart
-from openclaw_web.pages.formatting import day_in_words
+from openclaw_web.pages import states
+from openclaw_web.pages.small_charts import Sparkline, sparkline
 from openclaw_web.sqlite.fields import KnownCost
-from openclaw_web.sqlite.time_limits import time_box
 
-from .models import AgentDailyStat, AgentSummary
-
-RANGES = {"7": 7, "35": 35, "90": 90, "all": None}
-DEFAULT_RANGE = "35"
-STEPS = {1: gettext_lazy("Day"), 7: gettext_lazy("Week"), 28: gettext_lazy("4 weeks"), 364: gettext_lazy("52 weeks")}
-MOST_BARS = 100
-ADDING_MS = 50
+from . import latency
+from .models import AgentDailyStat, AgentHour, AgentSummary, MemorySpan
+from .ranges import Range
+from .span_sums import COUNTS, WRITES, SpanSums
 
 SUMS = ("session_count", "turn_count", "error_count", "total_tokens", "cost_usd", "unpriced_tokens", "rejected_count")
 COLUMNS = {
@@ -38,50 +30,20 @@ COLUMNS = {
     "last_activity_at": gettext_lazy("Last activity"),
     "last_collected_at": gettext_lazy("Last import"),
 }
+ACTIVITY = (*COUNTS, "cost_usd", "latency_json")
+MOST_SPARKS = 60  # bars of a sparkline
 NOTHING = {"cost_usd": None}  # what stands where nothing adds up
-DAILY_SUMS = ("turn_count", "tool_call_count", "error_count", "total_tokens", "cost_usd", "unpriced_tokens")
-
-
-@dataclass(frozen=True, slots=True)
-class Period:
-    """Whole UTC days, the last one included."""
-
-    start: date
-    end: date
-
-    def __str__(self):
-        if self.start == self.end:
-            return day_in_words(self.end)
-        first = day_in_words(self.start, has_year=self.start.year != self.end.year)
-        return f"{first} – {day_in_words(self.end)}"
-
-    @property
-    def days(self):
-        """How many days it has."""
-        return (self.end - self.start).days + 1
-
-    @property
-    def query(self):
-        """The period as it stands in an address."""
-        return f"from={self.start}&to={self.end}"
-
-    def parts(self, step: int) -> Iterator["Period"]:
-        """Periods of `step` days that together are this one; only the first may be shorter."""
-        last_days = range((self.days - 1) % step, self.days, step)
-        for offset in last_days:
-            end = self.start + timedelta(days=offset)
-            yield Period(max(self.start, end - timedelta(days=step - 1)), end)
-
-
-def read_period(start: str, end: str) -> Period | None:
-    """The days of an address, None when it names none. Raises Refused for what is not a day."""
-    if not start and not end:
-        return None
-    try:
-        first, last = date.fromisoformat(start or end), date.fromisoformat(end or start)
-    except ValueError as exc:
-        raise Refused(_("Write days like 2026-02-21. Correct the address, or remove the days from it.")) from exc
-    return Period(min(first, last), max(first, last))
+RANGE_COLUMNS = {
+    "agent_id": gettext_lazy("Agent"),
+    "turns": gettext_lazy("Turns"),
+    "errors": gettext_lazy("Errors"),
+    "tokens": gettext_lazy("Tokens"),
+    "cost": gettext_lazy("Cost"),
+    "p95": gettext_lazy("Answer time, p95"),
+    "written": gettext_lazy("Memory: written"),
+    "rolled_back": states.word("rolled_back"),
+    "refused": states.word("refused"),
+}
 
 
 def summaries(order: str) -> list[AgentSummary]:
@@ -100,76 +62,180 @@ def totals(rows: Sequence[AgentSummary]) -> dict:
     }
 
 
-def removed_turns(rows: Sequence[AgentSummary]) -> int:
-    """How many turns the days still count of sessions that were removed; 0 when adding up all days takes too long."""
-    of_days = 0
-    with time_box(DEFAULT_DB_ALIAS, ADDING_MS) as is_over:
-        try:
-            of_days = AgentDailyStat.objects.aggregate(turns=Sum("turn_count"))["turns"] or 0
-        except OperationalError as exc:
-            if not is_over(exc):
-                raise
-    return max(0, of_days - sum(row.turn_count for row in rows))
+@dataclass(slots=True)
+class RangeSums:
+    """What an agent, or all of them, did in a range. Removed sessions are in no number but `removed_turns`."""
+
+    sums: SpanSums = field(default_factory=SpanSums)
+    turns_by_span: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def turns(self) -> int:
+        return self.sums.counts["turn_count"] - self.sums.counts["removed_turn_count"]
+
+    @property
+    def removed_turns(self) -> int:
+        return self.sums.counts["removed_turn_count"]
+
+    @property
+    def errors(self) -> int:
+        return self.sums.counts["error_count"] - self.sums.counts["removed_error_count"]
+
+    @property
+    def tokens(self) -> int:
+        return self.sums.counts["total_tokens"]
+
+    @property
+    def cost(self) -> float | None:
+        return self.sums.cost_usd
+
+    @property
+    def unpriced(self) -> int:
+        return self.sums.counts["unpriced_tokens"]
+
+    @property
+    def p95(self) -> int | None:
+        return latency.percentile(self.sums.latencies, 95)
+
+    @property
+    def written(self) -> int:
+        return self.sums.counts["written_count"]
+
+    @property
+    def rolled_back(self) -> int:
+        return self.sums.counts["rolled_back_count"]
+
+    @property
+    def refused(self) -> int:
+        return self.sums.counts["refused_count"]
+
+    def count(self, span: str, values: dict[str, Any]) -> None:
+        """Count the columns of a row in, without models."""
+        cost = values.pop("cost_usd", None)
+        for bucket, count in latency.items(values.pop("latency_json", "")):
+            self.sums.latencies[bucket] += count
+        if cost is not None:
+            self.sums.cost_usd = (self.sums.cost_usd or 0) + cost
+        counts = self.sums.counts
+        for name, count in values.items():
+            if count:
+                counts[name] += count
+        if turns := values.get("turn_count"):
+            self.turns_by_span[span] = turns
+
+    def add(self, span: str, sums: SpanSums) -> None:
+        """Count a span in."""
+        self.sums.add(sums)
+        if sums.counts["turn_count"]:
+            self.turns_by_span[span] = self.turns_by_span.get(span, 0) + sums.counts["turn_count"]
 
 
-def sums_in(period: Period) -> list[dict]:
-    """What each agent did in these days, the busiest first."""
-    return list(
-        _days(period)
-        .values("agent_id")
-        .annotate(**{f"sum_{name}": Sum(name) for name in DAILY_SUMS})
-        .order_by("-sum_turn_count", "agent_id")
-    )
+@dataclass(slots=True)
+class AgentRow:
+    """An agent in a range, with the lists behind its numbers."""
+
+    agent_id: str
+    sums: RangeSums
+    links: "Links"
+    spark: Sparkline | None = None
 
 
-def activity(chosen: str, agents: Sequence[AgentSummary] = ()) -> Chart:
-    """Turns and errors of all agents over a range of RANGES; it ends today, or with the latest day there is.
+@dataclass(frozen=True, slots=True)
+class Links:
+    """The lists behind the numbers of an agent in a range; they have as many rows as the numbers say."""
 
-    Of `agents` a single one has bars that lead to its turns.
-    """
-    period = _period_of(chosen)
-    step = next(days for days in STEPS if not period or period.days <= days * MOST_BARS)
-    parts = list(period.parts(step)) if period else []
-    return bar_chart(
-        _points(period, parts, agents) if period else [],
-        title=_("Turns and errors, %(period)s (UTC)") % {"period": period} if period else _("Turns and errors"),
-        unit=STEPS[step],
-        series=[Series(_("Turns"), "accent"), Series(_("Errors"), "bad", is_below=True)],
-    )
+    agent_id: str
+    query: str
+    has_repeats: bool
+    slowest_ms: int = 0
+
+    @property
+    def turns(self) -> str:
+        return self._list("ledger:turn_list")
+
+    @property
+    def errors(self) -> str:
+        return self._list("ledger:event_list", "failed=on")
+
+    @property
+    def p95(self) -> str:
+        return self._list("ledger:turn_list", f"slow={self.slowest_ms / 1000}") if self.slowest_ms else self.turns
+
+    @property
+    def written(self) -> str:
+        return self._writes("written")
+
+    @property
+    def rolled_back(self) -> str:
+        return self._writes("rolled_back")
+
+    @property
+    def refused(self) -> str:
+        return self._writes("refused")
+
+    def _writes(self, status):
+        return f"{reverse('guardian:audit_list', args=[self.agent_id])}?status={status}&segment=writes&{self.query}"
+
+    def _list(self, name, *filters):
+        parts = [*filters, self.query, *(["counted=on"] if self.has_repeats else [])]
+        return f"{reverse(name, args=[self.agent_id])}?{'&'.join(part for part in parts if part)}"
 
 
-def _period_of(chosen):
-    today = datetime.fromtimestamp(clock.now_ms() / 1000, UTC).date()
-    # A record may bear a time to come; a chart that runs up to it would show nothing else.
-    known = AgentDailyStat.objects.filter(date__lte=str(today)).aggregate(first=Min("date"), last=Max("date"))
-    if known["last"] is None:
-        return None
-    first, last = date.fromisoformat(known["first"]), date.fromisoformat(known["last"])
-    days = RANGES[chosen]
-    if days is None:
-        return Period(max(first, last - timedelta(days=MOST_BARS * max(STEPS) - 1)), last)
-    end = today if today - last < timedelta(days=days) else last
-    return Period(end - timedelta(days=days - 1), end)
+def links_of(agent_id: str, period: Range | None, has_repeats: bool, sums: SpanSums | None = None) -> Links:
+    """The lists behind the numbers of an agent; `sums` say from where on its answers are the slowest ones."""
+    bucket = latency.percentile_bucket(sums.latencies, 95) if sums else None
+    return Links(agent_id, period.query if period else "", has_repeats, latency.bucket_start(bucket or 0))
 
 
-def _points(period, parts, agents):
-    sums = {
-        row["date"]: (row["turns"], row["errors"])
-        for row in _days(period).values("date").annotate(turns=Sum("turn_count"), errors=Sum("error_count"))
-    }
-    # The rows behind a bar: the turns of these days; with several agents first what each of them did.
-    only = [row.agent_id for row in agents] if len(agents) == 1 else None
-    address = reverse("ledger:turn_list", args=only) if only else reverse("overview:agent_list")
+def rows_in(period: Range, agent_ids: Iterable[str] | None = None) -> list[AgentRow]:
+    """What each agent did in a range, those that did nothing left out; of some agents or all."""
+    by_agent: dict[str, RangeSums] = {}
+    # As plain rows: some thousand of them as objects take most of the time of a page.
+    for rows, names in ((_activity(period), ACTIVITY), (_writes(period), WRITES)):
+        span = "date" if rows.model is AgentDailyStat else "span"
+        chosen = rows.filter(agent_id__in=list(agent_ids)) if agent_ids is not None else rows
+        for agent_id, name, *values in chosen.values_list("agent_id", span, *names):
+            by_agent.setdefault(agent_id, RangeSums()).count(name, dict(zip(names, values, strict=True)))
+    spans = period.spans if period.count <= MOST_SPARKS else []
+    with_repeats = set(AgentSummary.objects.filter(has_repeats=True).values_list("agent_id", flat=True))
     return [
-        Point(str(part), day_in_words(part.end, has_year=False), _sum_of(part, sums), f"{address}?{part.query}")
-        for part in parts
+        AgentRow(
+            agent_id,
+            sums,
+            links_of(agent_id, period, agent_id in with_repeats, sums.sums),
+            sparkline([sums.turns_by_span.get(span, 0) for span in spans], label=""),
+        )
+        for agent_id, sums in sorted(by_agent.items())
     ]
 
 
-def _sum_of(part, sums):
-    days = [sums.get(str(part.start + timedelta(days=i)), (0, 0)) for i in range(part.days)]
-    return tuple(sum(values) for values in zip(*days, strict=True))
+def total_of(rows: Iterable[AgentRow]) -> RangeSums:
+    """What all of them did together."""
+    total = RangeSums()
+    for row in rows:
+        total.sums.add(row.sums.sums)
+    return total
 
 
-def _days(period):
-    return AgentDailyStat.objects.filter(date__range=(str(period.start), str(period.end)))
+def sorted_rows(rows: list[AgentRow], order: str) -> list[AgentRow]:
+    """Rows by one of RANGE_COLUMNS, `-` before it for the largest first."""
+    name, sign = order.removeprefix("-"), -1 if order.startswith("-") else 1
+    if name == "agent_id":
+        return rows[::sign]
+
+    def place(row: AgentRow) -> Any:
+        value = getattr(row.sums, name)
+        return sign * (-1 if value is None else value), row.agent_id
+
+    return sorted(rows, key=place)
+
+
+def _activity(period: Range) -> QuerySet:
+    if period.is_hours:
+        return AgentHour.objects.filter(span__gte=period.first_span, span__lte=period.last_span)
+    return AgentDailyStat.objects.filter(date__gte=str(period.first_day), date__lte=str(period.last_day))
+
+
+def _writes(period: Range) -> QuerySet:
+    spans = MemorySpan.objects.filter(span__gte=period.first_span, span__lte=period.last_span)
+    return spans.filter(span__contains="T") if period.is_hours else spans.exclude(span__contains="T")

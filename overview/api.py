@@ -10,6 +10,7 @@ from openclaw_web.pages.doors import needs
 from openclaw_web.sqlite.fields import KnownCost
 
 from . import activity, future_times
+from .first_page.context import overview_of
 from .memory_list import MEMORY
 from .models import AgentDailyStat, AgentSummary
 from .schemas import (
@@ -33,7 +34,23 @@ def overview_sums(request, filters: Query[OverviewQuery]):
     sums = {name: Sum(name) for name in DayOut.model_fields if name != "date"}
     days = AgentDailyStat.objects.values("date").annotate(**sums).order_by("-date")[: filters.days]
     rows = AgentSummary.objects.all()
-    return {"totals": activity.totals(rows) | future_times.count_future(rows), "days": list(days)[::-1]}
+    asked = {"range": range_out(filters.range, list(rows))} if filters.range else {}
+    return {"totals": activity.totals(rows) | future_times.count_future(rows), "days": list(days)[::-1], **asked}
+
+
+def range_out(name, agents):
+    """What the first page shows of a range."""
+    overview, is_shifted = overview_of(name, agents)
+    models = overview.now.sums.models.items()
+    return {
+        "name": name,
+        "from_ts": overview.period.start_ms,
+        "to_ts": overview.period.end_ms,
+        "is_shifted": is_shifted,
+        "now": overview.now,
+        "before": overview.before,
+        "models": [{"model": model, "cost": cost, "unpriced": unpriced} for model, (cost, unpriced) in models],
+    }
 
 
 @router.get("/overview/agents", Page[SummaryOut], 409)

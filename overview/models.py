@@ -5,7 +5,23 @@ from django.db import models
 from openclaw_web.sqlite.fields import Count, EpochMs
 
 
-class AgentDailyStat(models.Model):
+class RangeSums(models.Model):
+    """What a tile or a chart of the overview needs of one span of time."""
+
+    removed_turn_count = Count(default=0, help_text="of sessions that were removed because of their age")
+    removed_error_count = Count(default=0, help_text="the same")
+    latency_json = models.TextField(
+        default="", db_default="", help_text="bucket -> turns (overview.latency); empty: nobody counted"
+    )
+    models_json = models.TextField(
+        default="", db_default="", help_text="model -> cost and unpriced tokens; empty: nobody counted"
+    )
+
+    class Meta:
+        abstract = True
+
+
+class AgentDailyStat(RangeSums):
     """One agent on one UTC day; rebuilt from the agent's `session_days`."""
 
     pk = models.CompositePrimaryKey("agent_id", "date")
@@ -32,6 +48,72 @@ class AgentDailyStat(models.Model):
         return f"{self.agent_id} {self.date}"
 
 
+class ShortSums(RangeSums):
+    """The columns that hours, and days of the whole site, add up to."""
+
+    turn_count = Count(default=0)
+    error_count = Count(default=0)
+    total_tokens = Count(default=0)
+    cost_usd = models.FloatField(null=True, help_text="as of a day of an agent")
+    unpriced_tokens = Count(default=0)
+
+    class Meta:
+        abstract = True
+
+
+class AgentHour(ShortSums):
+    """One agent in one UTC hour of its last days with activity; rebuilt from the agent's records and turns."""
+
+    pk = models.CompositePrimaryKey("agent_id", "span")
+    agent_id = models.TextField()
+    span = models.TextField(help_text="YYYY-MM-DDTHH")
+
+    class Meta:
+        db_table = "agent_hours"
+        indexes = [models.Index(fields=["span"], name="idx_agent_hour_span")]
+
+    def __str__(self):
+        return f"{self.agent_id} {self.span}"
+
+
+class WriteCounts(models.Model):
+    """Writes to memory files by what became of them; rollbacks, which are writes as well, are not counted."""
+
+    written_count = Count(default=0, help_text="that are in force")
+    rolled_back_count = Count(default=0)
+    refused_count = Count(default=0)
+
+    class Meta:
+        abstract = True
+
+
+class MemorySpan(WriteCounts):
+    """The memory writes of one agent on one UTC day, or in one hour of the last days; rebuilt from its writes."""
+
+    pk = models.CompositePrimaryKey("agent_id", "span")
+    agent_id = models.TextField()
+    span = models.TextField(help_text="YYYY-MM-DD or YYYY-MM-DDTHH")
+
+    class Meta:
+        db_table = "memory_spans"
+        indexes = [models.Index(fields=["span"], name="idx_memory_span")]
+
+    def __str__(self):
+        return f"{self.agent_id} {self.span}"
+
+
+class SiteSpan(ShortSums, WriteCounts):
+    """All agents together on one UTC day, or in one of the hours that agents have; rebuilt from their rows."""
+
+    span = models.TextField(primary_key=True, help_text="YYYY-MM-DD or YYYY-MM-DDTHH")
+
+    class Meta:
+        db_table = "site_spans"
+
+    def __str__(self):
+        return self.span
+
+
 class AgentSummary(models.Model):
     """One agent in one row, for the pages that compare agents; rebuilt after each collect."""
 
@@ -46,12 +128,54 @@ class AgentSummary(models.Model):
     unknown_envelope_count = Count(default=0, help_text="records with an envelope that is not understood")
     last_activity_at = EpochMs(null=True)
     last_collected_at = EpochMs(null=True)
+    has_repeats = models.BooleanField(default=False, help_text="some records are repeated from another session")
 
     class Meta:
         db_table = "agent_summaries"
 
     def __str__(self):
         return self.agent_id
+
+
+class NewestSession(models.Model):
+    """One of the newest sessions of an agent, as the first page shows it; rebuilt whenever its file changes."""
+
+    pk = models.CompositePrimaryKey("agent_id", "session_id")
+    agent_id = models.TextField()
+    session_id = models.TextField()
+    last_activity_at = EpochMs()
+    title = models.TextField(default="")
+    channel_id = models.TextField(default="")
+    error_count = Count(default=0)
+    has_parents = models.BooleanField(default=False, help_text="it may repeat records of other sessions")
+    words = models.TextField(default="", help_text="how the last reply begins, or what waits for one")
+    speaker = models.TextField(default="", help_text="who asked last")
+
+    class Meta:
+        db_table = "newest_sessions"
+        indexes = [models.Index(fields=["last_activity_at"], name="idx_newest_session_time")]
+
+    def __str__(self):
+        return f"{self.agent_id}/{self.session_id}"
+
+
+class NewestWrite(models.Model):
+    """One of the last writes that changed a memory file, with a few of its lines; rebuilt as the sums of writes are."""
+
+    pk = models.CompositePrimaryKey("agent_id", "audit_id")
+    agent_id = models.TextField()
+    audit_id = models.TextField()
+    created_at = EpochMs()
+    file_name = models.TextField(default="")
+    author = models.TextField(default="", help_text="whose message it came from, or what wrote it")
+    lines_json = models.TextField(default="[]", help_text="pairs of + or - and the beginning of the line")
+
+    class Meta:
+        db_table = "newest_writes"
+        indexes = [models.Index(fields=["created_at"], name="idx_newest_write_time")]
+
+    def __str__(self):
+        return f"{self.agent_id}/{self.audit_id}"
 
 
 class MemoryStanding(models.Model):

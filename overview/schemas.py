@@ -10,9 +10,12 @@ from guardian.standing.schemas import STATE
 from ledger.session.schemas import COST, UNPRICED
 from openclaw_web.endpoints.schemas import PageQuery
 
+from .ranges import SIZES
+
 
 class OverviewQuery(Schema):
     days: int = Field(35, ge=0, le=366, description="maximum number of days")
+    range: Literal[tuple(SIZES)] | None = Field(None, description="add what the first page shows of this range")  # type: ignore[valid-type]
 
 
 class TotalsOut(Schema):
@@ -41,9 +44,39 @@ class DayOut(Schema):
     unpriced_tokens: int = UNPRICED
 
 
+class RangeSumsOut(Schema):
+    turns: int = Field(description="of sessions that are here")
+    removed_turns: int = Field(description="of sessions that were removed because of their age")
+    errors: int
+    tokens: int
+    cost: float | None = COST
+    unpriced: int = UNPRICED
+    p95: int | None = Field(description="answer time in milliseconds, at most 4.5 % off; null: nothing was answered")
+    written: int = Field(description="writes to memory files that are in force")
+    rolled_back: int
+    refused: int
+
+
+class ModelCostOut(Schema):
+    model: str = Field(description="empty: unknown, or more models than are counted one by one")
+    cost: float
+    unpriced: int
+
+
+class RangeOut(Schema):
+    name: str
+    from_ts: int
+    to_ts: int = Field(description="milliseconds: before this time")
+    is_shifted: bool = Field(description="nothing happened since: the range ends with the last activity")
+    now: RangeSumsOut
+    before: RangeSumsOut = Field(description="the same time before it")
+    models: list[ModelCostOut]
+
+
 class OverviewOut(Schema):
     totals: TotalsOut
     days: list[DayOut] = Field(description="days with activity, oldest first")
+    range: RangeOut | None = Field(None, description="null unless asked for")
 
 
 COLUMNS = {"cost_usd": "known_cost"}  # what is ordered by, where it is not the column itself

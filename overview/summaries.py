@@ -1,5 +1,8 @@
 """Rows that pages compare agents with, computed again from each agent's own file."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date
 from typing import Any
 
 from django.db import transaction
@@ -7,27 +10,65 @@ from django.db.models import Count, Max, Sum
 
 from agents import services as agents
 from agents.models import Agent
-from ledger.models import RejectedRecord, Session, SessionDay
+from ledger.models import RejectedRecord, RemovedSession, Session, SessionDay, TranscriptEvent
 from ledger.transcripts import day_sums
 from ledger.transcripts.rows import TOTALS
 from ledger.transcripts.storing import UNKNOWN_ENVELOPE
+from ledger.transcripts.turns import utc_day
+from openclaw_web import clock
+from openclaw_web.sqlite import statements
 
-from .models import AgentDailyStat, AgentSummary
+from . import memory_sums, site_sums
+from .first_page import newest
+from .models import AgentDailyStat, AgentHour, AgentSummary, MemorySpan
+from .span_sums import DAY_MS, SpanSums, are_different, day_before, differences, hours_of, start_of, total_of
 
 SUMMED = (*TOTALS, "turn_count", "record_count")
+REMOVED = {"removed_turn_count": "turn_count", "removed_error_count": "error_count"}
+DETAILS = ("latency_json", "models_json")
+HOUR_DAYS = 4  # days that have hours: a range of 24 hours and the one before it lie in three of them
+# Days whose turns change with the records of a day: turns that go on, and sessions of which a branch was left.
+OTHER_DAYS = """
+    SELECT DISTINCT turns.created_at / 86400000 FROM (
+        SELECT DISTINCT session_id, turn_number FROM transcript_events
+        WHERE created_at >= %s AND created_at < %s AND turn_number IS NOT NULL) records
+    JOIN conversation_turns turns
+        ON turns.session_id = records.session_id AND turns.turn_number = records.turn_number
+    UNION
+    SELECT DISTINCT turns.created_at / 86400000 FROM session_days days
+    JOIN conversation_turns turns ON turns.session_id = days.session_id
+    WHERE days.date = %s AND EXISTS (SELECT 1 FROM transcript_events aside
+        WHERE aside.session_id = days.session_id AND NOT aside.is_active)
+"""
 
 
-def refresh(agent: Agent, *, collected_at: int | None = None) -> None:
-    """Bring the global sums of one agent up to what its file holds."""
+@dataclass(slots=True)
+class FileSums:
+    """What the file of an agent adds up to. `hours` has those of the last days that were counted again."""
+
+    days: list[AgentDailyStat]
+    summary: dict[str, Any]
+    hours: dict[str, dict[str, SpanSums]] = field(default_factory=dict)  # by day
+
+
+def refresh(agent: Agent, *, collected_at: int | None = None, is_whole: bool = False) -> None:
+    """Bring the global sums of one agent up to what its file holds.
+
+    `is_whole` counts the details of every recent day again, and adds all agents up again, whatever changed.
+    """
     day_sums.settle_turns(agent.db)
-    days, summary = of_file(agent)
+    known = {day.date: day for day in AgentDailyStat.objects.filter(agent_id=agent.agent_id)}
+    sums = of_file(agent, None if is_whole else known)
     if collected_at:
-        summary["last_collected_at"] = collected_at
+        sums.summary["last_collected_at"] = collected_at
     with transaction.atomic():
-        AgentDailyStat.objects.filter(agent_id=agent.agent_id).delete()
-        AgentDailyStat.objects.bulk_create(days)
-        AgentSummary.objects.update_or_create(agent_id=agent.agent_id, defaults=summary)
+        site_sums.add(_store(agent, sums))
+        AgentSummary.objects.update_or_create(agent_id=agent.agent_id, defaults=sums.summary)
+    memory_sums.refresh(agent)
+    newest.refresh(agent)
     agents.refresh_database_row(agent)
+    if is_whole:
+        site_sums.rebuild()
 
 
 def last_import() -> int | None:
@@ -35,23 +76,129 @@ def last_import() -> int | None:
     return AgentSummary.objects.aggregate(last=Max("last_collected_at"))["last"]
 
 
-def of_file(agent: Agent) -> tuple[list[AgentDailyStat], dict[str, Any]]:
-    """What the agent's own file adds up to: rows by day, not saved, and the columns of its summary."""
-    return _days(agent), _summary(agent)
+def of_file(agent: Agent, known: Mapping[str, AgentDailyStat] | None = None) -> FileSums:
+    """What the agent's own file adds up to: rows by day, not saved, hours, and the columns of its summary.
+
+    Days that are as in `known` keep its details; without `known` the details of all recent days are counted.
+    """
+    days = _days(agent)
+    sums = FileSums(days, _summary(agent))
+    recent = [day for day in days if day.date <= utc_day(clock.now_ms())]
+    if not recent:
+        return sums
+    last = date.fromisoformat(recent[-1].date)
+    recent = [day for day in recent if day.date >= day_before(last, site_sums.KEPT_DAYS - 1)]
+    changed = _changed(agent.db, recent, known or {})
+    for day in days:
+        if day.date not in changed:
+            _copy_details(day, (known or {}).get(day.date))
+            continue
+        hours = hours_of(agent.db, day.date)
+        for name, text in total_of(hours.values()).detail_columns().items():
+            setattr(day, name, text)
+        if day.date > day_before(last, HOUR_DAYS):
+            sums.hours[day.date] = hours
+    return sums
+
+
+def has_details_of(known: AgentDailyStat, day: AgentDailyStat) -> bool:
+    """Whether a stored day has the details of a counted one; where either was not counted, nothing is wrong."""
+    is_counted = all(getattr(row, name) for row in (known, day) for name in DETAILS)
+    return not is_counted or SpanSums.of_row(known).is_close_to(SpanSums.of_row(day))
+
+
+def wrong_spans(agent: Agent, sums: FileSums) -> list[str]:
+    """The tables whose hours and memory writes of an agent are not those of its file."""
+    hours = {hour.span: SpanSums.of_row(hour) for hour in AgentHour.objects.filter(agent_id=agent.agent_id)}
+    counted = {span: hour for of_day in sums.hours.values() for span, hour in of_day.items()}
+    is_counted = any(day.latency_json for day in AgentDailyStat.objects.filter(agent_id=agent.agent_id))
+    names = ["agent_hours"] if is_counted and are_different(hours, counted) else []
+    spans = {span.span: SpanSums.of_row(span) for span in MemorySpan.objects.filter(agent_id=agent.agent_id)}
+    return names + (["memory_spans"] if is_counted and are_different(spans, memory_sums.counts_of(agent)) else [])
 
 
 def _days(agent):
     sums = {f"sum_{name}": Sum(name) for name in SUMMED}
-    days = SessionDay.objects.using(agent.db).values("date").annotate(session_count=Count("session_id"), **sums)
+    rows = SessionDay.objects.using(agent.db)
+    days = rows.values("date").annotate(session_count=Count("session_id"), **sums)
+    removed = _removed(agent.db, rows)
     return [
         AgentDailyStat(
             agent_id=agent.agent_id,
             date=day["date"],
             session_count=day["session_count"],
             **{name: day[f"sum_{name}"] for name in SUMMED},
+            **removed.get(day["date"], {}),
         )
         for day in days.order_by("date")
     ]
+
+
+def _removed(db, rows):
+    """What removed sessions still count for, by day."""
+    ids = RemovedSession.objects.using(db).values("session_id")
+    if not ids.exists():
+        return {}
+    sums = {name: Sum(column) for name, column in REMOVED.items()}
+    days = rows.filter(session_id__in=ids).order_by().values("date").annotate(**sums)
+    return {day.pop("date"): day for day in list(days)}
+
+
+def _changed(db, days, known):
+    """The days among `days` whose details have to be counted."""
+    changed = {day.date for day in days if not _is_as_known(day, known.get(day.date))}
+    if len(changed) < len(days):
+        changed = changed.union(*(_other_days(db, day) for day in changed))
+    return changed & {day.date for day in days}
+
+
+def _is_as_known(day, known):
+    names = ("session_count", *SUMMED, *REMOVED)
+    is_counted = known is not None and all(getattr(known, name) for name in DETAILS)
+    return is_counted and all(getattr(day, name) == getattr(known, name) for name in names)
+
+
+def _other_days(db, day):
+    start = start_of(day)
+    return {utc_day(number * DAY_MS) for (number,) in statements.rows(db, OTHER_DAYS, [start, start + DAY_MS, day])}
+
+
+def _copy_details(day, known):
+    for name in DETAILS if known else ():
+        setattr(day, name, getattr(known, name))
+
+
+def _store(agent, sums):
+    """Write the rows of days and hours; how the sums of all agents change by that."""
+    days = AgentDailyStat.objects.filter(agent_id=agent.agent_id)
+    days_before = {day.date: SpanSums.of_row(day) for day in days}
+    days.delete()
+    AgentDailyStat.objects.bulk_create(sums.days)
+    hours = AgentHour.objects.filter(agent_id=agent.agent_id)
+    hours_before = {hour.span: SpanSums.of_row(hour) for hour in hours}
+    hours_after = _hours_after(hours_before, sums)
+    changes = list(differences(hours_before, hours_after))
+    hours.filter(span__in=[span for span, _change in changes]).delete()
+    AgentHour.objects.bulk_create(
+        AgentHour(agent_id=agent.agent_id, span=span, **hours_after[span].columns())
+        for span, _change in changes
+        if span in hours_after
+    )
+    return [*differences(days_before, {day.date: SpanSums.of_row(day) for day in sums.days}), *changes]
+
+
+def _hours_after(before, sums):
+    """The hours that stay, and those that were counted again."""
+    days = {day.date for day in sums.days if day.date <= utc_day(clock.now_ms())}
+    first = day_before(date.fromisoformat(max(days)), HOUR_DAYS - 1) if days else ""
+    after = {
+        span: hour
+        for span, hour in before.items()
+        if span[:10] in days and span[:10] >= first and span[:10] not in sums.hours
+    }
+    for hours in sums.hours.values():
+        after |= hours
+    return after
 
 
 def _summary(agent):
@@ -76,4 +223,5 @@ def _summary(agent):
         "rejected_count": rejected.count() - unknown,
         "unknown_envelope_count": unknown,
         "last_activity_at": total["last"],
+        "has_repeats": TranscriptEvent.objects.using(agent.db).filter(repeat_of__isnull=False).exists(),
     }

@@ -5,56 +5,43 @@ from django.db import DEFAULT_DB_ALIAS
 from django.http import HttpResponse
 from django.views.decorators.http import require_GET, require_safe
 
-from agents import omissions, presence, unread_parts
+from agents import omissions, presence
 from openclaw_web.lists.answers import answer
 from openclaw_web.lists.declaration import shows
 from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import render_page
 from openclaw_web.sqlite import statements
 
-from . import future_times
-from .activity import COLUMNS, DEFAULT_RANGE, RANGES, activity, read_period, removed_turns, summaries, sums_in, totals
+from .activity import COLUMNS, RANGE_COLUMNS, rows_in, sorted_rows, summaries, total_of
+from .agent_homes import home_names
+from .first_page import context
 from .memory_list import MEMORY
-
-AGENTS_SHOWN = 20
+from .ranges import read_range
 
 
 @require_GET
 @needs("viewer")
 def overview(request):
-    """All agents together: sums, days, and a row for each."""
-    chosen = request.GET.get("days", "")
-    chosen = chosen if chosen in RANGES else DEFAULT_RANGE
-    rows = summaries("-last_activity_at")
-    context = {
-        "agents": rows[:AGENTS_SHOWN],
-        "columns": COLUMNS,
-        "totals": totals(rows),
-        "removed_turns": removed_turns(rows),
-        "chart": activity(chosen, rows),
-        "chosen": chosen,
-        "ranges": list(RANGES),
-        "problems": presence.told(),
-        "notes": [*unread_parts.newer_schemas(), future_times.describe_future(future_times.count_future(rows))],
-        "left_out": omissions.describe(),
-    }
-    return render_page(request, "overview/overview.html", context)
+    """What all agents did in a range, what needs somebody, and a row for each agent."""
+    return render_page(request, "overview/overview.html", context.context_of(request.GET, request.user))
 
 
 @require_GET
 @needs("viewer")
 def agent_list(request):
-    """Every agent in a row, with ?from= and ?to= what each did in those days."""
-    period = read_period(request.GET.get("from", ""), request.GET.get("to", ""))
+    """Every agent in a row, with ?from= and ?to= what each did in those days or hours."""
+    period = read_range(request.GET.get("from", ""), request.GET.get("to", ""))
+    columns = RANGE_COLUMNS if period else COLUMNS
     order = request.GET.get("sort", "")
-    order = order if order.removeprefix("-") in COLUMNS else "agent_id"
-    context = {"period": period, "columns": COLUMNS, "order": order, "problems": presence.told()}
-    context["left_out"] = omissions.describe()
+    order = order if order.removeprefix("-") in columns else "-turns" if period else "agent_id"
+    shown = {"period": period, "columns": columns, "order": order, "problems": presence.told()}
+    shown |= {"left_out": omissions.describe(), "homes": home_names()}
     if period:
-        context["sums"] = sums_in(period)
+        rows = rows_in(period)
+        shown |= {"rows": sorted_rows(rows, order), "total": total_of(rows)}
     else:
-        context["agents"] = summaries(order)
-    return render_page(request, "overview/agent_list.html", context)
+        shown["agents"] = summaries(order)
+    return render_page(request, "overview/agent_list.html", shown)
 
 
 @require_safe

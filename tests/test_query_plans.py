@@ -159,6 +159,7 @@ VALUES = {
     "by": "user1",
     "channel": "irc",
     "cost": "0.005",
+    "slow": "0.5",
     "file": "nowhere",
     "from": "2026-01-02",
     "to": "2026-12-30",
@@ -202,6 +203,7 @@ SMALL = {
     "agents": "filters offer all of them",
     "behavior_corrections": "people make them one by one",
     "api_tokens": "people make them one by one",
+    "collector_sources": "which folder each agent is from: an index of one row an agent",
     "cron_run_logs": "the last 100 runs of each job of a page; OpenClaw keeps some thousand of a job",
     "django_migrations": "whether a file is up to date",
     "file_snapshots": "versions of one agent's own files",
@@ -298,8 +300,7 @@ def look(client, address, following):
 
 def on_page(response):
     """The cursors of the pages beside this one, from its links."""
-    links = re.findall(r'href="[^"]*?[?&;](after|before)=([\w~-]+)', response.content.decode())
-    return dict(links)
+    return dict(re.findall(r'href="[^"]*?[?&;](after|before)=([\w~-]+)', response.content.decode()))
 
 
 def in_answer(response):

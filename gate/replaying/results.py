@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db.models import Count, OuterRef, QuerySet, Subquery, Sum
 
-from openclaw_web.pages.charts import HEAT_LEVELS
+from openclaw_web.pages.small_charts import HEAT_LEVELS
 
 from ..models import GateCall, GateReplay, GateReplayDecision, MemoryGateDecision
 from . import running

@@ -14,6 +14,7 @@ from openclaw_web.errors import Refused
 from people.configuration import keys as configuration
 
 from ..models import WriteGuardianAudit
+from ..services import tell_memory_changed
 from . import behind, storing
 from .schemas import ENCODED, SIDES, WriteIn
 from .told import Origin, Source, Stored, Told
@@ -47,7 +48,9 @@ def record(agent: Agent, writes: Sequence[WriteIn], *, by: str = "") -> Stored:
             withheld += 1
         else:
             told.append(_told(one, found, by))
-    return replace(storing.store(agent.db, told), withheld=withheld)
+    stored = replace(storing.store(agent.db, told), withheld=withheld)
+    tell_memory_changed(agent.db)
+    return stored
 
 
 def _check_turns(agent, writes, turns):

@@ -5,12 +5,14 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 
 from openclaw_web.lists.filters import BIGGEST, DayFilters
-from openclaw_web.pages import glyphs
+from openclaw_web.pages import formatting, glyphs
 
 from ..words import CHANNEL_WORDS, ORIGIN_WORDS
 from . import facets
 
 COST = {"label": _("Minimum cost, $"), "required": False, "min_value": 0}
+SECONDS = {"label": _("Minimum duration, s"), "required": False, "min_value": 0, "max_value": BIGGEST}
+COUNTED = {"label": _("Without repeated ones"), "required": False}  # as sums count: links from numbers set it
 TOKENS = {"label": _("Minimum tokens"), "required": False, "min_value": 0, "max_value": BIGGEST}
 
 
@@ -31,7 +33,9 @@ class AgentFilters(DayFilters):
         }
 
     def in_words(self, name, value):
-        """As every list does it; a cost in dollars, a channel by its name."""
+        """As every list does it; a cost in dollars, a duration in its unit, a channel by its name."""
         if name in self.WORDS:
             return str(self.WORDS[name].get(value, value))
+        if name == "slow":
+            return formatting.duration(round(value * 1000))
         return f"${value:,.10g}" if name == "cost" else super().in_words(name, value)

@@ -16,7 +16,7 @@ from openclaw_web.lists.paging import Listing, Term, in_order, narrowed, terms
 from ..collectors.records import facts
 from ..models import TranscriptEvent, TranscriptEventIdentity
 from ..words import EVENT_WORDS
-from .agent_filters import AgentFilters
+from .agent_filters import COUNTED, AgentFilters
 from .session_list import SESSIONS, titles
 from .turn_list import FIRST_CHARACTERS
 
@@ -36,6 +36,7 @@ class EventFilters(AgentFilters):
     """The filters of the list of records."""
 
     ORDERS, DEFAULT = {"time": ("created_at", "place")}, "-time"
+    HIDDEN = ("counted",)
     RARE = ("model", "session")
     OFFERED = {"model": "model"}
     CHIPS = AgentFilters.CHIPS | {"q": _("Text")}
@@ -45,10 +46,14 @@ class EventFilters(AgentFilters):
     model = forms.CharField(label=_("Model"), required=False, max_length=500)
     session = forms.CharField(label=_("Session"), required=False, max_length=500)
     failed = forms.BooleanField(label=_("Only failed"), required=False)
+    counted = forms.BooleanField(**COUNTED)
 
 
-def fits(agent, *, sort=EventFilters.DEFAULT, session="", types=(), **asked) -> Listing:
-    """The records of all sessions that fit by time, or of one `session` in its order; of one of `types`."""
+def fits(agent, *, sort=EventFilters.DEFAULT, session="", types=(), counted=False, **asked) -> Listing:
+    """The records of all sessions that fit by time, or of one `session` in its order; of one of `types`.
+
+    With `counted` only those that sums count: no copies, and none that repeats a record of another session.
+    """
     order = in_order(EventFilters.ORDERS, sort)
     rows = TranscriptEvent.objects.using(agent.db).placed()
     if session:  # its records lie together, in the order of their numbers
@@ -56,6 +61,7 @@ def fits(agent, *, sort=EventFilters.DEFAULT, session="", types=(), **asked) -> 
     # A record is JSON: there a quotation mark is written \", a new line \n.
     words = orjson.dumps(asked.get("q") or "").decode()[1:-1]
     wanted = terms(asked, COLUMNS, moment="created_at") + ([Term("event_json", "icontains", words)] if words else [])
+    wanted += [Term("is_synthetic", "exact", False), Term("repeat_of", "isnull", True)] if counted else []
     found = narrowed(rows, wanted, order=order, window=TEXT_WINDOW if words else WINDOW)
     if not types:
         return found

@@ -14,7 +14,8 @@ SHOWN = 160
 MARKS = re.compile(r"\*\*|`+|(?m:^\s{0,3}(?:#{1,6}|>|[-*]|\d{1,3}\.)\s+)")  # of Markdown, which a line does without
 # One step in the index for each session; turns that have left the active branch are passed over.
 LAST = f"""
-    SELECT listed.value, substr(turn.user_message_content, 1, {READ}), substr(turn.agent_message_content, 1, {READ})
+    SELECT listed.value, substr(turn.user_message_content, 1, {READ}), substr(turn.agent_message_content, 1, {READ}),
+        turn.user_from, turn.user_metadata
     FROM {words.each("listed")} JOIN conversation_turns turn ON turn.session_id = listed.value AND turn.turn_number = (
         SELECT own.turn_number FROM conversation_turns own WHERE own.session_id = listed.value AND own.is_active
         ORDER BY own.turn_number DESC LIMIT 1)
@@ -23,19 +24,24 @@ LAST = f"""
 
 @dataclass(frozen=True, slots=True)
 class LastWords:
-    """`text` on one line; `is_reply` when the agent said it; `injected` when OpenClaw asked, not a person."""
+    """`text` on one line; `is_reply` when the agent said it; `injected` when OpenClaw asked, not a person.
+
+    `user_from` and `user_metadata` are columns of the turn: who asked.
+    """
 
     text: str
     is_reply: bool
     injected: Injected | None
+    user_from: str | None = None
+    user_metadata: str | None = None
 
 
 def of(db: str, session_ids: list[str]) -> dict[str, LastWords]:
     """The last words of these sessions; those without a turn have none."""
     rows = statements.rows(db, LAST, [orjson.dumps(session_ids).decode()])
-    return {session_id: _said(user, reply) for session_id, user, reply in rows}
+    return {session_id: _said(*turn) for session_id, *turn in rows}
 
 
-def _said(user, reply):
+def _said(user, reply, *sender):
     injected, asked = split(user)
-    return LastWords(" ".join(MARKS.sub("", reply or asked).split())[:SHOWN], bool(reply), injected)
+    return LastWords(" ".join(MARKS.sub("", reply or asked).split())[:SHOWN], bool(reply), injected, *sender)

@@ -19,6 +19,7 @@ IN_REACH = (
     f"words in the first {trimming.CAP:,} characters of the texts of a record, or in the first "
     f"{trimming.RESULT_KEPT:,} characters of a tool result with more than {trimming.RESULT_CAP:,}"
 )
+COUNTED = "only what sums count: without copies and what repeats another session"
 AT_LEAST = {"ge": 0, "le": BIGGEST}
 
 
@@ -49,6 +50,7 @@ class EventQuery(Moments):
     model: str | None = Field(None, max_length=500)
     q: str = Field("", max_length=200, description=IN_REACH)
     failed: bool = Field(False, description="only failed tool and model calls")
+    counted: bool = Field(False, description=COUNTED)
     include_payload: bool = Field(
         False, description="include the records themselves; a page then ends after about 2 MB"
     )
@@ -70,6 +72,8 @@ class AgentTurnQuery(Moments):
     errors: bool = Field(False, description="only turns with a failed tool or model call")
     cost: float | None = Field(None, **AT_LEAST, description="minimum cost in dollars")
     tokens: int | None = Field(None, **AT_LEAST, description="minimum tokens")
+    slow: float | None = Field(None, **AT_LEAST, description="minimum duration in seconds")
+    counted: bool = Field(False, description=COUNTED)
     sort: TURN_SORTS = Field(TurnFilters.DEFAULT, description=LARGEST_FIRST)  # type: ignore[valid-type]
 
     def asked(self, **names: str) -> dict[str, Any]:

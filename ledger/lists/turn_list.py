@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from django import forms
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 from django.db.models.functions import Substr
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext_lazy
@@ -12,8 +12,8 @@ from django.utils.translation import ngettext_lazy
 from openclaw_web.lists.declaration import NAMED, PLAIN, TITLE, List
 from openclaw_web.lists.paging import Listing, Term, in_order, narrowed, terms
 
-from ..models import ConversationTurn
-from .agent_filters import COST, TOKENS, AgentFilters
+from ..models import ConversationTurn, TranscriptEvent
+from .agent_filters import COST, COUNTED, SECONDS, TOKENS, AgentFilters
 from .session_list import SESSIONS, titles
 
 FIRST_CHARACTERS = 240
@@ -35,28 +35,36 @@ class TurnFilters(AgentFilters):
     """The filters of the list of turns."""
 
     ORDERS, DEFAULT = {"time": ("created_at", "place")}, "-time"
-    RARE = ("session", "cost", "tokens", "branches")
+    HIDDEN = ("counted",)
+    RARE = ("session", "cost", "tokens", "slow", "branches")
     OFFERED = {"model": "model"}
-    CHIPS = AgentFilters.CHIPS | {"q": _("Message")}
+    CHIPS = AgentFilters.CHIPS | {"q": _("Message"), "slow": _("Minimum duration")}
     q = forms.CharField(label=_("Search messages"), required=False, max_length=200)
     model = forms.CharField(label=_("Model"), required=False, max_length=500)
     session = forms.CharField(label=_("Session"), required=False, max_length=500)
     cost = forms.FloatField(**COST)
     tokens = forms.IntegerField(**TOKENS)
+    slow = forms.FloatField(**SECONDS)
     errors = forms.BooleanField(label=_("Only with errors"), required=False)
     branches = forms.BooleanField(label=_("Include abandoned branches"), required=False)
+    counted = forms.BooleanField(**COUNTED)
 
 
-def fits(agent, *, sort=TurnFilters.DEFAULT, session="", branches=False, **asked) -> Listing:
+def fits(agent, *, sort=TurnFilters.DEFAULT, session="", branches=False, slow=None, counted=False, **asked) -> Listing:
     """The turns of all sessions that fit by time, or of one `session` by number: of the branches sessions ended with.
 
-    With `branches` those of the branches that were left as well.
+    With `branches` those of the branches that were left as well, with `counted` without those whose message was said
+    in another session; `slow` is the least duration in seconds.
     """
     order = in_order(TurnFilters.ORDERS, sort)
     rows = ConversationTurn.objects.using(agent.db).placed()
+    if counted:
+        repeated = TranscriptEvent.objects.using(agent.db).filter(repeat_of__isnull=False)
+        rows = rows.exclude(Exists(repeated.filter(session_id=OuterRef("session_id"), seq=OuterRef("first_seq"))))
     if session:
         rows, order = rows.filter(session_id=session), (f"{'-' if sort.startswith('-') else ''}turn_number",)
     wanted = terms(asked, COLUMNS, moment="created_at")
+    wanted += [Term("latency_ms", "gte", round(slow * 1000))] if slow else []
     found = narrowed(rows, wanted, order=order)
     if branches:
         return found

@@ -26,7 +26,8 @@ TYPES = {
     "json": "application/json",
     "jsonl": "application/x-ndjson; charset=utf-8",
 }
-DAY_MS = 86_400_000
+DAY_MS, MINUTE_MS = 86_400_000, 60_000
+MINUTE = "%Y-%m-%dT%H:%M"
 BESIDE = {"after", "before", "sort", "format"}  # what an address of a list holds besides filters
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,39}", re.ASCII)
 BIGGEST = 2**53  # the largest number of tokens or records that an address may name
@@ -57,11 +58,17 @@ class Control:
 
 
 class Day(forms.DateField):
-    """A UTC day of an address, written like 2026-02-21."""
+    """A UTC day of an address, written like 2026-02-21, or one of its minutes, 2026-02-21T05:00."""
 
     def __init__(self, label):
-        super().__init__(label=label, required=False, input_formats=["%Y-%m-%d"], widget=forms.DateInput)
+        formats = ["%Y-%m-%d", MINUTE]
+        super().__init__(label=label, required=False, input_formats=formats, widget=forms.DateInput)
         self.error_messages["invalid"] = gettext_lazy("Write days like 2026-02-21.")
+
+    def strptime(self, value, format):
+        """A date, or a minute as a moment."""
+        moment = datetime.strptime(value, format).replace(tzinfo=UTC)
+        return moment if format == MINUTE else moment.date()
 
 
 # Fields as <input type=…>; all others are texts.
@@ -184,6 +191,8 @@ class ListFilters(forms.Form):
         """How a chip names the value of a filter: the word of its choice, where there are choices; a tick has none."""
         if value is True:
             return ""
+        if isinstance(value, datetime):
+            return f"{value:%Y-%m-%d %H:%M}"
         known = dict(getattr(self.fields[name], "choices", ()))
         return formatting.number(value) if isinstance(value, int) else str(known.get(value, value))
 
@@ -240,6 +249,7 @@ class ListFilters(forms.Form):
         if choices and value and value not in dict(choices):
             choices.append((value, value))
         kind = "select" if choices else KINDS.get(type(field), "search")
+        kind = "datetime-local" if kind == "date" and "T" in value else kind
         return Control(
             name=name,
             label=field.label,
@@ -260,7 +270,7 @@ class ListFilters(forms.Form):
 
 
 class DayFilters(ListFilters):
-    """A list that can be narrowed to UTC days: `from` and `to`, the last day included."""
+    """A list that can be narrowed to UTC days, or minutes: `from` and `to`, the last one included."""
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
@@ -269,14 +279,15 @@ class DayFilters(ListFilters):
     def clean(self):
         """Refuses days that come the wrong way round."""
         first, last = self.cleaned_data.get("from"), self.cleaned_data.get("to")
-        if first and last and first > last:
+        if first and last and start_of(first) > start_of(last):
             self.add_error("from", _("The first day is after the last day."))
 
     @property
     def moments(self):
         """`since` and `until` in milliseconds, the second one excluded; None for an open end."""
         first, last = self.cleaned_data.get("from"), self.cleaned_data.get("to")
-        return {"since": first and start_of(first), "until": last and start_of(last) + DAY_MS}
+        length = MINUTE_MS if isinstance(last, datetime) else DAY_MS
+        return {"since": first and start_of(first), "until": last and start_of(last) + length}
 
     @property
     def asked(self):
@@ -285,8 +296,9 @@ class DayFilters(ListFilters):
 
 
 def start_of(day):
-    """The first millisecond of a UTC day."""
-    return round(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp()) * 1000
+    """The first millisecond of a UTC day, or of a minute of it."""
+    moment = day if isinstance(day, datetime) else datetime(day.year, day.month, day.day, tzinfo=UTC)
+    return round(moment.timestamp()) * 1000
 
 
 def cell_labels(columns):

@@ -1,6 +1,6 @@
 """Charts as numbers for a template: shares of the width in percent, heights in pixels. Pure; knows no tables.
 
-`bar_chart`, `line_chart` and `histogram` are drawn by `ui.chart`, `heatmap` by `ui.heatmap`.
+`bar_chart`, `line_chart` and `histogram` are drawn by `ui.chart`. `small_charts` has those without axes.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,7 +15,6 @@ WIDEST_BAR = 3.2
 X_LABELS = 5
 MOST_IN_TIP = 3
 Y_STEPS = 4
-HEAT_LEVELS = 5
 
 Value = int | float | None  # None: not known, a gap in a line
 
@@ -142,6 +141,7 @@ class _Frame:
     is_packed: bool = False
     is_line: bool = False
     in_words: Callable[[Value], str] = _plain
+    on_axis: Callable[[int], str] | None = None  # else short numbers
     suffix: str = ""  # of the labels of the axis
 
     @property
@@ -162,19 +162,29 @@ class _Frame:
 
 
 def bar_chart(
-    points: Sequence[Point], *, title: str, unit: str, series: Sequence[Series], marks: Sequence[int] = (), suffix=""
+    points: Sequence[Point],
+    *,
+    title: str,
+    unit: str,
+    series: Sequence[Series],
+    marks: Sequence[int] = (),
+    suffix: str = "",
+    in_words: Callable[[Value], str] | None = None,
 ) -> Chart:
     """Bars of up to six stacked series, the order of `Point.values`; `unit` says what one bar is: a day, a week.
 
-    A dashed line stands before each point that `marks` numbers; `suffix` follows the numbers of the axis.
+    A dashed line stands before each point that `marks` numbers; `suffix` follows the numbers of the axis, `in_words`
+    writes values that are no plain numbers.
     """
     if not 1 <= len(series) <= 6:
         raise ValueError("A bar chart has one to six series.")
-    chart = Chart(title, unit, series, [sum(point.values[i] for point in points) for i in range(len(series))])
-    if any(chart.totals):
+    totals = [sum(point.values[i] for point in points) for i in range(len(series))]
+    chart = Chart(title, unit, series, [in_words(total) for total in totals] if in_words else totals)
+    if any(totals):
         above = [_reach(point, series, is_below=False) for point in points]
         below = [_reach(point, series, is_below=True) for point in points]
-        _place(chart, points, _Frame(series, len(points), max(above), max(below), suffix=suffix))
+        words = {"in_words": in_words, "on_axis": in_words} if in_words else {"suffix": suffix}
+        _place(chart, points, _Frame(series, len(points), max(above), max(below), **words))
         chart.marks = [chart.bars[index].band_x for index in marks]
     return chart
 
@@ -244,7 +254,8 @@ def _place(chart, points, frame):
     if frame.above and not frame.is_line:
         heights = [_reach(point, chart.series, is_below=False) for point in points]
         top = round(frame.zero_y - frame.above * frame.scale - 4, 1)
-        chart.peak = _x_label(f"{frame.above:,}", heights.index(frame.above), frame, top)
+        highest = frame.in_words(frame.above) if frame.on_axis else f"{frame.above:,}"
+        chart.peak = _x_label(highest, heights.index(frame.above), frame, top)
 
 
 def _reach(point, series, *, is_below):
@@ -312,8 +323,11 @@ def _segments(point, frame):
 def _y_labels(frame):
     step = round_step((frame.above + frame.below) / Y_STEPS)
     values = range(-int(frame.below // step) * step, int(frame.above) + 1, step)
+    write = frame.on_axis or short_number
     return [
-        Label(short_number(abs(value)) + frame.suffix, 0, round(frame.zero_y - value * frame.scale, 1), "end")
+        Label(
+            (write(abs(value)) if value else "0") + frame.suffix, 0, round(frame.zero_y - value * frame.scale, 1), "end"
+        )
         for value in values
     ]
 
@@ -329,51 +343,9 @@ def _x_label(text, index, frame, y):
 
 def _spread_out(count):
     labels = min(X_LABELS, count)
+    if count > labels and (count - 1) % (labels - 1) and not (count - 1) % (labels - 2):
+        labels -= 1  # then all lie equally far apart
     return sorted({round(i * (count - 1) / max(labels - 1, 1)) for i in range(labels)})
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """One square of a heatmap: `level` 0 (nothing) to 5 (the most), what it says, where its rows are."""
-
-    value: int
-    level: int
-    tip: str
-    href: str | None = None
-
-
-@dataclass(slots=True)
-class Heatmap:
-    """Everything `ui.heatmap` draws; without a single value it has no rows."""
-
-    title: str
-    columns: Sequence[str]
-    rows: list[tuple[str, list[Cell]]] = field(default_factory=list)
-
-
-def heatmap(
-    values: Sequence[Sequence[int]],
-    *,
-    title: str,
-    rows: Sequence[str],
-    columns: Sequence[str],
-    in_words: Callable[[str, str, int], str],
-    href: Callable[[int, int], str | None] = lambda _row, _column: None,
-) -> Heatmap:
-    """Counts by row and column as squares, the more the stronger: by weekday and hour, for instance.
-
-    `in_words` gets a row's name, a column's and the count; `href` their numbers from 0.
-    """
-    most = max((value for row in values for value in row), default=0)
-    if not most:
-        return Heatmap(title, columns)
-
-    def cell(r, c, value):
-        level = -(-value * HEAT_LEVELS // most)
-        return Cell(value, level, in_words(rows[r], columns[c], value), href(r, c) if value else None)
-
-    drawn = [[cell(r, c, value) for c, value in enumerate(row)] for r, row in enumerate(values)]
-    return Heatmap(title, columns, list(zip(rows, drawn, strict=True)))
 
 
 def round_step(least: float) -> int:

@@ -58,6 +58,7 @@ ENTRIES = {
         ("Chart of one point, chart of none", "few", ("chart",)),
         ("Heatmap", "heatmap", ("heatmap",)),
         ("Dots below a chart", "dot_strip", ("dot_strip",)),
+        ("Sparkline", "spark", ("sparkline",)),
     ],
     "transcript": [
         ("Turn with every kind of record", "turn", ()),

@@ -8,10 +8,10 @@ from django.views.decorators.http import require_GET
 from artifacts.lint import lint_text
 from openclaw_web.diffs import comparing
 from openclaw_web.pages import states
-from openclaw_web.pages.charts import Point, Series, bar_chart, heatmap, histogram, line_chart, ranges_of
+from openclaw_web.pages.charts import Point, Series, bar_chart, histogram, line_chart, ranges_of
 from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import render_page
-from openclaw_web.pages.share_charts import dot_strip, share_chart
+from openclaw_web.pages.small_charts import dot_strip, heatmap, share_chart, sparkline
 
 from . import catalogue
 
@@ -116,6 +116,7 @@ def _charts():
         ),
         "shares": share_chart(days, title=_("Turns and errors"), unit=_("Day"), series=verdicts),
         "dots": dot_strip(days, title=_("Verdicts of people"), series=verdicts),
+        "spark": sparkline([3, 5, 2, 8, 4, 6, 9], label=_("Turns")),
         "heatmap": heatmap(
             hours,
             title=_("Turns by weekday and hour, UTC"),

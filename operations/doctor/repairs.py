@@ -21,7 +21,7 @@ from guardian.recording import checking as checking_of_writes
 from guardian.rollbacks import recovering
 from openclaw_web.disk import publication
 from openclaw_web.sqlite import upkeep
-from overview import summaries
+from overview import site_sums, summaries
 from overview.models import AgentSummary
 
 from .findings import Finding
@@ -77,6 +77,12 @@ def rebuild_sums(finding: Finding) -> str:
         count,
     )
     return sentence % words
+
+
+def rebuild_site_sums(finding: Finding) -> str:
+    """Add the rows of all agents up again."""
+    site_sums.rebuild()
+    return _("The totals of all agents by day were recalculated.")
 
 
 def artifact_metadata(finding: Finding) -> str:
@@ -194,6 +200,7 @@ REPAIRS: dict[str, Callable[[Finding], str]] = {
     "triggers": triggers,
     "register": register,
     "sums": rebuild_sums,
+    "site_sums": rebuild_site_sums,
     "artifact_metadata": artifact_metadata,
     "gate_sums": gate_sums,
     "gate_receipts": gate_receipts,

@@ -6,13 +6,13 @@ from openclaw_web.pages.charts import (
     Point,
     Series,
     bar_chart,
-    heatmap,
     histogram,
     line_chart,
     ranges_of,
     round_step,
     short_number,
 )
+from openclaw_web.pages.small_charts import heatmap, sparkline
 
 TURNS = Series("Turns")
 ERRORS = Series("Errors", "bad", is_below=True)
@@ -151,6 +151,19 @@ def test_ranges_hold_every_value_once():
     for values in ([], [7], [0, 0], [0.4, 999.6], list(range(1000))):
         assert sum(point.values[0] for point in ranges_of(values)) == len(values)
         assert len(ranges_of(values)) <= 13
+
+
+def test_a_sparkline_has_a_bar_for_each_value_that_is_something():
+    spark = sparkline([0, 5, None, 10], label="Turns")
+    assert (spark.bars, spark.width) == ([(27.5, 50.0), (77.5, 100.0)], 20.0)
+    assert sparkline([0, None], label="") is None and sparkline([], label="") is None
+
+
+def test_bars_of_money_are_written_in_dollars():
+    chart = bar_chart([Point("Mon", "Mon", (1_500_000,))], title="", unit="Day", series=[TURNS],
+                      in_words=lambda micro: f"${micro / 1_000_000:.2f}")  # fmt: skip
+    assert (chart.totals, chart.bars[0].tip, chart.peak.text) == (["$1.50"], "Mon · Turns $1.50", "$1.50")
+    assert [label.text for label in chart.y_labels] == ["0", "$0.50", "$1.00", "$1.50"]
 
 
 def test_a_heatmap_has_levels():

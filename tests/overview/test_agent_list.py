@@ -6,6 +6,7 @@ from datetime import date, timedelta
 import pytest
 from django.urls import reverse
 
+from agents.models import CollectorSource
 from overview.models import AgentDailyStat, AgentSummary
 from tests.factories import T0
 
@@ -42,6 +43,28 @@ def test_the_list_of_agents_is_sorted_by_what_the_address_says(as_admin):
         assert re.search(r'<th scope="row"><a [^>]*>(\w+)<', page(as_admin, query))[1] == first
 
 
+def test_agents_of_a_range_are_sorted_and_summed(as_admin):
+    worked(turn_count=1, error_count=4, latency_json='{"80": 1}')
+    worked(agent_id="bob", turn_count=2, latency_json='{"88": 2}')
+    for order, first in (("", "bob"), ("-errors", "ada"), ("turns", "ada"), ("-p95", "bob"), ("pk", "bob")):
+        text = page(as_admin, f"?from=2026-02-15&to=2026-02-21&sort={order}")
+        assert re.search(r'<th scope="row"><a [^>]*>(\w+)<', text)[1] == first, order
+    foot = text.partition("<tfoot>")[2]
+    assert [cell.strip() for cell in re.findall(r"<td[^>]*>([^<]*)", foot)[:2]] == ["3", "4"]
+    assert '/agents/ada/events/?failed=on&amp;from=2026-02-15&amp;to=2026-02-21">4<' in text
+
+
+def test_agents_of_several_folders_say_which(as_admin):
+    for name, root in (("ada", "/srv/ada/.openclaw"), ("bob", "/srv/bob/.openclaw"), ("sept", "/srv/old")):
+        summary(name)
+        CollectorSource.objects.create(source_key=name, kind="agent", root=root, path="main", agent_id=name)
+    text = page(as_admin)
+    for short, root in (("ada/.openclaw", "/srv/ada/.openclaw"), ("old", "/srv/old")):
+        assert f'title="{root}">{short}</div>' in text
+    CollectorSource.objects.exclude(agent_id="ada").delete()
+    assert "/srv/ada" not in page(as_admin)
+
+
 def test_days_without_work_say_so(as_admin):
     assert "No agent activity in this period" in page(as_admin, "?from=2026-01-01")
 
@@ -58,6 +81,6 @@ def test_the_number_of_queries_does_not_grow(as_admin, path, django_assert_max_n
         for i in range(rows):
             summary(f"agent-{rows}-{i}")
             worked(TODAY - timedelta(days=i), f"agent-{rows}-{i}")
-        # session, user; agents, their days, and what their files have to hold
-        with django_assert_max_num_queries(7):
+        # session, user; agents, their days, writes, repeats and homes, and what their files have to hold
+        with django_assert_max_num_queries(9):
             as_admin.get(path)

@@ -1,14 +1,14 @@
 import re
 from datetime import UTC, date, datetime, timedelta
-from itertools import pairwise
 
 import pytest
 from django.urls import reverse
 
 from openclaw_web import clock
-from overview.activity import Period
-from overview.models import AgentDailyStat, AgentSummary
-from tests.factories import T0
+from openclaw_web.disk import locks
+from overview import site_sums
+from overview.models import AgentDailyStat, AgentHour, AgentSummary
+from tests.factories import T0, AgentFactory, JobFactory
 
 pytestmark = pytest.mark.django_db
 
@@ -31,6 +31,7 @@ def worked(day=TODAY, agent_id="ada", **values):
 
 
 def page(client, query=""):
+    site_sums.rebuild()
     response = client.get(reverse("overview:overview") + query)
     assert response.status_code == 200
     return response.content.decode()
@@ -48,25 +49,31 @@ def bars(text):
 
 
 def test_it_works(as_admin):
-    summary("ada", session_count=3, turn_count=40, error_count=2, total_tokens=4200, cost_usd=1.5, rejected_count=1,
-            last_collected_at=T0)  # fmt: skip
-    summary("bob", session_count=1, turn_count=2, total_tokens=800, cost_usd=0.25)
-    worked(turn_count=40, error_count=2)
-    worked(TODAY, "bob", turn_count=2)
+    summary("ada", session_count=3, turn_count=40, last_collected_at=T0)
+    summary("bob", session_count=1, turn_count=2)
+    models = '{"fable": [1.5, 0], "sol": [0.0, 900]}'
+    worked(turn_count=40, error_count=2, cost_usd=1.5, unpriced_tokens=900, latency_json='{"80": 39, "96": 1}',
+           models_json=models)  # fmt: skip
+    worked(TODAY, "bob", turn_count=2, cost_usd=0.25)
+    worked(TODAY - timedelta(days=7), turn_count=84, error_count=1)
     text = page(as_admin)
-    tiles = {"Agents": "2", "Sessions": "4", "Turns": "42", "Tokens": "5.0k", "Cost": "$1.75", "Errors": "2"}
+    tiles = {
+        "Turns": "42 50% less than in the 7 days before",
+        "Errors": "2 100% more than in the 7 days before",
+        "Cost": "$1.75 900 tokens without a price",
+        "Answer time, p95": "1.1 s",
+    }
     assert {label: tile(text, label) for label in tiles} == tiles
-    assert tile(text, "Rejected records") == "1"
-    assert bars(text)[-1] == "21 Feb 2026 · Turns 42 · Errors 2"
+    assert bars(text)[6] == "21 Feb 2026 · Turns 42 · Errors 2"
+    assert bars(text)[-1] == "21 Feb 2026 · fable $1.50 · Other models $0.25"
     assert reverse("ledger:session_list", args=["bob"]) in text
 
 
-def test_turns_that_only_days_still_have_are_named_at_the_tile(as_admin):
+def test_turns_of_removed_sessions_are_named_beside_the_number(as_admin):
     summary("ada", turn_count=40)
-    worked(turn_count=40)
-    assert tile(page(as_admin), "Turns") == "40"
-    worked(TODAY - timedelta(days=30), turn_count=1200)
+    worked(turn_count=1240, removed_turn_count=1200)
     assert tile(page(as_admin), "Turns") == "40 1,200 more in removed sessions"
+    assert bars(page(as_admin))[6] == "21 Feb 2026 · Turns 1,240 · Errors 0"
 
 
 def test_a_stranger_must_sign_in(client):
@@ -90,51 +97,78 @@ def test_the_rail_shows_what_a_role_may_open(client, each_role):
     assert f'<a href="{reverse("operations:system" if may else "jobs:job_list")}" title="System">' in text
 
 
-def test_without_agents_the_page_says_how_to_get_one(as_admin):
-    text = page(as_admin)
-    assert "No agents imported yet" in text
-    assert "openclaw-web collect --source DIR" in text
+class TestNewSite:
+    """What the first page says before there are agents."""
+
+    def test_without_openclaw_it_says_how_to_name_the_folder(self, as_admin, settings, tmp_path):
+        settings.STATE_DIR = tmp_path / "nowhere"
+        text = page(as_admin)
+        assert "No agents imported yet" in text and f"There is no OpenClaw folder at {tmp_path}/nowhere." in text
+        for command in ("OPENCLAW_STATE_DIR=DIR openclaw-web serve", "openclaw-web collect --source DIR"):
+            assert f"<code>{command}</code>" in text
+        assert "openclaw-web demo --port 8766" in text
+        assert 'hx-trigger="every 5s"' in text
+
+    def test_a_folder_that_waits_is_not_called_missing(self, as_admin, settings, tmp_path):
+        settings.STATE_DIR = tmp_path
+        text = page(as_admin)
+        assert "Waiting for the first import" in text and "No agents imported yet" not in text
+        assert 'hx-get="/" hx-trigger="every 2s"' in text
+
+    def test_while_an_import_runs_it_says_how_far(self, as_admin, settings, tmp_path):
+        settings.STATE_DIR = tmp_path
+        (settings.HOME_DIR / "state").mkdir(parents=True, exist_ok=True)
+        JobFactory(id="j", kind="collect", state="running", done=30, total=120)
+        with locks.lock(locks.COLLECTING):
+            text = page(as_admin)
+            assert "Importing from" in text and "25%" in text and 'hx-trigger="every 2s"' in text
+            assert "No agents imported yet" not in text and "Waiting for" not in text
+            AgentFactory(created_at=NOW - 60_000)  # the first agent is there, and the import goes on
+            summary()
+            worked()
+            assert 'hx-trigger="every 2s"' in page(as_admin)
+        assert "hx-trigger" not in page(as_admin).partition('id="main"')[2]
+
+    def test_later_imports_refresh_nothing(self, as_admin, settings):
+        (settings.HOME_DIR / "state").mkdir(parents=True, exist_ok=True)
+        AgentFactory(created_at=NOW - 86_400_000)
+        summary()
+        with locks.lock(locks.COLLECTING):
+            assert "Importing from" not in page(as_admin)
 
 
-@pytest.mark.parametrize(("query", "count"), [("", 35), ("?days=7", 7), ("?days=90", 90), ("?days=rubbish", 35)])
-def test_the_range_says_how_many_days_there_are(as_admin, query, count):
+@pytest.mark.parametrize(
+    ("query", "count"),
+    [
+        *(("", 7), ("?range=7d", 7), ("?range=35d", 35), ("?range=24h", 24), ("?range=rubbish", 7)),
+        *(("?days=7", 7), ("?days=35", 35), ("?days=90", 35), ("?days=all", 35), ("?days=rubbish", 7)),
+    ],
+)
+def test_the_range_says_how_many_bars_there_are(as_admin, query, count):
     summary()
     worked()
+    AgentHour.objects.create(agent_id="ada", span="2026-02-21T09", turn_count=1)
     assert len(bars(page(as_admin, query))) == count
 
 
-def test_all_days_begin_with_the_first(as_admin):
+def test_24_hours_are_hours(as_admin):
     summary()
-    worked()
-    worked(TODAY - timedelta(days=59), turn_count=5)
-    said = bars(page(as_admin, "?days=all"))
-    assert (len(said), said[0]) == (60, "24 Dec 2025 · Turns 5 · Errors 0")
-
-
-def test_many_days_are_shown_by_the_week(as_admin):
-    summary()
-    worked(turn_count=2)
-    worked(TODAY - timedelta(days=6), turn_count=3)
-    worked(TODAY - timedelta(days=300), turn_count=7)
-    said = bars(page(as_admin, "?days=all"))
-    assert len(said) == 43
-    assert said[-1] == "15 Feb – 21 Feb 2026 · Turns 5 · Errors 0"
-    assert said[0].endswith("Turns 7 · Errors 0")
-
-
-def test_a_record_from_1970_does_not_make_a_thousand_bars(as_admin):
-    summary()
-    worked()
-    worked(date(1970, 1, 1))
-    assert len(bars(page(as_admin, "?days=all"))) <= 100
+    worked(turn_count=9)
+    AgentHour.objects.create(agent_id="ada", span="2026-02-20T12", turn_count=3)  # not in the last 24 hours
+    AgentHour.objects.create(agent_id="ada", span="2026-02-20T13", turn_count=2)
+    AgentHour.objects.create(agent_id="ada", span="2026-02-21T12", turn_count=4, error_count=1)
+    text = page(as_admin, "?range=24h")
+    assert tile(text, "Turns") == "6 100% more than in the 24 h before"
+    assert bars(text)[-1] == "21 Feb, 12:00 · Turns 4 · Errors 1"
+    assert "from=2026-02-20T13:00&amp;to=2026-02-21T12:59" in text
 
 
 def test_an_old_home_shows_its_latest_days(as_admin):
     summary()
     worked(date(2025, 6, 30), turn_count=9)
     text = page(as_admin)
-    assert "Turns and errors, 27 May – 30 Jun 2025" in text
     assert bars(text)[-1] == "30 Jun 2025 · Turns 9 · Errors 0"
+    assert "Nothing happened since. Shown is the time up to the last activity: 24 Jun – 30 Jun 2025 (UTC)." in text
 
 
 def test_a_day_to_come_is_left_out(as_admin):
@@ -168,17 +202,20 @@ def test_a_bar_of_the_only_agent_leads_to_its_turns(as_admin):
     worked(turn_count=12)
     address = re.findall(r'class="chart__point" href="([^"]+)"', page(as_admin))[-1].replace("&amp;", "&")
     assert address == "/agents/ada/turns/?from=2026-02-21&to=2026-02-21"
+    assert 'href="/agents/ada/events/?failed=on&amp;from=2026-02-15&amp;to=2026-02-21"' in page(as_admin)
 
 
-@pytest.mark.parametrize("path", ["/", "/?days=all"])
+@pytest.mark.parametrize("path", ["/", "/?range=35d"])
 def test_the_number_of_queries_does_not_grow(as_admin, path, django_assert_max_num_queries):
     for rows in (1, 30):
         for i in range(rows):
             summary(f"agent-{rows}-{i}")
             worked(TODAY - timedelta(days=i), f"agent-{rows}-{i}")
-        # session, user; sums, turns of all days, first and last day, days; agents and what their files have to hold;
-        # databases of a newer OpenClaw; sessions that were left out
-        with django_assert_max_num_queries(9):
+        site_sums.rebuild()
+        # session, user; agents and what their files have to hold; databases of a newer OpenClaw; sessions that were
+        # left out; the last span and those of the range; newest writes and sessions; days, writes, repeats, overdue
+        # tasks and homes of the agents that are shown
+        with django_assert_max_num_queries(17):
             as_admin.get(path)
 
 
@@ -193,10 +230,3 @@ def test_twenty_agents_are_shown_and_the_rest_is_a_click_away(as_admin):
 def test_healthz_answers_anybody(client):
     response = client.get("/healthz")
     assert (response.status_code, response.content) == (200, b"ok")
-
-
-def test_parts_of_a_period_meet():
-    parts = list(Period(date(2026, 1, 1), date(2026, 1, 17)).parts(7))
-    assert [part.days for part in parts] == [3, 7, 7]
-    assert all(left.end + timedelta(days=1) == right.start for left, right in pairwise(parts))
-    assert (parts[0].start, parts[-1].end) == (date(2026, 1, 1), date(2026, 1, 17))

@@ -6,7 +6,7 @@ from django.utils.translation import gettext as _
 
 from openclaw_web.pages.charts import Chart, Point, Series
 from openclaw_web.pages.formatting import day_in_words
-from openclaw_web.pages.share_charts import Strip, dot_strip, share_chart
+from openclaw_web.pages.small_charts import Strip, dot_strip, share_chart
 
 from ..answer import Answer
 from ..changes import COUNTS

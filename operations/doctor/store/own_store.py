@@ -49,6 +49,7 @@ def look(progress: Any, *, is_deep: bool = False) -> Iterator[Finding]:
         yield from sums.look(agent, is_deep=is_deep)
         yield from decisions.look(agent, is_deep=is_deep)
         yield from writes.look(agent, is_deep=is_deep)
+    yield from sums.look_at_site()
     yield from contents.look(healthy, is_complete=len(healthy) == len(agents), is_deep=is_deep)
     yield from kept_files.look(healthy, is_deep=is_deep)
     yield from copied_notes.look()

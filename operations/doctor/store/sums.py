@@ -10,8 +10,8 @@ from django.utils.translation import ngettext
 from agents.models import Agent
 from ledger.models import RemovedSession, SessionDay
 from ledger.rebuilding import repeats, sum_checks, sums, whole_checks
-from overview import summaries
-from overview.models import AgentDailyStat, AgentSummary
+from overview import site_sums, summaries
+from overview.models import AgentDailyStat, AgentSummary, SiteSpan
 
 from ..findings import NOTE, Finding
 
@@ -35,6 +35,14 @@ def look(agent: Agent, *, is_deep: bool = False) -> Iterator[Finding]:
         yield from _uncheckable(agent)
 
 
+def look_at_site() -> Iterator[Finding]:
+    """Whether the sums of all agents are those of their rows."""
+    if SiteSpan.objects.exists() and site_sums.are_wrong():
+        yield Finding(
+            "site_sums", _("The totals of all agents by day do not match those of each agent."), repair="site_sums"
+        )
+
+
 def wrong(db: str, *, is_deep: bool = False) -> dict[str, list[str]]:
     """Which sums of which sessions are not what their records add up to."""
     found: dict[str, list[str]] = {}
@@ -52,7 +60,7 @@ def rebuild(agent: Agent, *, is_deep: bool) -> int:
         sums.rebuild_session(agent.db, session_id)
     sums.rebuild_tool_days(agent.db)
     known = AgentSummary.objects.filter(agent_id=agent.agent_id).values_list("last_collected_at", flat=True).first()
-    summaries.refresh(agent, collected_at=known)
+    summaries.refresh(agent, collected_at=known, is_whole=True)
     return len(found)
 
 
@@ -75,7 +83,8 @@ def _few(names):
 
 def _of_agent(agent):
     """The columns of an agent's rows in the global file that are not what its own file adds up to."""
-    days, summary = summaries.of_file(agent)
+    sums = summaries.of_file(agent)
+    days, summary = sums.days, sums.summary
     said = AgentSummary.objects.filter(agent_id=agent.agent_id).values(*summary).first()
     if said is None and not days and not any(summary.values()):
         return []  # nothing was collected yet
@@ -87,9 +96,12 @@ def _of_agent(agent):
         names.append("agent_daily_stats")
     for day in days:
         known = stored.get(day.date, day)
-        for name in ("session_count", *summaries.SUMMED):
+        for name in ("session_count", *summaries.SUMMED, *summaries.REMOVED):
             if sum_checks.differ(getattr(day, name), getattr(known, name)):
                 names.append(f"agent_daily_stats.{name}")
+        if not summaries.has_details_of(known, day):
+            names.append("agent_daily_stats.latency_json")
+    names += summaries.wrong_spans(agent, sums)
     return list(dict.fromkeys(names))
 
 

@@ -15,7 +15,12 @@ DERIVED = {
     "session_tools": "session_id || date || tool",
     "tool_days": "date || tool",
 }
-GLOBAL = {"agent_summaries": "agent_id", "agent_daily_stats": "agent_id || date"}
+GLOBAL = {
+    "agent_summaries": "agent_id",
+    "agent_daily_stats": "agent_id || date",
+    "agent_hours": "agent_id || span",
+    "site_spans": "span",
+}
 NUMBERS = {
     "sessions": ("record_count", "turn_count", "total_tokens", "cost_usd", "error_count", "created_at"),
     "session_days": ("turn_count", "record_count", "tool_call_count", "cost_usd", "output_tokens"),
@@ -23,7 +28,9 @@ NUMBERS = {
     "session_tools": ("call_count", "chars", "carried_chars", "prompt_tokens"),
     "tool_days": ("chars", "result_count"),
     "agent_summaries": ("turn_count", "total_tokens", "cost_usd", "rejected_count", "last_activity_at"),
-    "agent_daily_stats": ("turn_count", "session_count", "cost_usd", "input_tokens"),
+    "agent_daily_stats": ("turn_count", "session_count", "cost_usd", "input_tokens", "removed_turn_count"),
+    "agent_hours": ("turn_count", "cost_usd"),
+    "site_spans": ("turn_count", "error_count"),
 }
 TIMES = {"last_collected_at"}
 
@@ -78,7 +85,7 @@ def test_whatever_was_changed_or_lost_is_as_after_a_fresh_collect(home, tmp_path
         for agent in agents:
             damage(home, table, agent, chance)
     looked, _status = doctor(home, "--deep", status=1)
-    assert {"session_sums", "tool_sums", "sums"} <= {check for check, _agent in store(looked)}
+    assert {"session_sums", "tool_sums", "sums", "site_sums"} <= {check for check, _agent in store(looked)}
     doctor(home, "--deep", "--fix", status=0)
     shutil.copytree(tmp_path / "home-source", tmp_path / "fresh-source", copy_function=shutil.copy2)
     doctor(tmp_path / "fresh", "--fix", status=0)

@@ -27,6 +27,8 @@ GLOBAL_NEW = {
     *("review_draws", "sample_signatures_outdated"),
     *("idx_problem_agent", "idx_problem_closed", "idx_problem_found", "idx_problem_kind", "idx_problem_severity"),
     *("idx_problem_since", "idx_problem_state", "problem_checks", "problems"),
+    *("agent_hours", "idx_agent_hour_span", "idx_memory_span", "idx_newest_session_time", "idx_newest_write_time"),
+    *("memory_spans", "newest_sessions", "newest_writes", "sample_signatures_outdated", "site_spans"),
 }
 GATE_NEW = {
     *("gate_calls", "gate_days", "gate_hours", "gate_prompts", "gate_receipts", "gate_replay_decisions"),
@@ -55,10 +57,14 @@ GUARDIAN_NEW = {
 LEDGER_NEW = {"idx_event_repeat", "idx_identity_reset", "idx_session_parents"}
 # The definitions that a table or an index has since, and those that it had.
 COST = ({'"unpriced_tokens" integer NOT NULL', '"cost_usd" real NULL'}, {'"cost_usd" real NOT NULL'})
+RANGES = {
+    '"latency_json" text DEFAULT \'\' NOT NULL', '"models_json" text DEFAULT \'\' NOT NULL',
+    '"removed_error_count" integer NOT NULL', '"removed_turn_count" integer NOT NULL',
+}  # fmt: skip
 RAW = ({'"raw" BLOB NULL'}, set())
 GLOBAL_CHANGED = {
-    "agent_daily_stats": COST,
-    "agent_summaries": COST,
+    "agent_daily_stats": (COST[0] | RANGES, COST[1]),
+    "agent_summaries": (COST[0] | {'"has_repeats" bool NOT NULL'}, COST[1]),
     "agents": (
         {'"deleted_left_out_count" integer NOT NULL', '"reset_left_out_count" integer NOT NULL',
          '"reported_workspace" text NOT NULL', '"workspace" text NOT NULL', '"workspace_reported_at" integer NULL'},

@@ -1,0 +1,144 @@
+"""Small charts: shares as bars of one height (`share_chart`, drawn by `ui.chart`), and charts without axes, drawn by
+the macros of their names: dots below a chart (`dot_strip`), `sparkline` and `heatmap`.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+from .charts import Chart, Point, Series, Value, bar_chart
+
+LEAST_SPARK = 6  # percent of the height
+HEAT_LEVELS = 5
+
+
+def share_chart(
+    points: Sequence[Point], *, title: str, unit: str, series: Sequence[Series], marks: Sequence[int] = ()
+) -> Chart:
+    """Bars of one height: which part of its point each series is. A point without anything has no bar."""
+    shares = [_shares(point) for point in points]
+    chart = bar_chart(shares, title=title, unit=unit, series=series, marks=marks, suffix="%")
+    chart.totals = [sum(point.values[i] for point in points) for i in range(len(series))]
+    chart.peak = None
+    return chart
+
+
+def _shares(point):
+    total = sum(point.values)
+    shares = tuple(100 * value / total if total else 0 for value in point.values)
+    said = tuple(f"{value:,} ({share:.0f}%)" for value, share in zip(point.values, shares, strict=True))
+    return replace(point, values=shares, said=said)
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """A dot of a strip: where it is, how large, what it says and where its rows are."""
+
+    tone: str
+    x: float
+    y: float
+    radius: float
+    tip: str
+    href: str | None
+
+
+@dataclass(slots=True)
+class Strip:
+    """Everything `ui.dot_strip` draws: a line of dots for each series, below a chart of the same points."""
+
+    title: str
+    series: Sequence[Series]
+    spots: list[Spot] = field(default_factory=list)
+
+    line: ClassVar[int] = 18
+
+    @property
+    def height(self):
+        """Of all lines together."""
+        return self.line * len(self.series)
+
+
+def dot_strip(
+    points: Sequence[Point],
+    *,
+    title: str,
+    series: Sequence[Series],
+    href: Callable[[int, int], str | None] = lambda _point, _series: None,
+) -> Strip:
+    """A dot for each value that is not 0, the larger the more; `href` gets the numbers of its point and series."""
+    strip = Strip(title, series)
+    most = max((value for point in points for value in point.values), default=0)
+    for place, point in enumerate(points):
+        for number, (value, one) in enumerate(zip(point.values, series, strict=True)):
+            if value:
+                x, y = round((place + 0.5) * 100 / len(points), 3), strip.line * (number + 0.5)
+                radius, tip = round(3 + 3 * (value / most) ** 0.5, 1), f"{point.name} · {one.label} {value:,}"
+                strip.spots.append(Spot(one.tone, x, y, radius, tip, href(place, number)))
+    return strip
+
+
+@dataclass(frozen=True, slots=True)
+class Sparkline:
+    """A row of small bars without axes: `(x, height)` of each in a box of 100 by 100, and what it says."""
+
+    label: str
+    bars: list[tuple[float, float]]
+    width: float
+
+
+def sparkline(values: Sequence[Value], *, label: str) -> Sparkline | None:
+    """Small bars of values, the first one left; None where there is nothing to see. `label` says it in words."""
+    highest = max((value or 0 for value in values), default=0)
+    if not highest:
+        return None
+    band = 100 / len(values)
+    bars = [
+        (round(number * band + band * 0.1, 2), round(max(100 * value / highest, LEAST_SPARK), 1))
+        for number, value in enumerate(values)
+        if value
+    ]
+    return Sparkline(label, bars, round(band * 0.8, 2))
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One square of a heatmap: `level` 0 (nothing) to 5 (the most), what it says, where its rows are."""
+
+    value: int
+    level: int
+    tip: str
+    href: str | None = None
+
+
+@dataclass(slots=True)
+class Heatmap:
+    """Everything `ui.heatmap` draws; without a single value it has no rows."""
+
+    title: str
+    columns: Sequence[str]
+    rows: list[tuple[str, list[Cell]]] = field(default_factory=list)
+
+
+def heatmap(
+    values: Sequence[Sequence[int]],
+    *,
+    title: str,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    in_words: Callable[[str, str, int], str],
+    href: Callable[[int, int], str | None] = lambda _row, _column: None,
+) -> Heatmap:
+    """Counts by row and column as squares, the more the stronger: by weekday and hour, for instance.
+
+    `in_words` gets a row's name, a column's and the count; `href` their numbers from 0.
+    """
+    most = max((value for row in values for value in row), default=0)
+    if not most:
+        return Heatmap(title, columns)
+
+    def cell(r, c, value):
+        level = -(-value * HEAT_LEVELS // most)
+        return Cell(value, level, in_words(rows[r], columns[c], value), href(r, c) if value else None)
+
+    drawn = [[cell(r, c, value) for c, value in enumerate(row)] for r, row in enumerate(values)]
+    return Heatmap(title, columns, list(zip(rows, drawn, strict=True)))

@@ -1,0 +1,90 @@
+"""The last changed lines of memory files with who is behind them, kept small in the global file."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import orjson
+from django.db import transaction
+from django.db.models import Q
+from django.urls import reverse
+
+from agents.models import Agent
+from guardian import words
+from guardian.models import WriteGuardianAudit
+from ledger.models import ConversationTurn
+from ledger.session.evidence import speaker_of
+from openclaw_web import clock
+
+from ..models import NewestWrite
+
+LINES, LINES_OF_WRITE = 3, 2
+KEPT = 4  # writes of each agent, of which some may hold no words
+LONGEST = 200  # characters
+LONGEST_DIFF = 20_000
+COLUMNS = ("audit_id", "created_at", "file_name", "author", "lines_json")
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedLine:
+    """One line that a write added or removed; `author` is whose message it came from, or what wrote it."""
+
+    agent_id: str
+    file: str
+    is_added: bool
+    text: str
+    author: str
+    created_at: int
+    href: str
+
+
+def refresh(agent: Agent) -> None:
+    """Bring the last changed lines of an agent up to what its file holds; what is gone there goes here."""
+    rows = WriteGuardianAudit.objects.using(agent.db).defer("hunks_json").filter(
+        Q(lines_added__gt=0) | Q(lines_removed__gt=0),
+        status=WriteGuardianAudit.Status.WRITTEN, created_at__lte=clock.now_ms(),
+    )  # fmt: skip
+    writes = list(rows.order_by("-created_at")[:KEPT])
+    turn_ids = [write.turn_id for write in writes if write.turn_id]
+    turns = ConversationTurn.objects.using(agent.db).only("user_from", "user_metadata").in_bulk(turn_ids)
+    newest = [_row(write, turns.get(write.turn_id)) for write in writes]
+    known = NewestWrite.objects.filter(agent_id=agent.agent_id)
+    if sorted(known.values_list(*COLUMNS)) == sorted(newest):
+        return
+    with transaction.atomic():
+        known.delete()
+        NewestWrite.objects.bulk_create(
+            NewestWrite(agent_id=agent.agent_id, **dict(zip(COLUMNS, row, strict=True))) for row in newest
+        )
+
+
+def changed_lines() -> list[ChangedLine]:
+    """The last lines that changed in any memory file, the newest first."""
+    writes = NewestWrite.objects.order_by("-created_at", "audit_id")[:KEPT]
+    return [line for write in writes for line in _lines_of(write)][:LINES]
+
+
+def _lines_of(write) -> Iterator[ChangedLine]:
+    href = reverse("guardian:audit_detail", args=[write.agent_id, write.audit_id])
+    author = words.write_origin_word(write.author)
+    for sign, text in orjson.loads(write.lines_json):
+        yield ChangedLine(write.agent_id, write.file_name, sign == "+", text, author, write.created_at, href)
+
+
+def _row(write, turn):
+    """The columns; an author that is nobody is an origin, which pages name in their language."""
+    author = (turn and speaker_of(turn)) or write.origin
+    lines = orjson.dumps(_changes(write.diff or "")).decode()
+    return write.id, write.created_at, write.target_file or "", author, lines
+
+
+def _changes(diff):
+    """The first changed lines of a unified diff that say something, added ones first."""
+    lines = diff[:LONGEST_DIFF].partition("\n@@")[2].splitlines()[1:]
+    changed = [(line[0], _plain(line[1:])) for line in lines if line[:1] in ("+", "-")]
+    changed = [line for line in changed if line[1]]
+    changed.sort(key=lambda line: line[0] == "-")
+    return changed[:LINES_OF_WRITE]
+
+
+def _plain(line):
+    return line.strip().removeprefix("- ").removeprefix("* ")[:LONGEST]

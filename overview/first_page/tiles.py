@@ -1,0 +1,226 @@
+"""The four numbers of a range and its charts, from the sums of all agents."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from openclaw_web.pages import formatting, states
+from openclaw_web.pages.charts import Chart, Point, Series, bar_chart
+from openclaw_web.pages.small_charts import Sparkline, sparkline
+
+from ..activity import Links, RangeSums, links_of
+from ..models import AgentSummary
+from ..ranges import LABELS, Range
+from ..span_sums import OTHERS, SpanSums
+
+MODELS_SHOWN = 5
+LEAST_P95 = 10  # percent: less is the width of a bucket (overview.latency)
+TONES = ("accent", "info", "tool", "ok", "warn")  # of models; the rest is muted
+MICRO = 1_000_000  # charts count in whole numbers: millionths of a dollar
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """One number with its course and how it changed. `tone` is bad or empty, `trend` the same of the change."""
+
+    label: str
+    value: str
+    href: str
+    change: str
+    note: str = ""
+    tone: str = ""
+    trend: str = ""
+    spark: Sparkline | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """What all agents did in a range and in the time before it."""
+
+    name: str
+    period: Range
+    now: RangeSums
+    before: RangeSums
+    spans: Mapping[str, RangeSums]
+    only: AgentSummary | None  # the agent, where there is just one
+
+    @classmethod
+    def of(cls, name: str, period: Range, sums: Mapping[str, SpanSums], only: AgentSummary | None) -> "Overview":
+        """The sums of a range; `sums` has those of the time before it as well."""
+        spans, now, before = {}, RangeSums(), RangeSums()
+        for span in period.spans:
+            spans[span] = RangeSums()
+            if span in sums:
+                spans[span].add(span, sums[span])
+                now.add(span, sums[span])
+        for span in period.before.spans:
+            if span in sums:
+                before.add(span, sums[span])
+        return cls(name, period, now, before, spans, only)
+
+    @property
+    def writes(self) -> list[tuple[str, int, str]]:
+        """What became of writes to memory files: a word, how many, and where they are."""
+        period, now = self.period, self.now
+        return [
+            (states.word("written"), now.written, self.href(period, "-written", lambda links: links.written)),
+            (states.word("rolled_back"), now.rolled_back, self.href(period, "-rolled_back", _rolled_back)),
+            (states.word("refused"), now.refused, self.href(period, "-refused", lambda links: links.refused)),
+        ]
+
+    def href(self, period: Range, order: str, of_agent: Callable[[Links], str] | None = None) -> str:
+        """The rows behind a number: those of the only agent, or first what each agent has of it."""
+        if self.only and of_agent:
+            sums = self.now.sums if period == self.period else None
+            return of_agent(links_of(self.only.agent_id, period, self.only.has_repeats, sums))
+        return f"{reverse('overview:agent_list')}?{period.query}&sort={order}"
+
+
+def _rolled_back(links):
+    return links.rolled_back
+
+
+def tiles_of(overview: Overview) -> list[Tile]:
+    """Turns, errors, cost and answer time."""
+    now, before = overview.now, overview.before
+    removed = now.removed_turns
+    note = _("%(count)s more in removed sessions") % {"count": f"{removed:,}"} if removed else ""
+    return [
+        Tile(
+            _("Turns"),
+            f"{now.turns:,}",
+            overview.href(overview.period, "-turns", lambda links: links.turns),
+            _change(overview, now.turns, before.turns),
+            note=note,
+            spark=_spark(overview, _("Turns"), lambda sums: sums.turns, formatting.number),
+        ),
+        Tile(
+            _("Errors"),
+            f"{now.errors:,}",
+            overview.href(overview.period, "-errors", lambda links: links.errors),
+            _change(overview, now.errors, before.errors),
+            tone="bad" if now.errors else "",
+            trend=_trend(now.errors, before.errors),
+            spark=_spark(overview, _("Errors"), lambda sums: sums.errors, formatting.number),
+        ),
+        Tile(
+            _("Cost"),
+            formatting.cost(now.cost, now.unpriced),
+            overview.href(overview.period, "-cost"),
+            _change(overview, now.cost, before.cost),
+            note=formatting.without_price(now.unpriced),
+            spark=_spark(overview, _("Cost"), lambda sums: sums.cost, formatting.money),
+        ),
+        _answer_time(overview),
+    ]
+
+
+def _answer_time(overview):
+    now, before = overview.now, overview.before
+    return Tile(
+        _("Answer time, p95"),
+        formatting.duration(now.p95),
+        overview.href(overview.period, "-p95", lambda links: links.p95),
+        _change(overview, now.p95, before.p95, least=LEAST_P95),
+        trend=_trend(now.p95, before.p95, least=LEAST_P95),
+        spark=_spark(overview, _("Answer time, p95"), lambda sums: sums.p95, formatting.duration),
+    )
+
+
+def _change(overview, now, before, *, least=1):
+    """How a number changed against the time before, in words; nothing where there is nothing to compare."""
+    if not overview.before.sums.counts["turn_count"] or now is None or before is None:
+        return ""
+    words = {"before": LABELS[overview.name]}
+    if not before:
+        return _("none in the %(before)s before") % words if now else ""
+    percent = round(100 * (now - before) / before)
+    if abs(percent) < least:
+        return _("as in the %(before)s before") % words
+    words["percent"] = f"{abs(percent):,}"
+    if percent > 0:
+        return _("%(percent)s%% more than in the %(before)s before") % words
+    return _("%(percent)s%% less than in the %(before)s before") % words
+
+
+def _trend(now, before, *, least=0):
+    if not now or not before or abs(now - before) * 100 <= least * before:
+        return ""
+    return "bad" if now > before else "ok"
+
+
+def _spark(overview, label, value_of, in_words):
+    values = [value_of(sums) for sums in overview.spans.values()]
+    known = [value for value in values if value]
+    words = {"label": label, "highest": in_words(max(known, default=0)), "last": in_words(values[-1] or 0)}
+    return sparkline(values, label=_("%(label)s: highest %(highest)s, last %(last)s") % words)
+
+
+def activity_chart(overview: Overview) -> Chart:
+    """Turns and errors by day or hour."""
+    has_any = any(sums.turns_by_span or sums.sums.counts["error_count"] for sums in overview.spans.values())
+    points = [
+        _point(overview, part, (sums.sums.counts["turn_count"], sums.sums.counts["error_count"]), "-turns", _turns)
+        for part, sums in zip(overview.period.parts(), overview.spans.values(), strict=True)
+    ]
+    return bar_chart(
+        points if has_any else [],
+        title=_("Turns and errors by hour (UTC)") if overview.period.is_hours else _("Turns and errors by day (UTC)"),
+        unit=_unit(overview),
+        series=[Series(_("Turns"), "accent"), Series(_("Errors"), "bad", is_below=True)],
+    )
+
+
+def _turns(links):
+    return links.turns
+
+
+def cost_chart(overview: Overview) -> Chart:
+    """Cost by model and day or hour: the dearest models, and all others as one."""
+    names = _models(overview.now.sums)
+    series = [Series(name or _("Unknown model"), tone) for name, tone in zip(names, TONES, strict=False)]
+    points = []
+    for part, sums in zip(overview.period.parts(), overview.spans.values(), strict=True):
+        parts = [sums.sums.models.get(name, (0, 0))[0] for name in names]
+        rest = max(0, (sums.cost or 0) - sum(parts))
+        values = tuple(round(cost * MICRO) for cost in (*parts, rest if rest > 1 / MICRO else 0))
+        points.append(_point(overview, part, values, "-cost"))
+    return bar_chart(
+        points,
+        title=_("Cost by model and hour (UTC)") if overview.period.is_hours else _("Cost by model and day (UTC)"),
+        unit=_unit(overview),
+        series=_without_empty_rest(points, [*series, Series(_("Other models"), "muted")]),
+        in_words=_dollars,
+    )
+
+
+def _without_empty_rest(points, series):
+    if any(point.values[-1] for point in points) or len(series) == 1:
+        return series
+    points[:] = [Point(point.name, point.short, point.values[:-1], point.href) for point in points]
+    return series[:-1]
+
+
+def _models(sums):
+    known = {name: pair[0] for name, pair in sums.models.items() if pair[0] > 0 and name != OTHERS}
+    return sorted(known, key=lambda name: (-known[name], name))[:MODELS_SHOWN]
+
+
+def _point(overview, part, values, order, of_agent=None):
+    if part.is_hours:
+        short = f"{part.spans[0][11:]}:00"
+        name = f"{formatting.day_in_words(part.first_day, has_year=False)}, {short}"
+    else:
+        short, name = formatting.day_in_words(part.last_day, has_year=False), str(part)
+    return Point(name, short, values, overview.href(part, order, of_agent))
+
+
+def _unit(overview):
+    return _("Hour") if overview.period.is_hours else _("Day")
+
+
+def _dollars(micro: Any) -> str:
+    return formatting.money(micro / MICRO) if micro else "–"

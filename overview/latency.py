@@ -1,0 +1,71 @@
+"""Answer times as counts by bucket: small, added up by adding, and exact to the width of a bucket.
+
+Bucket n holds the milliseconds from 2^(n/8) up to 2^((n+1)/8), so each is 9 % wider than the one before it. A
+percentile is the middle of its bucket: at most 4.5 % from the exact value, or half a millisecond below 12 ms.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Iterable
+
+import orjson
+
+PARTS = 8  # buckets for each doubling
+LAST = 27 * PARTS  # a day and a half: longer ones count there
+
+Counts = Counter[int]
+
+
+def bucket_of(milliseconds: int) -> int:
+    """The bucket that an answer time belongs to."""
+    return min(LAST, math.floor(math.log2(milliseconds) * PARTS)) if milliseconds > 1 else 0
+
+
+def bucket_start(bucket: int) -> int:
+    """The shortest whole number of milliseconds in a bucket."""
+    return math.ceil(2 ** (bucket / PARTS)) if bucket else 0
+
+
+def pack(counts: Counts) -> str:
+    """Counts as the text of a column."""
+    return orjson.dumps({str(bucket): counts[bucket] for bucket in sorted(counts)}).decode()
+
+
+def merge(packed: Iterable[str]) -> Counts:
+    """The sum of the counts in texts of that column; an empty text adds nothing."""
+    total: Counts = Counter()
+    for text in packed:
+        for bucket, count in items(text):
+            total[bucket] += count
+    return total
+
+
+def items(text: str) -> list[tuple[int, int]]:
+    """The buckets of such a text with their counts."""
+    return [(int(bucket), count) for bucket, count in orjson.loads(text).items()] if len(text) > 2 else []
+
+
+def percentile_bucket(counts: Counts, percent: int) -> int | None:
+    """The bucket of the smallest time that so many percent of all do not exceed; None of nothing."""
+    rank = -(-sum(counts.values()) * percent // 100)
+    for bucket in sorted(counts):
+        rank -= counts[bucket]
+        if rank <= 0 and counts[bucket]:
+            return bucket
+    return None
+
+
+def percentile(counts: Counts, percent: int) -> int | None:
+    """The percentile in milliseconds; None of nothing."""
+    bucket = percentile_bucket(counts, percent)
+    return None if bucket is None else middle_of(bucket)
+
+
+def middle_of(bucket: int) -> int:
+    """The milliseconds that stand for a bucket."""
+    return round(2 ** ((bucket + 0.5) / PARTS)) if bucket else 1
+
+
+def slowest(counts: Counts, bucket: int) -> int:
+    """How many answer times lie in this bucket or a later one."""
+    return sum(count for place, count in counts.items() if place >= bucket)

@@ -1,0 +1,91 @@
+"""Sums of all agents by day and hour: pages read these few rows instead of those of every agent."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import date
+
+from django.db import transaction
+
+from ledger.transcripts.turns import utc_day
+from openclaw_web import clock
+
+from .models import AgentDailyStat, AgentHour, MemorySpan, SiteSpan
+from .span_sums import HOUR_MS, WRITES, SpanSums, are_different, day_before, hour_name, is_day, start_of
+
+KEPT_DAYS = 100  # up to the last day with activity: twice the longest range, and some
+
+
+def add(changes: Iterable[tuple[str, SpanSums]]) -> None:
+    """Add changes of spans to their rows, in the caller's transaction."""
+    changed = dict(changes)
+    stored = SiteSpan.objects.in_bulk(list(changed))
+    rows = []
+    for span, change in changed.items():
+        sums = SpanSums.of_row(stored[span]) if span in stored else SpanSums()
+        sums.add(change)
+        rows.append(_row(span, sums))
+    SiteSpan.objects.filter(span__in=list(changed)).delete()
+    SiteSpan.objects.bulk_create(rows)
+
+
+def rebuild() -> None:
+    """Add the rows of all agents up again."""
+    with transaction.atomic():
+        SiteSpan.objects.all().delete()
+        SiteSpan.objects.bulk_create([_row(span, sums) for span, sums in computed().items()], batch_size=200)
+
+
+def rebuild_missing() -> None:
+    """The same where a home of an earlier version has days and no sums of them yet."""
+    if not SiteSpan.objects.exists() and AgentDailyStat.objects.exists():
+        rebuild()
+
+
+def are_wrong() -> bool:
+    """Whether the stored sums are not those of the agents' rows."""
+    sums, first = computed(), _first_span()
+    stored = {row.span: SpanSums.of_row(row) for row in SiteSpan.objects.filter(span__gte=first)}
+    return are_different(stored, sums)
+
+
+def computed() -> dict[str, SpanSums]:
+    """What the rows of all agents add up to, without days that no range reaches."""
+    total: dict[str, SpanSums] = {}
+    for span, sums in _of_agents():
+        total.setdefault(span, SpanSums()).add(sums)
+    return total
+
+
+def _of_agents() -> Iterator[tuple[str, SpanSums]]:
+    first = _first_span()
+    for day in AgentDailyStat.objects.filter(date__gte=first).iterator():
+        yield day.date, SpanSums.of_row(day)
+    for model in (AgentHour, MemorySpan):
+        for row in model.objects.filter(span__gte=first).iterator():
+            yield row.span, SpanSums.of_row(row)
+
+
+def _first_span():
+    """The first day that a range can reach: up to the last day with activity, or today."""
+    today = utc_day(clock.now_ms())
+    known = AgentDailyStat.objects.filter(date__lte=today).order_by("-date")
+    last = known.values_list("date", flat=True).first()
+    return day_before(date.fromisoformat(last), KEPT_DAYS - 1) if last else ""
+
+
+def _row(span, sums):
+    return SiteSpan(span=span, **sums.columns(), **{name: sums.counts[name] for name in WRITES})
+
+
+def spans_between(first: str, last: str) -> Mapping[str, SpanSums]:
+    """The sums of the spans from one to another, both included and of the same kind."""
+    rows = SiteSpan.objects.filter(span__gte=first, span__lte=last)
+    rows = rows.exclude(span__contains="T") if is_day(first) else rows.filter(span__contains="T")
+    return {row.span: SpanSums.of_row(row) for row in rows}
+
+
+def last_moment() -> int | None:
+    """The first millisecond of the last hour, or day, in which any agent did something; none of the future."""
+    spans = SiteSpan.objects.filter(span__lte=hour_name(clock.now_ms() // HOUR_MS))
+    active = spans.exclude(turn_count=0, error_count=0, total_tokens=0)
+    last = active.order_by("-span").values_list("span", flat=True).first()
+    return start_of(last) if last else None

@@ -1,0 +1,174 @@
+"""Sums of spans of time, hours and days, and how an agent's own file adds up to them.
+
+A span is a UTC day, `2026-02-21`, or one of its hours, `2026-02-21T05`.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from typing import Any
+
+import orjson
+
+from openclaw_web.sqlite import statements
+
+from . import latency
+
+HOUR_MS, DAY_MS = 3_600_000, 86_400_000
+CLOSE = 1e-6  # dollars
+MOST_MODELS = 12  # of one span; the rest is one
+OTHERS = ""  # what the rest is called
+COUNTS = ("turn_count", "error_count", "total_tokens", "unpriced_tokens", "removed_turn_count", "removed_error_count")
+WRITES = ("written_count", "rolled_back_count", "refused_count")
+# What a turn and a record count for is as in `ledger.rebuilding.sum_checks`.
+RECORDS = """
+    SELECT created_at / 3600000, COALESCE(model, ''), SUM(is_failed), SUM(COALESCE(total_tokens, 0)), SUM(cost_usd),
+        SUM(CASE WHEN cost_usd IS NULL THEN COALESCE(total_tokens, 0) ELSE 0 END)
+    FROM transcript_events
+    WHERE created_at >= %s AND created_at < %s AND NOT is_synthetic AND repeat_of IS NULL
+    GROUP BY 1, 2
+"""
+TURNS = """
+    SELECT created_at / 3600000, latency_ms FROM conversation_turns turns
+    WHERE created_at >= %s AND created_at < %s AND is_active AND NOT EXISTS (
+        SELECT 1 FROM transcript_events events WHERE events.session_id = turns.session_id
+            AND events.seq = turns.first_seq AND events.repeat_of IS NOT NULL)
+"""
+
+
+@dataclass(slots=True)
+class SpanSums:
+    """What one span adds up to; `models` has cost and unpriced tokens of each model."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    cost_usd: float | None = None
+    latencies: latency.Counts = field(default_factory=Counter)
+    models: dict[str, tuple[float, int]] = field(default_factory=dict)
+
+    @classmethod
+    def of_row(cls, row: Any) -> "SpanSums":
+        """The sums of a row of any of the tables that have them."""
+        names = [name for name in (*COUNTS, *WRITES) if hasattr(row, name)]
+        counts = Counter({name: getattr(row, name) for name in names})
+        latencies = latency.merge([getattr(row, "latency_json", "")])
+        return cls(counts, getattr(row, "cost_usd", None), latencies, read_models(getattr(row, "models_json", "")))
+
+    def add(self, other: "SpanSums", sign: int = 1) -> None:
+        """Count other sums in, or out with a sign of -1."""
+        for name, count in other.counts.items():
+            self.counts[name] += sign * count
+        if other.cost_usd is not None:
+            self.cost_usd = round((self.cost_usd or 0) + sign * other.cost_usd, 9)
+        for bucket, count in other.latencies.items():
+            self.latencies[bucket] += sign * count
+        for model, (cost, unpriced) in other.models.items():
+            self._add_model(model, sign * cost, sign * unpriced)
+
+    def _add_model(self, model, cost, unpriced):
+        known_cost, known_unpriced = self.models.get(model, (0.0, 0))
+        self.models[model] = round(known_cost + cost, 9), known_unpriced + unpriced
+
+    def is_close_to(self, other: "SpanSums") -> bool:
+        """Whether both say the same; costs may be added up in another order."""
+        models = self.models.keys() | other.models.keys()
+        pairs = [(self.models.get(model, (0, 0)), other.models.get(model, (0, 0))) for model in models]
+        return (
+            +self.counts == +other.counts
+            and +self.latencies == +other.latencies
+            and abs((self.cost_usd or 0) - (other.cost_usd or 0)) < CLOSE
+            and all(abs(mine[0] - its[0]) < CLOSE and mine[1] == its[1] for mine, its in pairs)
+        )
+
+    def columns(self) -> dict[str, Any]:
+        """The columns of a row of hours or of the site."""
+        counts = {name: self.counts[name] for name in COUNTS}
+        return {**counts, "cost_usd": self.cost_usd, **self.detail_columns()}
+
+    def detail_columns(self) -> dict[str, str]:
+        """The columns that no session of the agent's file holds."""
+        latencies = Counter({bucket: count for bucket, count in self.latencies.items() if count > 0})
+        return {"latency_json": latency.pack(latencies), "models_json": _pack_models(self.models)}
+
+
+def read_models(text: str) -> dict[str, tuple[float, int]]:
+    """The models of a column."""
+    return {name: (cost, unpriced) for name, (cost, unpriced) in orjson.loads(text).items()} if text else {}
+
+
+def _pack_models(models):
+    known = {name: pair for name, pair in models.items() if any(pair)}
+    ranked = sorted(known, key=lambda name: (name == OTHERS, *(-part for part in known[name]), name))
+    kept = {name: list(known[name]) for name in ranked[:MOST_MODELS]}
+    rest = [known[name] for name in ranked[MOST_MODELS:]]
+    if rest:
+        cost, unpriced = kept.pop(OTHERS, [0, 0])
+        kept[OTHERS] = [cost + sum(pair[0] for pair in rest), unpriced + sum(pair[1] for pair in rest)]
+    return orjson.dumps(kept).decode()
+
+
+def hours_of(db: str, day: str) -> dict[str, SpanSums]:
+    """What the hours of one day add up to in an agent's file; hours without anything are left out."""
+    start = start_of(day)
+    hours: dict[str, SpanSums] = {}
+    for hour, model, errors, tokens, cost, unpriced in statements.rows(db, RECORDS, [start, start + DAY_MS]):
+        sums = hours.setdefault(hour_name(hour), SpanSums())
+        sums.counts.update({"error_count": errors, "total_tokens": tokens, "unpriced_tokens": unpriced})
+        if cost is not None:
+            sums.cost_usd = (sums.cost_usd or 0) + cost
+        if cost or unpriced:
+            sums.models[model] = (cost or 0.0, unpriced)
+    for hour, milliseconds in statements.walked(db, TURNS, [start, start + DAY_MS]):
+        sums = hours.setdefault(hour_name(hour), SpanSums())
+        sums.counts["turn_count"] += 1
+        if milliseconds is not None:
+            sums.latencies[latency.bucket_of(milliseconds)] += 1
+    return hours
+
+
+def total_of(parts: Iterable[SpanSums]) -> SpanSums:
+    """The sum of spans."""
+    total = SpanSums()
+    for part in parts:
+        total.add(part)
+    return total
+
+
+def start_of(span: str) -> int:
+    """The first millisecond of a day or an hour."""
+    return round(datetime.fromisoformat(span).replace(tzinfo=UTC).timestamp() * 1000)
+
+
+def hour_name(hour: int) -> str:
+    """The span of an hour, counted from 1970."""
+    return datetime.fromtimestamp(hour * 3600, UTC).strftime("%Y-%m-%dT%H")
+
+
+def differences(before: Mapping[str, SpanSums], after: Mapping[str, SpanSums]) -> Iterator[tuple[str, SpanSums]]:
+    """What has to be added to spans so that they hold `after` in place of `before`."""
+    for span in before.keys() | after.keys():
+        if before.get(span) != after.get(span):
+            change = SpanSums()
+            if span in after:
+                change.add(after[span])
+            if span in before:
+                change.add(before[span], -1)
+            yield span, change
+
+
+def are_different(mine: Mapping[str, SpanSums], others: Mapping[str, SpanSums]) -> bool:
+    """Whether the sums of any span differ by more than the order of adding explains."""
+    nothing = SpanSums()
+    return any(
+        not mine.get(span, nothing).is_close_to(others.get(span, nothing)) for span in mine.keys() | others.keys()
+    )
+
+
+def is_day(span: str) -> bool:
+    """Whether a span is a whole day."""
+    return len(span) == 10
+
+
+def day_before(day: date, count: int) -> str:
+    """The span of the day that many days earlier."""
+    return date.fromordinal(max(1, day.toordinal() - count)).isoformat()

@@ -1,0 +1,208 @@
+"""The numbers of a range, from real homes: exact as their lists are, kept up to date, and rebuilt by the doctor."""
+
+import html
+import re
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agents.models import Agent
+from guardian.recording.recorded import record
+from guardian.recording.schemas import WriteIn
+from ledger.models import ConversationTurn
+from ledger.transcripts import removing
+from openclaw_web import clock
+from overview import latency, memory_sums, site_sums, summaries
+from overview.models import AgentDailyStat, AgentHour, MemorySpan, SiteSpan
+from overview.span_sums import SpanSums
+from people.configuration import keys as configuration
+from tests.collecting.collecting import MAIN, run
+from tests.collecting.test_collect_again import ENVELOPE
+from tests.homes import Home, assistant, result, user
+
+AT = "2026-02-2{day}T{hour:02}:{minute:02}:00.000Z"
+NOW = 1_771_848_000_000  # 2026-02-23T12:00:00Z
+
+
+@pytest.fixture(autouse=True)
+def noon(monkeypatch):
+    monkeypatch.setattr(clock, "now_ms", lambda: NOW)
+
+
+def talk(
+    home, *, agent="main", session=None, day=3, hour=9, turns=3, sender="", model="fable", fails=False, parent=None
+):
+    """A session of turns of 10, 20, 30 … seconds."""
+    script = home.transcript(agent=agent, session=session)
+    for number in range(turns):
+        at = {"day": day, "hour": hour}
+        text = f"{sender or 'somebody'} asks {number}"
+        asked = user(ENVELOPE % (sender, text) if sender else text)
+        failed = result("c", "broken", isError=True, details={"exitCode": 1}) if fails else result("c")
+        seconds = (number + 1) * 10
+        for record_, minute in (
+            (asked, number),
+            (assistant("", ("c", "exec", {}), model=model), number),
+            (failed, number),
+        ):
+            script.add({**record_, "timestamp": AT.format(**at, minute=minute)})
+        end = AT.format(**at, minute=number).replace(":00.000Z", f":{seconds:02}.000Z")
+        script.add({**assistant(f"answer {number}", model=model), "timestamp": end})
+    return script
+
+
+def links_of(text):
+    """Label, number and address of every number of a page that leads somewhere."""
+    cells = re.findall(r'data-label="([^"]*)"><a (?:class="[^"]*" )?href="([^"]*)">([^<]*)</a>', text)
+    tiles = re.findall(r'<dt>([^<]*)</dt>\s*<dd>\s*<a href="([^"]*)">([^<]*)</a>', text)
+    return [(label, number, html.unescape(address)) for label, address, number in (*cells, *tiles)]
+
+
+def rows_of(client, address):
+    response = client.get(f"{address}{'&' if '?' in address else '?'}format=json")
+    return len(orjson.loads(response.getvalue()))
+
+
+COUNTED = ("Turns", "Errors", "Written", "Memory: written", "Rolled back", "Refused", "Sessions")
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("agents", [("main",), ("main", "sept")])
+@pytest.mark.parametrize("name", ["24h", "7d", "35d"])
+def test_every_number_that_is_a_link_equals_its_list(as_admin, tmp_path, real_files, agents, name):
+    home = Home(tmp_path / "openclaw", agents)
+    for agent in agents:
+        talk(home, agent=agent, fails=True)
+        first = talk(home, agent=agent, day=2, hour=13, turns=2)
+        talk(home, agent=agent, day=0, turns=4)
+        fork = home.transcript(agent=agent)  # repeats two turns of another session and goes on
+        lines = first.path.read_text().splitlines()
+        fork.path.write_text(fork.path.read_text().replace('"cwd"', f'"parentSession": "{first.path}", "cwd"'))
+        fork.raw("\n".join(lines[1:]) + "\n")
+        fork.last, fork.count = first.last, 90
+        fork.add({**user("and this"), "timestamp": AT.format(day=3, hour=10, minute=0)})
+        fork.add({**assistant("that"), "timestamp": AT.format(day=3, hour=10, minute=1)})
+    run(home)
+    pages = [as_admin.get(f"/?range={name}").text, as_admin.get("/agents/").text]
+    pages += [
+        as_admin.get(address).text for _label, _number, address in links_of(pages[0]) if address[:9] == "/agents/?"
+    ]
+    checked = 0
+    for label, number, address in [link for page in pages for link in links_of(page)]:
+        if label in COUNTED and not address.startswith("/agents/?"):
+            assert rows_of(as_admin, address) == int(number.replace(",", "")), (label, number, address)
+            checked += 1
+    assert checked >= 6
+    shown = {label: number for label, number, _address in links_of(pages[0])}
+    sums = as_admin.get("/api/v1/overview", {"range": name}).json()["range"]["now"]
+    assert int(shown["Turns"]) == sums["turns"] and int(shown["Errors"]) == sums["errors"]
+
+
+def exact(values, percent):
+    return sorted(values)[-(-len(values) * percent // 100) - 1]
+
+
+@given(
+    values=st.lists(st.integers(0, 100_000_000), min_size=1, max_size=200),
+    cut=st.integers(0, 200),
+    at=st.integers(1, 100),
+)
+def test_percentiles_are_exact_to_a_bucket(values, cut, at):
+    counts = latency.merge(
+        latency.pack(latency.Counts(map(latency.bucket_of, part))) for part in (values[:cut], values[cut:])
+    )
+    true, said = exact(values, at), latency.percentile(counts, at)
+    assert abs(said - true) <= max(1, 0.0453 * true + 0.5)
+    bucket = latency.percentile_bucket(counts, at)
+    start = latency.bucket_start(bucket)
+    assert latency.slowest(counts, bucket) == sum(value >= start for value in values)
+
+
+@pytest.mark.django_db
+def test_the_p95_leads_to_the_slowest_turns(as_admin, home):
+    talk(home, turns=5)
+    run(home)
+    page = as_admin.get("/").text
+    (address,) = {address for label, _number, address in links_of(page) if label == "Answer time, p95"}
+    assert rows_of(as_admin, address) == 1
+    assert re.search(r"Answer time, p95</dt>\s*<dd>\s*<a[^>]*>([^<]*)", page)[1] == "48.4 s"  # of exactly 50 s
+
+
+def whole():
+    """What the agent's file adds up to, counted from nothing, and what is stored of it."""
+    agent = Agent.objects.get()
+    sums = summaries.of_file(agent)
+    stored = {day.date: SpanSums.of_row(day) for day in AgentDailyStat.objects.all()}
+    hours = {hour.span: SpanSums.of_row(hour) for hour in AgentHour.objects.all()}
+    counted = {span: hour for day in sums.hours.values() for span, hour in day.items()}
+    return ({day.date: SpanSums.of_row(day) for day in sums.days}, counted), (stored, hours)
+
+
+@pytest.mark.django_db
+def test_what_is_counted_piece_by_piece_is_what_is_counted_at_once(home):
+    scripts = [talk(home, day=day, turns=2, model=f"model-{day}") for day in (0, 1, 2)]
+    run(home)
+    scripts[0].add({**user("late"), "timestamp": AT.format(day=1, hour=23, minute=59)})
+    run(home)
+    scripts[0].add({**assistant("a day later", model="sol"), "timestamp": AT.format(day=3, hour=0, minute=1)})
+    run(home)
+    branch = {**user("again"), "timestamp": AT.format(day=3, hour=8, minute=0), "parentId": "r1"}
+    scripts[1].add(branch)  # all but the first turn of that day are left
+    scripts[1].add({**assistant("other"), "timestamp": AT.format(day=3, hour=8, minute=1)})
+    run(home)
+    counted, stored = whole()
+    assert counted == stored
+    assert not site_sums.are_wrong()
+    assert SiteSpan.objects.filter(span__in=["2026-02-23", "2026-02-23T08"]).count() == 2
+
+
+@pytest.mark.django_db
+def test_nothing_of_a_removed_session_stays_on_the_page(as_admin, home):
+    talk(home, session="s-old", day=1, sender="Mei")
+    talk(home, day=3, sender="Arjun")
+    run(home)
+    assert "answer 2" in as_admin.get("/").text and "Mei" in as_admin.get("/").text
+    removing.remove(MAIN, "s-old", before=NOW, needed_by=lambda _id: "", why="retention")
+    summaries.refresh(Agent.objects.get())  # as retention does it
+    page = as_admin.get("/").text
+    assert "Mei" not in page and "Arjun" in page
+    counted, stored = whole()
+    assert counted == stored
+    page = as_admin.get("/").text
+    assert "3 more in removed sessions" in page
+    ((_label, number, address),) = {link for link in links_of(page) if link[0] == "Turns" and "/turns/" in link[2]}
+    assert (number, rows_of(as_admin, address)) == ("3", 3)
+
+
+@pytest.mark.django_db
+def test_somebody_who_opted_out_is_not_on_the_page(as_admin, home):
+    scripts = {name: talk(home, day=day, sender=name) for name, day in (("mei", 2), ("arjun", 3))}
+    home.index({f"agent:main:irc:direct:{name}": {"sessionId": script.session} for name, script in scripts.items()})
+    run(home)
+    assert "mei" in as_admin.get("/").text.partition('id="newest"')[2]
+    configuration.put("collector.optedOutSenders", ["mei"])
+    run(home, again=True)
+    page = as_admin.get("/").text
+    assert "mei" not in page and "arjun" in page
+    assert not site_sums.are_wrong()
+
+
+@pytest.mark.django_db
+def test_writes_are_counted_when_they_are_recorded(as_admin, home):
+    talk(home)
+    run(home)
+    turn = ConversationTurn.objects.using(MAIN).first()
+    files = {"before": "one\n", "after": "one\ntwo & three\n"}
+    write = WriteIn(
+        id="w1", session_id=turn.session_id, turn_id=turn.id, target_file="MEMORY.md", candidate_fact="two",
+        status="written", created_at=NOW - 1000, **files,
+    )  # fmt: skip
+    record(Agent.objects.get(), [write], by="plugin")
+    page = as_admin.get("/").text
+    assert "two &amp; three" in page and "/agents/main/writes/w1/" in page
+    assert {number for label, number, _address in links_of(page) if label == "Written"} == {"1"}
+    assert MemorySpan.objects.filter(span="2026-02-23").get().written_count == 1
+    assert memory_sums.counts_of(Agent.objects.get())["2026-02-23T11"].counts["written_count"] == 1
+    assert not site_sums.are_wrong()
