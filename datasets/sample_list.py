@@ -17,6 +17,7 @@ from openclaw_web.lists.paging import Listing, Term, in_order, terms
 from openclaw_web.pages import glyphs
 
 from . import sample_order
+from .exporters.samples import GATE_TYPES
 from .models import DatasetSample
 from .review import reasons
 from .sample_order import Filters
@@ -88,7 +89,9 @@ def in_words(samples: list[dict[str, Any]], filters: Filters) -> list[dict[str, 
             "is_edited": is_edited,
             "by": sample["annotated_by"] or "–",
         }
-        found.append(sample | row)
+        # A decision is called by its fact, as on its page; what was said stands beside it.
+        named = ("fact", "user") if sample["sample_type"] in GATE_TYPES and row["fact"] else ("user", "fact")
+        found.append(sample | row | {"title": row[named[0]], "beside": row[named[1]]})
     return found
 
 

@@ -66,8 +66,8 @@ def test_the_list_shows_words_and_decision(as_reviewer, ada):
     judging.judge(ada, "d2", "wrong", by="ann")
     make_samples(ada, "s1", [1], by="ann")
     page = said(as_reviewer.get("/samples/"))
-    assert f"question 2 UPDATE_USER correct {FACT}" in page
-    assert "answer 3 NO_WRITE incorrect" in page
+    assert f"{FACT} UPDATE_USER Right question 2" in page
+    assert f"{FACT} NO_WRITE Wrong answer 3" in page
     assert "question 1 answer 1" in page
     file = b"".join(as_reviewer.get("/samples/?format=csv").streaming_content).decode("utf-8-sig")
     rows = list(csv.DictReader(file.splitlines()))
@@ -107,7 +107,7 @@ def test_a_turn_leads_to_its_own_sample_first(as_reviewer, ada):
     address = "/agents/ada/sessions/s1/samples/of/?turn=2"
     assert f"/samples/{own}/" in as_reviewer.get(address).text
     (made,) = make_samples(ada, "s1", [2], by="ann").made
-    assert re.findall(r'href="/samples/(\w+)/"', as_reviewer.get(address).text) == [made]
+    assert re.findall(r'href="/review/\?sample=(\w+)"', as_reviewer.get(address).text) == [made]
 
 
 def test_the_specs_view_has_their_words(ada):
