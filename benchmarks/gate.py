@@ -38,6 +38,9 @@ SINGLE = {
     "unseen": "unseen=on",
     "unmatched": "unmatched=on",
     "origin": "origin=own",
+    "judged wrong": "verdict=wrong",
+    "judged": "verdict=judged",
+    "not judged": "verdict=unjudged",
     "words": "q=likes+tea",
     "no such words": "q=nowhere",
 }
@@ -108,6 +111,7 @@ def fill(agent_id, count):
     gate_rows.fill_gate(db, count, start=start)
     started = time.perf_counter()
     sums.rebuild(db)
+    gate_rows.fill_verdicts(db)
     print(f"sums of {count:,} decisions made in {time.perf_counter() - started:.1f} s", file=sys.stderr)
     many_rows.settle(db)
     middle = start + gate_rows.WEEKS_MS // 2

@@ -54,6 +54,21 @@ def fill_gate(db, count, *, sessions_of=10, start=T0):
     insert(db, GatePrompt, 6, **texts)
 
 
+def fill_verdicts(db, every=10):
+    """A verdict on every tenth decision, with its sums, as `datasets.from_decisions.verdict_copies` stores them."""
+    from openclaw_web.sqlite import statements
+
+    word = "CASE WHEN rowid % 30 THEN 'right' ELSE 'wrong' END"
+    statements.run(db, f"UPDATE memory_gate_decisions SET verdict = {word} WHERE rowid % {every} = 0")
+    statements.run(
+        db,
+        "INSERT INTO gate_verdict_days (day, decision, verdict, llm_model, prompt_version, total) "
+        "SELECT created_at - created_at % 86400000, decision, verdict, COALESCE(llm_model, ''), "
+        "COALESCE(prompt_version, ''), COUNT(*) FROM memory_gate_decisions WHERE verdict IS NOT NULL "
+        "GROUP BY 1, 2, 3, 4, 5",
+    )
+
+
 def _about(count, sessions_of, start, i):
     """What a decision and a call have in common; `i` is the number of the decision."""
     session = f"printf('%08d', {i} / {sessions_of})"

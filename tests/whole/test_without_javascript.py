@@ -36,7 +36,7 @@ HEADINGS = {
     "datasets:samples_bulk": "Approve ",
     "gate:call_detail": "Gate call",
     "gate:call_list": "Gate calls of main",
-    "gate:decision_detail": "Decision",
+    "gate:decision_detail": "Likes tea. UPDATE_USER",
     "gate:decision_list": "Decisions of main",
     "gate:own_gate": "Built-in gate for main",
     "guardian:own_guardian": "Built-in guardian for main",

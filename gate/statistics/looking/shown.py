@@ -75,7 +75,8 @@ def _blind(figures, href):
     if not figures.is_blind:
         return None
     unseen = figures.of("unseen_count")
-    return {"unseen": unseen, "total": number(figures.total), "share": share(unseen, figures.total), "href": href}
+    numbers = {"unseen": unseen, "total": number(figures.total), "count": figures.total}
+    return {**numbers, "share": share(unseen, figures.total), "href": href}
 
 
 def _verdicts(found: Answer, verdicts: Verdicts, rows: Rows) -> dict[str, Any]:
