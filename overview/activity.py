@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from django.db.models import QuerySet
@@ -174,11 +175,17 @@ class Links:
         return self._writes("refused")
 
     def _writes(self, status):
-        return f"{reverse('guardian:audit_list', args=[self.agent_id])}?status={status}&segment=writes&{self.query}"
+        return f"{address_of('guardian:audit_list', self.agent_id)}?status={status}&segment=writes&{self.query}"
 
     def _list(self, name, *filters):
         parts = [*filters, self.query, *(["counted=on"] if self.has_repeats else [])]
-        return f"{reverse(name, args=[self.agent_id])}?{'&'.join(part for part in parts if part)}"
+        return f"{address_of(name, self.agent_id)}?{'&'.join(part for part in parts if part)}"
+
+
+@lru_cache(maxsize=4_000)
+def address_of(name: str, *agent_ids: str) -> str:
+    """The address of a list, remembered: a page has some hundred of them."""
+    return reverse(name, args=agent_ids)
 
 
 def links_of(agent_id: str, period: Range | None, has_repeats: bool, sums: SpanSums | None = None) -> Links:

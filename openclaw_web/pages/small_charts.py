@@ -79,11 +79,10 @@ def dot_strip(
 
 @dataclass(frozen=True, slots=True)
 class Sparkline:
-    """A row of small bars without axes: `(x, height)` of each in a box of 100 by 100, and what it says."""
+    """A row of small bars without axes, as one SVG path in a box of 100 by 100, and what it says."""
 
     label: str
-    bars: list[tuple[float, float]]
-    width: float
+    path: str
 
 
 def sparkline(values: Sequence[Value], *, label: str) -> Sparkline | None:
@@ -92,12 +91,12 @@ def sparkline(values: Sequence[Value], *, label: str) -> Sparkline | None:
     if not highest:
         return None
     band = 100 / len(values)
-    bars = [
-        (round(number * band + band * 0.1, 2), round(max(100 * value / highest, LEAST_SPARK), 1))
+    path = "".join(
+        f"M{number * band + band * 0.1:.1f} 100v-{max(100 * value / highest, LEAST_SPARK):.0f}h{band * 0.8:.1f}V100z"
         for number, value in enumerate(values)
         if value
-    ]
-    return Sparkline(label, bars, round(band * 0.8, 2))
+    )
+    return Sparkline(label, path)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,14 +4,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from openclaw_web.pages import formatting, states
 from openclaw_web.pages.charts import Chart, Point, Series, bar_chart
 from openclaw_web.pages.small_charts import Sparkline, sparkline
 
-from ..activity import Links, RangeSums, links_of
+from ..activity import Links, RangeSums, address_of, links_of
 from ..models import AgentSummary
 from ..ranges import LABELS, Range
 from ..span_sums import OTHERS, SpanSums
@@ -76,7 +75,7 @@ class Overview:
         if self.only and of_agent:
             sums = self.now.sums if period == self.period else None
             return of_agent(links_of(self.only.agent_id, period, self.only.has_repeats, sums))
-        return f"{reverse('overview:agent_list')}?{period.query}&sort={order}"
+        return f"{address_of('overview:agent_list')}?{period.query}&sort={order}"
 
 
 def _rolled_back(links):

@@ -155,7 +155,7 @@ def test_ranges_hold_every_value_once():
 
 def test_a_sparkline_has_a_bar_for_each_value_that_is_something():
     spark = sparkline([0, 5, None, 10], label="Turns")
-    assert (spark.bars, spark.width) == ([(27.5, 50.0), (77.5, 100.0)], 20.0)
+    assert spark.path == "M27.5 100v-50h20.0V100zM77.5 100v-100h20.0V100z"
     assert sparkline([0, None], label="") is None and sparkline([], label="") is None
 
 
