@@ -9,7 +9,11 @@ from .models import MemoryGateDecision
 
 Origin, Match, Source = MemoryGateDecision.Origin, MemoryGateDecision.Match, MemoryGateDecision.Source
 SMALLEST = 0.0001  # dollars
-ORIGIN_WORDS = {Origin.RECORDED: _("Recorded"), Origin.IMPORTED: states.word("imported"), Origin.OWN: _("Own gate")}
+ORIGIN_WORDS = {
+    Origin.RECORDED: _("Recorded"),
+    Origin.IMPORTED: states.word("imported"),
+    Origin.OWN: _("Built-in gate"),
+}
 MATCH_WORDS = {
     Match.GIVEN: _("Recorded by the plugin"),
     Match.EXACT: _("Certain"),
@@ -27,7 +31,7 @@ SOURCE_WORDS = {
     Source.API: _("API"),
     Source.LOG: _("Log of the plugin"),
     Source.DATABASE: _("Database of the plugin"),
-    Source.OWN: _("Own gate"),
+    Source.OWN: _("Built-in gate"),
 }
 
 
