@@ -41,6 +41,7 @@ GLOBAL = "state/openclaw.sqlite"
 OF_EVERY_HOME = dict.fromkeys(("django_migrations", "django_content_type", "auth_permission"), "TRUE")
 # Rows of who looked at backups before restoring one, which is the right order on a new machine.
 OF_LOOKING = {"backup_runs": "TRUE", "job_runs": "kind IN ('backup_verify', 'backup_drill')"}
+OF_LOOKING |= {"problems": "TRUE", "problem_checks": "TRUE"}  # what a check after that job found
 
 
 @dataclass(frozen=True, slots=True)
