@@ -61,23 +61,13 @@ def forget(db: str) -> None:
 
 def _sum_day(db, day):
     """Count the judged decisions of a day again."""
-    rows = MemoryGateDecision.objects.using(db).filter(
-        verdict__isnull=False, created_at__gte=day, created_at__lt=day + DAY_MS
-    )
-    keys = {
-        "model": Coalesce("llm_model", Value(""), output_field=TextField()),
-        "prompt": Coalesce("prompt_version", Value(""), output_field=TextField()),
-    }
-    counts = rows.values("decision", "verdict", **keys).annotate(number=Count("id"))
+    rows = MemoryGateDecision.objects.using(db).filter(created_at__gte=day, created_at__lt=day + DAY_MS)
+    model, prompt = (Coalesce(name, Value(""), output_field=TextField()) for name in ("llm_model", "prompt_version"))
+    judged = rows.filter(verdict__isnull=False).order_by().annotate(model=model, prompt=prompt)
+    counts = judged.values("decision", "verdict", "model", "prompt").annotate(number=Count("id"))
     GateVerdictDay.objects.using(db).filter(day=day).delete()
+    columns = ("decision", "verdict", "llm_model", "prompt_version", "total")
     GateVerdictDay.objects.using(db).bulk_create(
-        GateVerdictDay(
-            day=day,
-            decision=row["decision"],
-            verdict=row["verdict"],
-            llm_model=row["model"],
-            prompt_version=row["prompt"],
-            total=row["number"],
-        )
-        for row in counts.order_by()
+        GateVerdictDay(day=day, **dict(zip(columns, row, strict=True)))
+        for row in counts.values_list("decision", "verdict", "model", "prompt", "number")
     )

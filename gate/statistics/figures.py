@@ -192,7 +192,7 @@ def period_of(db: str, since: date | None, until: date | None) -> Period:
         return _weeks_until(today)
     last = day_of(newest)
     oldest = days.filter(day__gte=start_of(_weeks_until(last).start)).order_by("day").first()
-    return Period(day_of(oldest), last)
+    return Period(day_of(oldest or newest), last)
 
 
 def daily(db: str, period: Period, *, model: str = "", prompt: str = "") -> Daily:

@@ -82,7 +82,7 @@ def _blind(figures, href):
 def _verdicts(found: Answer, verdicts: Verdicts, rows: Rows) -> dict[str, Any]:
     """What people said: in all, of each decision that somebody judged or made, and by day."""
     period, counts = found.asked.period, found.total.counts
-    judged = [(None, verdicts.total, found.total.total)]
+    judged: list[tuple[str | None, Judged, int]] = [(None, verdicts.total, found.total.total)]
     judged += [(name, verdicts.by_decision[name], counts[name]) for name in COUNTS if counts[name]]
     return {
         "judged": [_judged(name, one, total, rows, period) for name, one, total in judged],
