@@ -82,7 +82,7 @@ def read_evidence(db: str, row: Any, *, hides: Hides, neighbors: bool = True) ->
     before, after = _turns_around(db, turn) if turn and neighbors else ([], [])
     hidden = hides(db, [turn, *before, *after]) if turn else set()
     session = _sessions(db).filter(id=turn.session_id if turn else row.session_id or "").first()
-    evidence = _evidence(db, row, turn, session, hidden)
+    evidence = _evidence(row, turn, session, hidden, _removals(db, [row] if turn is None else []))
     if evidence.message is None or not neighbors:
         return evidence
     return replace(evidence, before=_neighbors(before, hidden, last=True),
@@ -96,11 +96,12 @@ def read_messages(db: str, rows: Iterable[Any], *, hides: Hides) -> dict[str, Ev
     hidden = hides(db, list(turns.values())) if turns else set()
     ids = {turn.session_id for turn in turns.values()} | {row.session_id for row in rows if row.session_id}
     sessions = _sessions(db).in_bulk(ids)
+    removed = _removals(db, [row for row in rows if row.turn_id and row.turn_id not in turns])
     found = {}
     for row in rows:
         turn = turns.get(row.turn_id or "")
         session = sessions.get(turn.session_id if turn else row.session_id or "")
-        found[row.id] = _evidence(db, row, turn, session, hidden)
+        found[row.id] = _evidence(row, turn, session, hidden, removed)
     return found
 
 
@@ -139,10 +140,17 @@ def _neighbors(turns: Sequence[Any], hidden: Collection[str], *, last: bool) -> 
     return messages[-NEIGHBORS:] if last else messages[:NEIGHBORS]
 
 
-def _evidence(db, row, turn, session, hidden):
+def _removals(db, rows):
+    """Why the sessions of rows without their turn were removed, by session: those that were."""
+    ids = {row.session_id for row in rows if row.turn_id and row.session_id}
+    removed = RemovedSession.objects.using(db).filter(session_id__in=ids) if ids else ()
+    return {session.session_id: session.why for session in removed}
+
+
+def _evidence(row, turn, session, hidden, removed):
     if turn is None:
         session_id = row.session_id or ""
-        return Evidence(session_id, session, missing=_why_missing(db, row, session_id))
+        return Evidence(session_id, session, missing=_why_missing(row, removed.get(session_id)))
     place = {"session_id": turn.session_id, "session": session, "turn_number": turn.turn_number}
     if turn.id in hidden:
         sentence = _("The message is not shown: somebody in this conversation has opted out.")
@@ -154,14 +162,13 @@ def _evidence(db, row, turn, session, hidden):
     return Evidence(**place, message=_user_message(turn))
 
 
-def _why_missing(db, row, session_id):
+def _why_missing(row, why):
     """Why there is no turn, as a sentence."""
     if not row.turn_id:
         return str(NOT_REPORTED if getattr(row, "earliest_at", None) is not None else NOT_NAMED)
-    removed = RemovedSession.objects.using(db).filter(session_id=session_id).first()
-    if removed is None:
+    if why is None:
         return _("The message is not stored: its record was removed, or was never imported.")
-    if removed.why == RemovedSession.Why.ARCHIVE:
+    if why == RemovedSession.Why.ARCHIVE:
         return _("The message is not stored any more: its session was moved to an archive.")
     return _("The message is not stored any more: its session was removed because of its age.")
 
