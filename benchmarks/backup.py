@@ -101,7 +101,7 @@ def fill(options):
     from agents.models import Agent
     from artifacts import services
     from benchmarks.artifacts import outputs
-    from benchmarks.bulk import write_bulk_home
+    from benchmarks.corpus import write_bulk_home
     from collecting import collect
     from jobs.progress import Progress
 

@@ -1,4 +1,7 @@
-"""Write a big OpenClaw home to measure with: python benchmarks/corpus.py --out DIR --sessions 1000 --turns 50"""
+"""Write a big OpenClaw home to measure with: python benchmarks/corpus.py --out DIR --sessions 1000 --turns 50
+
+It holds the stories of the demo again and again, one session after another.
+"""
 
 import argparse
 import json
@@ -7,12 +10,70 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks.bulk import write_bulk_home
+from demo.chance import Chance
+from demo.files.home import DEFAULT_UNTIL_MS, FOLDER, Home
+from demo.moments import DAY, HOUR
+from demo.places import Place
+from demo.screenplay import stories
+from demo.vocabulary import PEOPLE
+
+SPAN_DAYS = 120
+MODELS = ("anthropic/claude-sonnet-4-5", "anthropic/claude-haiku-4-5", "openai/gpt-5.2")
+KINDS = ("telegram", "telegram", "openai", "group")
+PUT_AWAY_SHARE = 0.08
+
+
+def write_bulk_home(out, *, agents=4, sessions=1000, turns=50, seed=7, tool_bytes=0, until_ms=DEFAULT_UNTIL_MS):
+    """Write `sessions` sessions of about `turns` turns, shared by `agents` agents; the truth about the home."""
+    home = Home(out, seed=seed, until_ms=until_ms, agents=_agents(agents), tool_bytes=tool_bytes)
+    for number in range(sessions):
+        agent = home.agents[number % agents][0]
+        _play(home, agent, number, turns)
+    return home.finish()
+
+
+def _agents(count):
+    """Bakeries and labs in turn: main, research, main-2, research-2 and so on."""
+    found = []
+    for number in range(count):
+        name = ("main", "research")[number % 2] + (f"-{number // 2 + 1}" if number > 1 else "")
+        folder = f"{FOLDER}/workspace" + ("" if name == "main" else f"-{name}")
+        found.append((name, name.capitalize(), folder, MODELS[0]))
+    return tuple(found)
+
+
+def _play(home, agent, number, turns):
+    chance = Chance.of(home.seed, "session", number)
+    kind = chance.choice(KINDS)
+    person = chance.choice(("hana", "zhou") if agent.startswith("research") else ("mei", "arjun", "xiaowen", "ben"))
+    name = f"{'-100' if kind == 'group' else ''}{555_100_000 + number}"
+    place = Place(agent, kind, name, PEOPLE[person].name, (person,))
+    # A workspace of its own, or MEMORY.md would grow by the notes of all sessions.
+    stage = home.open(place, model=chance.choice(MODELS), workspace=home.fresh_workspace(agent))
+    wanted, told = chance.randint(max(1, turns // 2), max(1, turns * 3 // 2)), 0
+    at_ms = home.truth.until_ms - chance.randint(20 * DAY, SPAN_DAYS * DAY)
+    deck = _deck(agent)
+    while told < wanted:
+        story = stories()[chance.choice(deck)]
+        stage.perform(story, at_ms=at_ms, speaker=person)
+        told += story.turns
+        at_ms += chance.randint(HOUR // 4, 9 * HOUR)
+    state = chance.choice(("reset", "deleted")) if chance.random() < PUT_AWAY_SHARE else "live"
+    home.close(stage, state=state)
+
+
+def _deck(agent):
+    kind = "research" if agent.startswith("research") else "main"
+    return sorted(
+        name
+        for name, story in stories().items()
+        if story.fits(agent=kind) and "once" not in story.tags and "job" not in story.tags
+    )
 
 
 def main():
     """Parse the arguments, write the home, print what it holds."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", required=True, type=Path, help="a folder that does not exist or is empty")
     parser.add_argument("--agents", type=int, default=4)
     parser.add_argument("--sessions", type=int, default=1000, help="in all agents together")

@@ -15,7 +15,7 @@ from agents.models import Agent
 from artifacts.contents import content_types, secrets
 from artifacts.contents.adoption import wants
 from automation.models import CronJob, CronRunLog, SubagentRun
-from benchmarks.bulk import write_bulk_home
+from benchmarks.corpus import write_bulk_home
 from collecting import collect
 from demo import program
 from demo.files import configuration
