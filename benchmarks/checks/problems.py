@@ -1,6 +1,6 @@
 """What a check of all problems costs, and how soon planted ones are found, beside very many rows.
 
-    python benchmarks/problems.py [--rows 1000000] [--agents 200] [--runs 3] [--json]
+    python benchmarks/checks/problems.py [--rows 1000000] [--agents 200] [--runs 3] [--json]
 
 A temporary home has as many agents, each with a file of its own; one of them has --rows sessions and records and a
 tenth as many decisions and writes, and the global file --rows samples, jobs and entries of the audit log. A cold check
@@ -12,11 +12,15 @@ clock. Start-up of the process is not in them.
 import argparse
 import json
 import statistics
+import sys
 import tempfile
 import time
+from pathlib import Path
 
-import many_rows
-import pages
+sys.path[0] = str(Path(__file__).resolve().parent.parent)  # in place of this folder, whose module is called as an app
+
+import many_rows  # noqa: E402 - where it is has just been said
+import pages  # noqa: E402 - as above
 
 PLANTED = 10
 BARS = {"cold": 0.5, "steady": 0.5, "planted": 2.0}
