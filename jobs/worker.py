@@ -13,6 +13,7 @@ from django.utils.module_loading import import_string
 
 from openclaw_web.disk import locks, reserve
 from openclaw_web.sqlite import waiting
+from people.audit import log as audit
 from people.signing_in import sign_ins
 from problems import checking
 
@@ -26,7 +27,7 @@ POLL_SECONDS = 0.5
 RECOVER_SECONDS = 5
 END_SECONDS = 5
 TICK_EVERY = 6  # rounds of recover: every half minute
-CHECK_EVERY = 12  # rounds of recover: every minute
+CHECK_EVERY = 12  # rounds of recover: every minute, and in the round after somebody did something
 PRUNE_EVERY = 720  # rounds of recover: once an hour
 GRACE_SECONDS = 30
 STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGQUIT)
@@ -101,7 +102,7 @@ def _looking_after_runs():
 def _look_after_runs(ended):
     # Its connection stays open between the rounds: the last one to close a SQLite file writes its -wal back and deletes
     # it, and without this one that would be done by nearly every request.
-    is_checked = False
+    is_checked, last_act, checked_act = False, 0, 0
     for rounds in itertools.count():
         try:
             jobs.recover()
@@ -111,11 +112,12 @@ def _look_after_runs(ended):
             if rounds % PRUNE_EVERY == 0:
                 import_string(settings.PRUNE)()
                 sign_ins.prune()
+            last_act = audit.latest_act(last_act)  # before the check: what is done during it is checked again
         except DatabaseError as exc:
             log.warning("lost jobs could not be looked for: %s", exc)
             connections.close_all()
-        if not is_checked or rounds % CHECK_EVERY == 0:
-            is_checked = checking.check_all()
+        if not is_checked or rounds % CHECK_EVERY == 0 or last_act != checked_act:
+            is_checked, checked_act = checking.check_all(), last_act
         if ended.wait(RECOVER_SECONDS):
             break
     connections.close_all()

@@ -18,6 +18,7 @@ from openclaw_web import clock
 from openclaw_web.disk import locks
 from openclaw_web.errors import Answerable
 from openclaw_web.sqlite.time_limits import time_box
+from people.audit import log as audit
 
 from . import kinds as problem_kinds
 from . import storing, words
@@ -64,6 +65,7 @@ class Gathered:
     failures: dict[str, tuple[str, BaseException]] = field(default_factory=dict)  # by place: the first kind, and why
     states: dict[str, str] = field(default_factory=dict)  # of the agents that were checked with every kind
     agents: set[str] = field(default_factory=set)  # all there are
+    started_at: int = field(default_factory=clock.now_ms)
     is_complete: bool = True
 
 
@@ -103,11 +105,14 @@ def _gather():
 def _due(gathered: Gathered) -> list[Place]:
     """The agents whose file has changed since they were checked, the latest first, then those checked long ago."""
     known = {row.place: row for row in ProblemCheck.objects.exclude(place=SITE)}
+    # A verdict on a sample of an agent does not change the agent's file.
+    acted_at = audit.acted_at(min((row.checked_at for row in known.values()), default=0))
     due = []
     for place in import_string(settings.PROBLEM_PLACES)():
         gathered.agents.add(place.name)
         row = known.get(place.name)
-        if row is None or not place.state or row.state != _state(gathered, place.state):
+        has_changed = row is None or not place.state or row.state != _state(gathered, place.state)
+        if row is None or has_changed or acted_at.get(place.name, 0) >= row.checked_at:
             due.append((0, -place.changed_at, place))
         elif not clock.is_recent(row.checked_at, OLDEST_MS + _spread(place.name)):
             due.append((1, row.checked_at, place))

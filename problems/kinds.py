@@ -52,10 +52,12 @@ class Kind:
     """A kind of problem. Either `check()` looks at the whole site, or `check_agent(agent)` at one agent's file.
 
     Both yield findings, the worst first, and only read. `describe(facts)` is the sentence, without a full stop where it
-    is a fragment; `link(facts)` where something is done about it. Facts have the agent as `agent`. People below
+    is a fragment; `link(facts)` where something is done about it. Facts have the agent as `agent`.
     `probe()` names where an agent's file has rows when there may be something to find (`table WHERE condition`, each in
-    an index): without such a row the file is not opened for this kind; None: it always is. People below
-    `seen_by` are not told, people below `role` get no button. Facts that are `private` go when a problem ends.
+    an index): without such a row the file is not opened for this kind; None: it always is. A finding of a kind
+    `is_of_files` says that the file of its agent cannot be used: that the agent was not checked is not said besides.
+    People below `seen_by` are not told, people below `role` get no button. Facts that are `private` go when a problem
+    ends.
     """
 
     label: Words
@@ -65,6 +67,7 @@ class Kind:
     check: Callable[[], Iterable[Finding]] | None = None
     check_agent: Callable[[Any], Iterable[Finding]] | None = None
     probe: Callable[[], tuple[str, ...]] | None = None
+    is_of_files: bool = False
     role: str = "operator"
     seen_by: str = "viewer"
     is_counted: bool = True

@@ -107,7 +107,8 @@ def _take_up(row, name, _agent_id, finding, kinds, now):
 def _is_gone(row, gathered):
     """Whether a check looked for a problem, and it was not there."""
     if row.kind == UNCHECKED:
-        return not row.agent_id or row.agent_id in gathered.states or row.agent_id not in gathered.agents
+        is_explained = row.agent_id in gathered.states or row.agent_id in _lost(gathered)
+        return not row.agent_id or is_explained or row.agent_id not in gathered.agents
     kind = gathered.kinds.get(row.kind)
     if kind is None:  # no version of this site looks for it any more
         return True
@@ -129,7 +130,10 @@ def _ended(row, kind, now):
 
 def _unchecked(gathered: "Gathered") -> Iterable[tuple[str, str, Finding]]:
     """Where the check failed, as a problem of its own."""
+    lost = _lost(gathered)
     for place, (name, exc) in gathered.failures.items():
+        if place in lost:
+            continue
         is_of_database = failures.is_of_database(exc)
         facts = {
             "kind": name,
@@ -141,9 +145,15 @@ def _unchecked(gathered: "Gathered") -> Iterable[tuple[str, str, Finding]]:
         yield UNCHECKED, place, Finding("" if place else name, facts)
 
 
+def _lost(gathered):
+    """The agents of which a finding says that their file cannot be used."""
+    return {agent_id for name, agent_id, _finding in gathered.findings if gathered.kinds[name].is_of_files}
+
+
 def _note(gathered, now):
     """Write down which places were checked."""
-    checks = [ProblemCheck(place=name, state=state, checked_at=now) for name, state in gathered.states.items()]
+    at = gathered.started_at  # what people did meanwhile is looked at again
+    checks = [ProblemCheck(place=name, state=state, checked_at=at) for name, state in gathered.states.items()]
     if gathered.is_complete:
         checks.append(ProblemCheck(place="", checked_at=now))
     ProblemCheck.objects.bulk_create(

@@ -42,6 +42,7 @@ AGENT_FILE = Kind(
     describe=describe_file,
     link=lambda _facts: Link(gettext_lazy("Repair"), "operations:doctor"),
     check=check_files,
+    is_of_files=True,
 )
 NEWER_SCHEMA = Kind(
     label=gettext_lazy("Newer OpenClaw"),

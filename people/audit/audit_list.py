@@ -15,13 +15,13 @@ from openclaw_web.lists.segments import EVERYTHING, Segment, Segments
 
 from ..models.kept import AuditEntry
 from . import entries
+from .log import READING
 
 COLUMNS = {name: name for name in ("actor", "action", "object_type", "object_id")} | {"agent": "agent_id"}
 FIELDS = ("id", "at", "actor", "via", "action", "object_type", "object_id", "agent_id", "detail")
 WINDOW = 10_000  # rows of one time lie side by side in the file
 # Rare deeds are what a log is read for: on a busy day nearly all entries are verdicts and what was opened.
 VERDICTS = ("labelled", "label_undone", "bulk_labelled", "bulk_undone", "claimed")
-READING = ("read", "fetched", "downloaded")
 SEGMENTS = Segments(
     label=_("Kind of entry"),
     column="action",

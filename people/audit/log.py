@@ -13,6 +13,8 @@ from openclaw_web.sqlite import rows
 
 from ..models.kept import AuditEntry
 
+READING = ("read", "fetched", "downloaded")  # what changes nothing
+MOST_ACTS = 500
 _via = ContextVar("via", default="command")
 
 
@@ -27,6 +29,18 @@ def is_recorded(action: str, *, object_type: str, object_id: str, agent_id: str,
     """Whether somebody did `action` to an object of an agent since a moment (milliseconds)."""
     entries = AuditEntry.objects.filter(object_type=object_type, object_id=object_id, at__gte=since)
     return entries.filter(action=action, agent_id=agent_id).exists()
+
+
+def latest_act(after: int = 0) -> int:
+    """The id of the newest entry after another one that is of more than reading; `after` when there is none."""
+    acts = AuditEntry.objects.filter(id__gt=after).exclude(action__in=READING).order_by("-id")
+    return acts.values_list("id", flat=True).first() or after
+
+
+def acted_at(since: int) -> dict[str, int]:
+    """When something was done to each agent last, of the newest acts since a moment."""
+    acts = AuditEntry.objects.filter(at__gte=since).exclude(action__in=READING).order_by("-at", "-id")
+    return dict(reversed(list(acts.values_list("agent_id", "at")[:MOST_ACTS])))
 
 
 @contextmanager

@@ -8,8 +8,12 @@ from django.db import connections
 from agents import databases, unread_parts
 from agents.models import Agent
 from collecting import watcher
+from datasets.from_writes import judging
+from datasets.review import undo, verdicts
+from datasets.review.parts import PartVerdict
 from gate.recording import storing
-from guardian.models import GuardianRun
+from guardian.models import GuardianRun, WriteGuardianAudit
+from ledger.models import ConversationTurn
 from openclaw_web import clock
 from openclaw_web.disk import locks
 from overview.models import AgentSummary
@@ -184,6 +188,37 @@ def test_a_write_that_somebody_judged_is_settled(home, as_operator):
     assert PLANTED[rule_broken] in check()
     corrected("w2", "main", status="written", fact="Likes tea.", reason="It is right.")
     assert PLANTED[rule_broken] not in check()
+
+
+def test_a_verdict_in_review_settles_it_though_no_file_of_the_agent_changes(home, as_operator):
+    rule_broken(home)
+    turn = ConversationTurn.objects.using(DB).first()
+    WriteGuardianAudit.objects.using(DB).filter(id="w2").update(turn_id=turn.id, session_id=turn.session_id)
+    sample = judging.say(Agent.objects.get(), "w2", judging.NONE, by="otto")
+    assert PLANTED[rule_broken] in check() and PLANTED[rule_broken] in check()
+    verdicts.label_sample(sample.id, "approved", by="otto", guardian=PartVerdict("correct"))
+    assert PLANTED[rule_broken] not in check()
+    undo.undo("otto")
+    assert PLANTED[rule_broken] in check()
+
+
+def test_a_lost_file_is_one_problem(home):
+    proposal(home)
+    check()
+    connections[DB].close()
+    file = databases.path("main")
+    away = [(part, part.with_name(f"{part.name}.away")) for part in file.parent.glob(f"{file.name}*")]
+    for part, elsewhere in away:
+        part.rename(elsewhere)
+    databases._current.discard(DB)
+    said = check()
+    assert said == [
+        "The database of agent main is missing, and 2 records with it.",
+        "1 proposal waits for MEMORY.md of main.",
+    ]
+    for part, elsewhere in away:
+        elsewhere.rename(part)
+    assert check() == ["1 proposal waits for MEMORY.md of main."]
 
 
 def test_a_broken_file_closes_nothing_and_ends_nothing(home):

@@ -1,0 +1,46 @@
+"""Needs you by role: which sentences somebody reads, and which buttons they have."""
+
+import re
+from html import unescape
+
+import pytest
+
+from openclaw_web import clock
+from problems import kinds
+from problems.models import Problem
+from tests.factories import UserFactory
+
+pytestmark = pytest.mark.django_db
+BACKEND = "django.contrib.auth.backends.ModelBackend"
+# A sentence of each: with facts, by kind; a viewer may read the first, a labeller two, an operator all.
+PLANTED = {
+    "rule_broken": (
+        '{"count":1,"files":"USER.md","write":"w1","rule":"r1","name":"Likes tea"}',
+        "1 write of ada broke",
+    ),
+    "samples_waiting": ('{"count":3,"is_more":false}', "3 samples to review."),
+    "watcher": ("{}", "The watcher has stopped"),
+}
+SEEN = {
+    "viewer": (["rule_broken"], []),
+    "labeller": (["rule_broken", "samples_waiting"], ["View", "Review"]),
+    "operator": (["rule_broken", "samples_waiting", "watcher"], ["View jobs", "View", "Review"]),
+}
+
+
+@pytest.mark.parametrize("role", SEEN)
+def test_who_may_not_be_told_or_act_sees_nothing_of_it(client, ada, role):
+    now = clock.now_ms()
+    for name, (facts, _sentence) in PLANTED.items():
+        about = {"severity": kinds.find(name).severity, "detail_json": facts, "agent_id": "ada"}
+        Problem.objects.create(id=name, kind=name, since_at=now, opened_at=now, last_seen_at=now, **about)
+    client.force_login(UserFactory(role=role), backend=BACKEND)
+    page = client.get("/").text
+    panel = re.search(r'<section[^>]*aria-labelledby="needs-you".*?</section>', page, re.S)[0]
+    told, buttons = SEEN[role]
+    assert [name for name, (_facts, sentence) in PLANTED.items() if sentence in unescape(panel)] == told
+    assert [name for name, (_facts, sentence) in PLANTED.items() if sentence in unescape(page)] == told
+    assert re.findall(r'<a class="button[^>]*>([^<]*)<span', panel) == buttons
+    assert "<form" not in panel
+    if role != "operator":
+        assert client.get("/operations/").status_code == client.get("/api/v1/problems").status_code == 403
