@@ -1,18 +1,19 @@
 """What agents did, from the global sums alone: totals, a row for each agent, and what each did in a range."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import QuerySet, Sum
 from django.urls import reverse
 from django.utils.translation import gettext_lazy
 
 from ledger.transcripts.rows import added_up
 from openclaw_web.pages import states
 from openclaw_web.pages.small_charts import Sparkline, sparkline
-from openclaw_web.sqlite.fields import KnownCost
+from openclaw_web.sqlite.fields import JoinedTexts, KnownCost
 
 from . import latency
 from .models import AgentDailyStat, AgentHour, AgentSummary, MemorySpan
@@ -31,7 +32,6 @@ COLUMNS = {
     "last_activity_at": gettext_lazy("Last activity"),
     "last_collected_at": gettext_lazy("Last import"),
 }
-ACTIVITY = (*COUNTS, "cost_usd", "latency_json")
 MOST_SPARKS = 60  # bars of a sparkline
 NOTHING = {"cost_usd": None}  # what stands where nothing adds up
 RANGE_COLUMNS = {
@@ -68,7 +68,6 @@ class RangeSums:
     """What an agent, or all of them, did in a range. Removed sessions are in no number but `removed_turns`."""
 
     sums: SpanSums = field(default_factory=SpanSums)
-    turns_by_span: dict[str, int] = field(default_factory=dict)
 
     @property
     def turns(self) -> int:
@@ -110,26 +109,6 @@ class RangeSums:
     def refused(self) -> int:
         return self.sums.counts["refused_count"]
 
-    def count(self, span: str, values: dict[str, Any]) -> None:
-        """Count the columns of a row in, without models."""
-        cost = values.pop("cost_usd", None)
-        for bucket, count in latency.items(values.pop("latency_json", "")):
-            self.sums.latencies[bucket] += count
-        if cost is not None:
-            self.sums.cost_usd = (self.sums.cost_usd or 0) + cost
-        counts = self.sums.counts
-        for name, count in values.items():
-            if count:
-                counts[name] += count
-        if turns := values.get("turn_count"):
-            self.turns_by_span[span] = turns
-
-    def add(self, span: str, sums: SpanSums) -> None:
-        """Count a span in."""
-        self.sums.add(sums)
-        if sums.counts["turn_count"]:
-            self.turns_by_span[span] = self.turns_by_span.get(span, 0) + sums.counts["turn_count"]
-
 
 @dataclass(slots=True)
 class AgentRow:
@@ -138,7 +117,6 @@ class AgentRow:
     agent_id: str
     sums: RangeSums
     links: "Links"
-    spark: Sparkline | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,26 +172,36 @@ def links_of(agent_id: str, period: Range | None, has_repeats: bool, sums: SpanS
     return Links(agent_id, period.query if period else "", has_repeats, latency.bucket_start(bucket or 0))
 
 
-def rows_in(period: Range, agent_ids: Iterable[str] | None = None) -> list[AgentRow]:
+def rows_in(period: Range, agent_ids: Sequence[str] | None = None) -> list[AgentRow]:
     """What each agent did in a range, those that did nothing left out; of some agents or all."""
-    by_agent: dict[str, RangeSums] = {}
-    # As plain rows: some thousand of them as objects take most of the time of a page.
-    for rows, names in ((_activity(period), ACTIVITY), (_writes(period), WRITES)):
-        span = "date" if rows.model is AgentDailyStat else "span"
-        chosen = rows.filter(agent_id__in=list(agent_ids)) if agent_ids is not None else rows
-        for agent_id, name, *values in chosen.values_list("agent_id", span, *names):
-            by_agent.setdefault(agent_id, RangeSums()).count(name, dict(zip(names, values, strict=True)))
-    spans = period.spans if period.count <= MOST_SPARKS else []
+    by_agent: dict[str, SpanSums] = {}
+    # The file adds up: some thousand rows of days would take most of the time of a page.
+    added = {name: Sum(name) for name in (*COUNTS, "cost_usd")}
+    for row in _added_up(_activity(period), agent_ids, **added, latencies=JoinedTexts("latency_json")):
+        agent_id, cost, latencies = row.pop("agent_id"), row.pop("cost_usd"), row.pop("latencies")
+        by_agent[agent_id] = SpanSums(Counter(row), cost, latency.merge_joined(latencies or ""))
+    for row in _added_up(_writes(period), agent_ids, **{name: Sum(name) for name in WRITES}):
+        by_agent.setdefault(row.pop("agent_id"), SpanSums()).counts.update(row)
     with_repeats = set(AgentSummary.objects.filter(has_repeats=True).values_list("agent_id", flat=True))
     return [
-        AgentRow(
-            agent_id,
-            sums,
-            links_of(agent_id, period, agent_id in with_repeats, sums.sums),
-            sparkline([sums.turns_by_span.get(span, 0) for span in spans], label=""),
-        )
+        AgentRow(agent_id, RangeSums(sums), links_of(agent_id, period, agent_id in with_repeats, sums))
         for agent_id, sums in sorted(by_agent.items())
     ]
+
+
+def sparks_in(period: Range, agent_ids: Sequence[str]) -> dict[str, Sparkline | None]:
+    """The turns of some agents by day or hour as small charts; none where there are too many bars."""
+    if period.count > MOST_SPARKS:
+        return {}
+    turns: dict[str, dict[str, int]] = {agent_id: {} for agent_id in agent_ids}
+    rows = _activity(period).filter(agent_id__in=agent_ids)
+    for agent_id, span, count in rows.values_list("agent_id", _span_name(rows), "turn_count"):
+        turns[agent_id][span] = count
+    spans = period.spans
+    return {
+        agent_id: sparkline([known.get(span, 0) for span in spans], label="") if known else None
+        for agent_id, known in turns.items()
+    }
 
 
 def total_of(rows: Iterable[AgentRow]) -> RangeSums:
@@ -235,6 +223,15 @@ def sorted_rows(rows: list[AgentRow], order: str) -> list[AgentRow]:
         return sign * (-1 if value is None else value), row.agent_id
 
     return sorted(rows, key=place)
+
+
+def _added_up(rows, agent_ids, **sums):
+    chosen = rows if agent_ids is None else rows.filter(agent_id__in=agent_ids)
+    return chosen.order_by().values("agent_id").annotate(**sums)
+
+
+def _span_name(rows):
+    return "date" if rows.model is AgentDailyStat else "span"
 
 
 def _activity(period: Range) -> QuerySet:

@@ -40,6 +40,15 @@ def merge(packed: Iterable[str]) -> Counts:
     return total
 
 
+def merge_joined(texts: str) -> Counts:
+    """The same of texts that stand one after the other with commas between them."""
+    total: Counter[str] = Counter()
+    for counts in orjson.loads(f"[{texts}]"):
+        for bucket, count in counts.items():
+            total[bucket] += count
+    return Counter({int(bucket): count for bucket, count in total.items()})
+
+
 def items(text: str) -> list[tuple[int, int]]:
     """The buckets of such a text with their counts."""
     return [(int(bucket), count) for bucket, count in orjson.loads(text).items()] if len(text) > 2 else []

@@ -80,3 +80,11 @@ class KnownCost(models.Func):
 
     def __init__(self, column: str = "cost_usd"):
         super().__init__(column)
+
+
+class JoinedTexts(models.Aggregate):
+    """The texts of a column that are not empty, with commas between them; null of none."""
+
+    function = "GROUP_CONCAT"
+    template = "%(function)s(NULLIF(%(expressions)s, ''))"
+    output_field = models.TextField()

@@ -12,7 +12,7 @@ from problems.overview import needs_you
 from problems.words import open_rows
 
 from .. import future_times
-from ..activity import AgentRow, RangeSums, links_of, rows_in, summaries, totals
+from ..activity import AgentRow, RangeSums, links_of, rows_in, sparks_in, summaries, totals
 from ..agent_homes import home_names
 from ..models import AgentSummary
 from ..ranges import LABELS, chosen_name, range_of
@@ -73,13 +73,16 @@ def overview_of(name: str, agents: Sequence[AgentSummary]) -> tuple[Overview, bo
 def _agent_lines(overview, agents):
     ids = [agent.agent_id for agent in agents]
     rows = {row.agent_id: row for row in rows_in(overview.period, ids)}
-    overdue = _overdue(ids)
-    return [_line(overview, agent, rows.get(agent.agent_id), overdue.get(agent.agent_id, 0)) for agent in agents]
+    sparks, overdue = sparks_in(overview.period, ids), _overdue(ids)
+    return [
+        _line(overview, agent, rows.get(agent.agent_id), sparks.get(agent.agent_id), overdue.get(agent.agent_id, 0))
+        for agent in agents
+    ]
 
 
-def _line(overview, agent, row: AgentRow | None, overdue):
+def _line(overview, agent, row: AgentRow | None, spark, overdue):
     links = row.links if row else links_of(agent.agent_id, overview.period, agent.has_repeats)
-    return AgentLine(agent, row.sums if row else RangeSums(), links, row.spark if row else None, overdue)
+    return AgentLine(agent, row.sums if row else RangeSums(), links, spark, overdue)
 
 
 def _overdue(agent_ids):

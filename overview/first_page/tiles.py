@@ -53,11 +53,11 @@ class Overview:
         for span in period.spans:
             spans[span] = RangeSums()
             if span in sums:
-                spans[span].add(span, sums[span])
-                now.add(span, sums[span])
+                spans[span].sums.add(sums[span])
+                now.sums.add(sums[span])
         for span in period.before.spans:
             if span in sums:
-                before.add(span, sums[span])
+                before.sums.add(sums[span])
         return cls(name, period, now, before, spans, only)
 
     @property
@@ -160,7 +160,7 @@ def _spark(overview, label, value_of, in_words):
 
 def activity_chart(overview: Overview) -> Chart:
     """Turns and errors by day or hour."""
-    has_any = any(sums.turns_by_span or sums.sums.counts["error_count"] for sums in overview.spans.values())
+    has_any = any(sums.sums.counts[name] for sums in overview.spans.values() for name in ("turn_count", "error_count"))
     points = [
         _point(overview, part, (sums.sums.counts["turn_count"], sums.sums.counts["error_count"]), "-turns", _turns)
         for part, sums in zip(overview.period.parts(), overview.spans.values(), strict=True)
