@@ -5,12 +5,13 @@ from typing import Any
 from django import forms
 from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext_lazy, pgettext_lazy
+from django.utils.translation import ngettext_lazy
 
 from openclaw_web.lists.declaration import PLAIN, TITLE, List, Words
 from openclaw_web.lists.filters import ListFilters
 from openclaw_web.lists.paging import Listing, in_order, narrowed, terms
 from openclaw_web.lists.segments import EVERYTHING, Segment, Segments
+from openclaw_web.pages import states
 
 from . import kinds as problem_kinds
 from .models import Problem
@@ -22,9 +23,9 @@ SEGMENTS = Segments(
     column="state",
     first="open",
     parts={
-        "open": Segment(pgettext_lazy("problem", "Open"), among=(State.OPEN,)),
-        "muted": Segment(_("Muted"), among=(State.MUTED,)),
-        "closed": Segment(_("Closed"), among=(State.CLOSED,)),
+        "open": Segment(states.word(State.OPEN), among=(State.OPEN,)),
+        "muted": Segment(states.word(State.MUTED), among=(State.MUTED,)),
+        "closed": Segment(states.word(State.CLOSED), among=(State.CLOSED,)),
         "all": EVERYTHING,
     },
 )

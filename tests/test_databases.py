@@ -26,6 +26,7 @@ from tests.factories import SessionFactory, TurnFactory
 pytestmark = pytest.mark.django_db
 GATE_TABLES = (
     *("gate_replay_decisions", "gate_replays", "gate_calls", "gate_hours", "gate_prompts", "gate_receipts"),
+    *("gate_verdict_days", "gate_verdicts_state"),
     *("gate_session_sums", "gate_windows", "memory_gate_decisions", "memory_gate_stats", "gate_days"),
     "gate_sums_state",
 )

@@ -120,8 +120,9 @@ def _corrected(count):
     for number in range(count):
         wrote(DB, 1000 + number, None, b"%d" % number, candidate_fact=f"fact {'x' * number}.", target_file="USER.md")
         pattern = f"x{{{number}}}[.]" if number else "fact [.]"
-        corrected(f"w{1000 + number}", apply_to_future=True, pattern=pattern)
         corrected("w1000", status="written", file=MEMORY_FILES[number % 3 + 2], reason=f"Reason {number}.")
+        corrected(f"w{1000 + number}", apply_to_future=True, pattern=pattern)
+    wrote(DB, 2000, None, b"", candidate_fact="fact .", target_file="USER.md")  # a rule catches it
 
 
 def _writes(count):

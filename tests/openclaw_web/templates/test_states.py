@@ -34,6 +34,7 @@ NO_STATES = {
         *("datasets/review/keys.py", "templates/datasets/verdict.html"),
         "templates/operations/components/transcript.html",
     },
+    "Open": {"automation/problems.py", "templates/operations/components/transcript.html"},  # buttons
     "Refused": {"templates/refused.html"},  # the title of the page that says so
     "Excluded": {"templates/datasets/export_detail.html"},  # samples
     "Verified": {"templates/artifacts/artifact_detail.html"},  # how far a content was read

@@ -14,8 +14,9 @@ BLOCK = re.compile(
 )
 PASSES = re.compile(r"\|\s*(ago|number|tokens|money)\b|\bcounted\b|\bcounter=")
 # What says what one act comes to, with its numbers: they are those of the form or of the receipt below. A row of an
-# export has its number in the address, and a file that stays as it is.
+# export has its number in the address, and a file that stays as it is. Trying a rule is an act as well.
 ACTS = {
+    "guardian/rule_try.html",
     "datasets/export_rows.html",
     "datasets/samples_bulk.html",
     "operations/artifact_store.html",

@@ -22,7 +22,8 @@ ROOT = Path(__file__).resolve().parents[3]
 # What a restored home says otherwise: emptied on purpose, ended, or written by the backup and the restore themselves.
 NOT_COMPARED = {
     *parts.EMPTIED_TABLES,
-    *("job_runs", "backup_runs", "operator_audit", "sign_ins", "agent_databases", "sqlite_sequence"),
+    *("job_runs", "problems", "problem_checks", "backup_runs", "operator_audit", "sign_ins"),
+    *("agent_databases", "sqlite_sequence"),
 }
 CLEAR = "from artifacts.store import garbage; garbage.collect(garbage.Collected(is_dry_run=False))"
 ARTIFACTS = """

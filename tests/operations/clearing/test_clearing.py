@@ -35,11 +35,13 @@ pytestmark = pytest.mark.django_db
 DB = "agent_ada"
 # Tables that are no references: what the site notes about itself.
 NOT_LOOKED_THROUGH = {
-    "agent_daily_stats", "agent_databases", "agent_summaries", "agents", "api_tokens", "backup_runs",
+    "agent_daily_stats", "agent_databases", "agent_hours", "agent_summaries", "agents", "api_tokens", "backup_runs",
     "collector_reader_states",  # lines of a log that are read again: no page shows them
     "collector_sessions", "collector_skipped", "collector_sources", "delivery_queue_entries", "idempotency_keys",
-    "invitations", "job_runs", "kv", "memory_standings",
-    "migration_runs", "migration_sources", "one_time_links", "operator_audit", "sign_ins", "users",
+    "invitations", "job_runs", "kv", "memory_spans", "memory_standings",
+    "migration_runs", "migration_sources", "one_time_links", "operator_audit", "problem_checks", "sign_ins",
+    "site_spans", "users",
+    "newest_sessions", "newest_writes", "problems",  # beginnings of texts that agents' tables hold
     "sample_signatures",  # numbers
 }  # fmt: skip
 

@@ -1,5 +1,6 @@
 """A home with old sessions of every kind, for the tests of retention and archives."""
 
+import ast
 from pathlib import Path
 
 from tests import homes
@@ -39,3 +40,9 @@ def _session(source, agent, number, turns):
     script.add({"type": "compaction", "summary": "what was", "firstKeptEntryId": "r1", "tokensBefore": 5})
     script.add(homes.user("Another way?") | {"parentId": "r2"}, homes.assistant("Yes."))
     return script.raw("no record\n")
+
+
+def sums_by_day(found):
+    """The sums of each agent and day in `tables`, without what counts only sessions that are there."""
+    names = 2 + 12  # agent and day; how many sessions, turns, tokens
+    return [ast.literal_eval(row)[:names] for row in found["state/openclaw.sqlite", "agent_daily_stats"]]
