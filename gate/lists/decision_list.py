@@ -32,7 +32,7 @@ VERDICTS = {
     "right": Term("verdict", "exact", "right"),
     "wrong": Term("verdict", "exact", "wrong"),
     "judged": Term("verdict", "isnull", False),
-    "unjudged": Term("verdict", "without", ("right", "wrong")),
+    "unjudged": Term("verdict", "isnull", True),
 }
 # Their indexes go on with the time; of several the first of COLUMNS is used, which mostly leaves the fewest.
 SEEKS = ("verdict", "session_id", "llm_latency_ms", "turn_id", "prompt_version", "llm_model", "decision", "saw_user")
@@ -73,10 +73,12 @@ def fits(agent, *, sort=DecisionFilters.DEFAULT, session="", q="", verdict="", *
     if verdict:
         judgments.complete(agent)
     rows = MemoryGateDecision.objects.using(agent.db).placed().defer("raw_response")
-    wanted = [VERDICTS[verdict]] if verdict else []
-    wanted += [around.of_session(agent, rows, session)] if session else []
+    said = [VERDICTS[verdict]] if verdict else []
+    wanted = said if verdict != "unjudged" else []  # nearly all are: whatever else is asked for leaves fewer
+    wanted = wanted + ([around.of_session(agent, rows, session)] if session else [])
     is_searched = bool(q) or any(term.lookup == "in" for term in wanted)
     wanted += terms(asked, COLUMNS, moment="created_at")
+    wanted += said if verdict == "unjudged" else []
     time_ms = SEARCH_MS if is_searched else 0
     order = in_order(DecisionFilters.ORDERS, sort)
     found = narrowed(rows, wanted, order=order, seeks=SEEKS, time_ms=time_ms)

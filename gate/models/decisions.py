@@ -110,6 +110,8 @@ class MemoryGateDecision(models.Model):
             # Of few decisions: those that people judged.
             models.Index(fields=["verdict", "created_at"], name="idx_gate_verdict", condition=Q(verdict__isnull=False)),
             models.Index(fields=["created_at"], name="idx_gate_judged", condition=Q(verdict__isnull=False)),
+            # And of the others, which a list counts: without it each is read whole.
+            models.Index(fields=["created_at"], name="idx_gate_unjudged", condition=Q(verdict__isnull=True)),
         ]
 
     def __str__(self):

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from django.db.models import Sum
+
 from ..models import GateVerdictDay, MemoryGateDecision
 from .changes import COUNTS
 from .figures import Period
@@ -76,7 +78,8 @@ def read(db: str, period: Period, *, model: str = "", prompt: str = "") -> Verdi
     only = {"llm_model": model, "prompt_version": prompt}
     rows = rows.filter(**{name: value for name, value in only.items() if value})
     found = Verdicts()
-    for day, decision, verdict, number in rows.values_list("day", "decision", "verdict", "total"):
+    sums = rows.order_by().values_list("day", "decision", "verdict").annotate(number=Sum("total"))
+    for day, decision, verdict, number in sums:
         for judged in (found.total, found.by_decision[decision], found.by_day.setdefault(day, Judged())):
             judged.add(verdict, number)
     return found

@@ -62,7 +62,7 @@ class Dot:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A series as an SVG path, in a box that is 100 wide and as high as the chart."""
+    """A series, or all pieces of one tone, as an SVG path in a box that is 100 wide and as high as the chart."""
 
     tone: str
     path: str
@@ -129,6 +129,16 @@ class Chart:
         """Each series with the sum of its values; of a line, its latest value."""
         totals = (f"{total:,}" if isinstance(total, int) else total for total in self.totals)
         return list(zip(self.series, totals, strict=True))
+
+    @property
+    def shapes(self):
+        """The pieces of all bars, those of one tone as one path: a page with many bars stays small."""
+        paths: dict[str, list[str]] = {}
+        for bar in self.bars:
+            for piece in bar.segments:
+                corner = f"M{bar.x} {piece.y}h{self.bar_width}v{piece.height}h-{self.bar_width}z"
+                paths.setdefault(piece.tone, []).append(corner)
+        return [Line(tone, "".join(path)) for tone, path in paths.items()]
 
 
 @dataclass(frozen=True, slots=True)

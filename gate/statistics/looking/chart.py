@@ -9,7 +9,7 @@ from openclaw_web.pages.formatting import day_in_words
 from openclaw_web.pages.small_charts import Strip, dot_strip, share_chart
 
 from ..answer import Answer
-from ..changes import COUNTS
+from ..changes import COUNTS, DAY_MS
 from ..figures import Figures, Period, monday_of, start_of
 from ..judgments import Judged, Verdicts
 from .addresses import Rows
@@ -48,11 +48,8 @@ def verdicts_of(found: Answer, verdicts: Verdicts, rows: Rows) -> Strip:
 
 def _together(verdicts, part):
     start, end = part.moments
-    found = Judged()
-    for day, one in verdicts.by_day.items():
-        if start <= day <= end:
-            found.count, found.right = found.count + one.count, found.right + one.right
-    return found
+    days = [verdicts.by_day[day] for day in range(start, end + 1, DAY_MS) if day in verdicts.by_day]
+    return Judged(sum(day.count for day in days), sum(day.right for day in days))
 
 
 def _parts_of(found):

@@ -37,7 +37,7 @@ GATE_NEW = {
     *("idx_call_session", "idx_call_turn", "idx_gate_created", "idx_gate_model", "idx_gate_prompt"),
     *("idx_gate_session_last", "idx_gate_session_total", "idx_gate_slow", "idx_gate_unseen", "idx_replay_created"),
     *("idx_replay_outcome", "idx_replay_same"),
-    *("gate_verdict_days", "gate_verdicts_state", "idx_gate_judged", "idx_gate_verdict"),
+    *("gate_verdict_days", "gate_verdicts_state", "idx_gate_judged", "idx_gate_unjudged", "idx_gate_verdict"),
     *("guardian_runs", "guardian_steps", "idx_guardian_run_asked", "idx_guardian_run_audit"),
     *("idx_guardian_run_created", "idx_guardian_run_state", "idx_guardian_run_turn"),
     *("idx_guardian_step_created", "idx_guardian_step_run"),
