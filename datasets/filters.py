@@ -1,5 +1,7 @@
 """What templates can do with the words of samples and exports. Formatting only: no queries."""
 
+from openclaw_web.pages import states
+
 from .models import CUT_OFF
 from .words import (
     ENDING_WORDS,
@@ -10,12 +12,13 @@ from .words import (
     STATUS_WORDS,
     TASK_NAMES,
     TYPE_WORDS,
+    UNDONE,
 )
 
 
 def status_word(status):
     """`needs_review` as “Needs review”."""
-    return STATUS_WORDS.get(status or "pending", status)
+    return STATUS_WORDS.get(status, status) if status else states.word(UNDONE)
 
 
 def type_word(sample_type):

@@ -14,14 +14,14 @@ from openclaw_web.errors import Refused
 from openclaw_web.lists.declaration import PLAIN, List, Words
 from openclaw_web.lists.filters import DayFilters
 from openclaw_web.lists.paging import Listing, Term, in_order, terms
-from openclaw_web.pages import glyphs
+from openclaw_web.pages import glyphs, states
 
 from . import sample_order
 from .exporters.samples import GATE_TYPES
 from .models import DatasetSample
 from .review import reasons
 from .sample_order import Filters
-from .words import ENDING_WORDS, PROMPTED_WORDS, STATUS_WORDS, TYPE_WORDS
+from .words import ENDING_WORDS, PROMPTED_WORDS, STATUS_WORDS, TYPE_WORDS, UNDONE
 
 # Beside what `Filters` has.
 COLUMNS = {"by": "annotated_by", "edited": Term("output", "gt", "")}
@@ -74,10 +74,10 @@ def fits(_user, *, sort=SampleFilters.DEFAULT, **asked) -> Listing:
 def in_words(samples: list[dict[str, Any]], filters: Filters) -> list[dict[str, Any]]:
     """A page of `for_reading` samples as the list shows them: address, status and texts ready to print."""
     query = filters.query
-    words = {status.value: str(word) for status, word in STATUS_WORDS.items()}
+    words = {status.value: str(word) for status, word in STATUS_WORDS.items()} | {UNDONE: str(states.word(UNDONE))}
     found = []
     for sample in samples:
-        status = sample["annotation_status"] or DatasetSample.Status.PENDING.value
+        status = sample["annotation_status"] or UNDONE
         is_edited = sample["edited"] is not None
         row = {
             "href": f"{quote(sample['id'], safe='')}/{query}",

@@ -8,6 +8,7 @@ from openclaw_web.pages import states
 from .exporters import made
 from .models import DatasetExport, DatasetSample
 
+UNDONE = "undone"  # a sample without a status: its only verdict was undone
 # In the order of the statuses.
 STATUS_WORDS = {status: states.word(status) for status in DatasetSample.Status}
 TYPE_WORDS = {

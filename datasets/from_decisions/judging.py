@@ -72,14 +72,17 @@ def judge(
     verdict = _verdict(said, correction)
     _check(verdict, decision)
     sample_id = making.sample_id(agent.agent_id, decision.id)
-    is_there = DatasetSample.objects.filter(id=sample_id).exists()
-    new = None if is_there else making.sample_of(agent, seen_of(agent, decision), is_right=said == RIGHT)
+    # Without a status until its verdict: undoing that leaves nothing in the queue.
+    is_there, how = making.is_there(sample_id), {"is_right": said == RIGHT, "status": None}
+    new = None if is_there else making.sample_of(agent, seen_of(agent, decision), **how)
     status = Status.NEEDS_REVIEW if verdict.label == "incorrect" else Status.APPROVED
     with making.stored(agent, new):
         sample = DatasetSample.objects.get(id=sample_id)
-        if expected is not None and (sample.label_id or "") != expected:
+        is_said = _says(sample, verdict, status)
+        is_again = is_said and sample.annotated_by == by  # sent again by whoever said it
+        if expected is not None and (sample.label_id or "") != expected and not is_again:
             raise Refused(verdicts.overtaken(sample))
-        if not _says(sample, verdict, status):
+        if not is_said:
             sample = verdicts.add_verdict(sample_id, status, by=by, gate=verdict)
     signatures.complete(sample_id)
     return sample

@@ -30,7 +30,12 @@ def sample_id(agent_id: str, decision_id: str) -> str:
     return hashlib.sha256("\n".join([agent_id, decision_id, "memory_gate"]).encode()).hexdigest()[:32]
 
 
-def sample_of(agent: Agent, seen: Seen, *, is_right: bool, status: str = Status.PENDING) -> DatasetSample:
+def is_there(name: str) -> bool:
+    """Whether a sample is there. One whose first verdict was undone has no status, and may be made anew."""
+    return DatasetSample.objects.filter(id=name, annotation_status__isnull=False).exists()
+
+
+def sample_of(agent: Agent, seen: Seen, *, is_right: bool, status: str | None = Status.PENDING) -> DatasetSample:
     """The sample of a decision, not stored yet and not judged: a positive one, or one of which something is wrong.
 
     Without a turn it has the session, or the key, of its decision, and what its window says of itself.
@@ -75,15 +80,15 @@ def stored(agent: Agent, sample: DatasetSample | None) -> Iterator[None]:
         if sample.turn_id and not ConversationTurn.objects.using(agent.db).filter(id=sample.turn_id).exists():
             raise Refused(_("The turn is no longer stored, so it cannot become a sample."))
         with writing.in_turn():
-            if not DatasetSample.objects.filter(id=sample.id).exists():
-                sample.save(force_insert=True)
+            if not is_there(sample.id):
+                sample.save()
             yield
 
 
 def add_own(agent: Agent, seen: Seen, *, status: str = Status.PENDING) -> tuple[DatasetSample, bool]:
     """The decision's own sample, which says nothing of it when it is new; and whether it is new."""
     name = sample_id(agent.agent_id, seen.decision.id)
-    known = DatasetSample.objects.filter(id=name).first()
+    known = DatasetSample.objects.filter(id=name, annotation_status__isnull=False).first()
     if known:
         return known, False
     with stored(agent, sample_of(agent, seen, is_right=True, status=status)):

@@ -56,7 +56,7 @@ def samples_of(agent_id: str, decisions: Iterable[MemoryGateDecision]) -> dict[s
         ids += [annotated_turns.sample_id(agent_id, one.turn_id) for one in batch if one.turn_id]
         names = {one.id for one in batch}
         for sample in DatasetSample.objects.filter(id__in=ids).only(*READ):
-            if sample.decision_id in names:
+            if sample.decision_id in names and sample.annotation_status:
                 found.setdefault(sample.decision_id, []).append(sample)
     return {name: sorted(some, key=_is_of_turn) for name, some in found.items()}
 

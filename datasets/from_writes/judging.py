@@ -8,7 +8,7 @@ from agents.models import Agent
 from guardian.models import WriteGuardianAudit
 from openclaw_web.errors import Refused
 
-from ..from_decisions.making import stored
+from ..from_decisions.making import is_there, stored
 from ..likeness import signatures
 from ..models import DatasetSample
 from ..review import verdicts
@@ -37,13 +37,14 @@ def say(
     by: str,
     correction: Correction | None = None,
     expected: str | None = None,
+    filed: str = "",
 ) -> DatasetSample:
     """The sample of a write, with the verdict that the write is RIGHT or WRONG; with NONE, the sample alone.
 
     A right write, and a wrong one of which somebody says what would have been right, is approved for training by
     whoever said so: with `correction`, else with what a correction or a rollback of the write says. A wrong one of
     which nobody does needs review. Said again, it stays said once. `expected` is the id of the verdict in force as the
-    person saw it, empty for none.
+    person saw it, empty for none. `filed` is the id of a correction that was filed with the verdict.
 
     Raises NoSuchWrite; Refused for a write that cannot become a sample, a correction that cannot be, a sample that
     somebody else has open, and when another verdict than `expected` is in force.
@@ -56,18 +57,25 @@ def say(
     if correction:
         _check(correction, seen)
     sample_id = named.sample_id(agent, seen.audit.id)
-    is_there = DatasetSample.objects.filter(id=sample_id).exists()
-    new = None if is_there else making.sample_of(agent, seen)
-    with stored(agent, new):
+    with stored(agent, None if is_there(sample_id) else _new(agent, seen, said)):
         sample = DatasetSample.objects.get(id=sample_id)
-        if expected is not None and (sample.label_id or "") != expected:
+        verdict = _verdict(said, correction, seen) if said != NONE else None
+        status = Status.NEEDS_REVIEW if verdict and verdict.label == "incorrect" else Status.APPROVED
+        is_said = verdict is not None and _says(sample, verdict, status)
+        is_again = is_said and sample.annotated_by == by  # sent again by whoever said it
+        if expected is not None and (sample.label_id or "") != expected and not is_again:
             raise Refused(verdicts.overtaken(sample))
-        if said != NONE:
-            verdict = _verdict(said, correction, seen)
-            status = Status.NEEDS_REVIEW if verdict.label == "incorrect" else Status.APPROVED
-            if not _says(sample, verdict, status):
-                sample = verdicts.add_verdict(sample_id, status, by=by, guardian=verdict)
+        if verdict and not is_said:
+            sample = verdicts.add_verdict(sample_id, status, by=by, guardian=verdict, filed=filed)
     signatures.complete(sample_id)
+    return sample
+
+
+def _new(agent, seen, said):
+    """The sample of a write, not stored yet."""
+    sample = making.sample_of(agent, seen)
+    if said != NONE:  # nothing is said of it until its verdict, and undoing that leaves nothing in the queue
+        sample.annotation_status = sample.guardian_label = sample.guardian_corrected_output = None
     return sample
 
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+import orjson
 from django.db import DatabaseError
 from django.utils.translation import gettext as _
 
@@ -17,7 +18,9 @@ from guardian.rollbacks.performing import LONGEST_REASON, Wish
 from openclaw_web.errors import Refused
 from openclaw_web.sqlite import writing
 
-from ..models import DatasetSample
+from ..from_decisions import making
+from ..models import DatasetSample, SampleLabel
+from ..review import verdicts
 from . import judging, named
 from .seen import write_of
 
@@ -109,7 +112,20 @@ def _correct(agent, audit, opinion, by) -> Result:
     asked = {"status": said.status, "fact": said.fact, "file": said.file, "by": by}
     reason = opinion.reason.strip() or (_("Right as it was written.") if opinion.kind == RIGHT else "")
     rule = {"apply_to_future": True, **opinion.rule} if opinion.rule is not None else {}
+    asked["correction_id"] = _lost_correction(agent, audit, by)
     return Result(correcting.add_correction(agent, audit, reason=reason, **asked, **rule), is_new=True)
+
+
+def _lost_correction(agent, audit, by):
+    """The id of the correction that this person's verdict in force was stored with, if it was not stored itself.
+
+    The two are in two files: between their commits a process may be killed. What is sent again completes it.
+    """
+    sample = DatasetSample.objects.filter(id=named.sample_id(agent, audit.id), annotated_by=by).first()
+    label = sample and SampleLabel.objects.filter(id=sample.label_id or "").first()
+    filed = orjson.loads(label.before_json or "{}").get(verdicts.FILED, "") if label else ""
+    is_stored = BehaviorCorrection.objects.using(agent.db).filter(id=filed).exists()
+    return "" if is_stored else filed
 
 
 def _said(opinion, was: Said) -> Said:
@@ -129,7 +145,7 @@ def _stands(before, said: Said, rule):
 
 def _judge(agent, audit, opinion, by, result):
     """Give the verdict on the write's sample. Of a write that can have none, the correction alone is stored."""
-    is_there = DatasetSample.objects.filter(id=named.sample_id(agent, audit.id)).exists()
+    is_there = making.is_there(named.sample_id(agent, audit.id))
     if not is_there and opinion.kind != RIGHT and not opinion.makes_sample:
         return
     if not is_there and (problem := judging.why_no_sample(agent, audit)):
@@ -138,7 +154,9 @@ def _judge(agent, audit, opinion, by, result):
         result.problem = problem
         return
     verdict = judging.RIGHT if opinion.kind == RIGHT else judging.WRONG
-    result.sample = judging.say(agent, audit.id, verdict, by=by, expected=opinion.expected)
+    row = result.correction
+    filed = row.id if row and result.is_new and not row.apply_to_future else ""
+    result.sample = judging.say(agent, audit.id, verdict, by=by, expected=opinion.expected, filed=filed)
 
 
 def _is_rolled_back(agent, audit_id):

@@ -33,10 +33,10 @@ class Said:
 
 
 def samples_of(agent: Agent, audit_ids: Collection[str]) -> dict[str, DatasetSample]:
-    """The samples of those of these writes of one agent that have one, by the write's id."""
+    """The samples of those of these writes of one agent that have one in use, by the write's id."""
     ids = named.sample_ids(agent, audit_ids)
     found = DatasetSample.objects.filter(id__in=list(ids)).only(*READ)
-    return {ids[sample.id]: sample for sample in found}
+    return {ids[sample.id]: sample for sample in found if sample.annotation_status}
 
 
 def of_sample(sample: DatasetSample | None) -> Said | None:

@@ -1,7 +1,7 @@
 """Taking back what a person did in the queue: the last actions in order, across samples and pages."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import orjson
@@ -10,6 +10,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from ulid import ULID
 
+from agents.models import Agent
+from guardian.correcting import correcting
 from openclaw_web import clock
 from openclaw_web.errors import Refused
 from openclaw_web.sqlite import statements, writing
@@ -41,7 +43,8 @@ def undo(by: str, label_id: str | None = None) -> Undone:
     Raises Refused when there is none, and when somebody else judged the sample since: the next call then goes on to
     the action before it.
     """
-    with writing.in_turn():
+    agent, correction_id = _filed(_last(by, label_id))
+    with writing.in_turn_of_both(agent.db) if agent else writing.in_turn():
         action = _last(by, label_id)
         if action is None and label_id:
             raise Refused(_("This verdict is not among your last 50 actions, or was undone already."))
@@ -50,11 +53,29 @@ def undo(by: str, label_id: str | None = None) -> Undone:
         done = {"verdict": _take_back_verdict, "skip": _take_back_skip, "bulk": _take_back_bulk}[action.kind](action)
         action.state = ReviewAction.State.UNDONE if isinstance(done, Undone) else ReviewAction.State.OVERTAKEN
         action.save(update_fields=["state"])
+        if isinstance(done, Undone) and agent and _filed(action)[1] == correction_id:
+            done = _withdraw(done, agent, correction_id, by)
     if action.kind == "verdict":  # which may have edited the reply; many at once never do
         signatures.complete(action.sample_id)
     if not isinstance(done, Undone):  # after the transaction: that it cannot be taken back is to be remembered
         raise Refused(done)
     return done
+
+
+def _filed(action):
+    """The agent and the id of the correction that was filed with the verdict of an action; None without one."""
+    label = SampleLabel.objects.filter(id=action.label_id).first() if action and action.label_id else None
+    filed = orjson.loads(label.before_json or "{}").get(verdicts.FILED) if label else None
+    if not filed:
+        return None, ""
+    agent_id = DatasetSample.objects.filter(id=action.sample_id).values_list("agent_id", flat=True).first()
+    return Agent.objects.filter(agent_id=agent_id).first(), filed
+
+
+def _withdraw(done, agent, correction_id, by):
+    if not correcting.withdraw(agent, correction_id, by=by):
+        return done
+    return replace(done, sentence=" ".join([done.sentence, _("The correction was withdrawn.")]))
 
 
 def last_verdict(by: str, agent_id: str, types: Collection[str]) -> DatasetSample | None:

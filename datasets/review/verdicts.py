@@ -40,6 +40,7 @@ CHANGED = (
 )
 # What it changes besides in a sample that is a decision of memory_gate.
 SHAPE = ("sample_type", "content")
+FILED = "correction"  # besides, in what a verdict remembers: the correction of a write that was filed with it
 CHANGE = f"UPDATE dataset_samples SET {', '.join(f'{name} = %s' for name in CHANGED)} WHERE id = %s"  # noqa: S608
 RESHAPE = f"UPDATE dataset_samples SET {', '.join(f'{name} = %s' for name in SHAPE)} WHERE id = %s"  # noqa: S608
 LET_GO = "DELETE FROM sample_claims WHERE sample_id = %s AND claimed_by = %s"
@@ -77,14 +78,14 @@ def add_verdict(
     guardian: PartVerdict | None = None,
     reason: str | None = None,
     pages: Collection[str] = (),
+    filed: str = "",
 ) -> DatasetSample:
     """Add a verdict inside the caller's transaction, and let go of the sample.
 
     `output` is the reply as the person left it: None changes nothing, the agent's own words take an edit back; None
-    for `gate` and `guardian` changes nothing either. `reason` is a code that a reject may have; the drafts that were
-    typed on `pages` end. Raises Refused for an empty reply, for a part or a reason that cannot be, when somebody else
-    has the sample open, and when the status is no longer `expected_status`; NoSuchSample; Outdated when `is_version`
-    does not accept the sample's version (versions.version_of).
+    for `gate` and `guardian`, too. `reason` is a code that a reject may have; the drafts typed on `pages` end. Undoing
+    it withdraws the correction `filed`. Raises Refused for an empty reply, a part or reason that cannot be, a sample
+    that somebody else has open, and another status than `expected_status`; NoSuchSample; Outdated for `is_version`.
     """
     if status not in DatasetSample.Status.values:
         raise Refused(_("There is no status “%(status)s”.") % {"status": status})
@@ -97,7 +98,7 @@ def add_verdict(
     sample.annotation_status = status
     sample.annotated_by, sample.annotated_at, sample.annotation_notes = by, clock.now_ms(), notes or None
     sample.label_id = str(ULID())
-    _store(sample, before | ({} if shape_of(sample) == shape else shape), by)
+    _store(sample, before | ({} if shape_of(sample) == shape else shape) | ({FILED: filed} if filed else {}), by)
     drafts.end(sample.id, by=by, pages=pages)
     audit.record(
         by, "labelled", object_type="sample", object_id=sample.id, agent_id=sample.agent_id, status=status,
@@ -195,7 +196,7 @@ def _judge_parts(sample, gate, guardian):
 
 def overtaken(sample: DatasetSample) -> str:
     """The sentence that a sample is not any more what a person saw."""
-    status = STATUS_WORDS[sample.annotation_status]
+    status = STATUS_WORDS[sample.annotation_status or DatasetSample.Status.PENDING]
     if not sample.annotated_by:
         return _("The status of this sample has changed to %(status)s. Check the sample again.") % {"status": status}
     return _(

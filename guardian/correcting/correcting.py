@@ -73,6 +73,7 @@ def add_correction(
     contains: Sequence[Sequence[str]] = (),
     name: str = "",
     by: str,
+    correction_id: str = "",
 ) -> BehaviorCorrection:
     """Say what a write should have been, in the caller's transaction. A fact or file that is left out stays as it was.
 
@@ -88,7 +89,22 @@ def add_correction(
     said = _said(was, status, fact, file)
     _check(said, reason)
     rule = _rule(audit, pattern, contains, name) if apply_to_future else _no_rule(pattern, contains)
-    return _stored(agent.db, audit, was, said, reason=reason.strip(), rule=rule, by=by)
+    return _stored(agent.db, audit, was, said, reason=reason.strip(), rule=rule, by=by, row_id=correction_id)
+
+
+def withdraw(agent: Agent, correction_id: str, *, by: str) -> bool:
+    """Take back a correction that stands and is no rule, in the caller's transactions; whether there was one.
+
+    The rule that it ended is on again.
+    """
+    row = BehaviorCorrection.objects.using(agent.db).filter(id=correction_id, apply_to_future=False).first()
+    if row is None or of_audit(agent.db, row.audit_id)[0].id != row.id:
+        return False
+    ended = {"audit_id": row.audit_id, "switched_off_at": row.corrected_at, "switched_off_by": row.corrected_by}
+    rules.all_of(agent.db).filter(**ended).order_by().update(switched_off_at=None, switched_off_by=None)
+    row.delete()
+    log.record(by, "correction_withdrawn", object_type="write", object_id=row.audit_id, agent_id=agent.agent_id)
+    return True
 
 
 def check_correctable(db: str, audit: WriteGuardianAudit) -> None:
@@ -196,7 +212,7 @@ def _rule(audit, pattern, contains, name):
     return name.strip() or phrases.name_lines(lines or ()), made
 
 
-def _stored(db, audit, was: Said, said: Said, *, reason, rule, by):
+def _stored(db, audit, was: Said, said: Said, *, reason, rule, by, row_id):
     before = next(iter(of_audit(db, audit.id)), None)
     name, pattern = rule or ("", None)
     _check_differs(db, audit, was, said, before, rule)
@@ -208,7 +224,7 @@ def _stored(db, audit, was: Said, said: Said, *, reason, rule, by):
     earlier = rules.switched_on(db).filter(audit_id=audit.id).order_by()
     earlier.update(switched_off_at=now, switched_off_by=by)
     return BehaviorCorrection.objects.using(db).create(
-        id=str(ULID()),
+        id=row_id or str(ULID()),
         audit_id=audit.id,
         original_status=was.status,
         original_candidate_fact=audit.candidate_fact,

@@ -1,7 +1,7 @@
 """Writers of one file take turns: short transactions of many people, each after the one that asked before it."""
 
 import threading
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 from django.db import DEFAULT_DB_ALIAS, OperationalError, connections, transaction
 
@@ -32,6 +32,14 @@ def in_turn_of(db):
         return
     turn = _turns.setdefault(db, threading.Lock())
     with _first_of(turn, db), locks.lock(f"turn-{db}.lock"), transaction.atomic(using=db):
+        yield
+
+
+@contextmanager
+def in_turn_of_both(db):
+    """A durable transaction on the global file and one on an agent's, which is committed first."""
+    with ExitStack() as stack, in_turn_of(db):  # first, as whoever else needs both
+        stack.enter_context(in_turn())
         yield
 
 

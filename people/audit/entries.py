@@ -24,6 +24,7 @@ ACTIONS = {
     "deactivated": _("deactivated"),
     "download_refused": _("was refused a download of"),
     "doctor_fixed": _("imported and repaired"),
+    "correction_withdrawn": _("withdrew the correction of"),
     "doctor_undone": _("undid"),
     "doctor_unignored": _("allowed the import of sessions excluded by"),
     "downloaded": _("downloaded"),

@@ -74,4 +74,7 @@ def test_it_is_undone_as_every_verdict(as_reviewer):
     post(as_reviewer, verdict="right")
     answer = as_reviewer.post("/api/v1/review/undo", {}, content_type="application/json")
     assert answer.json()["sample_id"] == DatasetSample.objects.get().id
-    assert DatasetSample.objects.get().annotation_status == "pending"
+    assert DatasetSample.objects.get().annotation_status is None
+    assert as_reviewer.get("/api/v1/samples?status=pending").json()["items"] == []
+    post(as_reviewer, verdict="wrong")
+    assert DatasetSample.objects.get().annotation_status == "needs_review"

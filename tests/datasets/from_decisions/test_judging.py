@@ -150,13 +150,13 @@ def test_undo_takes_each_verdict_back_exactly(ada, decision):
     undo.undo("ann")
     assert state(only()) == state(right)
     undo.undo("ann")
-    assert (only().annotation_status, only().gate_label, only().annotated_by) == ("pending", None, None)
+    assert (only().annotation_status, only().gate_label, only().annotated_by) == (None, None, None)
 
 
 def test_undoing_a_first_correction_leaves_no_correction(ada, decision):
     judge(ada, "wrong", NOTHING)
     undo.undo("ann")
-    assert (only().annotation_status, only().body["correctDecision"]) == ("pending", None)
+    assert (only().annotation_status, only().body["correctDecision"]) == (None, None)
 
 
 def state(sample):

@@ -158,6 +158,34 @@ def test_right_keeps_a_write_that_breaks_a_rule(as_reviewer, write):
     assert "Keep as an exception" not in words(as_reviewer.get("/agents/ada/corrections/w2/"))
 
 
+@pytest.mark.parametrize("way", ["the list", "review"])
+def test_undo_leaves_everything_as_it_was(as_reviewer, write, way):
+    def undo():
+        sample = DatasetSample.objects.get()
+        if way == "review":
+            return as_reviewer.post("/review/undo/", follow=True)
+        sent = {"verdict": "undo", "place": "row", "expected": sample.label_id}
+        return as_reviewer.post(f"/agents/ada/judge-write/{sample.audit_id}/", sent, headers={"HX-Request": "true"})
+
+    rule = corrected(apply_to_future=True, contains=[["tea"]])
+    before = stored()
+    wrote(DB, 2, AFTER, b"# Facts\nTea!\n", candidate_fact="Green tea.", turn_id="s1:u3", rule_id=rule.id)
+    as_reviewer.post("/agents/ada/judge-write/w2/", {"verdict": "right", "expected": ""})
+    assert stored()["corrections"] == ["refused", "written"]
+    assert "The correction was withdrawn." in words(undo())
+    assert stored() == before | {"samples": [(None, None)]}  # in no queue
+    assert as_reviewer.get("/api/v1/samples?status=pending").json()["items"] == []
+    assert "Keep as an exception" in words(as_reviewer.get("/agents/ada/corrections/w2/"))
+    # Said again it is a sample again; of two verdicts the first comes back with what ended with it.
+    as_reviewer.post("/agents/ada/judge-write/w2/", {"verdict": "right", "expected": ""})
+    assert stored()["samples"] == [("correct", "approved")] and stored()["corrections"] == ["refused", "written"]
+    as_reviewer.post("/agents/ada/judge-write/w1/", {"verdict": "right", "expected": ""})
+    assert stored()["rules"] == []
+    DatasetSample.objects.filter(audit_id="w2").update(audit_id="w0")
+    as_reviewer.post("/review/undo/")
+    assert stored()["rules"] == before["rules"] and len(stored()["corrections"]) == 2
+
+
 def test_right_takes_an_earlier_wrong_back(as_reviewer, write):
     as_reviewer.post(SAVE, ABSENT | {"reason": "No.", "makes_sample": "on"})
     label = DatasetSample.objects.get().label_id
