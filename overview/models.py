@@ -167,7 +167,7 @@ class NewestWrite(models.Model):
     audit_id = models.TextField()
     created_at = EpochMs()
     file_name = models.TextField(default="")
-    author = models.TextField(default="", help_text="whose message it came from, or what wrote it")
+    author = models.TextField(default="", help_text="who rolled back, whose message it came from, or what wrote it")
     lines_json = models.TextField(default="[]", help_text="pairs of + or - and the beginning of the line")
 
     class Meta:

@@ -71,7 +71,7 @@ def _values(rows: QuerySet) -> QuerySet:
 PROBLEMS = List(
     on="problems",
     words=Words(
-        counted=ngettext_lazy("%(shown)s problem", "%(shown)s problems", "count"),
+        counted=ngettext_lazy("%(shown)s entry", "%(shown)s entries", "count"),
         uncounted=_("Problems"),
         none=_("No problems"),
         how=_("What needs you is listed here: checked every minute, and after each job and import."),

@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from agents.models import Agent
 from guardian import words
-from guardian.models import WriteGuardianAudit
+from guardian.models import Rollback, WriteGuardianAudit
 from ledger.models import ConversationTurn
 from ledger.session.evidence import speaker_of
 from openclaw_web import clock
@@ -26,7 +26,10 @@ COLUMNS = ("audit_id", "created_at", "file_name", "author", "lines_json")
 
 @dataclass(frozen=True, slots=True)
 class ChangedLine:
-    """One line that a write added or removed; `author` is whose message it came from, or what wrote it."""
+    """One line that a write added or removed.
+
+    `author` is who rolled back, whose message it came from, or what wrote it.
+    """
 
     agent_id: str
     file: str
@@ -46,7 +49,9 @@ def refresh(agent: Agent) -> None:
     writes = list(rows.order_by("-created_at")[:KEPT])
     turn_ids = [write.turn_id for write in writes if write.turn_id]
     turns = ConversationTurn.objects.using(agent.db).only("user_from", "user_metadata").in_bulk(turn_ids)
-    newest = [_row(write, turns.get(write.turn_id)) for write in writes]
+    rollbacks = Rollback.objects.using(agent.db).filter(own_audit__in=[write.id for write in writes])
+    people = dict(rollbacks.values_list("own_audit_id", "rolled_back_by"))
+    newest = [_row(write, turns.get(write.turn_id), people.get(write.id)) for write in writes]
     known = NewestWrite.objects.filter(agent_id=agent.agent_id)
     if sorted(known.values_list(*COLUMNS)) == sorted(newest):
         return
@@ -70,9 +75,9 @@ def _lines_of(write) -> Iterator[ChangedLine]:
         yield ChangedLine(write.agent_id, write.file_name, sign == "+", text, author, write.created_at, href)
 
 
-def _row(write, turn):
+def _row(write, turn, rolled_back_by):
     """The columns; an author that is nobody is an origin, which pages name in their language."""
-    author = (turn and speaker_of(turn)) or write.origin
+    author = rolled_back_by or (turn and speaker_of(turn)) or write.origin
     lines = orjson.dumps(_changes(write.diff or "")).decode()
     return write.id, write.created_at, write.target_file or "", author, lines
 

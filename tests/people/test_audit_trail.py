@@ -73,7 +73,7 @@ ELSEWHERE = {
     "datasets:sample_label",
     "datasets:samples_bulk_label",
     "datasets:samples_make",
-    "datasets:decision_judge",
+    *("datasets:decision_judge", "datasets:decisions_draw"),
     "datasets:replay_queue",
     *("datasets:write_judge", "datasets:write_opinion_save"),
     "datasets:writes_queue",

@@ -113,7 +113,7 @@ def test_one_version_or_none_is_said_and_a_later_import_links_the_write(home, as
     detail = as_operator.get(f"/api/v1/agents/main/guardian/writes/{row.id}").json()
     assert detail["change_unknown"] is None and "+- Likes tea." in detail["diff"]
     page = as_operator.get(f"/agents/main/writes/{row.id}/").text
-    assert "is not known" not in page
+    assert "of this write is not known" not in page
 
 
 @pytest.mark.parametrize(

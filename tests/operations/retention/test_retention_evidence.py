@@ -30,6 +30,7 @@ NOT_KEEPING = {
     "collector_sessions",  # says what the store has to hold, and that one was removed
     *("collector_sources", "collector_skipped"),  # which files were read, and which were not, and whose they are
     *("provenance_records", "memory_standings"),  # OpenClaw's records of memory files; derived rows made of them
+    "newest_sessions",  # the newest of each agent, derived rows that are made again
     "cron_run_logs",  # what OpenClaw's scheduler says; derived rows that link to a session while it is here
 }
 
