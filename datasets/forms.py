@@ -221,6 +221,7 @@ class BulkForm(forms.Form):
 
     status = forms.ChoiceField(choices=[(status, STATUS_WORDS[status]) for status in VERDICTS[:2]])
     expected_count = forms.IntegerField(min_value=0, max_value=10**9)
+    expected_wrong = forms.IntegerField(required=False, min_value=0, max_value=10**9)
     notes = forms.CharField(
         label=_("Notes"), required=False, max_length=LONGEST_NOTES, widget=forms.Textarea(attrs={"rows": 2})
     )

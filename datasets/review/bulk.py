@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import DEFAULT_DB_ALIAS, transaction
-from django.db.models import QuerySet
+from django.db.models import Count, Q, QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from ulid import ULID
@@ -25,6 +25,14 @@ APPROVED = DatasetSample.Status.APPROVED
 VERDICTS = (APPROVED, DatasetSample.Status.REJECTED)
 JUDGE = """UPDATE dataset_samples SET annotation_status = %s, annotated_by = %s, annotated_at = %s,
     annotation_notes = %s, label_id = %s, reject_reason = NULL WHERE id = %s"""
+# What approving says of a write or a decision whose sample came with a label.
+CAME_WITH = {
+    "right": Q(guardian_label="correct") | Q(gate_label="correct"),
+    "absent": Q(guardian_label="corrected", guardian_corrected_output__contains='"status":"refused"'),
+    "other": Q(guardian_label="corrected") & ~Q(guardian_corrected_output__contains='"status":"refused"'),
+    "decision": Q(gate_label="corrected"),
+    "wrong": Q(guardian_label="incorrect") | Q(gate_label="incorrect"),
+}
 # Without the long columns that a verdict leaves alone.
 HOT = ("id", "agent_id", "reply_stop", *verdicts.CHANGED)
 
@@ -34,12 +42,19 @@ class Plan:
     """What a bulk action would do: how many samples, the first five, and whom it passes over.
 
     Others have `held` of them open; the replies of `cut_off` were cut off, which many at once cannot be approved.
+    `filed` counts what approving says of writes and decisions, by the names of CAME_WITH.
     """
 
     count: int
     held: int
     cut_off: int
+    filed: dict[str, int]
     first: list[dict[str, Any]]
+
+    @property
+    def wrong(self) -> int:
+        """How many writes and decisions approving says are wrong."""
+        return _count_wrong(self.filed)
 
     @property
     def is_too_many(self) -> bool:
@@ -104,15 +119,27 @@ def plan(scope: Scope, *, by: str) -> Plan:
     found = list(scope.chosen.order_by(*ORDER).values_list("id", "reply_stop")[: MOST + 1])
     ids, cut_off = [one[0] for one in found], sum(one[1] in CUT_OFF for one in found)
     first = DatasetSample.objects.for_reading().filter(id__in=ids[:5]).order_by(*ORDER)
-    return Plan(len(ids), len(_held_by_others(by).intersection(ids)), cut_off, list(first))
+    filed = _filed(scope) if len(ids) <= MOST else {}
+    return Plan(len(ids), len(_held_by_others(by).intersection(ids)), cut_off, filed, list(first))
 
 
-def label_all(scope: Scope, status: str, *, by: str, expected_count: int, notes: str = "") -> Done:
+def _count_wrong(filed):
+    return sum(count for name, count in filed.items() if name != "right")
+
+
+def _filed(scope):
+    counts = {name: Count("id", filter=labelled) for name, labelled in CAME_WITH.items()}
+    return scope.chosen.order_by().aggregate(**counts)
+
+
+def label_all(
+    scope: Scope, status: str, *, by: str, expected_count: int, notes: str = "", expected_wrong: int | None = None
+) -> Done:
     """Give one verdict to every sample that fits, but for those that somebody else has open; a reply that was cut off
     is not approved this way.
 
-    Raises Refused when another number than `expected_count` fits by now, for more than 10,000, and for a status that
-    is no verdict for many.
+    Raises Refused when another number than `expected_count` fits by now, when approving says of another number than
+    `expected_wrong` that it is wrong, for more than 10,000, and for a status that is no verdict for many.
     """
     if status not in VERDICTS:
         raise Refused(_("Bulk review can only approve or reject."))
@@ -121,6 +148,8 @@ def label_all(scope: Scope, status: str, *, by: str, expected_count: int, notes:
     with transaction.atomic(durable=True):  # IMMEDIATE: nobody changes which samples fit while they are judged
         samples = list(scope.chosen.only(*HOT)[: MOST + 1])
         _check(len(samples), expected_count)
+        if expected_wrong is not None and expected_wrong != _count_wrong(_filed(scope)):
+            raise Refused(_("What approving files has changed. Nothing was changed. Check the selection again."))
         held = _held_by_others(by)
         whole = [sample for sample in samples if status != APPROVED or sample.reply_stop not in CUT_OFF]
         if not whole:

@@ -138,3 +138,27 @@ def test_the_number_of_queries_does_not_grow(as_reviewer, ada, django_assert_max
         SampleFactory.create_batch(rows)
         with django_assert_max_num_queries(7):
             as_reviewer.get("/samples/bulk/?verdict=approved")
+
+
+def test_approving_says_what_it_files_as_wrong(as_reviewer, ada):
+    absent, other = '{"status":"refused","reason":""}', '{"status":"written","reason":"","content":"x"}'
+    kinds = [("corrected", absent)] * 2 + [("corrected", other), ("correct", None), ("incorrect", None)]
+    for number, (label, output) in enumerate(kinds):
+        about = {"guardian_label": label, "guardian_corrected_output": output}
+        SampleFactory(id=f"w{number}", sample_type="write_guardian_decision", **about)
+    page = " ".join(as_reviewer.get("/samples/bulk/?verdict=approved").text.split())
+    for sentence in (
+        "Approving files 2 writes as “Wrong: should not be there”.",
+        "Approving files 1 write as “Wrong: should say …”.",
+        "Approving files 1 sample as “Wrong”.",
+        "1 is filed as “Right”.",
+    ):
+        assert sentence in page
+    assert 'name="expected_wrong" value="4"' in page
+    assert "Approving files" not in as_reviewer.get("/samples/bulk/?verdict=rejected").text
+    DatasetSample.objects.filter(id="w3").update(guardian_label="incorrect")  # somebody else, meanwhile
+    sent = {"status": "approved", "expected_count": 5, "expected_wrong": 4}
+    assert "Check the selection again." in as_reviewer.post("/samples/bulk/label/", sent, follow=True).text
+    assert set(statuses().values()) == {"pending"}
+    as_reviewer.post("/samples/bulk/label/", sent | {"expected_wrong": 5})
+    assert set(statuses().values()) == {"approved"}
