@@ -40,11 +40,14 @@ def store(db: str, verdicts: dict[str, str | None], *, before: int, place: int) 
         known = labels_read(db)
         if known != before:
             return known
-        days = set()
-        for row in MemoryGateDecision.objects.using(db).filter(id__in=verdicts).only("id", "created_at", "verdict"):
-            if row.verdict != verdicts[row.id]:
-                MemoryGateDecision.objects.using(db).filter(id=row.id).update(verdict=verdicts[row.id])
-                days.add(row.created_at // DAY_MS * DAY_MS)
+        decisions, days = MemoryGateDecision.objects.using(db), set()
+        changed: dict[str | None, list[str]] = {}
+        for name, created_at, verdict in decisions.filter(id__in=verdicts).values_list("id", "created_at", "verdict"):
+            if verdict != verdicts[name]:
+                changed.setdefault(verdicts[name], []).append(name)
+                days.add(created_at // DAY_MS * DAY_MS)
+        for verdict, names in changed.items():
+            decisions.filter(id__in=names).update(verdict=verdict)
         for day in days:
             _sum_day(db, day)
         GateVerdictsState.objects.using(db).update_or_create(id="verdicts", defaults={"labels_read": place})

@@ -78,8 +78,13 @@ def read(db: str, period: Period, *, model: str = "", prompt: str = "") -> Verdi
     only = {"llm_model": model, "prompt_version": prompt}
     rows = rows.filter(**{name: value for name, value in only.items() if value})
     found = Verdicts()
-    sums = rows.order_by().values_list("day", "decision", "verdict").annotate(number=Sum("total"))
-    for day, decision, verdict, number in sums:
-        for judged in (found.total, found.by_decision[decision], found.by_day.setdefault(day, Judged())):
-            judged.add(verdict, number)
+    for decision, verdict, number in _added_up(rows, "decision"):
+        found.total.add(verdict, number)
+        found.by_decision[decision].add(verdict, number)
+    for day, verdict, number in _added_up(rows, "day"):
+        found.by_day.setdefault(day, Judged()).add(verdict, number)
     return found
+
+
+def _added_up(rows, column):
+    return rows.order_by().values_list(column, "verdict").annotate(number=Sum("total"))

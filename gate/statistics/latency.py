@@ -45,11 +45,11 @@ def percentiles(histogram: Histogram, shares: Iterable[float]) -> list[int | Non
 
 def add(histogram: dict[str, int], more: Histogram) -> None:
     """Add to a histogram; a bucket that comes to nothing is left out."""
+    known = histogram.get
     for name, count in more.items():
-        if now := histogram.get(name, 0) + count:
-            histogram[name] = now
-        else:
-            histogram.pop(name, None)
+        histogram[name] = known(name, 0) + count
+    for name in [name for name in more if not histogram[name]]:
+        del histogram[name]
 
 
 @lru_cache(maxsize=2_000)
