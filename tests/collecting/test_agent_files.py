@@ -11,6 +11,7 @@ from agents.models import AgentDatabase, CollectedSession
 from ledger.models import Session, TranscriptEvent
 from ledger.transcripts import session_rows
 from openclaw_web.errors import Refused
+from problems.checking import check_all
 from tests.collecting.again import conversation, everything, lose
 from tests.collecting.collecting import MAIN, events, run
 from tests.homes import Home, user
@@ -32,6 +33,7 @@ def test_a_file_that_is_gone_is_not_made_again_by_a_collect(home, as_admin):
     assert answer.text.count("collect --again --agent main") == 1
     assert 'href="/operations/doctor/"' in answer.text
     assert as_admin.get("/api/v1/agents/main/sessions").status_code == 503
+    check_all()
     for page in ("/", "/agents/"):
         assert "The database of agent main is missing" in as_admin.get(page).text
     assert not databases.path("main").exists()

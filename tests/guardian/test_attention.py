@@ -1,4 +1,4 @@
-"""What an operator is told of memory files under System, Attention."""
+"""What an operator is told of memory files under System, Problems."""
 
 import re
 
@@ -7,13 +7,19 @@ import pytest
 from guardian.models import RollbackIntent, WriteGuardianAudit
 from openclaw_web import clock
 from people.configuration import keys as configuration
+from problems.checking import check_all
 from tests.guardian.test_opted_out import turns  # noqa: F401 - a fixture
 from tests.guardian.written import wrote
 from tests.ledger.talks import text_of
 
 pytestmark = pytest.mark.django_db
 DB = "agent_ada"
-PAGE = "/operations/"
+
+
+def problems(browser):
+    """The rows of the page after a check."""
+    check_all()
+    return text_of(browser.get("/operations/")).partition("data-rows")[2]
 
 
 def intent(**columns):
@@ -23,29 +29,29 @@ def intent(**columns):
 
 def test_a_rollback_that_broke_off_is_told_and_one_under_way_is_not(as_operator, ada):
     intent(created_at=clock.now_ms())
-    assert "was interrupted" not in text_of(as_operator.get(PAGE))
+    assert "was interrupted" not in problems(as_operator)
     intent(id="i2")
-    page = text_of(as_operator.get(PAGE))
-    assert "A rollback of USER.md was interrupted." in page and "/agents/ada/writes/?file=USER.md" in page
+    page = problems(as_operator)
+    assert "A rollback of USER.md of ada was interrupted." in page and "/agents/ada/writes/?file=USER.md" in page
 
 
 def test_what_was_written_during_a_rollback_waits_for_somebody(as_operator, ada):
     intent(ended_at=2, meanwhile_json='["v1"]', state=RollbackIntent.State.DONE)
-    page = text_of(as_operator.get(PAGE))
-    assert "USER.md was changed while this site was writing to it." in page
+    page = problems(as_operator)
+    assert "USER.md of ada was changed while this site was writing to it." in page
     assert "/agents/ada/writes/history/USER.md/" in page  # nobody knows of the write
     wrote(DB, 1, None, b"one\n", target_file="USER.md")
-    assert 'href="/agents/ada/writes/w1/"' in text_of(as_operator.get(PAGE))
+    assert 'href="/agents/ada/writes/w1/"' in problems(as_operator)
     RollbackIntent.objects.using(DB).update(settled_at=3)
-    assert "USER.md was changed" not in text_of(as_operator.get(PAGE))
+    assert "USER.md of ada was changed" not in problems(as_operator)
 
 
 def test_changes_without_a_write_are_counted(as_operator, ada):
     wrote(DB, 1, None, b"one\n", origin=WriteGuardianAudit.Origin.UNATTRIBUTED)
     WriteGuardianAudit.objects.using(DB).update(created_at=clock.now_ms())
-    page = text_of(as_operator.get(PAGE))
-    assert "1 change to memory files in the last 7 days has no known author." in page
-    (link,) = re.findall(r'href="(/agents/ada/writes/\?segment=unattributed[^"]*)"', page)
+    page = problems(as_operator)
+    assert "1 change to memory files of ada in the last 7 days has no known author." in page
+    (link,) = set(re.findall(r'href="(/agents/ada/writes/\?segment=unattributed[^"]*)"', page))
     assert "w1" in text_of(as_operator.get(link.replace("&amp;", "&")))
 
 
@@ -56,12 +62,12 @@ def test_many_changes_by_the_consolidation_hide_no_other(as_operator, ada):
     rows = WriteGuardianAudit.objects.using(DB)
     rows.update(created_at=clock.now_ms())
     rows.filter(id="w0").update(created_at=clock.now_ms() - 1_000)
-    assert "1 change to memory files in the last 7 days has no known author." in text_of(as_operator.get(PAGE))
+    assert "1 change to memory files of ada in the last 7 days has no known author." in problems(as_operator)
 
 
 def test_lines_of_people_who_opted_out_are_counted(as_operator, turns):  # noqa: F811
-    assert "opted out" not in text_of(as_operator.get(PAGE))
+    assert "opted out" not in problems(as_operator)
     configuration.put("collector.optedOutSenders", ["tom", "mei"])
-    page = text_of(as_operator.get(PAGE))
-    assert "2 lines of the memory files come from people who opted out." in page
+    page = problems(as_operator)
+    assert "2 lines of the memory files of ada come from people who opted out." in page
     assert 'href="/agents/ada/writes/opted-out/"' in page

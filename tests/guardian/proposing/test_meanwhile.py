@@ -7,6 +7,7 @@ import pytest
 from guardian.exact import data_of
 from guardian.models import FileSnapshot
 from guardian.rollbacks import settling
+from problems.checking import check_all
 from tests import faults
 from tests.ledger.talks import text_of
 
@@ -26,6 +27,7 @@ def test_it_is_asked_about(as_operator, ada, workspace, endpoint):
     (version_id,) = found.meanwhile
     assert data_of(FileSnapshot.objects.using(DB).get(id=version_id)).startswith(b"late\n")
     page = f"/agents/ada/writes/{found.audit_id}/"
+    check_all()
     assert f'href="{page}"' in text_of(as_operator.get("/operations/"))
     assert "The file was changed while this site was writing to it" in text_of(as_operator.get(page))
     settling.settle(ada, found.audit_id, version_id, by="otto", seen=None)
