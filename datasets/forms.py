@@ -9,6 +9,7 @@ from openclaw_web.errors import Refused
 from openclaw_web.pages import states
 
 from .exporters import writes
+from .from_writes.whole_files import suggest_content
 from .models import PART_LABELS, DatasetSample
 from .review import parts
 from .review.parts import PartVerdict
@@ -66,11 +67,6 @@ def _as_guardian_output(said):
     return {"status": said["status"], "targetFile": said["file"], "reason": said["reason"]} if said else {}
 
 
-def _held(body):
-    """What a file held after a write, else before it: what a correction of its content starts from."""
-    return (body.get("writtenContent") or body.get("currentFileContent")) if body.get("type") == writes.WRITE else None
-
-
 def _content(text):
     """The lines of a file as a browser sends them back."""
     return text.replace("\r\n", "\n")
@@ -114,7 +110,7 @@ class PartsForm(forms.Form):
             "guardian_status": written.get("status"),
             "guardian_file": written.get("targetFile"),
             "guardian_reason": written.get("reason"),
-            "guardian_content": written.get("content") or _held(sample.body),
+            "guardian_content": suggest_content(sample),
         }
         return cls(initial=initial | {name: typed[name] for name in initial if name in typed})
 

@@ -19,6 +19,7 @@ from people.configuration import keys as configuration
 from . import sample_order, word_diff
 from .evidence import evidence_of, fact_of
 from .exporters.samples import GATE_TYPES, own_messages
+from .exporters.writes import WRITE
 from .forms import PartsForm, VerdictForm, as_typed
 from .from_writes import shown as write_shown
 from .models import DatasetSample
@@ -47,7 +48,7 @@ def shown(sample: DatasetSample, form: VerdictForm, *, may_label: bool, typed: S
         "sample": sample,
         "body": body,
         "gate": gate,
-        "write": write_shown.of(body),
+        "write": write_shown.of(sample),
         "guardian": guardian,
         "parts_form": _parts_form(sample, form, fields) if may_label and (gate or guardian) else None,
         "gate_corrected": parts.stored(sample.gate_corrected_output),
@@ -117,7 +118,7 @@ def _parts_form(sample, form, fields):
     has_reply = sample.body.get("agentReply") is not None and len(form["output"].value() or "") <= LONGEST_EDITED
     if form.edit_key and not has_reply:
         name = "gate_fact" if parts.gate_of(sample.body) else "guardian_reason"
-        parts_form.open_with("guardian_content" if write_shown.of(sample.body) else name, form.edit_key)
+        parts_form.open_with("guardian_content" if sample.body.get("type") == WRITE else name, form.edit_key)
     return parts_form
 
 

@@ -57,6 +57,8 @@ def prepare(say: Callable[[str], object], *, is_fresh: bool = False) -> str:
     source, store = settings.STATE_DIR, settings.HOME_DIR
     _check(source, any(source.iterdir()) if source.is_dir() else False)
     _check(store, (store / "state" / "openclaw.sqlite").exists())
+    if not is_fresh and not (store / MARKER).exists():
+        _check_story_is_ahead(source)
     if is_fresh:
         connections.close_all()  # whoever looked into the store before looks into a file that is removed
         _check_nobody_serves(store)
@@ -93,6 +95,16 @@ def _check(folder, is_used):
         sentence = _("%(folder)s contains files that are not from the demo. Use ./dev demo, or set %(variable)s.")
         variable = "OPENCLAW_STATE_DIR" if folder == settings.STATE_DIR else "OPENCLAW_WEB_HOME"
         raise Refused(sentence % {"folder": folder, "variable": variable})
+
+
+def _check_story_is_ahead(source):
+    """Raises Refused where the files are those of another demo, in which the story happened: it happens once."""
+    if wrong.has_happened(source):
+        sentence = _(
+            "%(folder)s holds an earlier demo, whose files have changed since. Run the demo with --fresh to make it "
+            "anew, or set OPENCLAW_STATE_DIR to another folder."
+        )
+        raise Refused(sentence % {"folder": source})
 
 
 def _check_nobody_serves(store):

@@ -66,6 +66,13 @@ def tell(*, by: str) -> None:
         _make_samples(agent, by)
 
 
+def has_happened(source: Path) -> bool:
+    """Whether the files in a folder that the demo wrote are those after the story: the wrong line is gone."""
+    wrote = any(WRONG in kept.new for kept in memory.read(source).get(AGENT, ()))
+    file = source / "workspace" / "MEMORY.md"
+    return wrote and file.is_file() and WRONG not in file.read_text(encoding="utf-8")
+
+
 def sights() -> list[tuple[str, str]]:
     """What to look at, and where it is; nothing where the story did not happen."""
     agent = Agent.objects.filter(agent_id=AGENT).first()

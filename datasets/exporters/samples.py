@@ -54,6 +54,7 @@ class ExportSample:
     write: WriteAsked | None = None  # what write_guardian was asked, of a sample that is a write
     guardian: WriteAnswer | None = None  # what it did, or should have done
     is_guardian_wrong: bool = False  # as of the gate
+    misfit: str = ""  # why what people say that the file should hold is not the content of that file
     is_duplicate: bool = False  # the export has another sample that says the same
 
     @property
@@ -123,6 +124,7 @@ def _write(row, body):
         traits=frozenset((row.get("turn_traits") or "").split()),
     )
     sample.write, sample.guardian = asked, right or done
+    sample.misfit = writes.misfit(right, body) if right else ""
     sample.is_guardian_wrong = right is None and label in ("incorrect", "corrected")
     return sample
 

@@ -86,6 +86,8 @@ def _unfit_write(sample):
         return WRITE_INCORRECT
     if sample.guardian is None or sample.guardian.status not in (WRITTEN, REFUSED):
         return WRITE_UNKNOWN
+    if sample.misfit:
+        return sample.misfit
     return CONTENT_UNKNOWN if sample.guardian.status == WRITTEN and sample.guardian.content is None else None
 
 

@@ -7,6 +7,8 @@ WRITE = "write_guardian_decision"
 WRITTEN, REFUSED = "written", "refused"
 NO_FILE = "There is no such file yet."
 NO_REASON = "none"
+# Why a content is not that of the file which a correction names.
+CONTENT_ELSEWHERE, CONTENT_STALE = "content_elsewhere", "content_stale"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,30 @@ def corrected(output: dict[str, Any] | None, body: dict[str, Any]) -> WriteAnswe
     return WriteAnswer(output["status"], file, _text(output, "reason"), content)
 
 
+def misfit(found: WriteAnswer, body: dict[str, Any]) -> str:
+    """Why what people say that a file should hold cannot be: the content of the other file, or nothing new.
+
+    Empty where it can be. Whether a content is that of the other file is judged by its lines, without the fact: more
+    than half of them, and more than it has of the file that it is for, where that is known.
+    """
+    if found.status != WRITTEN or found.content is None:
+        return ""
+    asked_, done_ = asked(body), done(body)
+    written = done_.content if done_ else None
+    if found.file == asked_.file:
+        return CONTENT_STALE if found.content in (asked_.content, written) else ""
+    right = body.get("userCorrection")
+    right = right if isinstance(right, dict) and right.get("correctedFile") == found.file else {}
+    facts = [fact for fact in (asked_.fact, _text(right, "correctedFact")) if fact]
+    content, known = _lines(found.content, ()), _lines(_text(right, "correctedContent"), facts)
+    for text in (asked_.content, written):
+        lines = _lines(text or "", facts)
+        shared = len(lines & content)
+        if 2 * shared > len(lines) and shared > len(known & content):
+            return CONTENT_ELSEWHERE
+    return ""
+
+
 def question(asked: WriteAsked) -> str:
     """What a model is given: the fact, the name of the file, and the file as it is."""
     held = NO_FILE if asked.content is None else f"Current content:\n{asked.content}"
@@ -68,6 +94,12 @@ def answer(found: WriteAnswer) -> str:
 def on_one_line(text: str) -> str:
     """A text without line breaks, and single blanks."""
     return " ".join(text.split())
+
+
+def _lines(text, facts):
+    """The lines of a file, without blank ones and those that say one of these facts."""
+    lines = {line.strip() for line in text.splitlines()} - {""}
+    return {line for line in lines if not any(fact in line for fact in facts)}
 
 
 def _existed(body):

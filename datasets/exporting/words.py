@@ -27,6 +27,7 @@ from ..exporters.training_rows import (
     WRITE_INCORRECT,
     WRITE_UNKNOWN,
 )
+from ..exporters.writes import CONTENT_ELSEWHERE, CONTENT_STALE
 from ..likeness.fates import DOMINANT_SET, KEEP, ONE
 from ..models import DatasetExport
 from ..words import EXCLUDED_WORDS
@@ -114,6 +115,8 @@ EXCLUSIONS = {
     WRITE_INCORRECT: gettext_lazy("With a wrong write that nobody corrected"),
     WRITE_UNKNOWN: gettext_lazy("With a write that was neither written nor refused"),
     CONTENT_UNKNOWN: gettext_lazy("With a write of which nobody knows what the file should hold"),
+    CONTENT_ELSEWHERE: gettext_lazy("With a write whose correction gives one file the content of another"),
+    CONTENT_STALE: gettext_lazy("With a write whose correction leaves the file as it was"),
     AFTER_GAP: gettext_lazy("After a turn that is not approved, so not in the row of its session"),
     BEYOND_ROW: gettext_lazy("Beyond the maximum length of the row of its session"),
     SAME_TURN: gettext_lazy("Another sample of the same turn is in the row of its session"),

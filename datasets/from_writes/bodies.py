@@ -2,7 +2,8 @@
 
 Ours beside the spec's fields: whether there was a file (`fileExisted`), the reason of write_guardian
 (`decisionReason`), the whole file afterwards (`writtenContent`; null: nothing was written), and in `userCorrection`
-the fact, the file and the content that would have been right. So both halves of a preference pair are there: what was
+the fact, the file and the content that would have been right: that of the file which the correction names, null where
+nobody knows what it held. So both halves of a preference pair are there: what was
 written, and what should have been. `memoryGate` is the decision behind the write, in the shape of annotated turns.
 """
 
@@ -40,14 +41,13 @@ def content(seen: Seen) -> dict[str, Any]:
 def correction(seen: Seen) -> dict[str, Any] | None:
     """What people said or did about a write: the correction that stands, else its rollback; None: nothing."""
     if row := seen.correction:
-        is_refused = row.corrected_status == REFUSED
         return {
             "originalDecision": seen.status,
             "correctedDecision": row.corrected_status,
             "reason": row.correction_reason,
             "correctedFact": row.corrected_candidate_fact,
             "correctedFile": row.corrected_target_file,
-            "correctedContent": (seen.before or "") if is_refused else _same(seen, row),
+            "correctedContent": seen.right.content,
         }
     if seen.rollback:
         return {
@@ -78,9 +78,3 @@ def is_right(seen: Seen) -> bool:
     row = seen.correction
     said = row and (row.corrected_status, row.corrected_candidate_fact, row.corrected_target_file)
     return said == (seen.status, seen.audit.candidate_fact, seen.audit.target_file)
-
-
-def _same(seen, row):
-    """The content that is right where only what was written is said to be right; else nobody knows."""
-    said = (row.corrected_candidate_fact, row.corrected_target_file)
-    return seen.after if said == (seen.audit.candidate_fact, seen.audit.target_file) else None

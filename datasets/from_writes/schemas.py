@@ -14,7 +14,8 @@ from openclaw_web.endpoints.schemas import Body
 from ..forms import LONGEST_NOTES
 from ..schemas import NO_NUL, Status, Type
 from .opinions import KINDS, LEAVE, WAYS
-from .seen import LONGEST_FILE, STATUSES
+from .seen import STATUSES
+from .whole_files import LONGEST_FILE
 
 
 class WriteSampleIn(Body):

@@ -14,8 +14,8 @@ from ledger.models import ConversationTurn
 from openclaw_web.errors import Refused
 
 from . import consent
+from .whole_files import LONGEST_FILE, Right, Write, find_right
 
-LONGEST_FILE = 100_000  # characters: all of them are on the screen of whoever judges it
 STATUSES = correcting.STATUSES
 
 
@@ -24,7 +24,8 @@ class Seen:
     """A write with its turn, its decision, and what the file held; None: no file, or nothing was written.
 
     `status` is what was decided. `correction` and `rollback` are what people did about it, the correction that stands;
-    `chosen` is what the file held afterwards where somebody chose that, because its lines had changed since.
+    `chosen` is what the file held afterwards where somebody chose that, because its lines had changed since; `right`
+    what the file that the correction names should hold.
     """
 
     audit: WriteGuardianAudit
@@ -36,6 +37,7 @@ class Seen:
     correction: BehaviorCorrection | None
     rollback: Rollback | None
     chosen: str | None
+    right: Right
 
 
 def write_of(agent: Agent, audit_id: str) -> WriteGuardianAudit:
@@ -69,18 +71,32 @@ def seen_of(agent: Agent, audit: WriteGuardianAudit) -> Seen:
     choice = rollback.own_audit if rollback and rollback.way == Rollback.Way.CHOSEN else None
     if is_withheld(db, audit) or consent.is_file_withheld(db, audit, choice):
         raise Refused(_("No sample can be created: somebody opted out."))
-    decisions = MemoryGateDecision.objects.using(db).defer("raw_response")
+    before, after = _text(audit.before_snapshot), _text(audit.after_snapshot) if status == "written" else None
+    correction = next(iter(correcting.of_audit(db, audit.id)), None)
     return Seen(
         audit=audit,
         turn=turn,
-        decision=decisions.filter(id=audit.decision_id).first() if audit.decision_id else None,
+        decision=_decision(db, audit.decision_id),
         status=status,
-        before=_text(audit.before_snapshot),
-        after=_text(audit.after_snapshot) if status == "written" else None,
-        correction=next(iter(correcting.of_audit(db, audit.id)), None),
+        before=before,
+        after=after,
+        correction=correction,
         rollback=rollback,
         chosen=_text(choice.after_snapshot) if choice else None,
+        right=_right(db, audit, correction, before, after),
     )
+
+
+def _decision(db, decision_id):
+    decisions = MemoryGateDecision.objects.using(db).defer("raw_response")
+    return decisions.filter(id=decision_id).first() if decision_id else None
+
+
+def _right(db, audit, correction, before, after):
+    if correction is None:
+        return Right()
+    write = Write(audit.created_at, correcting.original(db, audit), before, after)
+    return find_right(db, write, correcting.says(correction))
 
 
 def _find_the_file(db, audit, status):

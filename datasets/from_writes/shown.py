@@ -3,10 +3,14 @@
 from dataclasses import dataclass
 from typing import Any
 
+from guardian.correcting import correcting
+from guardian.models import Rollback
 from openclaw_web.diffs import comparing
 
 from ..exporters import writes
 from ..exporters.writes import WRITE, WriteAnswer, WriteAsked
+from ..models import DatasetSample
+from . import whole_files
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,10 +23,10 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class WriteShown:
-    """What was asked and done, and what people said would have been right (`correction`, as it is stored).
+    """What was asked and done, and what people said would have been right (`correction`, as a sample stores it).
 
-    `change` is what was written, `right_change` from there to what would have been right; None where nothing was
-    written or nobody knows.
+    `change` is what was written. `right_change` leads to what would have been right: from there, else from what the
+    file of the correction held before. None where nobody knows. `by` says who gave the correction; empty: not known.
     """
 
     asked: WriteAsked
@@ -31,26 +35,54 @@ class WriteShown:
     correction: dict[str, Any]
     right_content: str | None
     right_change: Change | None
+    is_elsewhere: bool
+    by: str = ""
 
 
-def of(body: dict[str, Any]) -> WriteShown | None:
-    """The same of the content of a sample; None when it is no write that has a file."""
+def of(sample: DatasetSample) -> WriteShown | None:
+    """The same of a sample; None when it is no write that has a file. The correction that stands by now counts."""
+    body = sample.body
     if body.get("type") != WRITE:
         return None
     asked, done = writes.asked(body), writes.done(body)
-    found = body.get("userCorrection")
-    correction = found if isinstance(found, dict) else {}
+    found, row = body.get("userCorrection"), whole_files.read_correction(sample)
+    correction: dict[str, Any] = found if isinstance(found, dict) else {}
     right = correction.get("correctedContent")
-    right = right if isinstance(right, str) else None
+    right, before = right if isinstance(right, str) else None, asked.content
     written = done.content if done else None
+    if row:
+        known = whole_files.right_of_sample(sample, correcting.says(row))
+        correction = _told(row)
+        right, before = known.content, known.before
+    is_elsewhere = (correction.get("correctedFile") or asked.file) != asked.file
+    start = before if is_elsewhere or written is None else written
     return WriteShown(
         asked=asked,
         done=done,
         change=None if written is None else _change(asked.content, written),
         correction=correction,
         right_content=right,
-        right_change=None if written is None or right is None else _change(written, right),
+        right_change=None if right is None or right == start else _change(start, right),
+        is_elsewhere=is_elsewhere,
+        by=(row.corrected_by if row else _who_took_it_back(sample)) if correction else "",
     )
+
+
+def _who_took_it_back(sample):
+    """Who rolled the write of a sample back; empty: nobody, or not known."""
+    db = whole_files.alias_of(sample)
+    names = Rollback.objects.using(db).filter(audit_id=sample.audit_id).values_list("rolled_back_by", flat=True)
+    return (names.first() or "") if db and sample.audit_id else ""
+
+
+def _told(row):
+    """A correction as a sample stores it."""
+    return {
+        "correctedDecision": row.corrected_status,
+        "reason": row.correction_reason,
+        "correctedFact": row.corrected_candidate_fact,
+        "correctedFile": row.corrected_target_file,
+    }
 
 
 def _change(old, new):

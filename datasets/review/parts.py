@@ -8,6 +8,7 @@ from django.utils.translation import gettext as _
 
 from openclaw_web.errors import Refused
 
+from ..exporters import writes
 from ..exporters.formats.gate import DECISIONS as GATE_DECISIONS
 from ..exporters.samples import NEGATIVE, POSITIVE
 from ..models import PART_LABELS
@@ -58,8 +59,8 @@ def gate_of(body: Any) -> dict[str, str] | None:
 def guardian_of(body: Any) -> dict[str, str] | None:
     """What write_guardian did in a sample: status, file, reason; None where it did nothing."""
     if _text(body, "type") == "write_guardian_decision":
-        reason = _text(body, "decisionReason") or _text(_inside(body, "userCorrection"), "reason")
-        return _said(status=_text(body, "decision"), file=_text(body, "targetFile"), reason=reason)
+        file, reason = _text(body, "targetFile"), _text(body, "decisionReason")
+        return _said(status=_text(body, "decision"), file=file, reason=reason)
     output = _inside(body, "writeGuardian", "output")
     if not output:
         return None
@@ -81,6 +82,22 @@ def check(name: str, verdict: PartVerdict, said: dict[str, str] | None) -> None:
         raise Refused(_("“Corrected” requires a correction; “correct” and “incorrect” take none."))
     if verdict.corrected:
         _check_corrected(name, verdict.corrected)
+
+
+def check_content(verdict: PartVerdict, body: dict[str, Any]) -> None:
+    """Raises Refused where the whole file of a corrected write is that of another file, or says nothing new."""
+    found = writes.corrected(verdict.corrected, body)
+    why = writes.misfit(found, body) if found and _text(body, "type") == writes.WRITE else ""
+    if found and why == writes.CONTENT_ELSEWHERE:
+        words = {"other": writes.asked(body).file, "file": found.file}
+        raise Refused(
+            _("This is the content of %(other)s. Enter what %(file)s should hold, or leave the whole file empty.")
+            % words
+        )
+    if why:
+        raise Refused(
+            _("The file held this before, or holds it now. Enter what it should hold, or leave the whole file empty.")
+        )
 
 
 def stored(text: str | None) -> dict[str, str]:

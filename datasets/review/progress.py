@@ -12,7 +12,10 @@ from .queues import Queue
 
 COUNTED_UP_TO = 10_000
 HOUR_MS = 3_600_000
+REMEMBERED = 50  # actions of a person that can be undone
 OF = "actor = %s AND kind <> 'skip' AND state = 'done'"
+LATEST = f"SELECT state FROM review_actions WHERE actor = %s ORDER BY at DESC, id DESC LIMIT {REMEMBERED}"  # noqa: S608
+UNDOABLE = f"(SELECT COUNT(*) FROM ({LATEST}) latest WHERE state = 'done')"  # noqa: S608 - our own words
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +30,7 @@ class Progress:
     mine: int
     mine_more: bool
     everywhere: int  # waits for this person, whatever the queue's filters
+    may_undo: bool  # whether the person did something that the next undo takes back
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +67,11 @@ def of(queue: Queue, by: str) -> Progress:
             _sum(f"{OF} AND at >= %s", [by, today]),
             _sum(f"{OF} AND at >= %s", [by, now - HOUR_MS]),
             _sum(OF, [by]),
+            (UNDOABLE, [by]),
             *([] if queue == Queue() else [queues.amount(Queue(), by=by)]),
         ]
     )
-    here, done_today, mine_today, hour, mine, *everywhere = numbers
+    here, done_today, mine_today, hour, mine, undoable, *everywhere = numbers
     most = queues.COUNTED_UP_TO
     return Progress(
         waiting=min(here, most),
@@ -77,6 +82,7 @@ def of(queue: Queue, by: str) -> Progress:
         mine=min(mine, COUNTED_UP_TO),
         mine_more=mine > COUNTED_UP_TO,
         everywhere=everywhere[0] if everywhere else here,
+        may_undo=undoable > 0,
     )
 
 

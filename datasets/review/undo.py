@@ -6,6 +6,7 @@ from typing import Any
 
 import orjson
 from django.db import DEFAULT_DB_ALIAS
+from django.utils.text import Truncator
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from ulid import ULID
@@ -17,14 +18,16 @@ from openclaw_web.errors import Refused
 from openclaw_web.sqlite import statements, writing
 from people.audit import log as audit
 
+from ..evidence import fact_of
 from ..likeness import signatures
 from ..models import DatasetSample, ReviewAction, SampleClaim, SampleLabel
 from ..words import STATUS_WORDS
 from . import drafts, verdicts
+from .progress import REMEMBERED
 
-REMEMBERED = 50
 RECENT_MS = 15 * 60_000  # as long lists of decisions and writes offer to undo the last verdict
 BATCH = 500
+LONGEST_NAME = 80  # characters of a fact
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +177,9 @@ def _become(sample, before: dict[str, Any]):
 
 
 def name_of(sample: DatasetSample) -> str:
-    """What a sample is called in sentences."""
+    """What a sample is called in sentences: its fact, else its turn."""
+    if fact := fact_of(sample):
+        return f"“{Truncator(' '.join(fact.split())).chars(LONGEST_NAME)}”"
     if sample.turn_number is None:
         return _("a sample of %(agent)s") % {"agent": sample.agent_id}
     return _("turn %(number)s of %(agent)s") % {"number": sample.turn_number, "agent": sample.agent_id}

@@ -191,6 +191,7 @@ def _judge_parts(sample, gate, guardian):
             sample.sample_type, sample.content = bodies.judged(body, gate)
     if guardian:
         parts.check("guardian", guardian, parts.guardian_of(body))
+        parts.check_content(guardian, body)
         sample.guardian_label, sample.guardian_corrected_output = guardian.label, guardian.corrected_json
 
 

@@ -80,8 +80,23 @@ def test_it_works(tmp_path):
         third = home.start("demo", "--no-serve", "--fresh")
         assert third.end() == 0, third.said
         assert home.count("SELECT count(*) FROM users") == 1
+        check_a_new_home(home, tmp_path / "new")
     finally:
         home.close()
+
+
+def check_a_new_home(home, folder):
+    """The story happens once: a new home takes no source of an earlier demo, unless it may make it anew."""
+    other = Home(folder)
+    try:
+        other.env["OPENCLAW_STATE_DIR"] = home.env["OPENCLAW_STATE_DIR"]
+        refused = other.start("demo", "--no-serve")
+        assert refused.end() == 3 and "holds an earlier demo" in refused.said and "--fresh" in refused.said
+        assert not (folder / "openclaw-web-demo.json").exists()
+        again = other.start("demo", "--no-serve", "--fresh")
+        assert again.end() == 0, again.said
+    finally:
+        other.close()
 
 
 @pytest.mark.parametrize("which", ["STATE_DIR", "HOME_DIR"])

@@ -1,6 +1,8 @@
 """What an export of writes teaches of what people said about them."""
 
 import csv
+import re
+from html import unescape
 
 import orjson
 import pytest
@@ -10,10 +12,12 @@ from datasets.exporting import exports
 from datasets.from_writes import judging
 from datasets.from_writes.judging import Correction
 from datasets.models import DatasetSample
+from guardian.services import keep_version
 from openclaw_web.errors import Refused
 from tests.datasets.conversations import tell_turns
 from tests.datasets.exporting.branches import Steps
-from tests.guardian.written import wrote
+from tests.guardian.correcting.correcting import corrected
+from tests.guardian.written import T0, wrote
 
 pytestmark = pytest.mark.django_db
 DB = "agent_ada"
@@ -127,3 +131,97 @@ def test_a_verdict_after_the_signature_was_made_is_still_exported(ada):
     say(ada, 1, "wrong", Correction("refused", "In jest."))
     assert [row["output"] for row in rows(build())] == ["Decision: refused\nReason: In jest."]
     assert DatasetSample.objects.count() == 1
+
+
+MEMORY = b"# Memory\n\n- Opens at six.\n- Sells rye.\n"
+WRONG = MEMORY + b"- The shop asks for slots.\n"
+TOOLS = "# Tools\n\n* `ls` lists.\n"
+ELSEWHERE = {"status": "written", "file": "TOOLS.md", "reason": "How the site works."}
+SENT = {"status": "approved", "guardian_label": "corrected", "guardian_status": "written", "guardian_reason": "So."}
+
+
+def elsewhere(agent, *, tools=TOOLS, first=True, **said):
+    """A write that belongs into another file, with its sample; `first`: corrected before it became one."""
+    if tools is not None:
+        keep_version(DB, "TOOLS.md", tools.encode(), modified_ms=T0)
+    keep_version(DB, "TOOLS.md", b"# Much later\n", modified_ms=T0 + 9_000_000)
+    wrote(DB, 1, MEMORY, WRONG, turn_id="s1:u1", candidate_fact="The shop asks for slots.")
+    if first:
+        corrected(**(ELSEWHERE | said))
+    sample = say(agent, 1, "none")
+    if not first:
+        corrected(**(ELSEWHERE | said))
+        say(agent, 1, "wrong")
+    return sample
+
+
+def prefilled(page):
+    found = re.search(r'name="guardian_content"[^>]*>\n?(.*?)</textarea>', page.text, re.DOTALL)
+    return unescape(found[1])
+
+
+def answers(export):
+    return [row["output"].partition("\nFile: ")[2] for row in rows(export)]
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_correction_to_another_file_teaches_that_file(ada, as_reviewer, first):
+    sample = elsewhere(ada, first=first)
+    wanted = TOOLS + "* The shop asks for slots.\n"
+    for address in (f"/samples/{sample.id}/", f"/review/?sample={sample.id}"):
+        page = as_reviewer.get(address)
+        assert prefilled(page) == wanted
+        assert "What it should have been" in page.text and "How the site works." in page.text
+    sent = SENT | {"guardian_file": "TOOLS.md", "guardian_content": prefilled(page).replace("\n", "\r\n")}
+    assert as_reviewer.post(f"/samples/{sample.id}/label/", sent).status_code == 302
+    assert answers(build()) == [f"TOOLS.md\nContent:\n{wanted}"]
+
+
+@pytest.mark.parametrize(
+    "content", [WRONG.decode(), MEMORY.decode(), "# Memory\n- Opens at six.\n- Sells rye.\n- Else.\n"]
+)
+def test_no_file_gets_the_content_of_another(ada, as_reviewer, content):
+    sample = elsewhere(ada)
+    sent = SENT | {"guardian_file": "TOOLS.md", "guardian_content": content}
+    answer = as_reviewer.post(f"/samples/{sample.id}/label/", sent)
+    assert answer.status_code == 422 and "This is the content of MEMORY.md" in answer.text
+    stored = orjson.dumps({"status": "written", "targetFile": "TOOLS.md", "reason": "", "content": content}).decode()
+    kept = {"guardian_label": "corrected", "guardian_corrected_output": stored, "annotation_status": "approved"}
+    DatasetSample.objects.filter(id=sample.id).update(**kept)  # as versions before this one stored it
+    assert prefilled(as_reviewer.get(f"/samples/{sample.id}/")) == TOOLS + "* The shop asks for slots.\n"
+    with pytest.raises(Refused, match="gives one file the content of another"):
+        build()
+
+
+def test_a_file_that_nobody_knows_stays_empty_and_is_left_out(ada, as_reviewer):
+    sample = elsewhere(ada, tools=None)
+    page = as_reviewer.get(f"/samples/{sample.id}/")
+    assert prefilled(page) == "" and "Nobody knows what TOOLS.md should hold" in page.text
+    sent = SENT | {"guardian_file": "TOOLS.md", "guardian_content": ""}
+    assert as_reviewer.post(f"/samples/{sample.id}/label/", sent).status_code == 302
+    with pytest.raises(Refused, match="nobody knows what the file should hold"):
+        build()
+
+
+@pytest.mark.parametrize(
+    ("said", "content"),
+    [
+        ({"file": "MEMORY.md", "fact": "Asks for 1 slot."}, MEMORY.decode() + "- Asks for 1 slot.\n"),
+        ({"file": "MEMORY.md", "status": "refused"}, MEMORY.decode()),
+        ({"fact": "The shop asks once."}, TOOLS + "* The shop asks once.\n"),
+    ],
+)
+def test_a_correction_begins_without_the_wrong_line(ada, as_reviewer, said, content):
+    sample = elsewhere(ada, **said)
+    assert prefilled(as_reviewer.get(f"/samples/{sample.id}/")) == content
+    stale = SENT | {"guardian_file": "MEMORY.md", "guardian_content": WRONG.decode()}
+    answer = as_reviewer.post(f"/samples/{sample.id}/label/", stale)
+    assert answer.status_code == 422 and "The file held this before, or holds it now" in answer.text
+
+
+def test_a_refused_write_that_was_right_has_its_line(ada, as_reviewer):
+    wrote(DB, 1, MEMORY, None, turn_id="s1:u1", status="refused", candidate_fact="Sells oats.", reason="No.")
+    corrected(status="written", reason="True.")
+    sample = say(ada, 1, "none")
+    page = as_reviewer.get(f"/samples/{sample.id}/")
+    assert prefilled(page) == MEMORY.decode() + "- Sells oats.\n" and "What it should have been" in page.text

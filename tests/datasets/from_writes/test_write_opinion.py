@@ -61,6 +61,7 @@ WHOLE = {"corrections": ["refused"], "samples": [("corrected", "approved")], "ro
 def test_should_not_be_there_with_everything(as_operator, write, file):  # noqa: F811
     page = as_operator.get(PAGE, ABSENT)
     text = words(page)
+    assert "Facts that contain all of" in text and "Facts that contain all of optional" not in text
     for part in ("Wrong: should not be there", "Roll it back now, as shown", "Make this a rule", "Use it for training"):
         assert part in text
     assert (

@@ -106,6 +106,15 @@ def test_the_whole_file_can_be_written_as_it_should_be(as_reviewer, ada):
     assert '"content":"# Memory\\nTea.\\n"' in sample.guardian_corrected_output
 
 
+def test_each_reason_stands_with_who_gave_it(as_reviewer, ada):
+    corrected(reason="A remark.", by="oli")
+    sample = judging.say(ada, "w1", "none", by="ann")
+    page = as_reviewer.get(f"/review/?sample={sample.id}")
+    assert "<dt>Reason</dt><dd>A remark." not in page.text and "A remark. By oli" in said(page)
+    answer = as_reviewer.post("/review/label/", {"sample": sample.id, "status": "approved"}, follow=True)
+    assert "Approved: “Likes tea.”" in unescape(said(answer))
+
+
 def test_the_list_names_the_fact(as_reviewer, ada):
     judging.say(ada, "w1", "right", by="ann")
     page = as_reviewer.get("/samples/?type=write_guardian_decision")

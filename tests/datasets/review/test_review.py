@@ -42,12 +42,12 @@ def said(page):
 def test_it_works(as_reviewer, queue):
     page = as_reviewer.get("/review/")
     assert page.status_code == 200
-    assert on_screen(page) == "one"
+    assert on_screen(page) == "one" and 'data-review="undo"' not in page.text  # nothing was done yet
     for words in ("Please check the nightly import.", "Turn 1 of ada", "3 to review"):
         assert words in said(page)
     page = judge(as_reviewer, expected_status="pending", notes="fine")
     assert on_screen(page) == "two"
-    assert "Approved: turn 1 of ada" in said(page)
+    assert "Approved: turn 1 of ada" in said(page) and 'data-review="undo"' in page.text
     assert "2 to review 1 done today (1 by you)" in said(page)
     assert list(SampleClaim.objects.values_list("sample_id", "claimed_by")) == [("two", "reviewer")]
     label = SampleLabel.objects.get()
@@ -224,7 +224,7 @@ class TestWithHtmx:
         assert SampleClaim.objects.filter(sample_id="one", claimed_by="reviewer").exists()
         answer = as_reviewer.post("/review/undo/", headers=HTMX)
         assert (answer.status_code, on_screen(answer)) == (422, None)
-        assert "nothing to undo" in answer.text
+        assert "nothing to undo" in answer.text and "Undo <kbd>" not in answer.text
 
 
 class TestParts:
@@ -240,6 +240,13 @@ class TestParts:
         assert page.index('data-key="1"') < page.index('data-key="3"') < page.index('data-key="4"')
         assert page.count('name="gate_label"') == page.count('name="guardian_label"') == 3
         assert 'value="travels early"' in page  # where a correction starts from
+
+    def test_each_part_keeps_its_keys_without_the_other(self, as_reviewer, sample):
+        guardian = {"output": {"status": "refused", "targetFile": "USER.md", "reason": "No evidence."}}
+        for left, keys in (({"memoryGate": GATE}, "123"), ({"writeGuardian": guardian}, "456")):
+            DatasetSample.objects.filter(id="one").update(content=content(**left))
+            page = as_reviewer.get("/review/").text
+            assert [key for key in "123456" if f'data-key="{key}"' in page] == list(keys)
 
     def test_labels_and_corrections_are_stored(self, as_reviewer, sample):
         judge(as_reviewer, gate_label="corrected", gate_decision="NO_WRITE", gate_fact="", gate_reason="Once.",

@@ -1,0 +1,133 @@
+"""What a file should hold where a write was wrong: what that very file held then, with the fact that is right."""
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from agents import databases
+from gate.recording import consent
+from guardian import exact, services
+from guardian.correcting import correcting
+from guardian.correcting.correcting import Said
+from guardian.models import BehaviorCorrection, WriteGuardianAudit
+from openclaw_web.errors import Refused
+
+from ..exporters import writes
+from ..exporters.writes import WRITE, WRITTEN
+from ..models import DatasetSample
+from ..review import parts
+
+LONGEST_FILE = 100_000  # characters: all of them are on the screen of whoever judges it
+BULLET = re.compile(r"^([-*+]) ", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """A write as it was. `before` and `after` are its file; None: no file, or nothing was written."""
+
+    at: int
+    said: Said
+    before: str | None
+    after: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Right:
+    """The file that a correction names: what it held at the moment of the write, and what it should hold.
+
+    None where nobody knows; `before` is None also where there was no file.
+    """
+
+    before: str | None = None
+    content: str | None = None
+
+
+def find_right(db: str, write: Write, said: Said) -> Right:
+    """What the file of `said` should hold. Of a file that was not written, its version at that moment counts."""
+    if said.file != write.said.file:
+        before = _read_version(db, said.file, write.at)
+        if before is None or said.status != WRITTEN:
+            return Right(before, before)
+        return Right(before, add_fact(before, said.fact))
+    if said.status != WRITTEN:
+        return Right(write.before, write.before or "")
+    if write.after is None:
+        return Right(write.before, add_fact(write.before or "", said.fact))
+    if said.fact == write.said.fact:
+        return Right(write.before, write.after)
+    is_its_line = write.after.count(write.said.fact) == 1 and write.said.fact not in (write.before or "")
+    replaced = write.after.replace(write.said.fact, said.fact) if is_its_line else None
+    return Right(write.before, replaced or add_fact(write.before or "", said.fact))
+
+
+def add_fact(content: str, fact: str) -> str:
+    """A file with a fact as its last line, spelled as its other lists are; one that says it already stays as it is."""
+    fact = writes.on_one_line(fact)
+    if fact in content:
+        return content
+    bullets = BULLET.findall(content)
+    start = content if not content or content.endswith("\n") else f"{content}\n"
+    return f"{start}{bullets[-1] if bullets else '-'} {fact}\n"
+
+
+def read_correction(sample: DatasetSample) -> BehaviorCorrection | None:
+    """The correction that stands of the write of a sample; None: none, or the agent's store cannot be read."""
+    db = alias_of(sample)
+    return next(iter(correcting.of_audit(db, sample.audit_id)), None) if db and sample.audit_id else None
+
+
+def right_of_sample(sample: DatasetSample, said: Said) -> Right:
+    """The same of a sample that is a write."""
+    body, db = sample.body, alias_of(sample)
+    asked, done = writes.asked(body), writes.done(body)
+    was = Said(done.status if done else "", asked.fact, asked.file)
+    audit = WriteGuardianAudit.objects.using(db).filter(id=sample.audit_id).only("created_at").first() if db else None
+    if said.file != asked.file and audit is None:
+        return Right()
+    write = Write(audit.created_at if audit else 0, was, asked.content, done.content if done else None)
+    return find_right(db or "", write, said)
+
+
+def suggest_content(sample: DatasetSample) -> str | None:
+    """The whole file that the form of a correction begins with; None where nobody knows what that file held."""
+    body, output = sample.body, parts.stored(sample.guardian_corrected_output)
+    if body.get("type") != WRITE:
+        return None
+    found = writes.corrected(output, body)
+    if found is None:
+        return body.get("writtenContent") or body.get("currentFileContent")
+    if found.content and not writes.misfit(found, body):
+        return found.content
+    said = Said(found.status, _right_fact(sample, found), found.file)
+    return right_of_sample(sample, said).content
+
+
+def _right_fact(sample, found) -> str:
+    """The fact of the correction that says the same; without one that of the write."""
+    row = read_correction(sample)
+    if row and (row.corrected_status, row.corrected_target_file) == (found.status, found.file):
+        return row.corrected_candidate_fact or ""
+    known: Any = sample.body.get("userCorrection")
+    known = known if isinstance(known, dict) else {}
+    is_same = (known.get("correctedDecision"), known.get("correctedFile")) == (found.status, found.file)
+    return (is_same and known.get("correctedFact")) or writes.asked(sample.body).fact
+
+
+def alias_of(sample: DatasetSample) -> str | None:
+    """The store of the agent of a sample; None: it is not there, or cannot be read."""
+    try:
+        return databases.alias(sample.agent_id)
+    except (databases.UnknownAgent, databases.OldAgentFile):
+        return None
+
+
+def _read_version(db, name, at):
+    """What a file held at a moment; None where nobody knows, or a line may be of somebody who has opted out."""
+    if not name or consent.opted_out():
+        return None
+    version = services.held(db, name).filter(created_at__lte=at).order_by("-created_at", "-id").first()
+    try:
+        text = exact.data_of(version).decode() if version else None
+    except (Refused, UnicodeDecodeError):
+        return None
+    return None if text is None or len(text) > LONGEST_FILE or "\0" in text else text
