@@ -19,6 +19,7 @@ LONGEST = 4_000  # characters of the message that are shown
 NEIGHBORS = 2  # messages on each side
 LONGEST_NEIGHBOR = 1_000
 LONGEST_NAME = 80
+INJECTED = "injected:"  # before the kind of an automatic message, where a name would stand
 TURN = ("id", "session_id", "turn_number", "user_message_id", "agent_message_id", "user_from", "user_metadata",
         "created_at", "latency_ms", "is_active")  # fmt: skip
 NOT_NAMED = gettext_lazy("The turn is not known: the source did not name it, and no turn fits the time.")
@@ -66,11 +67,22 @@ class Evidence:
 
 def speaker_of(turn: ConversationTurn) -> str:
     """The name that the channel gave, what sent an automatic message, or an id; empty: nobody is known."""
+    return speaker_word(speaker_key(turn))
+
+
+def speaker_key(turn: ConversationTurn) -> str:
+    """The same to be stored: what sent an automatic message by its kind, which `speaker_word` names."""
     sender = object_in(turn.user_metadata)
     if kind := sender.get("injected"):
-        return str(INJECTED_WORDS.get(kind, kind))[:LONGEST_NAME]
+        return f"{INJECTED}{kind}"[:LONGEST_NAME]
     names = (str(sender[name]) for name in SENDER_NAMES if sender.get(name))
     return next(names, turn.user_from or "")[:LONGEST_NAME]
+
+
+def speaker_word(key: str) -> str:
+    """A stored speaker, in the language of the reader."""
+    kind = key.removeprefix(INJECTED)
+    return key if kind == key else str(INJECTED_WORDS.get(kind, kind))
 
 
 def read_evidence(db: str, row: Any, *, hides: Hides, neighbors: bool = True) -> Evidence:

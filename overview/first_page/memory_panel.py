@@ -10,9 +10,10 @@ from django.urls import reverse
 
 from agents.models import Agent
 from guardian import words
+from guardian.correcting import sayable
 from guardian.models import Rollback, WriteGuardianAudit
 from ledger.models import ConversationTurn
-from ledger.session.evidence import speaker_of
+from ledger.session.evidence import speaker_key, speaker_word
 from openclaw_web import clock
 
 from ..models import NewestWrite
@@ -42,24 +43,24 @@ class ChangedLine:
 
 def refresh(agent: Agent) -> None:
     """Bring the last changed lines of an agent up to what its file holds; what is gone there goes here."""
-    rows = WriteGuardianAudit.objects.using(agent.db).defer("hunks_json").filter(
-        Q(lines_added__gt=0) | Q(lines_removed__gt=0),
-        status=WriteGuardianAudit.Status.WRITTEN, created_at__lte=clock.now_ms(),
-    )  # fmt: skip
-    writes = list(rows.order_by("-created_at")[:KEPT])
-    turn_ids = [write.turn_id for write in writes if write.turn_id]
-    turns = ConversationTurn.objects.using(agent.db).only("user_from", "user_metadata").in_bulk(turn_ids)
-    rollbacks = Rollback.objects.using(agent.db).filter(own_audit__in=[write.id for write in writes])
-    people = dict(rollbacks.values_list("own_audit_id", "rolled_back_by"))
-    newest = [_row(write, turns.get(write.turn_id), people.get(write.id)) for write in writes]
-    known = NewestWrite.objects.filter(agent_id=agent.agent_id)
-    if sorted(known.values_list(*COLUMNS)) == sorted(newest):
+    newest = _newest(agent)
+    if not _are_other(agent, newest):
         return
     with transaction.atomic():
-        known.delete()
+        NewestWrite.objects.filter(agent_id=agent.agent_id).delete()
         NewestWrite.objects.bulk_create(
             NewestWrite(agent_id=agent.agent_id, **dict(zip(COLUMNS, row, strict=True))) for row in newest
         )
+
+
+def is_wrong(agent: Agent) -> bool:
+    """Whether the last writes of an agent are not those of its file."""
+    return _are_other(agent, _newest(agent))
+
+
+def forget_words() -> None:
+    """Forget the lines and their authors: somebody may have opted out. The next import finds what may be shown."""
+    NewestWrite.objects.all().delete()
 
 
 def changed_lines() -> list[ChangedLine]:
@@ -68,16 +69,34 @@ def changed_lines() -> list[ChangedLine]:
     return [line for write in writes for line in _lines_of(write)][:LINES]
 
 
+def _newest(agent):
+    rows = WriteGuardianAudit.objects.using(agent.db).defer("hunks_json").filter(
+        Q(lines_added__gt=0) | Q(lines_removed__gt=0),
+        status=WriteGuardianAudit.Status.WRITTEN, created_at__lte=clock.now_ms(),
+    )  # fmt: skip
+    writes = [row for row in rows.order_by("-created_at")[:KEPT] if not sayable.is_withheld(agent.db, row)]
+    turn_ids = [write.turn_id for write in writes if write.turn_id]
+    turns = ConversationTurn.objects.using(agent.db).only("user_from", "user_metadata").in_bulk(turn_ids)
+    rollbacks = Rollback.objects.using(agent.db).filter(own_audit__in=[write.id for write in writes])
+    people = dict(rollbacks.values_list("own_audit_id", "rolled_back_by"))
+    return [_row(write, turns.get(write.turn_id), people.get(write.id)) for write in writes]
+
+
+def _are_other(agent, newest):
+    known = NewestWrite.objects.filter(agent_id=agent.agent_id)
+    return sorted(known.values_list(*COLUMNS)) != sorted(newest)
+
+
 def _lines_of(write) -> Iterator[ChangedLine]:
     href = reverse("guardian:audit_detail", args=[write.agent_id, write.audit_id])
-    author = words.write_origin_word(write.author)
+    author = words.write_origin_word(speaker_word(write.author))
     for sign, text in orjson.loads(write.lines_json):
         yield ChangedLine(write.agent_id, write.file_name, sign == "+", text, author, write.created_at, href)
 
 
 def _row(write, turn, rolled_back_by):
     """The columns; an author that is nobody is an origin, which pages name in their language."""
-    author = rolled_back_by or (turn and speaker_of(turn)) or write.origin
+    author = rolled_back_by or (turn and speaker_key(turn)) or write.origin
     lines = orjson.dumps(_changes(write.diff or "")).decode()
     return write.id, write.created_at, write.target_file or "", author, lines
 

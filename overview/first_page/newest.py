@@ -3,9 +3,10 @@
 from django.db import transaction
 
 from agents.models import Agent
+from gate.recording import consent
 from ledger.lists import last_words
 from ledger.models import ConversationTurn, Session
-from ledger.session.evidence import speaker_of
+from ledger.session.evidence import speaker_key
 from openclaw_web import clock
 
 from ..models import NewestSession
@@ -18,18 +19,24 @@ COLUMNS = (
 
 def refresh(agent: Agent) -> None:
     """Bring the newest sessions of an agent up to what its file holds; what is gone there goes here."""
-    rows = Session.objects.using(agent.db).filter(last_activity_at__lte=clock.now_ms())
-    sessions = list(rows.for_reading().order_by("-last_activity_at", "-id")[:SHOWN])
-    words = last_words.of(agent.db, [session.id for session in sessions])
-    newest = [_row(session, words.get(session.id)) for session in sessions]
-    known = NewestSession.objects.filter(agent_id=agent.agent_id)
-    if sorted(known.values_list(*COLUMNS)) == sorted(newest):
+    newest = _newest(agent)
+    if not _are_other(agent, newest):
         return
     with transaction.atomic():
-        known.delete()
+        NewestSession.objects.filter(agent_id=agent.agent_id).delete()
         NewestSession.objects.bulk_create(
             NewestSession(agent_id=agent.agent_id, **dict(zip(COLUMNS, row, strict=True))) for row in newest
         )
+
+
+def is_wrong(agent: Agent) -> bool:
+    """Whether the newest sessions of an agent are not those of its file."""
+    return _are_other(agent, _newest(agent))
+
+
+def forget_words() -> None:
+    """Forget who said what: somebody may have opted out. The next import finds what may be shown."""
+    NewestSession.objects.update(title="", words="", speaker="")
 
 
 def recent_sessions() -> list[NewestSession]:
@@ -37,7 +44,33 @@ def recent_sessions() -> list[NewestSession]:
     return list(NewestSession.objects.order_by("-last_activity_at", "agent_id", "session_id")[:SHOWN])
 
 
-def _row(session, words):
+def _newest(agent):
+    rows = Session.objects.using(agent.db).filter(last_activity_at__lte=clock.now_ms())
+    sessions = list(rows.for_reading().order_by("-last_activity_at", "-id")[:SHOWN])
+    names = [session.id for session in sessions]
+    words, hidden = last_words.of(agent.db, names), _withheld(agent.db, names)
+    return [_row(session, words.get(session.id), session.id in hidden) for session in sessions]
+
+
+def _are_other(agent, newest):
+    known = NewestSession.objects.filter(agent_id=agent.agent_id)
+    return sorted(known.values_list(*COLUMNS)) != sorted(newest)
+
+
+def _withheld(db, session_ids):
+    """The sessions whose last turn may not be quoted today."""
+    if not consent.opted_out():
+        return set()
+    turns = ConversationTurn.objects.using(db).filter(is_active=True).order_by("-turn_number")
+    last = [turn for name in session_ids if (turn := turns.filter(session_id=name).first())]
+    hidden = consent.withheld(db, last)
+    return {turn.session_id for turn in last if turn.id in hidden}
+
+
+def _row(session, words, is_hidden):
+    about = (session.channel_id, session.error_count, bool(session.parents))
+    if is_hidden:
+        return session.id, session.last_activity_at, "", *about, "", ""
     turn = words and ConversationTurn(user_from=words.user_from, user_metadata=words.user_metadata)
-    about = (session.title, session.channel_id, session.error_count, bool(session.parents))
-    return session.id, session.last_activity_at, *about, words.text if words else "", speaker_of(turn) if turn else ""
+    said = (words.text, speaker_key(turn)) if words and turn else ("", "")
+    return session.id, session.last_activity_at, session.title, *about, *said

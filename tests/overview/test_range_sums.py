@@ -5,21 +5,25 @@ import re
 
 import orjson
 import pytest
+from django.utils import translation
 from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.models import Agent
+from guardian import services
 from guardian.recording.recorded import record
 from guardian.recording.schemas import WriteIn
 from ledger.models import ConversationTurn
 from ledger.transcripts import removing
 from openclaw_web import clock
 from overview import latency, memory_sums, site_sums, summaries
-from overview.models import AgentDailyStat, AgentHour, MemorySpan, SiteSpan
+from overview.first_page import memory_panel, newest
+from overview.models import AgentDailyStat, AgentHour, MemorySpan, NewestSession, NewestWrite, SiteSpan
 from overview.span_sums import SpanSums
 from people.configuration import keys as configuration
 from tests.collecting.collecting import MAIN, run
 from tests.collecting.test_collect_again import ENVELOPE
+from tests.guardian.written import took_back
 from tests.homes import Home, assistant, result, user
 
 AT = "2026-02-2{day}T{hour:02}:{minute:02}:00.000Z"
@@ -183,6 +187,11 @@ def test_somebody_who_opted_out_is_not_on_the_page(as_admin, home):
     run(home)
     assert "mei" in as_admin.get("/").text.partition('id="newest"')[2]
     configuration.put("collector.optedOutSenders", ["mei"])
+    assert "mei" not in as_admin.get("/").text.partition('id="newest"')[2]  # at once
+    scripts["arjun"].add({**user("more", sender="arjun"), "timestamp": AT.format(day=3, hour=11, minute=50)})
+    run(home)
+    assert "mei" not in as_admin.get("/").text and "arjun" in as_admin.get("/").text
+    assert not newest.is_wrong(Agent.objects.get())
     run(home, again=True)
     page = as_admin.get("/").text
     assert "mei" not in page and "arjun" in page
@@ -206,3 +215,46 @@ def test_writes_are_counted_when_they_are_recorded(as_admin, home):
     assert MemorySpan.objects.filter(span="2026-02-23").get().written_count == 1
     assert memory_sums.counts_of(Agent.objects.get())["2026-02-23T11"].counts["written_count"] == 1
     assert not site_sums.are_wrong()
+
+
+def write(home, **columns):
+    """A write of a turn whose speaker is mei, as a plugin records it."""
+    script = talk(home, sender="mei")
+    home.index({"agent:main:irc:direct:mei": {"sessionId": script.session}})
+    run(home)
+    turn = ConversationTurn.objects.using(MAIN).first()
+    about = {"session_id": turn.session_id, "turn_id": turn.id, "target_file": "MEMORY.md", "status": "written"}
+    about |= {"candidate_fact": "two", "created_at": NOW - 1000, "before": "one\n", "after": "one\ntwo & three\n"}
+    record(Agent.objects.get(), [WriteIn(id="w1", **about)], by="plugin")
+
+
+@pytest.mark.django_db
+def test_a_rolled_back_write_leaves_the_page(as_admin, home):
+    write(home)
+    assert "/agents/main/writes/w1/" in as_admin.get("/").text
+    took_back(MAIN, 2, ["w1"], b"one\ntwo & three\n", b"one\n")
+    services.tell_memory_changed(MAIN)  # as every rollback does
+    assert "/agents/main/writes/w1/" not in as_admin.get("/").text
+    assert not memory_panel.is_wrong(Agent.objects.get())
+
+
+@pytest.mark.django_db
+def test_lines_of_somebody_who_opted_out_leave_the_page(as_admin, home):
+    write(home)
+    configuration.put("collector.optedOutSenders", ["mei"])
+    assert "two &amp; three" not in as_admin.get("/").text
+    run(home)
+    assert "two &amp; three" not in as_admin.get("/").text and "mei" not in as_admin.get("/").text
+    assert not NewestWrite.objects.exists() and not memory_panel.is_wrong(Agent.objects.get())
+
+
+@pytest.mark.django_db
+def test_what_asked_is_named_in_the_language_of_the_reader(as_admin, home):
+    talk(home)
+    run(home)
+    ConversationTurn.objects.using(MAIN).update(user_metadata='{"injected": "cron"}')
+    with translation.override("en"):  # of the import
+        newest.refresh(Agent.objects.get())
+    page = as_admin.get("/", headers={"Accept-Language": "zh-hans"}).text.partition('id="newest"')[2]
+    assert "定时任务" in page and "Scheduled task" not in page
+    assert NewestSession.objects.get().speaker == "injected:cron"

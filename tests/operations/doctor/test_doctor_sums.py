@@ -20,6 +20,7 @@ GLOBAL = {
     "agent_daily_stats": "agent_id || date",
     "agent_hours": "agent_id || span",
     "site_spans": "span",
+    "newest_sessions": "agent_id || session_id",
 }
 NUMBERS = {
     "sessions": ("record_count", "turn_count", "total_tokens", "cost_usd", "error_count", "created_at"),
@@ -31,6 +32,7 @@ NUMBERS = {
     "agent_daily_stats": ("turn_count", "session_count", "cost_usd", "input_tokens", "removed_turn_count"),
     "agent_hours": ("turn_count", "cost_usd"),
     "site_spans": ("turn_count", "error_count"),
+    "newest_sessions": ("error_count", "words", "title"),
 }
 TIMES = {"last_collected_at"}
 
@@ -68,12 +70,15 @@ def test_sums_that_were_changed_are_named_and_made_again_from_records(home):
     (session_id,) = rows(home, "SELECT id FROM sessions ORDER BY id LIMIT 1", "main")[0]
     change(home, f"UPDATE sessions SET turn_count = turn_count + 62 WHERE id = '{session_id}'", "main")
     change(home, f"UPDATE session_days SET total_tokens = 1 WHERE session_id = '{session_id}'", "main")
+    change(home, "UPDATE newest_sessions SET words = 'Said once.' WHERE agent_id = 'main'")
+    change(home, "INSERT INTO newest_writes VALUES ('main', 'w1', 1, 'MEMORY.md', 'mei', '[]')")
     looked, _status = doctor(home, status=1)
+    assert "newest_sessions" in store(looked)["sums", "main"]
     sentence = store(looked)["session_sums", "main"]
     assert session_id in sentence and "sessions.turn_count" in sentence and "session_days.total_tokens" in sentence
     fixed, _status = doctor(home, "--fix", status=0)
     assert ("session_sums", "main") in {(one["check"], one["agent"]) for one in fixed["run"]["repairs"]}
-    assert derived(home) == before
+    assert derived(home) == before and rows(home, "SELECT * FROM newest_writes") == []
     doctor(home, "--deep", status=0)
 
 
