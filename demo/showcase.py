@@ -101,8 +101,8 @@ def _check_story_is_ahead(source):
     """Raises Refused where the files are those of another demo, in which the story happened: it happens once."""
     if wrong.has_happened(source):
         sentence = _(
-            "%(folder)s holds an earlier demo, whose files have changed since. Run the demo with --fresh to make it "
-            "anew, or set OPENCLAW_STATE_DIR to another folder."
+            "%(folder)s holds an earlier demo, whose files have changed since. Run the demo with --fresh to write it "
+            "again, or set OPENCLAW_STATE_DIR to another folder."
         )
         raise Refused(sentence % {"folder": source})
 

@@ -97,7 +97,8 @@ def _lines_of(write) -> Iterator[ChangedLine]:
 def _row(write, turn, rolled_back_by):
     """The columns; an author that is nobody is an origin, which pages name in their language."""
     author = rolled_back_by or (turn and speaker_key(turn)) or write.origin
-    lines = orjson.dumps(_changes(write.diff or "")).decode()
+    diff = write.diff if isinstance(write.diff, str) else ""  # a column may hold another type: the doctor says so
+    lines = orjson.dumps(_changes(diff)).decode()
     return write.id, write.created_at, write.target_file or "", author, lines
 
 
