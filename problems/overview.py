@@ -49,13 +49,13 @@ def count_open() -> int:
 
 
 def describe_stale() -> str:
-    """Say that no check was made lately, and why; empty when one was."""
+    """Say that no check was completed lately, and why; empty when one was."""
     checked_at = ProblemCheck.objects.filter(place="").values_list("checked_at", flat=True).first()
     if checked_at is not None and abs(clock.now_ms() - checked_at) < STALE_MS:
         return ""
     is_working = locks.is_held(settings.HOME_DIR / "state" / locks.WORKING)
     if checked_at is None and is_working:
-        return ""  # the first check is under way
+        return _("The first check for problems is under way.")
     if checked_at is None:
         return _("Problems have not been checked yet; no worker is running. Start one with “openclaw-web serve”.")
     ago = formatting.ago(checked_at)
