@@ -10,7 +10,7 @@ from problems.models import ProblemCheck
 from tests.factories import BackupRunFactory
 from tests.gate.statistics.decided import DAY_MS, DB, decide, failed, midnight
 
-from .found import check
+from .check_results import check
 
 pytestmark = pytest.mark.django_db
 MINUTE_MS = 60_000

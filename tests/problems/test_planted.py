@@ -27,7 +27,7 @@ from tests.guardian.standing.recorded_homes import RecordedHome
 from tests.guardian.written import wrote
 from tests.sqlite_homes import T0
 
-from .found import check, open_sentences
+from .check_results import check, open_sentences
 
 pytestmark = pytest.mark.django_db
 DB, HOUR_MS = "agent_main", 3_600_000

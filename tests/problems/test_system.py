@@ -13,7 +13,7 @@ from problems.models import Problem
 from tests.factories import BackupRunFactory, JobFactory, UserFactory
 from tests.people.settings_page import save
 
-from .found import check
+from .check_results import check
 
 PAGE = "/operations/"
 TABS = re.compile(r'<nav class="agent-nav".*?</nav>', re.DOTALL)

@@ -8,7 +8,7 @@ from problems.models import Problem
 from tests.factories import BackupRunFactory, JobFactory, SampleFactory, UserFactory
 from tests.people.settings_page import save
 
-from .found import check
+from .check_results import check
 
 NUMBER = "/operations/needs/"
 MINUTE_MS = 60_000

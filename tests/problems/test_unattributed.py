@@ -6,7 +6,7 @@ from guardian.models import WriteGuardianAudit
 from openclaw_web import clock
 from tests.factories import BackupRunFactory
 
-from .found import check
+from .check_results import check
 
 DAY_MS = 86_400_000
 pytestmark = pytest.mark.django_db

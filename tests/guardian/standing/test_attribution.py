@@ -8,7 +8,7 @@ from guardian.models import WriteGuardianAudit
 from people.configuration import keys as configuration
 from tests.collecting.collecting import run
 from tests.homes import assistant, user
-from tests.problems.found import check
+from tests.problems.check_results import check
 from tests.sqlite_homes import T0
 
 from .recorded_homes import RecordedHome

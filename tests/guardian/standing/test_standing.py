@@ -11,7 +11,7 @@ from guardian.files import MEMORY_FILES
 from guardian.models import ProvenanceRecord
 from tests.collecting.collecting import run
 from tests.guardian.written import wrote
-from tests.problems.found import check
+from tests.problems.check_results import check
 from tests.sqlite_homes import CANARY, T0
 
 from .recorded_homes import RecordedHome
