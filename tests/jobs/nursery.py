@@ -123,13 +123,17 @@ def _import_everything():
     import django
 
     django.setup()
+    from django.conf import settings
     from django.core.management import get_commands, load_command_class
     from django.urls import get_resolver
+    from django.utils.module_loading import import_string
 
     _ = get_resolver().url_patterns
     for name, app in get_commands().items():
         if not app.startswith(("django", "axes", "ninja", "whitenoise")):
             load_command_class(app, name)
+    for path in (*settings.JOB_KINDS.values(), *settings.PROBLEM_KINDS.values()):  # a copy may not read their modules
+        import_string(path)
     shutil.rmtree(os.environ["OPENCLAW_WEB_HOME"])
 
 
