@@ -12,7 +12,7 @@ from openclaw_web.sqlite import statements
 from . import site_sums
 from .first_page import memory_panel
 from .models import MemorySpan
-from .span_sums import DAY_MS, HOUR_MS, WRITES, SpanSums, differences, hour_name
+from .span_sums import DAY_MS, HOUR_MS, WRITES, SpanSums, are_different, differences, hour_name, is_day
 
 KEPT_MS = 40 * DAY_MS  # the longest range, and some
 HOURS_MS = 2 * DAY_MS
@@ -24,14 +24,13 @@ COLUMNS = {
 }
 COUNTED = """
     SELECT created_at / 3600000, status, COUNT(*) FROM write_guardian_audit
-    WHERE created_at >= %s AND origin <> 'rollback' GROUP BY 1, 2
+    WHERE created_at >= %s AND created_at <= %s AND origin <> 'rollback' GROUP BY 1, 2
 """
 
 
 def refresh(agent: Agent) -> None:
     """Bring the rows of one agent up to what its file holds."""
-    last = _last_moment(agent)
-    after = _counts(agent.db, last) if last else {}
+    after = counts_of(agent)
     rows = MemorySpan.objects.filter(agent_id=agent.agent_id)
     with transaction.atomic():
         before = {row.span: SpanSums.of_row(row) for row in rows}
@@ -50,28 +49,43 @@ def refresh_db(db: str, **_signal: Any) -> None:
         refresh(agent)
 
 
+def is_wrong(agent: Agent) -> bool:
+    """Whether the stored spans of one agent are not those of its file.
+
+    Spans that the time alone adds or drops are not compared: those to come, and those before the kept ones.
+    """
+    last, now = _last_moment(agent), hour_name(clock.now_ms() // HOUR_MS)
+    first_day, first_hour = hour_name((last - KEPT_MS) // HOUR_MS)[:10], hour_name((last - HOURS_MS) // HOUR_MS + 1)
+
+    def kept(spans):
+        firsts = {True: first_day, False: first_hour}
+        return {span: sums for span, sums in spans.items() if firsts[is_day(span)] <= span <= now}
+
+    stored = {row.span: SpanSums.of_row(row) for row in MemorySpan.objects.filter(agent_id=agent.agent_id)}
+    return are_different(kept(stored), kept(counts_of(agent)))
+
+
 def counts_of(agent: Agent) -> dict[str, SpanSums]:
-    """The spans of one agent, counted in its file."""
+    """The spans of one agent, counted in its file: days of the longest range and hours of the shortest.
+
+    Writes of a clock that runs ahead are in spans to come: they count once their time has come.
+    """
     last = _last_moment(agent)
-    return _counts(agent.db, last) if last else {}
-
-
-def _last_moment(agent) -> Any:
-    rows = WriteGuardianAudit.objects.using(agent.db).filter(created_at__lte=clock.now_ms())
-    return rows.order_by("-created_at").values_list("created_at", flat=True).first()
-
-
-def _counts(db, last):
-    """Days of the longest range and hours of the shortest, up to the last write."""
     spans: dict[str, SpanSums] = {}
     first = (last - KEPT_MS) // DAY_MS * DAY_MS
-    for hour, status, count in statements.rows(db, COUNTED, [first]):
-        if status not in COLUMNS or hour * HOUR_MS > last:
+    for hour, status, count in statements.rows(agent.db, COUNTED, [first, clock.now_ms() + KEPT_MS]):
+        if status not in COLUMNS:
             continue
         name = hour_name(hour)
         for span in (name[:10], name) if hour * HOUR_MS >= last - HOURS_MS else (name[:10],):
             spans.setdefault(span, SpanSums()).counts[COLUMNS[status]] += count
     return spans
+
+
+def _last_moment(agent) -> int:
+    """When the last write was made, of those that are not in the future."""
+    rows = WriteGuardianAudit.objects.using(agent.db).filter(created_at__lte=clock.now_ms())
+    return rows.order_by("-created_at").values_list("created_at", flat=True).first() or clock.now_ms()
 
 
 def _row(agent, span, sums):

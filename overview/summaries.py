@@ -20,7 +20,7 @@ from openclaw_web.sqlite import statements
 
 from . import memory_sums, site_sums
 from .first_page import memory_panel, newest
-from .models import AgentDailyStat, AgentHour, AgentSummary, MemorySpan
+from .models import AgentDailyStat, AgentHour, AgentSummary
 from .span_sums import DAY_MS, SpanSums, are_different, day_before, differences, hours_of, start_of, total_of
 
 SUMMED = (*TOTALS, "turn_count", "record_count")
@@ -109,14 +109,16 @@ def has_details_of(known: AgentDailyStat, day: AgentDailyStat) -> bool:
 
 def wrong_spans(agent: Agent, sums: FileSums) -> list[str]:
     """The tables whose hours, memory writes and newest rows of an agent are not those of its file."""
+    details = dict(AgentDailyStat.objects.filter(agent_id=agent.agent_id).values_list("date", "latency_json"))
+    is_counted = any(details.values())
+    compared = [day for day in sums.hours if details.get(day)]  # one that was to come then has no hours yet
     hours = {hour.span: SpanSums.of_row(hour) for hour in AgentHour.objects.filter(agent_id=agent.agent_id)}
-    counted = {span: hour for of_day in sums.hours.values() for span, hour in of_day.items()}
-    is_counted = any(day.latency_json for day in AgentDailyStat.objects.filter(agent_id=agent.agent_id))
+    hours = {span: hour for span, hour in hours.items() if span[:10] in compared or span[:10] not in details}
+    counted = {span: hour for day in compared for span, hour in sums.hours[day].items()}
     names = ["agent_hours"] if is_counted and are_different(hours, counted) else []
-    spans = {span.span: SpanSums.of_row(span) for span in MemorySpan.objects.filter(agent_id=agent.agent_id)}
     names += ["newest_sessions"] if is_counted and newest.is_wrong(agent) else []
     names += ["newest_writes"] if is_counted and memory_panel.is_wrong(agent) else []
-    return names + (["memory_spans"] if is_counted and are_different(spans, memory_sums.counts_of(agent)) else [])
+    return names + (["memory_spans"] if is_counted and memory_sums.is_wrong(agent) else [])
 
 
 def _days(agent):

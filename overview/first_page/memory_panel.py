@@ -9,6 +9,7 @@ from django.db.models import Q
 from django.urls import reverse
 
 from agents.models import Agent
+from gate.recording import consent
 from guardian import words
 from guardian.correcting import sayable
 from guardian.models import Rollback, WriteGuardianAudit
@@ -23,6 +24,7 @@ KEPT = 4  # writes of each agent, of which some may hold no words
 LONGEST = 200  # characters
 LONGEST_DIFF = 20_000
 COLUMNS = ("audit_id", "created_at", "file_name", "author", "lines_json")
+AT = COLUMNS.index("created_at")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +56,13 @@ def refresh(agent: Agent) -> None:
 
 
 def is_wrong(agent: Agent) -> bool:
-    """Whether the last writes of an agent are not those of its file."""
-    return _are_other(agent, _newest(agent))
+    """Whether the last writes of an agent are not those of its file; forgotten ones are no error."""
+    now = clock.now_ms()
+    stored, counted = (
+        sorted((row for row in rows if row[AT] <= now), key=lambda row: (row[AT], row[0]))[-KEPT:]
+        for rows in (NewestWrite.objects.filter(agent_id=agent.agent_id).values_list(*COLUMNS), _newest(agent))
+    )
+    return stored != counted and not (consent.opted_out() and not stored)
 
 
 def forget_words() -> None:
@@ -65,16 +72,19 @@ def forget_words() -> None:
 
 def changed_lines() -> list[ChangedLine]:
     """The last lines that changed in any memory file, the newest first."""
-    writes = NewestWrite.objects.order_by("-created_at", "audit_id")[:KEPT]
+    writes = NewestWrite.objects.filter(created_at__lte=clock.now_ms()).order_by("-created_at", "audit_id")[:KEPT]
     return [line for write in writes for line in _lines_of(write)][:LINES]
 
 
 def _newest(agent):
     rows = WriteGuardianAudit.objects.using(agent.db).defer("hunks_json").filter(
         Q(lines_added__gt=0) | Q(lines_removed__gt=0),
-        status=WriteGuardianAudit.Status.WRITTEN, created_at__lte=clock.now_ms(),
+        status=WriteGuardianAudit.Status.WRITTEN,
     )  # fmt: skip
-    writes = [row for row in rows.order_by("-created_at")[:KEPT] if not sayable.is_withheld(agent.db, row)]
+    now = clock.now_ms()
+    newest = rows.filter(created_at__lte=now).order_by("-created_at")[:KEPT]
+    to_come = rows.filter(created_at__gt=now).order_by("created_at")[:KEPT]  # of a clock that runs ahead
+    writes = [row for row in (*newest, *to_come) if not sayable.is_withheld(agent.db, row)]
     turn_ids = [write.turn_id for write in writes if write.turn_id]
     turns = ConversationTurn.objects.using(agent.db).only("user_from", "user_metadata").in_bulk(turn_ids)
     rollbacks = Rollback.objects.using(agent.db).filter(own_audit__in=[write.id for write in writes])

@@ -15,6 +15,8 @@ SHOWN = 6
 COLUMNS = (
     *("session_id", "last_activity_at", "title", "channel_id", "error_count", "has_parents", "words", "speaker"),
 )
+AT = COLUMNS.index("last_activity_at")
+WORDS = tuple(COLUMNS.index(name) for name in ("title", "words", "speaker"))
 
 
 def refresh(agent: Agent) -> None:
@@ -30,8 +32,15 @@ def refresh(agent: Agent) -> None:
 
 
 def is_wrong(agent: Agent) -> bool:
-    """Whether the newest sessions of an agent are not those of its file."""
-    return _are_other(agent, _newest(agent))
+    """Whether the newest sessions of an agent are not those of its file; forgotten words are no error."""
+    now = clock.now_ms()
+    stored, counted = (
+        sorted((row for row in rows if row[AT] <= now), key=lambda row: (row[AT], row[0]))[-SHOWN:]
+        for rows in (NewestSession.objects.filter(agent_id=agent.agent_id).values_list(*COLUMNS), _newest(agent))
+    )
+    if consent.opted_out() and not any(row[name] for row in stored for name in WORDS):
+        stored, counted = ([_without_words(row) for row in rows] for rows in (stored, counted))
+    return stored != counted
 
 
 def forget_words() -> None:
@@ -41,12 +50,17 @@ def forget_words() -> None:
 
 def recent_sessions() -> list[NewestSession]:
     """The newest sessions of all agents, the last active first."""
-    return list(NewestSession.objects.order_by("-last_activity_at", "agent_id", "session_id")[:SHOWN])
+    rows = NewestSession.objects.filter(last_activity_at__lte=clock.now_ms())
+    return list(rows.order_by("-last_activity_at", "agent_id", "session_id")[:SHOWN])
 
 
 def _newest(agent):
-    rows = Session.objects.using(agent.db).filter(last_activity_at__lte=clock.now_ms())
-    sessions = list(rows.for_reading().order_by("-last_activity_at", "-id")[:SHOWN])
+    """The newest sessions, and the next ones of a clock that runs ahead, whose time will come."""
+    now, rows = clock.now_ms(), Session.objects.using(agent.db).for_reading()
+    sessions = [
+        *rows.filter(last_activity_at__gt=now).order_by("last_activity_at", "id")[:SHOWN],
+        *rows.filter(last_activity_at__lte=now).order_by("-last_activity_at", "-id")[:SHOWN],
+    ]
     names = [session.id for session in sessions]
     words, hidden = last_words.of(agent.db, names), _withheld(agent.db, names)
     return [_row(session, words.get(session.id), session.id in hidden) for session in sessions]
@@ -55,6 +69,10 @@ def _newest(agent):
 def _are_other(agent, newest):
     known = NewestSession.objects.filter(agent_id=agent.agent_id)
     return sorted(known.values_list(*COLUMNS)) != sorted(newest)
+
+
+def _without_words(row):
+    return tuple("" if place in WORDS else value for place, value in enumerate(row))
 
 
 def _withheld(db, session_ids):

@@ -2,6 +2,7 @@
 
 import html
 import re
+from datetime import UTC, datetime
 
 import orjson
 import pytest
@@ -217,14 +218,14 @@ def test_writes_are_counted_when_they_are_recorded(as_admin, home):
     assert not site_sums.are_wrong()
 
 
-def write(home, **columns):
+def write(home, *, at=NOW - 1000):
     """A write of a turn whose speaker is mei, as a plugin records it."""
     script = talk(home, sender="mei")
     home.index({"agent:main:irc:direct:mei": {"sessionId": script.session}})
     run(home)
     turn = ConversationTurn.objects.using(MAIN).first()
     about = {"session_id": turn.session_id, "turn_id": turn.id, "target_file": "MEMORY.md", "status": "written"}
-    about |= {"candidate_fact": "two", "created_at": NOW - 1000, "before": "one\n", "after": "one\ntwo & three\n"}
+    about |= {"candidate_fact": "two", "created_at": at, "before": "one\n", "after": "one\ntwo & three\n"}
     record(Agent.objects.get(), [WriteIn(id="w1", **about)], by="plugin")
 
 
@@ -236,6 +237,28 @@ def test_a_rolled_back_write_leaves_the_page(as_admin, home):
     services.tell_memory_changed(MAIN)  # as every rollback does
     assert "/agents/main/writes/w1/" not in as_admin.get("/").text
     assert not memory_panel.is_wrong(Agent.objects.get())
+
+
+def wrong_spans():
+    agent = Agent.objects.get()
+    return summaries.wrong_spans(agent, summaries.of_file(agent))
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("ahead", [2_000, 2 * 3_600_000, 30 * 3_600_000])
+def test_what_a_clock_that_runs_ahead_wrote_counts_once_its_time_has_come(as_admin, home, monkeypatch, ahead):
+    script = talk(home, day=2)
+    write(home, at=NOW + ahead)
+    come = datetime.fromtimestamp((NOW + ahead) / 1000, UTC).isoformat()
+    script.add({**user("later"), "timestamp": come}, {**assistant("of tomorrow"), "timestamp": come})
+    run(home)
+    page = as_admin.get("/").text
+    assert "two &amp; three" not in page and "of tomorrow" not in page and wrong_spans() == []
+    monkeypatch.setattr(clock, "now_ms", lambda: NOW + ahead + 60_000)
+    assert wrong_spans() == []
+    page = as_admin.get("/").text
+    assert "two &amp; three" in page and "of tomorrow" in page
+    assert {number for label, number, _address in links_of(page) if label == "Written"} == {"1"}
 
 
 @pytest.mark.django_db
