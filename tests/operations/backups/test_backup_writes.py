@@ -25,6 +25,7 @@ from guardian.recording import imported, storing, unattributed
 from guardian.recording.told import FileChange, Source, Told
 from guardian.models import WriteGuardianAudit
 from ledger.models import ConversationTurn
+from overview import memory_sums
 agent, db = Agent.objects.get(agent_id="main"), "agent_main"
 content = lambda n: b"line %d\\n" % n + (b"\\xff\\x00" if n % 5 == 0 else b"")
 for n, turn in enumerate(ConversationTurn.objects.using(db).order_by("id")):
@@ -38,6 +39,7 @@ imported.store(agent, [FoundWrite(id="old", at=1, target_file="SOUL.md", status=
 unattributed.note_consolidations(db, [5, 6])
 RollbackIntent.objects.using(db).create(id="i1", file_name="USER.md", audits_json="[]", draft_name="x", created_at=1,
     ended_at=2, state="undone")
+memory_sums.refresh(agent)
 """
 
 
