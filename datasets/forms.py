@@ -217,7 +217,11 @@ class BulkForm(forms.Form):
 
     status = forms.ChoiceField(choices=[(status, STATUS_WORDS[status]) for status in VERDICTS[:2]])
     expected_count = forms.IntegerField(min_value=0, max_value=10**9)
-    expected_wrong = forms.IntegerField(required=False, min_value=0, max_value=10**9)
+    expected_wrong = forms.IntegerField(required=False, min_value=0, max_value=10**9)  # of approving alone
     notes = forms.CharField(
         label=_("Notes"), required=False, max_length=LONGEST_NOTES, widget=forms.Textarea(attrs={"rows": 2})
     )
+
+    def clean_expected_wrong(self):
+        """0 where a page names none: approving then says of no write and no decision that it is wrong."""
+        return self.cleaned_data["expected_wrong"] or 0

@@ -96,10 +96,8 @@ def samples_bulk(request, body: BulkIn):
     """One verdict on every sample that matches a filter, at most 10,000; undone with one undo."""
     filters = body.filters()
     scope = bulk.Scope(filters.narrow(DatasetSample.objects.all()), filters.status, filters.agent, filters.query)
-    done = bulk.label_all(
-        scope, body.status, by=request.user.username, expected_count=body.expected_count, notes=body.notes
-    )
-    return asdict(done)
+    asked = {"expected_count": body.expected_count, "expected_wrong": body.expected_wrong, "notes": body.notes}
+    return asdict(bulk.label_all(scope, body.status, by=request.user.username, **asked))
 
 
 def _next(request, claim):

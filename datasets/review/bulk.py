@@ -133,13 +133,14 @@ def _filed(scope):
 
 
 def label_all(
-    scope: Scope, status: str, *, by: str, expected_count: int, notes: str = "", expected_wrong: int | None = None
+    scope: Scope, status: str, *, by: str, expected_count: int, notes: str = "", expected_wrong: int = 0
 ) -> Done:
     """Give one verdict to every sample that fits, but for those that somebody else has open; a reply that was cut off
     is not approved this way.
 
-    Raises Refused when another number than `expected_count` fits by now, when approving says of another number than
-    `expected_wrong` that it is wrong, for more than 10,000, and for a status that is no verdict for many.
+    Raises Refused when another number than `expected_count` fits by now, when approving says of another number of writes
+    and decisions than `expected_wrong` that they are wrong, for more than 10,000, and for a status that is no verdict
+    for many.
     """
     if status not in VERDICTS:
         raise Refused(_("Bulk review can only approve or reject."))
@@ -148,8 +149,8 @@ def label_all(
     with transaction.atomic(durable=True):  # IMMEDIATE: nobody changes which samples fit while they are judged
         samples = list(scope.chosen.only(*HOT)[: MOST + 1])
         _check(len(samples), expected_count)
-        if expected_wrong is not None and expected_wrong != _count_wrong(_filed(scope)):
-            raise Refused(_("What approving files has changed. Nothing was changed. Check the selection again."))
+        if status == APPROVED:
+            _check_wrong(_count_wrong(_filed(scope)), expected_wrong)
         held = _held_by_others(by)
         whole = [sample for sample in samples if status != APPROVED or sample.reply_stop not in CUT_OFF]
         if not whole:
@@ -184,6 +185,20 @@ def _check(count, expected):
         )
     if not count:
         raise Refused(_("No samples match this filter."))
+
+
+def _check_wrong(count, expected):
+    if count != expected:
+        raise Refused(
+            ngettext(
+                "Approving files %(count)s verdict “Wrong”, not %(expected)s as expected. Nothing was changed. Check the "
+                "selection again.",
+                "Approving files %(count)s verdicts “Wrong”, not %(expected)s as expected. Nothing was changed. Check the "
+                "selection again.",
+                count,
+            )
+            % {"count": count, "expected": expected}
+        )
 
 
 def _held_by_others(by):

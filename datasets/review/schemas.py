@@ -117,6 +117,12 @@ class BulkIn(Body):
     expected_count: int = Field(
         ge=0, lt=10**9, description="how many match, as you saw it; refused if the count has changed"
     )
+    expected_wrong: int = Field(
+        0,
+        ge=0,
+        lt=10**9,
+        description="of `approved`: how many verdicts “Wrong” it files, as you saw it; refused if it files others",
+    )
     filter_status: Status | None = None
     agent: str | None = Field(None, max_length=56)
     type: Type | None = None

@@ -1,4 +1,8 @@
-"""Samples as they are stored, one JSON object each: the Reflection spec's `DatasetSampleRecord`, and our columns."""
+"""Samples as they are stored, one JSON object each: the Reflection spec's `DatasetSampleRecord`, and our columns.
+
+The content that a correction gives to a file is left out where it is that of another file, or nothing new: whoever
+makes pairs of these rows would teach it.
+"""
 
 from typing import Any
 
@@ -14,13 +18,18 @@ COLUMNS = (
     *("prompted_by", "reply_stop", "turn_traits", "facts_version", "repeat_of", "collection_strategy", "created_at"),
 )
 JSON = frozenset({"content", "quality_factors", "gate_corrected_output", "guardian_corrected_output"})
+CORRECTED = "guardianCorrectedOutput"
 FLAGS = frozenset({"privacy_checked", "contains_pii"})
 
 
 def row(sample: ExportSample) -> Row:
     """All columns of a sample, JSON as values; what is no JSON stays a text."""
     stored = sample.stored or {}
-    return {_key(name): _value(name, stored.get(name)) for name in COLUMNS}
+    made = {_key(name): _value(name, stored.get(name)) for name in COLUMNS}
+    if sample.misfit:
+        output = {name: text for name, text in made[CORRECTED].items() if name != "content"}
+        made[CORRECTED] = output | {"contentLeftOut": sample.misfit}
+    return made
 
 
 def _key(column):

@@ -191,6 +191,12 @@ def test_no_file_gets_the_content_of_another(ada, as_reviewer, content):
     assert prefilled(as_reviewer.get(f"/samples/{sample.id}/")) == TOOLS + "* The shop asks for slots.\n"
     with pytest.raises(Refused, match="gives one file the content of another"):
         build()
+    export = exports.request("all", "raw", "reply", by="ann", train_split=1.0, sample_types=[sample.sample_type])
+    exports.build(export.id, Steps())
+    (row,) = rows(export)
+    assert row["guardianCorrectedOutput"] == {
+        "status": "written", "targetFile": "TOOLS.md", "reason": "", "contentLeftOut": "content_elsewhere"
+    }  # fmt: skip
 
 
 def test_a_file_that_nobody_knows_stays_empty_and_is_left_out(ada, as_reviewer):

@@ -112,6 +112,18 @@ def test_bulk(client, queue):
     assert set(DatasetSample.objects.values_list("annotation_status", flat=True)) == {"pending"}
 
 
+def test_bulk_approving_files_no_more_as_wrong_than_was_expected(client, queue):
+    DatasetSample.objects.filter(id="one").update(guardian_label="incorrect")
+    body = {"status": "approved", "expected_count": 3, "agent": "ada"}
+    for expected in ({}, {"expected_wrong": 2}):
+        refused = post(client, "/samples/bulk", body | expected)
+        assert refused.status_code == 409 and "files 1 verdict “Wrong”" in refused.json()["detail"]
+    assert set(DatasetSample.objects.values_list("annotation_status", flat=True)) == {"pending"}
+    assert post(client, "/samples/bulk", body | {"expected_wrong": 1}).json()["count"] == 3
+    assert post(client, "/review/undo").json()["sample_count"] == 3
+    assert post(client, "/samples/bulk", body | {"status": "rejected"}).json()["count"] == 3  # which files nothing
+
+
 class TestParts:
     @pytest.fixture
     def url(self, ada):
