@@ -12,8 +12,7 @@ from openclaw_web.sqlite.fields import Place
 from ..models import SampleLabel
 from . import said
 
-PIECE = 2_000  # labels that are read at once
-MOST_PIECES = 5  # of one call: no page waits for a hundred thousand labels
+PIECE = 10_000  # labels of one call: no page waits for a hundred thousand
 
 
 def copy_new(agent: Agent) -> bool:
@@ -24,15 +23,13 @@ def copy_new(agent: Agent) -> bool:
     if before > last:  # another global file, as after a restore
         judgments.forget(agent.db)
         before = 0
-    for _number in range(MOST_PIECES):
-        if before >= last:
-            return True
-        new = labels.filter(place__gt=before).order_by("place")
-        piece = list(new.values_list("place", "sample__agent_id", "sample__decision_id")[:PIECE])
-        place = piece[-1][0] if len(piece) == PIECE else max(last, piece[-1][0] if piece else 0)
-        ids = {decision_id for _place, agent_id, decision_id in piece if decision_id and agent_id == agent.agent_id}
-        before = judgments.store(agent.db, _verdicts(agent, ids), before=before, place=place)
-    return before >= last
+    if before >= last:
+        return True
+    new = labels.filter(place__gt=before).order_by("place")
+    piece = list(new.values_list("place", "sample__agent_id", "sample__decision_id")[:PIECE])
+    place = piece[-1][0] if len(piece) == PIECE else max(last, piece[-1][0] if piece else 0)
+    ids = {decision_id for _place, agent_id, decision_id in piece if decision_id and agent_id == agent.agent_id}
+    return judgments.store(agent.db, _verdicts(agent, ids), before=before, place=place) >= last
 
 
 def _verdicts(agent, ids):

@@ -110,7 +110,6 @@ def test_copies_are_the_same_in_pieces_and_made_again(decided, monkeypatch, piec
 
 def test_while_many_verdicts_are_copied_the_page_says_so(as_stranger, decided, monkeypatch):
     monkeypatch.setattr(verdict_copies, "PIECE", 1)
-    monkeypatch.setattr(verdict_copies, "MOST_PIECES", 1)
     judge(decided, d0="right", d1="wrong")
     assert "Verdicts are being counted" in as_stranger.get(PAGE).text
     assert "Verdicts are being counted" not in as_stranger.get(PAGE).text
