@@ -109,7 +109,8 @@ def _correct(agent, audit, opinion, by) -> Result:
         is_needed = before is not None or correcting.is_against_its_rule(agent.db, audit, said)
         if not is_needed:
             return Result()
-    asked = {"status": said.status, "fact": said.fact, "file": said.file, "by": by}
+    fact = None if said.fact == was.fact else said.fact  # which may be longer than anybody may type
+    asked = {"status": said.status, "fact": fact, "file": said.file, "by": by}
     reason = opinion.reason.strip() or (_("Right as it was written.") if opinion.kind == RIGHT else "")
     rule = {"apply_to_future": True, **opinion.rule} if opinion.rule is not None else {}
     asked["correction_id"] = _lost_correction(agent, audit, by)

@@ -138,9 +138,8 @@ def label_all(
     """Give one verdict to every sample that fits, but for those that somebody else has open; a reply that was cut off
     is not approved this way.
 
-    Raises Refused when another number than `expected_count` fits by now, when approving says of another number of writes
-    and decisions than `expected_wrong` that they are wrong, for more than 10,000, and for a status that is no verdict
-    for many.
+    Raises Refused when another number than `expected_count` fits by now, when approving says of other than
+    `expected_wrong` writes and decisions that they are wrong, for more than 10,000, and for other statuses.
     """
     if status not in VERDICTS:
         raise Refused(_("Bulk review can only approve or reject."))
@@ -191,10 +190,10 @@ def _check_wrong(count, expected):
     if count != expected:
         raise Refused(
             ngettext(
-                "Approving files %(count)s verdict “Wrong”, not %(expected)s as expected. Nothing was changed. Check the "
-                "selection again.",
-                "Approving files %(count)s verdicts “Wrong”, not %(expected)s as expected. Nothing was changed. Check the "
-                "selection again.",
+                "Approving files %(count)s verdict “Wrong”, not %(expected)s as expected. Nothing was changed. Check "
+                "the selection again.",
+                "Approving files %(count)s verdicts “Wrong”, not %(expected)s as expected. Nothing was changed. Check "
+                "the selection again.",
                 count,
             )
             % {"count": count, "expected": expected}

@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from ulid import ULID
 
+from agents import databases
 from agents.models import Agent
 from guardian.correcting import correcting
 from openclaw_web import clock
@@ -72,7 +73,11 @@ def _filed(action):
     if not filed:
         return None, ""
     agent_id = DatasetSample.objects.filter(id=action.sample_id).values_list("agent_id", flat=True).first()
-    return Agent.objects.filter(agent_id=agent_id).first(), filed
+    agent = Agent.objects.filter(agent_id=agent_id).first()
+    try:
+        return (agent, filed) if agent and agent.db else (None, "")
+    except databases.LostAgentFile:  # and its corrections with it: the verdict is undone nevertheless
+        return None, ""
 
 
 def _withdraw(done, agent, correction_id, by):

@@ -59,7 +59,8 @@ def read_lines(text: str) -> Lines:
 
 def check_lines(lines: Sequence[Sequence[str]]) -> Lines:
     """Lines from outside as they are stored. Raises Refused for too many or too long ones, and for none."""
-    text = "\n".join(", ".join(COMMAS.sub(" ", piece) for piece in line) for line in lines)
+    pieces = ((" ".join(COMMAS.sub(" ", piece).split()) for piece in line) for line in lines)
+    text = "\n".join(map(", ".join, pieces))
     checked = read_lines(text)
     if not checked:
         raise Refused(_("Type at least one word that the facts contain."))

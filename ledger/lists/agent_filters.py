@@ -36,6 +36,6 @@ class AgentFilters(DayFilters):
         """As every list does it; a cost in dollars, a duration in its unit, a channel by its name."""
         if name in self.WORDS:
             return str(self.WORDS[name].get(value, value))
-        if name == "slow":
+        if name == "slow" and value is not True:  # lists of decisions have a box of this name
             return formatting.duration(round(value * 1000))
         return f"${value:,.10g}" if name == "cost" else super().in_words(name, value)

@@ -130,7 +130,12 @@ def _sessions(db):
 
 
 def _turns_around(db, turn) -> tuple[list[ConversationTurn], list[ConversationTurn]]:
-    """Turns before and after one on its branch, enough for the messages on each side, in their order."""
+    """Turns before and after one, enough for the messages on each side, in their order.
+
+    Of a turn on a branch that was left there are none: its session does not say which turns that branch had.
+    """
+    if not turn.is_active:
+        return [], []
     rows = _turns(db, LONGEST_NEIGHBOR).filter(session_id=turn.session_id, is_active=True)
     before = rows.filter(turn_number__lt=turn.turn_number).order_by("-turn_number")[:NEIGHBORS]
     after = rows.filter(turn_number__gt=turn.turn_number).order_by("turn_number")[:NEIGHBORS]

@@ -158,7 +158,9 @@ def test_approving_says_what_it_files_as_wrong(as_reviewer, ada):
     assert "Approving files" not in as_reviewer.get("/samples/bulk/?verdict=rejected").text
     DatasetSample.objects.filter(id="w3").update(guardian_label="incorrect")  # somebody else, meanwhile
     sent = {"status": "approved", "expected_count": 5, "expected_wrong": 4}
-    assert "Approving files 5 verdicts “Wrong”, not 4" in as_reviewer.post("/samples/bulk/label/", sent, follow=True).text
+    assert (
+        "Approving files 5 verdicts “Wrong”, not 4" in as_reviewer.post("/samples/bulk/label/", sent, follow=True).text
+    )
     as_reviewer.post("/samples/bulk/label/", {"status": "approved", "expected_count": 5})  # a page that named none
     assert set(statuses().values()) == {"pending"}
     as_reviewer.post("/samples/bulk/label/", sent | {"expected_wrong": 5})

@@ -171,4 +171,6 @@ def test_hostile_texts_are_texts(client, session):
 
 
 def test_links_keep_the_filters_for_the_way_on(client, three):
-    assert 'href="d2/?decision=NO_WRITE&amp;slow=on"' in text_of(client.get(f"{ADA}?decision=NO_WRITE&slow=on"))
+    page = text_of(client.get(f"{ADA}?decision=NO_WRITE&slow=on"))
+    assert 'href="d2/?decision=NO_WRITE&amp;slow=on"' in page
+    assert "Slow (5 s or more)<span" in page and "Slow (5 s or more):" not in page

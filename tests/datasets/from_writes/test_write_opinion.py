@@ -12,6 +12,7 @@ from guardian.models import BehaviorCorrection, Rollback, WriteGuardianAudit
 from people.models.kept import AuditEntry
 from tests import faults
 from tests.datasets.conversations import tell_turns
+from tests.factories import AgentFactory
 from tests.guardian.correcting.correcting import corrected
 from tests.guardian.handover.conftest import command, home  # noqa: F401 - fixtures
 from tests.guardian.handover.handed import held, remembered
@@ -185,6 +186,24 @@ def test_undo_leaves_everything_as_it_was(as_reviewer, write, way):
     DatasetSample.objects.filter(audit_id="w2").update(audit_id="w0")
     as_reviewer.post("/review/undo/")
     assert stored()["rules"] == before["rules"] and len(stored()["corrections"]) == 2
+
+
+def test_a_lost_agent_holds_up_no_undo(as_reviewer, write):
+    as_reviewer.post(SAVE, ABSENT | {"reason": "No.", "makes_sample": "on"})
+    AgentFactory(agent_id="carol")  # whose file is not there
+    DatasetSample.objects.update(agent_id="carol")
+    assert "Undone" in words(as_reviewer.post("/review/undo/", follow=True))
+    assert stored()["samples"] == [(None, None)]
+
+
+@pytest.mark.parametrize("fact", ["很长的事实 😀 " * 12_000, "Likes tea.\r\n", " "])
+def test_any_fact_may_be_wrong(as_reviewer, ada, file, fact):  # noqa: F811
+    tell_turns(3)
+    wrote(DB, 1, BEFORE, AFTER, turn_id="s1:u2", candidate_fact=fact)
+    assert as_reviewer.get(PAGE, ABSENT).status_code == as_reviewer.get(PAGE, OTHER).status_code == 200
+    answer = as_reviewer.post(SAVE, ABSENT | {"reason": "No.", "makes_sample": "on"}, follow=True)
+    assert "Saved: should not be there." in words(answer)
+    assert stored()["corrections"] == ["refused"]
 
 
 def test_right_takes_an_earlier_wrong_back(as_reviewer, write):

@@ -65,6 +65,11 @@ def test_a_fact_contains_its_own_words(fact):
             assert patterns.fits(phrases.write_pattern(phrases.check_lines(lines)), fact)
 
 
+@pytest.mark.parametrize("end", ["\n", "\r", "\x0b", "\x85", "\u2028", ","])
+def test_a_piece_of_the_api_is_one_piece(end):
+    assert phrases.check_lines([[f"green{end}tea", "coal"]]) == (("green tea", "coal"),)
+
+
 @pytest.mark.parametrize(
     ("words", "fact", "fits"),
     [

@@ -94,6 +94,12 @@ def test_every_page_of_a_fact_has_its_message(as_operator, samples, address):
     assert unescape(back[1]) == address
 
 
+def test_a_turn_on_a_branch_that_was_left_has_no_messages_of_the_other(as_operator, talk):
+    ConversationTurn.objects.using(DB).filter(id=talk.id).update(is_active=False)
+    words, _link = panel(as_operator, WRITE)
+    assert "likes tea" in words and "To Mei" in words and "Tom" not in words
+
+
 def test_writes_that_are_rolled_back_together_each_have_their_message(as_operator, talk):
     page = text_of(as_operator.get("/agents/ada/writes/session/of/s1/"))
     assert "<strong" in page and "Mei" in page and "Kitchen, turn 2" in page
