@@ -113,15 +113,48 @@ document.addEventListener("keydown", (event) => {
   }
   if (!isShortcut(event)) return;
   const key = keyOf(event);
-  const control = document.activeElement.closest("tr")?.querySelector(`[data-row-key="${CSS.escape(key)}"]`) || document.querySelector(pressedBy(key));
+  const row = document.activeElement.closest("tr");
+  const find = () => row?.querySelector(`[data-row-key="${CSS.escape(key)}"]`) || document.querySelector(pressedBy(key));
+  if (isAwaited(key)) {
+    event.preventDefault();
+    if (!event.repeat) waiting.push({ key, find });
+    return;
+  }
+  const control = find();
   if (control) {
     event.preventDefault();
-    if (event.repeat) return;
-    if (!control.matches("summary")) openFolds(control);
-    if (control.dataset.mode) control.form.elements.mode.value = control.dataset.mode; /* the field is shown in this mode only */
-    if (control.matches("input, textarea, select")) control.focus();
-    else control.click();
+    if (!event.repeat) press(control);
   } else if (key in STEPS) walk(...STEPS[key]);
+});
+
+/* While an answer is under way that changes what keys press (hx-indicator names an element with those in data-waits), they wait in their order; a refusal ends them. */
+
+const waiting = [];
+const isAwaited = (key) => document.querySelector(`.htmx-request[data-waits~="${CSS.escape(key)}"]`);
+
+function press(control) {
+  if (!control.matches("summary")) openFolds(control);
+  if (control.dataset.mode) control.form.elements.mode.value = control.dataset.mode; /* the field is shown in this mode only */
+  if (control.matches("input, textarea, select")) control.focus();
+  else control.click();
+}
+
+document.addEventListener("htmx:afterRequest", (event) => {
+  if (!event.detail.successful || event.detail.xhr.status === 422) waiting.length = 0;
+  while (waiting.length && !isAwaited(waiting[0].key)) {
+    const control = waiting.shift().find();
+    if (control) press(control);
+  }
+});
+
+/* A part of an answer whose place has left the page (a list shows other rows by now) is left out. */
+
+document.addEventListener("htmx:beforeSwap", (event) => {
+  const answer = document.createElement("template");
+  answer.innerHTML = event.detail.serverResponse;
+  const gone = [...answer.content.querySelectorAll("[hx-swap-oob][id]")].filter((part) => !document.getElementById(part.id));
+  for (const part of gone) part.remove();
+  if (gone.length) event.detail.serverResponse = answer.innerHTML;
 });
 
 /* After a swap: focus stays, or goes to what asks for it; what changed is said aloud. */
@@ -172,13 +205,13 @@ openTarget();
 
 document.cookie = `openclaw_web_zone=${Intl.DateTimeFormat().resolvedOptions().timeZone};path=/;max-age=31536000;samesite=lax`;
 
-/* Charts and the map of a session by keyboard: one tab stop each; arrows, Home and End go from point to point, in a heatmap up and down as well. */
+/* Charts, the map of a session and each write beside the lines of a file by keyboard: one tab stop each; arrows, Home and End go from point to point, in a heatmap up and down as well. */
 
-const POINTS = ".chart__point, .map a";
+const POINTS = ".chart__point, .map a, .blame__who :is(a, summary)";
 
 function onePlaceToStop(chart) {
   const points = [...chart.querySelectorAll(POINTS)];
-  const stop = chart.querySelector(".map [tabindex='0']") || points[points.length - 1];
+  const stop = chart.querySelector(".map [tabindex='0'], [data-stop]") || points[points.length - 1];
   for (const point of points) point.setAttribute("tabindex", point === stop ? "0" : "-1");
 }
 

@@ -139,7 +139,8 @@ function bringBack(node) {
   if (meanwhile.dataset.sample !== node.dataset.sample) keep(meanwhile);
 }
 
-function undo(form) {
+async function undo(form) {
+  await coming; /* a verdict or skip that waits for the next sample goes first */
   saveDraft(shown());
   delete shown().dataset.editing;
   closeReasons();

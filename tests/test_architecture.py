@@ -38,7 +38,7 @@ MODULES = sorted(f for app in ORDER for f in (ROOT / app).rglob("*.py") if "migr
 ALL_MODULES = MODULES + sorted(f for folder in ("tests", "benchmarks") for f in (ROOT / folder).rglob("*.py"))
 TEMPLATES = sorted((ROOT / "templates").rglob("*.html"))
 SCRIPTS = sorted((ROOT / "static").rglob("*.js"))
-LONG_SCRIPTS = {"app.js": 220, "review.js": 300}  # all others: 200
+LONG_SCRIPTS = {"app.js": 240, "review.js": 300}  # all others: 200
 SCRIPT_LINES = 900  # of all together: what needs more may want to be a page
 # What a browser gets that is no page: it has no template.
 NO_PAGES = {"artifact_download", "backup_file", "export_file", "export_zip", "healthz", "proposal_patch"}

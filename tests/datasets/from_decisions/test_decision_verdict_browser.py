@@ -6,9 +6,8 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
-from openclaw_web.pages.formatting import anchor
 from tests.complaints import listen
-from tests.processes import Home
+from tests.processes import Home, wait_for
 
 pytestmark = [pytest.mark.browser, pytest.mark.kill]
 PREPARE = """
@@ -24,12 +23,6 @@ for number in (1, 2, 3):
 decide("loose", turn=None, session_id="channel:irc:al", window=saw(("user", "I get up early."), reply="Noted."))
 print(json.dumps(accounts.add_user("ann", "labeller")[1]))
 """
-ROWS = """names => {
-    const rows = names.map((name) => `<tr><td><a href="#">row</a></td><td><span id="${name}"></span></td></tr>`);
-    const main = document.getElementById("main");
-    main.innerHTML = `<table data-rows><tbody>${rows.join("")}</tbody></table>`;
-    return htmx.ajax("GET", "/agents/ada/verdicts/?ids=d1&ids=d2&ids=d3", { swap: "none", source: main });
-}"""
 
 
 @pytest.fixture
@@ -98,16 +91,47 @@ def test_a_decision_without_a_turn_is_judged_by_keyboard_and_seen_in_review(open
 
 def test_a_row_is_judged_where_the_focus_is(opened):
     page, address = opened
-    page.goto(f"{address}/agents/ada/verdicts/d1/")
-    page.evaluate(ROWS, [f"verdict-of-{anchor(name)}" for name in ("d1", "d2", "d3")])
-    place = {name: page.locator(f"#verdict-of-{anchor(name)}") for name in ("d1", "d2", "d3")}
-    expect(place["d3"].locator("button")).to_have_count(2)
+    page.goto(f"{address}/agents/ada/gate/?segment=all")
+    expect(page.locator("tr .row-verdict button")).to_have_count(8)
+    rows = page.locator("tbody tr:has(.row-verdict)")
     page.keyboard.press("r")  # in no row
     page.keyboard.press("j")
     page.keyboard.press("j")
-    press(page, "r")
-    expect(place["d2"].locator(".badge")).to_have_text("Right")
+    page.keyboard.press("r")
+    expect(rows.nth(1).locator(".row-verdict .badge")).to_have_text("Right")
     page.keyboard.press("j")
-    press(page, "w")
-    expect(place["d3"].locator(".badge")).to_have_text("Wrong")
-    expect(place["d1"].locator(".badge")).to_have_count(0)
+    page.keyboard.press("w")
+    expect(rows.nth(2).locator(".row-verdict .badge")).to_have_text("Wrong")
+    expect(page.locator(".row-verdict .badge")).to_have_count(2)
+    page.keyboard.press("u")
+    expect(page.locator(".row-verdict .badge")).to_have_count(1)
+    expect(page.locator("#last-verdict")).to_contain_text("Undone")
+
+
+def test_keys_wait_for_a_slow_answer_in_their_order(opened):
+    page, address = opened
+    held = []
+    page.goto(f"{address}/agents/ada/gate/?segment=all")
+    expect(page.locator("tr .row-verdict button")).to_have_count(8)
+    badges = page.locator(".row-verdict .badge")
+    page.keyboard.press("j")
+    page.keyboard.press("r")
+    expect(badges).to_have_text(["Right"])
+    page.route("**/judge/**", lambda route: held.append(route))
+    page.keyboard.press("j")
+    for key in "wur":  # before the first answer: “u” is meant for “w”, and not for the verdict before
+        page.keyboard.press(key)
+    for count in (1, 2, 3):
+        wait_for(lambda count=count: page.evaluate("1") and len(held) == count)
+        held[-1].continue_()
+    expect(badges).to_have_text(["Right", "Right"])
+    held.clear()
+    page.keyboard.press("u")
+    wait_for(lambda: page.evaluate("1") and held)
+    page.locator("#id_decision").select_option("NO_WRITE")  # the row is gone when the answer comes
+    expect(page.locator("tbody tr:has(.row-verdict)")).to_have_count(0)
+    held[0].continue_()
+    expect(page.locator("#last-verdict")).to_contain_text("Undone")
+    page.unroute("**/judge/**")
+    page.keyboard.press("u")  # and of a row that this page never had
+    expect(page.locator("#last-verdict button")).to_have_count(0)

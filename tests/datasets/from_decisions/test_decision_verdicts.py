@@ -28,7 +28,7 @@ def decisions(ada):
 
 def places(page):
     """The words of each place, by its id."""
-    parts_ = re.split(r'<span id="(verdict-of-\w+)"', page.text.partition('<div id="last-verdict"')[0])
+    parts_ = re.split(r'<span id="(verdict-of-\w+)"', page.text.partition('<div class="notice last-verdict')[0])
     return {name: re.sub("<[^>]+>", " ", f"<{text}") for name, text in zip(parts_[1::2], parts_[2::2], strict=True)}
 
 
@@ -93,9 +93,9 @@ def test_a_list_of_any_length_costs_the_same(as_reviewer, ada, django_assert_max
 
 def notice(page):
     """The words of the notice about the last verdict, and what its form sends."""
-    part = page.text.partition('<div id="last-verdict"')[2]
+    part = page.text.partition('<div class="notice last-verdict')[2]
     sent = re.search(r'hx-post="([^"]+)".*name="expected" value="([^"]+)"', part, re.DOTALL)
-    words = " ".join(re.sub("<[^>]+>", " ", f"<{part}").split())
+    words = " ".join(re.sub("<[^>]+>", " ", part and f"<{part}").split())
     return words, sent and (sent[1], {"verdict": "undo", "place": "row", "expected": sent[2]})
 
 

@@ -53,7 +53,7 @@ def test_the_last_verdict_is_undone_from_the_list(as_reviewer, ada):
     sent = {"verdict": "wrong", "place": "row", "expected": judging.say(ada, "w1", "right", by="ann").label_id}
     page = as_reviewer.post("/agents/ada/judge-write/w1/", sent, headers=HTMX).text
     assert "Your last verdict:" in page and 'data-key="u"' in page and "Likes tea." in page
-    expected = page.partition('id="last-verdict"')[2].partition('name="expected" value="')[2].partition('"')[0]
+    expected = page.partition("notice last-verdict")[2].partition('name="expected" value="')[2].partition('"')[0]
     sent = {"verdict": "undo", "place": "row", "expected": expected}
     page = as_reviewer.post("/agents/ada/judge-write/w1/", sent, headers=HTMX).text
     assert "Undone: “Needs review”" in page and 'data-key="u"' not in page
