@@ -4,12 +4,12 @@ from collections.abc import Iterable
 
 from django.db.models import OuterRef, Subquery
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy, ngettext_lazy
 
 from agents.models import AgentDatabase
 from openclaw_web import clock
-from openclaw_web.pages.formatting import duration, number
-from problems.kinds import Facts, Finding, Kind, Link
+from openclaw_web.pages.formatting import duration
+from problems.kinds import BY_COUNT, Facts, Finding, Kind, Link, Words
 
 from . import schedules
 from .models import CronJob, CronRunLog
@@ -18,6 +18,12 @@ GRACE_MS = 30 * 60_000  # a task may run, or its run be imported, that much late
 RECENT_MS = 30 * 86_400_000  # a task that failed longer ago is not in use
 MOST = 5_000
 RUNS = 10  # the newest of a failing task
+FAILED_ONCE = gettext_lazy("The last run of the scheduled task “%(name)s” of %(agent)s failed.")
+FAILED_OFTEN = ngettext_lazy(
+    "The last %(count)s run of the scheduled task “%(name)s” of %(agent)s failed.",
+    "The last %(count)s runs of the scheduled task “%(name)s” of %(agent)s failed.",
+    BY_COUNT,
+)
 
 
 def check_overdue() -> Iterable[Finding]:
@@ -53,17 +59,9 @@ def check_failing() -> Iterable[Finding]:
             yield Finding(job["id"], facts, agent_id=job["agent_id"], level=count // 3, since=since)
 
 
-def describe_failing(facts: Facts) -> str:
+def describe_failing(facts: Facts) -> Words:
     """Which task failed, and how often."""
-    if facts["count"] == 1:
-        return _("The last run of the scheduled task “%(name)s” of %(agent)s failed.") % facts
-    sentence = ngettext(
-        "The last %(count)s run of the scheduled task “%(name)s” of %(agent)s failed.",
-        "The last %(count)s runs of the scheduled task “%(name)s” of %(agent)s failed.",
-        facts["count"],
-    )
-    count = f"{number(facts['count'])}{'+' if facts['is_more'] else ''}"
-    return sentence % {"count": count, "name": facts["name"], "agent": facts["agent"]}
+    return FAILED_ONCE if facts["count"] == 1 else FAILED_OFTEN
 
 
 def _enabled(**columns):

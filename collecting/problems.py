@@ -4,16 +4,14 @@ from collections.abc import Iterable
 
 import orjson
 from django.conf import settings
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy, ngettext_lazy
 
 from agents.models import CollectorSource
 from jobs.kinds import BY_ITSELF
 from jobs.models import JobRun
 from openclaw_web import clock
-from openclaw_web.pages.formatting import number
 from overview.models import AgentSummary
-from problems.kinds import Facts, Finding, Kind, Link
+from problems.kinds import BY_COUNT, Facts, Finding, Kind, Link
 
 from . import watcher
 
@@ -46,39 +44,14 @@ def _last_runs():
     return {source: run for source, run in found.items() if run.has_ended}
 
 
-def describe_failed(facts: Facts) -> str:
-    """Which import failed, and the message of its job."""
-    return _("The last import of %(source)s failed: %(message)s") % facts
-
-
 def check_rejected() -> Iterable[Finding]:
     """Agents with records that were rejected."""
     yield from _of_agents("rejected_count")
 
 
-def describe_rejected(facts: Facts) -> str:
-    """How many records were rejected."""
-    sentence = ngettext(
-        "%(count)s record of %(agent)s was rejected by imports.",
-        "%(count)s records of %(agent)s were rejected by imports.",
-        facts["count"],
-    )
-    return sentence % {"count": number(facts["count"]), "agent": facts["agent"]}
-
-
 def check_unknown() -> Iterable[Finding]:
     """Agents with records of a kind that is not known: an OpenClaw that is newer, or another one."""
     yield from _of_agents("unknown_envelope_count")
-
-
-def describe_unknown(facts: Facts) -> str:
-    """How many records were not understood."""
-    sentence = ngettext(
-        "%(count)s record of %(agent)s is from an OpenClaw version that is not known here.",
-        "%(count)s records of %(agent)s are from an OpenClaw version that is not known here.",
-        facts["count"],
-    )
-    return sentence % {"count": number(facts["count"]), "agent": facts["agent"]}
 
 
 def _of_agents(column):
@@ -94,19 +67,14 @@ def check_watcher() -> Iterable[Finding]:
         yield Finding(since=lost_at)
 
 
-def describe_watcher(_facts: Facts) -> str:
-    """That nothing is imported by itself."""
-    return _("The watcher has stopped: changes are not imported. Restart “openclaw-web serve”.")
-
-
 def _rejected_link(facts: Facts) -> Link:
-    return Link(gettext_lazy("View records"), "collecting:rejected_list", (), f"agent={facts['agent']}")
+    return Link(gettext_lazy("View records"), "collecting:rejected_list", query={"agent": facts["agent"]})
 
 
 IMPORT_FAILED = Kind(
     label=gettext_lazy("Import failed"),
     severity=90,
-    describe=describe_failed,
+    describe=gettext_lazy("The last import of %(source)s failed: %(message)s"),
     link=lambda facts: Link(gettext_lazy("View job"), "jobs:job_detail", (facts["job"],)),
     check=check_failed,
     seen_by="operator",
@@ -114,21 +82,29 @@ IMPORT_FAILED = Kind(
 REJECTED = Kind(
     label=gettext_lazy("Rejected records"),
     severity=50,
-    describe=describe_rejected,
+    describe=ngettext_lazy(
+        "%(count)s record of %(agent)s was rejected by imports.",
+        "%(count)s records of %(agent)s were rejected by imports.",
+        BY_COUNT,
+    ),
     link=_rejected_link,
     check=check_rejected,
 )
 UNKNOWN_RECORDS = Kind(
     label=gettext_lazy("Unknown OpenClaw version"),
     severity=49,
-    describe=describe_unknown,
+    describe=ngettext_lazy(
+        "%(count)s record of %(agent)s is from an OpenClaw version that is not known here.",
+        "%(count)s records of %(agent)s are from an OpenClaw version that is not known here.",
+        BY_COUNT,
+    ),
     link=_rejected_link,
     check=check_unknown,
 )
 WATCHER = Kind(
     label=gettext_lazy("Watcher stopped"),
     severity=85,
-    describe=describe_watcher,
+    describe=gettext_lazy("The watcher has stopped: changes are not imported. Restart “openclaw-web serve”."),
     link=lambda _facts: Link(gettext_lazy("View jobs"), "jobs:job_list"),
     check=check_watcher,
     seen_by="operator",

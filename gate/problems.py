@@ -3,12 +3,12 @@
 from collections.abc import Iterable
 
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy, ngettext, ngettext_lazy
 
 from agents.models import Agent
 from openclaw_web import clock
 from openclaw_web.pages.formatting import number
-from problems.kinds import Facts, Finding, Kind, Link
+from problems.kinds import BY_COUNT, Facts, Finding, Kind, Link, Words
 
 from .models import GateCall, GateHour, MemoryGateDecision
 from .statistics import drift, sums
@@ -19,6 +19,11 @@ LEAST_DECISIONS, BLIND_SHARE = 10, 0.1
 IN_A_ROW = 5  # calls of our own gate
 LOOKED_AT = 200  # the newest calls, of whoever they are
 LEAST_CALLS, FAILING_SHARE = 10, 0.2  # of a day
+FAILED_OF_A_DAY = ngettext_lazy(
+    "%(failed)s of %(count)s call of the gate's model for %(agent)s failed in the last 24 hours.",
+    "%(failed)s of %(count)s calls of the gate's model for %(agent)s failed in the last 24 hours.",
+    BY_COUNT,
+)
 STEPS = 10  # a share is worse when it rises by a tenth of all
 
 
@@ -33,12 +38,6 @@ def check_blind(agent: Agent) -> Iterable[Finding]:
         yield Finding(facts=facts, level=STEPS * len(unseen) // len(newest), since=unseen[-1])
 
 
-def describe_blind(facts: Facts) -> str:
-    """In how many decisions the gate saw no message."""
-    words = {"unseen": number(facts["unseen"]), "count": number(facts["count"]), "agent": facts["agent"]}
-    return _("The gate of %(agent)s saw no user message in %(unseen)s of %(count)s decisions.") % words
-
-
 def check_calls(agent: Agent) -> Iterable[Finding]:
     """That the last calls of our own gate all failed, or many calls of a day, whoever made them."""
     found = _in_a_row(agent.db) or _of_a_day(agent.db)
@@ -46,18 +45,12 @@ def check_calls(agent: Agent) -> Iterable[Finding]:
         yield found
 
 
-def describe_calls(facts: Facts) -> str:
+def describe_calls(facts: Facts) -> Words:
     """Which calls failed."""
     if facts["in_a_row"]:
         sentence = _("The last %(count)s calls of the gate's model for %(agent)s failed. Check its endpoint.")
         return sentence % {"agent": facts["agent"], "count": facts["in_a_row"]}
-    words = {"agent": facts["agent"], "failed": number(facts["failed"]), "count": number(facts["count"])}
-    sentence = ngettext(
-        "%(failed)s of %(count)s call of the gate's model for %(agent)s failed in the last 24 hours.",
-        "%(failed)s of %(count)s calls of the gate's model for %(agent)s failed in the last 24 hours.",
-        facts["count"],
-    )
-    return sentence % words
+    return FAILED_OF_A_DAY
 
 
 def check_drift(agent: Agent) -> Iterable[Finding]:
@@ -135,7 +128,7 @@ def _of_a_day(db):
 BLIND = Kind(
     label=gettext_lazy("Gate without the user's message"),
     severity=74,
-    describe=describe_blind,
+    describe=gettext_lazy("The gate of %(agent)s saw no user message in %(unseen)s of %(count)s decisions."),
     link=lambda facts: Link(gettext_lazy("Why"), "gate:statistics", (facts["agent"],)),
     check_agent=check_blind,
     probe=lambda: (f"memory_gate_decisions WHERE NOT saw_user AND created_at >= {clock.now_ms() - RECENT_MS}",),

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterable
 
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy, ngettext_lazy
 
 from agents.models import Agent
 from gate.problems import FAILING_SHARE, LEAST_CALLS
@@ -11,25 +10,14 @@ from gate.recording import consent
 from gate.statistics.changes import DAY_MS
 from gate.statistics.figures import day_of
 from openclaw_web import clock
-from openclaw_web.pages.formatting import number
-from problems.kinds import Facts, Finding, Kind, Link
+from problems.kinds import BY_COUNT, Facts, Finding, Kind, Link
 
 from .looking import opted_out
 from .models import GuardianRun, GuardianStep, WriteGuardianAudit
 from .recording.checking import open_intents
 from .rollbacks import settling
-from .standing.problems import NOT_IN_PROMPT
 from .words import CONSOLIDATION
 
-__all__ = [
-    "CALLS_FAIL",
-    "NOT_IN_PROMPT",
-    "OPTED_OUT_LINES",
-    "PROPOSAL_WAITING",
-    "ROLLBACK_INTERRUPTED",
-    "ROLLBACK_OVERTAKEN",
-    "UNATTRIBUTED",
-]
 RECENT_MS = 7 * DAY_MS
 MOST = 100  # that are counted
 State = GuardianRun.State
@@ -46,16 +34,6 @@ def check_proposals(agent: Agent) -> Iterable[Finding]:
         yield Finding(file, facts, level=len(runs), since=runs[-1][1])
 
 
-def describe_proposals(facts: Facts) -> str:
-    """How many proposals wait for a file."""
-    sentence = ngettext(
-        "%(count)s proposal waits for %(file)s of %(agent)s.",
-        "%(count)s proposals wait for %(file)s of %(agent)s.",
-        facts["count"],
-    )
-    return sentence % {"count": _counted(facts), "file": facts["file"], "agent": facts["agent"]}
-
-
 def link_proposals(facts: Facts) -> Link:
     """The one proposal, or all that wait."""
     label = gettext_lazy("Decide")
@@ -70,24 +48,12 @@ def check_interrupted(agent: Agent) -> Iterable[Finding]:
         yield Finding(row.file_name, {"file": row.file_name}, since=row.created_at)
 
 
-def describe_interrupted(facts: Facts) -> str:
-    """Which rollback was interrupted."""
-    sentence = _("A rollback of %(file)s of %(agent)s was interrupted. Restart the site, or run “Import and repair”.")
-    return sentence % facts
-
-
 def check_overtaken(agent: Agent) -> Iterable[Finding]:
     """Versions that somebody wrote during a rollback, and of which nobody said yet what becomes."""
     row = settling.waiting(agent.db).first()
     if row is not None:
         facts = {"file": row.file_name, "write": settling.question(agent.db)}
         yield Finding(row.file_name, facts, since=row.ended_at)
-
-
-def describe_overtaken(facts: Facts) -> str:
-    """Which file was changed meanwhile."""
-    sentence = _("%(file)s of %(agent)s was changed while this site was writing to it. The change is not in the file.")
-    return sentence % facts
 
 
 def link_overtaken(facts: Facts) -> Link:
@@ -108,30 +74,10 @@ def check_calls(agent: Agent) -> Iterable[Finding]:
         yield Finding(facts={"failed": failed, "count": len(outcomes)}, level=10 * failed // len(outcomes))
 
 
-def describe_calls(facts: Facts) -> str:
-    """How many calls failed."""
-    sentence = ngettext(
-        "%(failed)s of the latest %(count)s call of the guardian's model for %(agent)s failed.",
-        "%(failed)s of the latest %(count)s calls of the guardian's model for %(agent)s failed.",
-        facts["count"],
-    )
-    return sentence % facts
-
-
 def check_opted_out(agent: Agent) -> Iterable[Finding]:
     """Lines of memory files that come from people who opted out since."""
     if count := opted_out.lines_of_people(agent).line_count:
         yield Finding(facts={"count": count}, level=count)
-
-
-def describe_opted_out(facts: Facts) -> str:
-    """How many lines they are."""
-    sentence = ngettext(
-        "%(count)s line of the memory files of %(agent)s comes from people who opted out.",
-        "%(count)s lines of the memory files of %(agent)s come from people who opted out.",
-        facts["count"],
-    )
-    return sentence % {"count": number(facts["count"]), "agent": facts["agent"]}
 
 
 def check_unattributed(agent: Agent) -> Iterable[Finding]:
@@ -150,30 +96,20 @@ def check_unattributed(agent: Agent) -> Iterable[Finding]:
         yield Finding(facts=facts, level=len(moments), since=moments[0])
 
 
-def describe_unattributed(facts: Facts) -> str:
-    """How many changes have no known write."""
-    sentence = ngettext(
-        "%(count)s change to memory files of %(agent)s in the last 7 days has no known author.",
-        "%(count)s changes to memory files of %(agent)s in the last 7 days have no known author.",
-        facts["count"],
-    )
-    return sentence % {"count": _counted(facts), "agent": facts["agent"]}
-
-
 def link_unattributed(facts: Facts) -> Link:
     """The list of these changes."""
-    query = f"segment=unattributed&from={facts['from']}"
-    return Link(gettext_lazy("View"), "guardian:audit_list", (facts["agent"],), query)
-
-
-def _counted(facts):
-    return f"{number(facts['count'])}{'+' if facts['is_more'] else ''}"
+    query = {"segment": "unattributed", "from": facts["from"]}
+    return Link(gettext_lazy("View"), "guardian:audit_list", (facts["agent"],), query=query)
 
 
 PROPOSAL_WAITING = Kind(
     label=gettext_lazy("Proposal waiting"),
     severity=64,
-    describe=describe_proposals,
+    describe=ngettext_lazy(
+        "%(count)s proposal waits for %(file)s of %(agent)s.",
+        "%(count)s proposals wait for %(file)s of %(agent)s.",
+        BY_COUNT,
+    ),
     link=link_proposals,
     check_agent=check_proposals,
     probe=lambda: ("guardian_runs WHERE state = 'proposed'",),
@@ -181,15 +117,21 @@ PROPOSAL_WAITING = Kind(
 ROLLBACK_INTERRUPTED = Kind(
     label=gettext_lazy("Interrupted rollback"),
     severity=88,
-    describe=describe_interrupted,
-    link=lambda facts: Link(gettext_lazy("View"), "guardian:audit_list", (facts["agent"],), f"file={facts['file']}"),
+    describe=gettext_lazy(
+        "A rollback of %(file)s of %(agent)s was interrupted. Restart the site, or run “Import and repair”."
+    ),
+    link=lambda facts: Link(
+        gettext_lazy("View"), "guardian:audit_list", (facts["agent"],), query={"file": facts["file"]}
+    ),
     check_agent=check_interrupted,
     probe=lambda: ("rollback_intents WHERE ended_at IS NULL",),
 )
 ROLLBACK_OVERTAKEN = Kind(
     label=gettext_lazy("Change during a rollback"),
     severity=87,
-    describe=describe_overtaken,
+    describe=gettext_lazy(
+        "%(file)s of %(agent)s was changed while this site was writing to it. The change is not in the file."
+    ),
     link=link_overtaken,
     check_agent=check_overtaken,
     probe=lambda: ("rollback_intents WHERE settled_at IS NULL AND NOT meanwhile_json = '[]'",),
@@ -197,15 +139,23 @@ ROLLBACK_OVERTAKEN = Kind(
 CALLS_FAIL = Kind(
     label=gettext_lazy("Failed guardian calls"),
     severity=71,
-    describe=describe_calls,
-    link=lambda facts: Link(gettext_lazy("View"), "guardian:proposal_list", (facts["agent"],), "all"),
+    describe=ngettext_lazy(
+        "%(failed)s of the latest %(count)s call of the guardian's model for %(agent)s failed.",
+        "%(failed)s of the latest %(count)s calls of the guardian's model for %(agent)s failed.",
+        BY_COUNT,
+    ),
+    link=lambda facts: Link(gettext_lazy("View"), "guardian:proposal_list", (facts["agent"],), query={"all": ""}),
     check_agent=check_calls,
     probe=lambda: (f"guardian_steps WHERE created_at >= {clock.now_ms() - DAY_MS}",),
 )
 OPTED_OUT_LINES = Kind(
     label=gettext_lazy("Lines of people who opted out"),
     severity=58,
-    describe=describe_opted_out,
+    describe=ngettext_lazy(
+        "%(count)s line of the memory files of %(agent)s comes from people who opted out.",
+        "%(count)s lines of the memory files of %(agent)s come from people who opted out.",
+        BY_COUNT,
+    ),
     link=lambda facts: Link(gettext_lazy("View lines"), "guardian:opted_out", (facts["agent"],)),
     check_agent=check_opted_out,
     probe=lambda: ("write_guardian_audit",) if consent.opted_out() else (),
@@ -213,7 +163,11 @@ OPTED_OUT_LINES = Kind(
 UNATTRIBUTED = Kind(
     label=gettext_lazy("Unattributed changes"),
     severity=40,
-    describe=describe_unattributed,
+    describe=ngettext_lazy(
+        "%(count)s change to memory files of %(agent)s in the last 7 days has no known author.",
+        "%(count)s changes to memory files of %(agent)s in the last 7 days have no known author.",
+        BY_COUNT,
+    ),
     link=link_unattributed,
     check_agent=check_unattributed,
     probe=lambda: (

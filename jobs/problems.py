@@ -4,11 +4,10 @@ from collections.abc import Iterable
 
 from django.db.models import Q
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy, ngettext_lazy
 
 from openclaw_web import clock
-from openclaw_web.pages.formatting import number
-from problems.kinds import Facts, Finding, Kind, Link
+from problems.kinds import BY_COUNT, Facts, Finding, Kind, Link
 
 from . import kinds as job_kinds
 from . import ticking
@@ -46,17 +45,6 @@ def check_queue() -> Iterable[Finding]:
         yield Finding(facts=facts, level=len(moments), since=moments[0])
 
 
-def describe_queue(facts: Facts) -> str:
-    """How many jobs wait for a worker."""
-    count = f"{number(facts['count'])}{'+' if facts['is_more'] else ''}"
-    sentence = ngettext(
-        "%(count)s job is queued, but no worker runs it. “openclaw-web serve” starts a worker.",
-        "%(count)s jobs are queued, but no worker runs them. “openclaw-web serve” starts a worker.",
-        facts["count"],
-    )
-    return sentence % {"count": count}
-
-
 TASK_FAILED = Kind(
     label=gettext_lazy("Automatic task failed"),
     severity=82,
@@ -68,8 +56,12 @@ TASK_FAILED = Kind(
 NO_WORKER = Kind(
     label=gettext_lazy("Jobs without a worker"),
     severity=92,
-    describe=describe_queue,
-    link=lambda _facts: Link(gettext_lazy("View jobs"), "jobs:job_list", (), "state=queued"),
+    describe=ngettext_lazy(
+        "%(count)s job is queued, but no worker runs it. “openclaw-web serve” starts a worker.",
+        "%(count)s jobs are queued, but no worker runs them. “openclaw-web serve” starts a worker.",
+        BY_COUNT,
+    ),
+    link=lambda _facts: Link(gettext_lazy("View jobs"), "jobs:job_list", query={"state": "queued"}),
     check=check_queue,
     seen_by="operator",
 )

@@ -3,11 +3,10 @@
 from collections.abc import Iterable
 
 from django.conf import settings
-from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from openclaw_web.disk import reserve
-from problems.kinds import Facts, Finding, Kind, Link
+from problems.kinds import Finding, Kind, Link
 
 from .backups import runs
 
@@ -25,11 +24,6 @@ def check_disk() -> Iterable[Finding]:
         yield Finding(facts={"folder": str(settings.HOME_DIR)})
 
 
-def describe_disk(facts: Facts) -> str:
-    """Which disk is almost full."""
-    return _("%(folder)s has almost no free space left.") % facts
-
-
 BACKUP = Kind(
     label=gettext_lazy("Backups"),
     severity=32,
@@ -42,7 +36,7 @@ BACKUP = Kind(
 DISK = Kind(
     label=gettext_lazy("Disk"),
     severity=96,
-    describe=describe_disk,
+    describe=gettext_lazy("%(folder)s has almost no free space left."),
     link=lambda _facts: Link(gettext_lazy("Free space"), "operations:retention"),
     check=check_disk,
     role="admin",

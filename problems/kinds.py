@@ -1,7 +1,7 @@
 """What a kind of problem is. The setting PROBLEM_KINDS names the declaration of each, beside what it looks at."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
@@ -14,6 +14,7 @@ Facts = Mapping[str, Any]
 # From here on a problem is an error, and a warning; below it is work that waits.
 ERROR, WARNING = 70, 30
 LONGEST_FACT = 300  # characters: facts may come from an agent
+BY_COUNT = "by_count"  # the third argument of `ngettext_lazy` in a kind: the fact `count` chooses the form
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +45,16 @@ class Link:
     label: Words
     route: str
     args: tuple[str, ...] = ()
-    query: str = ""
+    query: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
     """A kind of problem. Either `check()` looks at the whole site, or `check_agent(agent)` at one agent's file.
 
-    Both yield findings, the worst first, and only read. `describe(facts)` is the sentence, without a full stop where it
-    is a fragment; `link(facts)` where something is done about it. Facts have the agent as `agent`.
+    Both yield findings, the worst first, and only read. `describe` is the sentence, with the facts by name: lazily
+    translated, with two forms where the fact `count` chooses (BY_COUNT), or a function of the facts that returns such
+    a text or the sentence itself. `link(facts)` is where something is done about it. Facts have the agent as `agent`.
     `probe()` names where an agent's file has rows when there may be something to find (`table WHERE condition`, each in
     an index): without such a row the file is not opened for this kind; None: it always is. A finding of a kind
     `is_of_files` says that the file of its agent cannot be used: that the agent was not checked is not said besides.
@@ -62,7 +64,7 @@ class Kind:
 
     label: Words
     severity: int
-    describe: Callable[[Facts], str]
+    describe: Words | Callable[[Facts], Words]
     link: Callable[[Facts], Link | None] = lambda _facts: None
     check: Callable[[], Iterable[Finding]] | None = None
     check_agent: Callable[[Any], Iterable[Finding]] | None = None

@@ -5,17 +5,21 @@ from typing import Any
 
 import orjson
 from django.db.models import QuerySet
+from django.utils.functional import Promise
+from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from openclaw_web.pages import states
+from openclaw_web.pages.formatting import number
 from openclaw_web.pages.templates import url_or_none
 from openclaw_web.sqlite import failures
 
-from .kinds import ERROR, WARNING, Facts, Kind, Link, find
+from .kinds import BY_COUNT, ERROR, WARNING, Facts, Kind, Link, find
 from .models import Problem
 
 MORE = "more"  # the subject of a row that counts what is not named
+UNUSABLE = (KeyError, TypeError, ValueError)  # facts that another version of this site stored
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +39,7 @@ class Shown:
 def shown(row: Problem, user: Any) -> Shown:
     """A problem for a person."""
     kind, facts = find(row.kind), facts_of(row.agent_id, row.detail_json)
-    link = kind.link(facts) if kind and MORE not in facts and user.has_role(kind.role) else None
+    link = _link(kind, facts) if kind and user.has_role(kind.role) else None
     href = (url_or_none(link.route, *link.args) if link else None) or ""
     return Shown(
         row=row,
@@ -44,7 +48,7 @@ def shown(row: Problem, user: Any) -> Shown:
         tone=tone(row.severity),
         state=state_of(row),
         button=str(link.label) if link and href else "",
-        href=f"{href}?{link.query}" if link and href and link.query else href,
+        href=f"{href}?{urlencode(link.query)}" if link and href and link.query else href,
         may_act=user.has_role("operator"),
     )
 
@@ -62,9 +66,26 @@ def sentence(kind: Kind | None, facts: Facts, name: str = "") -> str:
         words = ngettext("%(count)s more: %(label)s.", "%(count)s more: %(label)s.", facts["more"])
         return words % {"count": f"{facts['more']:,}", "label": kind.label}
     try:
-        return str(kind.describe(facts))
-    except (KeyError, TypeError):
+        words = kind.describe(facts) if callable(kind.describe) else kind.describe
+        return _fill(words, facts) if isinstance(words, Promise) else words
+    except UNUSABLE:
         return str(kind.label)
+
+
+def _fill(words, facts):
+    """The sentence with the facts: whole numbers as pages write them, and 100+ where counting ended."""
+    values = {name: number(value) if type(value) is int else value for name, value in facts.items()}
+    if "count" in facts:
+        values |= {BY_COUNT: facts["count"], "count": f"{values['count']}{'+' if facts.get('is_more') else ''}"}
+    return words % values
+
+
+def _link(kind, facts):
+    """Where something is done about a problem; None where the facts do not say, or do not name one problem."""
+    try:
+        return None if MORE in facts else kind.link(facts)
+    except UNUSABLE:
+        return None
 
 
 def tone(severity: int) -> str:

@@ -1,1 +1,47 @@
-"""Problems of the agents themselves, and the agents as checks for problems need them."""
+"""Problems of the agents themselves: a file that is gone or short, databases of a newer OpenClaw."""
+
+from collections.abc import Iterable
+
+from django.utils.translation import gettext_lazy
+
+from agents import presence, unread_parts
+from agents.models import Agent
+from problems.kinds import Facts, Finding, Kind, Link
+
+
+def check_files() -> Iterable[Finding]:
+    """Agents whose file is gone, or holds less than was noted."""
+    for agent in Agent.objects.select_related("database").order_by("agent_id"):
+        if loss := presence.loss_of(agent):
+            yield Finding(facts={"held": loss.held, "noted": loss.noted}, agent_id=agent.agent_id)
+
+
+def describe_file(facts: Facts) -> str:
+    """What is wrong with an agent's file."""
+    return presence.describe_loss(facts["agent"], presence.Loss(facts["held"], facts["noted"]))
+
+
+def check_schemas() -> Iterable[Finding]:
+    """Databases of OpenClaw with a higher schema than is known here."""
+    for path, parts in unread_parts.newer_parts():
+        facts = {"path": path, "version": parts["version"], "known": parts["known"]}
+        yield Finding(path, facts | {"unread": len(parts["unfamiliar"])}, level=parts["version"])
+
+
+AGENT_FILE = Kind(
+    label=gettext_lazy("Agent database"),
+    severity=95,
+    describe=describe_file,
+    link=lambda _facts: Link(gettext_lazy("Repair"), "operations:doctor"),
+    check=check_files,
+    is_of_files=True,
+)
+NEWER_SCHEMA = Kind(
+    label=gettext_lazy("Newer OpenClaw"),
+    severity=48,
+    describe=gettext_lazy(
+        "%(path)s has schema %(version)s; this version of OpenClaw Web knows schemas up to %(known)s."
+    ),
+    link=lambda _facts: Link(gettext_lazy("Check"), "operations:doctor"),
+    check=check_schemas,
+)
