@@ -22,7 +22,8 @@ class Finding:
     """One problem that a check found: its subject, and the facts that its sentence is made of.
 
     A higher `level` is worse within a kind. `since` is the moment it began, None: not known. `severity` is another
-    than that of its kind.
+    than that of its kind. `detail_json` are the facts as they are stored, with long texts cut: made here, so that facts
+    that cannot be stored are a failure of their kind alone.
     """
 
     subject: str = ""
@@ -31,11 +32,13 @@ class Finding:
     level: int = 0
     since: int | None = None
     severity: int | None = None
+    detail_json: str = field(init=False)
 
-    @property
-    def detail_json(self) -> str:
-        """The facts as they are stored: long texts are cut."""
-        return orjson.dumps({name: _short(value) for name, value in (self.facts or {}).items()}).decode()
+    def __post_init__(self) -> None:
+        facts = {
+            name: shorten(value) if isinstance(value, str) else value for name, value in (self.facts or {}).items()
+        }
+        object.__setattr__(self, "detail_json", orjson.dumps(facts).decode())
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,5 +105,6 @@ def visible_to(user: Any) -> list[str]:
     return [name for name, kind in all_kinds().items() if user.has_role(kind.seen_by)]
 
 
-def _short(value):
-    return value[:LONGEST_FACT] if isinstance(value, str) else value
+def shorten(text: str) -> str:
+    """A text as it is stored: cut, and with a code for each byte of a name that is not UTF-8."""
+    return text[:LONGEST_FACT].encode(errors="backslashreplace").decode()

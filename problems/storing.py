@@ -11,7 +11,7 @@ from openclaw_web import clock
 from openclaw_web.errors import Answerable
 from openclaw_web.sqlite import failures
 
-from .kinds import Finding, Kind
+from .kinds import Finding, Kind, shorten
 from .models import Problem, ProblemCheck
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ MUTES = ("muted_at", "muted_by", "mute_reason")
 
 def problem_id(kind: str, agent_id: str, subject: str) -> str:
     """The id of a problem: the same whenever it is found."""
-    return hashlib.sha256("\0".join((kind, agent_id, subject)).encode()).hexdigest()[:20]
+    return hashlib.sha256("\0".join((kind, agent_id, subject)).encode(errors="backslashreplace")).hexdigest()[:20]
 
 
 def store(gathered: "Gathered") -> None:
@@ -79,7 +79,8 @@ def _known(found):
 
 
 def _new(key, name, agent_id, finding: Finding, kinds: Mapping[str, Kind], now):
-    row = Problem(id=key, kind=name, agent_id=agent_id, subject=finding.subject, opened_at=now, last_seen_at=now)
+    about = {"agent_id": agent_id, "subject": shorten(finding.subject)}
+    row = Problem(id=key, kind=name, opened_at=now, last_seen_at=now, **about)
     _fill(row, finding, kinds[name], now)
     return row
 

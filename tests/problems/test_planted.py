@@ -240,10 +240,11 @@ def test_a_broken_file_closes_nothing_and_ends_nothing(home):
     assert not [one for one in check() if "could not be checked" in one]
 
 
-def test_a_kind_that_fails_keeps_its_rows(home, settings):
+@pytest.mark.parametrize("mistake", ["FAILING", "UNSTORABLE"])
+def test_a_kind_that_fails_keeps_its_rows(home, settings, mistake):
     overdue(home)
     assert len(check()) == 1
-    settings.PROBLEM_KINDS = settings.PROBLEM_KINDS | {"task_overdue": "tests.problems.failing_kind.FAILING"}
+    settings.PROBLEM_KINDS = settings.PROBLEM_KINDS | {"task_overdue": f"tests.problems.failing_kind.{mistake}"}
     said = check()
     assert len(said) == 2 and "“Task overdue” could not be checked: unexpected error (see the log)." in said
 

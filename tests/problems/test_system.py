@@ -110,6 +110,31 @@ def test_a_kind_that_is_gone_is_closed(as_operator, settings):
     assert check() == []
 
 
+# Facts of rows that agents' files or other versions of this site left, and what the page and the button hold of each.
+ODD_FACTS = {
+    "not_in_prompt": ({"file": "USER.md", "state": "unheard_of"}, "Memory file not in prompts", "/files/USER.md/"),
+    "rule_broken": ({"count": 1, "files": "USER.md"}, "1 write of ada broke a rule (USER.md).", None),
+    "samples_waiting": ({"is_more": True}, "Samples waiting", "/review/"),
+    "rollback_interrupted": ({"file": "a&b#<i>.md"}, "a&amp;b#&lt;i&gt;.md of ada was", "?file=a%26b%23%3Ci%3E.md"),
+    "task_failing": ({"task": "t", "name": "to\u202eyaD", "count": 1}, "“to<span", "/agents/ada/cron/t/"),
+    "no_such_kind": ({}, "no_such_kind", None),
+}
+
+
+@pytest.mark.parametrize("kind", ODD_FACTS)
+def test_odd_facts_break_no_page_and_leave_no_address(as_admin, ada, kind):
+    facts, words, address = ODD_FACTS[kind]
+    row = Problem(id="p1", kind=kind, agent_id="ada", severity=50, detail_json=json.dumps(facts))
+    row.since_at = row.opened_at = row.last_seen_at = clock.now_ms()
+    row.save()
+    for page in (PAGE, "/"):
+        text = as_admin.get(page).text
+        assert words in text or kind == "no_such_kind" != page == "/"
+        assert "\u202e" not in text
+    buttons = re.findall(r'<a class="button button--small" href="([^"]*)"', as_admin.get(PAGE).text)
+    assert [address in href for href in buttons] == ([True] if address else [])
+
+
 def test_no_page_checks(as_admin, django_assert_max_num_queries):
     check()
     before = list(Problem.objects.values_list("id", "last_seen_at"))
