@@ -101,9 +101,13 @@ class HomeAgent:
 
 @dataclass(slots=True)
 class Home:
-    """What a home holds; `notes` are sentences about what was odd, `problems` those about a broken configuration."""
+    """What a home holds; `notes` are sentences about what was odd, `problems` those about a broken configuration.
+
+    `version` is that of the OpenClaw that last wrote the configuration, as written there.
+    """
 
     root: Path
+    version: str = ""
     agents: list[HomeAgent] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)

@@ -15,6 +15,7 @@ from agents import omissions, presence, skipped_sources, unread_parts
 from agents.claims import Claimed, claim, follow_reports, names_here, root_of
 from agents.database_copies import Copies
 from agents.homes import Home
+from agents.layout import openclaw_version
 from agents.layout.home_agents import read_home
 from agents.models import Agent, CollectorSource
 from agents.services import is_lost
@@ -33,7 +34,7 @@ from people.configuration import keys as configuration
 
 from . import again as collect_again
 from . import report as collect_report
-from . import still_held
+from . import still_held, watcher
 from .inclusion import includes_deleted
 from .inventory import folders, index_entries
 from .runs import ignored_sessions
@@ -130,7 +131,11 @@ def run(params: dict[str, Any], progress: Any, copies: Copies | None = None) -> 
     with kept, only_one(progress), _no_cycle_collector(), nullcontext(copies) if copies else Copies() as own_copies:
         home = read_home(source)
         _check_sessions(home, params, own_copies, progress)
-        return _collect(_collection(home, _claimed(home, params), params, own_copies, progress))
+        collection = _collection(home, _claimed(home, params), params, own_copies, progress)
+        openclaw_version.note_version(home.root, home.version)
+        result = _collect(collection)
+        watcher.forget_refusal(home.root)
+        return result
 
 
 def _collection(home, claimed, params, copies, progress):

@@ -6,18 +6,29 @@ import orjson
 from django.conf import settings
 from django.utils.translation import gettext_lazy, ngettext_lazy
 
+from agents.claims import root_of
+from agents.layout import openclaw_version
 from agents.models import CollectorSource
 from jobs.kinds import BY_ITSELF
 from jobs.models import JobRun
 from openclaw_web import clock
 from overview.models import AgentSummary
-from problems.kinds import BY_COUNT, Facts, Finding, Kind, Link
+from problems.kinds import BY_COUNT, Facts, Finding, Kind, Link, Words
 
 from . import watcher
 
 RUNS = 50  # the newest imports
 State = JobRun.State
 FAILED = (State.FAILED, State.REFUSED)
+NEWER = gettext_lazy(
+    "OpenClaw %(version)s, which wrote %(folder)s, is newer than the newest version this site was checked with "
+    "(%(checked)s). New kinds of records may be missing."
+)
+NOT_KNOWN = ngettext_lazy(
+    "%(count)s record of %(agent)s is from an OpenClaw version that is not known here.",
+    "%(count)s records of %(agent)s are from an OpenClaw version that is not known here.",
+    BY_COUNT,
+)
 
 
 def check_failed() -> Iterable[Finding]:
@@ -26,22 +37,54 @@ def check_failed() -> Iterable[Finding]:
     A refused import of a folder that was never read is nobody's problem, and one that the schedule starts is told with
     the other automatic tasks.
     """
-    roots = set(CollectorSource.objects.filter(kind=CollectorSource.Kind.AGENT).values_list("root", flat=True))
+    imported_at, refusals = _imported_at(), watcher.refusals()
     for source, run in _last_runs().items():
-        is_told = run.state == State.FAILED or source in roots
-        if run.state in FAILED and run.started_by != BY_ITSELF and is_told:
+        is_told = run.state == State.FAILED or source in imported_at
+        is_over = (run.finished_at or 0) < imported_at.get(source, 0) <= clock.now_ms()  # by the watcher
+        if run.state in FAILED and run.started_by != BY_ITSELF and is_told and not is_over:
+            refusals.pop(source, None)
             facts = {"source": source, "job": run.id, "message": run.message}
             yield Finding(source, facts, since=run.finished_at)
+    for source, refusal in refusals.items():
+        if source in imported_at:
+            yield Finding(source, {"source": source, "message": refusal.message}, since=refusal.since)
+
+
+def _imported_at():
+    """The folders that were read, and when an import of each got through an agent last."""
+    claims = CollectorSource.objects.filter(kind=CollectorSource.Kind.AGENT).values_list("root", "agent_id")
+    collected = dict(AgentSummary.objects.values_list("agent_id", "last_collected_at"))
+    imported_at: dict[str, int] = {}
+    for root, agent_id in claims:
+        imported_at[root] = max(imported_at.get(root, 0), collected.get(agent_id) or 0)
+    return imported_at
 
 
 def _last_runs():
     """Of each folder the import that ended last; none while one is under way."""
     runs = JobRun.objects.filter(kind="collect", created_at__lte=clock.now_ms()).defer("log", "result_json")
     newest = sorted(runs.order_by("-created_at", "-id")[:RUNS], key=lambda run: -(run.finished_at or clock.now_ms()))
-    found: dict[str, JobRun] = {}
-    for run in newest:
-        found.setdefault(str(orjson.loads(run.params_json).get("source") or settings.STATE_DIR), run)
-    return {source: run for source, run in found.items() if run.has_ended}
+    sources = [str(orjson.loads(run.params_json).get("source") or settings.STATE_DIR) for run in newest]
+    roots = {source: _root(source) for source in set(sources)}
+    last: dict[str, JobRun] = {}
+    for source, run in zip(sources, newest, strict=True):
+        last.setdefault(roots[source], run)
+    return {source: run for source, run in last.items() if run.has_ended}
+
+
+def _root(source):
+    """The folder by the path that its rows have; as it was given when it is no path."""
+    try:
+        return str(root_of(source))
+    except (OSError, RuntimeError, ValueError):  # a circle of links, a home that nobody has, a NUL
+        return source
+
+
+def link_failed(facts: Facts) -> Link:
+    """The job that failed; the doctor when it was an import of the watcher."""
+    if "job" in facts:
+        return Link(gettext_lazy("View job"), "jobs:job_detail", (facts["job"],))
+    return Link(gettext_lazy("Check"), "operations:doctor")
 
 
 def check_rejected() -> Iterable[Finding]:
@@ -50,8 +93,17 @@ def check_rejected() -> Iterable[Finding]:
 
 
 def check_unknown() -> Iterable[Finding]:
-    """Agents with records of a kind that is not known: an OpenClaw that is newer, or another one."""
+    """Folders that a newer OpenClaw wrote than this site was checked with, and agents with records not known here."""
+    for home in openclaw_version.newer_homes():
+        facts = {"folder": home.root, "version": home.version, "checked": openclaw_version.NEWEST_CHECKED}
+        year, month, release = home.release
+        yield Finding(home.root, facts, level=(year * 100 + month) * 10_000 + release, since=home.since)
     yield from _of_agents("unknown_envelope_count")
+
+
+def describe_unknown(facts: Facts) -> Words:
+    """Which folder a newer OpenClaw wrote, or how many records are not known."""
+    return NEWER if "version" in facts else NOT_KNOWN
 
 
 def _of_agents(column):
@@ -71,11 +123,16 @@ def _rejected_link(facts: Facts) -> Link:
     return Link(gettext_lazy("View records"), "collecting:rejected_list", query={"agent": facts["agent"]})
 
 
+def link_unknown(facts: Facts) -> Link:
+    """The doctor, or the records."""
+    return Link(gettext_lazy("Check"), "operations:doctor") if "version" in facts else _rejected_link(facts)
+
+
 IMPORT_FAILED = Kind(
     label=gettext_lazy("Import failed"),
     severity=90,
     describe=gettext_lazy("The last import of %(source)s failed: %(message)s"),
-    link=lambda facts: Link(gettext_lazy("View job"), "jobs:job_detail", (facts["job"],)),
+    link=link_failed,
     check=check_failed,
     seen_by="operator",
 )
@@ -93,12 +150,8 @@ REJECTED = Kind(
 UNKNOWN_RECORDS = Kind(
     label=gettext_lazy("Unknown OpenClaw version"),
     severity=49,
-    describe=ngettext_lazy(
-        "%(count)s record of %(agent)s is from an OpenClaw version that is not known here.",
-        "%(count)s records of %(agent)s are from an OpenClaw version that is not known here.",
-        BY_COUNT,
-    ),
-    link=_rejected_link,
+    describe=describe_unknown,
+    link=link_unknown,
     check=check_unknown,
 )
 WATCHER = Kind(

@@ -1,17 +1,34 @@
-"""Whether a watcher that was started is still there: a file in the home that it holds the lock of, and touches."""
+"""The watcher as others see it: whether it is still there, and which folders its last import was refused for.
+
+It holds the lock of a file in the home, and touches it. A refused import is a row of `kv`, by the path of the folder,
+until an import of that folder works, whoever starts it.
+"""
 
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
+import orjson
 from django.conf import settings
+from django.db import transaction
 
 from openclaw_web import clock
 from openclaw_web.disk import locks
+from people.models.kept import KeyValue
+from problems.kinds import shorten
 
 FILE = "watch.lock"
 LOST_MS = 2 * 60_000  # `serve` starts a watcher that ended again well before
+SCOPE = "refused_watches"
+
+
+class Refusal(NamedTuple):
+    """Why the watcher cannot import a folder, and since when."""
+
+    message: str
+    since: int
 
 
 @contextmanager
@@ -54,6 +71,29 @@ def lost_at() -> int | None:
         return None
     is_recent = abs(clock.now_ms() - noted_at) < LOST_MS
     return noted_at if not is_recent and locks.is_held(_file()) is False else None
+
+
+def note_refusal(root: Path, message: str) -> None:
+    """Note that the watcher's import of a folder was refused; since when stays while that lasts."""
+    known, now = refusals().get(str(root)), clock.now_ms()
+    refusal = Refusal(shorten(message), known.since if known else now)
+    if refusal != known:
+        kept = {"value_json": orjson.dumps(refusal._asdict()).decode(), "updated_at": now}
+        with transaction.atomic():
+            KeyValue.objects.update_or_create(scope=SCOPE, key=str(root), defaults=kept)
+
+
+def forget_refusal(root: Path) -> None:
+    """Note that an import of a folder worked."""
+    rows = KeyValue.objects.filter(scope=SCOPE, key=str(root))
+    if rows.exists():
+        rows.delete()
+
+
+def refusals() -> dict[str, Refusal]:
+    """The folders whose last import by the watcher was refused."""
+    rows = KeyValue.objects.filter(scope=SCOPE).order_by("key").values_list("key", "value_json")
+    return {key: Refusal(**orjson.loads(value)) for key, value in rows}
 
 
 def _file() -> Path:

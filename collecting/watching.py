@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from django.conf import settings
-from django.db import OperationalError, connections
+from django.db import DatabaseError, OperationalError, connections
 from django.utils.translation import gettext as _
 from watchfiles import watch as changes_in
 
@@ -62,7 +62,7 @@ def _watch(params, say, waits):
         said = ""
         while not stop.is_set():
             changed.clear()
-            said = _collect(params, copies, say, said)
+            said = _collect(params, copies, say, said, source)
             watcher.note_alive()
             changed.wait(LOOK_AGAIN_SECONDS)
     listener.join(END_SECONDS)  # it waits in compiled code, over which the end of the interpreter may abort
@@ -74,8 +74,9 @@ def _wait_for(source, stop, say):
     while not stop.is_set():
         try:
             return _folders(source)
-        except NoHome:
+        except NoHome as exc:
             if words:
+                _note_refusal(source, str(exc.sentence))
                 say(words % {"source": source})
                 words = ""
             stop.wait(WAIT_SECONDS)
@@ -116,13 +117,14 @@ def _folders(source):
     return [source, *sorted(folders)]
 
 
-def _collect(params, copies, say, said):
+def _collect(params, copies, say, said, source):
     """Collect once; a refusal that was `said` the last time is not repeated. What was refused, if anything."""
     try:
         result = collect.run(params, Progress(), copies)
     except OperationalError as exc:
         log.warning("This collect did not finish and is tried again: %s", exc)
     except Refused as exc:
+        _note_refusal(source, str(exc.sentence))
         if str(exc.sentence) != said:
             say(str(exc.sentence))
         return str(exc.sentence)
@@ -134,3 +136,11 @@ def _collect(params, copies, say, said):
     finally:
         connections.close_all()
     return ""
+
+
+def _note_refusal(source, sentence):
+    """Leave a refusal to the check for problems. A store that takes nothing is a problem of its own."""
+    try:
+        watcher.note_refusal(source, sentence)
+    except (DatabaseError, UnicodeError) as exc:
+        log.warning("The refused import of %s was not noted: %s", source, exc)

@@ -282,6 +282,7 @@ def _configured(home) -> Configured:
             raise home_configuration.NotUsable(str(exc)) from None
 
     configured = home_configuration.read(home.root, open_bytes)
+    home.version = configured.version
     home.problems += configured.problems
     home.notes += configured.problems
     return configured

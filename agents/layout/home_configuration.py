@@ -5,7 +5,6 @@ relative to the file that names them and below the home: objects are merged, lis
 directive wins.
 """
 
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +13,8 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from openclaw_web import loose_json
+
+from . import openclaw_version
 
 NAME = "openclaw.json"
 INCLUDE = "$include"
@@ -44,6 +45,7 @@ class Configured:
     agents: dict[str, AgentEntry] = field(default_factory=dict)
     workspace: str | None = None  # agents.defaults.workspace
     store: str | None = None  # session.store: the path of the index
+    version: str = ""  # meta.lastTouchedVersion, as written
     is_by_id: bool = False  # OpenClaw 2026.9 and later: an entry without a workspace has one below the default
     problems: list[str] = field(default_factory=list)
 
@@ -66,15 +68,11 @@ def read(root: Path, open_bytes: Callable[[Path, int], bytes]) -> Configured:
         configured.agents[name] = AgentEntry(*places, is_default=entry.get("default") is True)
     configured.workspace = _text(_object(section.get("defaults")).get("workspace"))
     configured.store = _text(_object(_object(config).get("session")).get("store"))
-    version = _text(_object(_object(config).get("meta")).get("lastTouchedVersion")) or ""
-    configured.is_by_id = _is_since_2026_9(version) if version else "ownership" in section
+    configured.version = _text(_object(_object(config).get("meta")).get("lastTouchedVersion")) or ""
+    release = openclaw_version.parse(configured.version)
+    configured.is_by_id = bool(release and release[:2] >= (2026, 9)) if configured.version else "ownership" in section
     configured.problems = reader.problems
     return configured
-
-
-def _is_since_2026_9(version):
-    parts = re.match(r"(\d{4})\.(\d{1,2})(?!\d)", version, re.ASCII)
-    return parts is not None and (int(parts[1]), int(parts[2])) >= (2026, 9)
 
 
 def _entries(section) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -6,6 +6,8 @@ from contextlib import closing
 
 import pytest
 
+from tests.homes import Home as OpenClaw
+from tests.homes import user
 from tests.processes import Home, wait_for
 
 pytestmark = pytest.mark.kill
@@ -55,6 +57,13 @@ print("checks:", sum(checking.check_all() for _number in range(40)))
 """
 # Only what was done lets this worker check again.
 WORKER = "from jobs import worker; worker.CHECK_EVERY = 10**9; worker.work()"
+
+
+IMPORT_FAILED = """
+SELECT count(*) FROM problems
+WHERE kind = 'import_failed' AND detail_json LIKE '%no OpenClaw agents%' AND state = '{state}'
+"""
+REFUSALS = "SELECT count(*) FROM kv WHERE scope = 'refused_watches'"
 
 
 @pytest.fixture
@@ -116,3 +125,23 @@ def test_what_somebody_has_seen_to_is_checked_in_the_next_round(home):
     wait_for(lambda: home.count(waits) == 0)
     worker.signal(signal.SIGTERM)
     assert worker.end() == 0, worker.said
+
+
+def test_a_refused_import_of_the_watcher_is_a_problem_until_one_works(home, tmp_path):
+    openclaw = OpenClaw(tmp_path / "openclaw")
+    openclaw.transcript(user("One"))
+    agents, away = openclaw.root / "agents", openclaw.root / "away"
+    watcher = home.start("collect", "--watch", "--source", str(openclaw.root))
+    wait_for(lambda: home.count("SELECT count(*) FROM agent_summaries WHERE last_collected_at > 0"))
+    agents.rename(away)
+    openclaw.write("openclaw.json", {})  # a change that the watcher looks at
+    wait_for(lambda: home.count(REFUSALS) == 1)
+    home.python(CHECK)
+    assert home.count(IMPORT_FAILED.format(state="open")) == 1, watcher.said
+    away.rename(agents)
+    openclaw.write("openclaw.json", {"agents": {}})
+    wait_for(lambda: home.count(REFUSALS) == 0)
+    home.python(CHECK)
+    assert home.count(IMPORT_FAILED.format(state="closed")) == 1, watcher.said
+    watcher.signal(signal.SIGTERM)
+    assert watcher.end() == 0, watcher.said

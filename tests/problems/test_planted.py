@@ -1,12 +1,13 @@
 """Planted problems: each kind finds its own, none invents one; and what becomes of them."""
 
+import json
 import os
 
 import pytest
 from django.db import connections
 
 from agents import databases, unread_parts
-from agents.models import Agent
+from agents.models import Agent, CollectorSource
 from collecting import watcher
 from datasets.from_writes import judging
 from datasets.review import undo, verdicts
@@ -105,6 +106,12 @@ def newer(home):
     unread_parts.note_parts(home.root / "openclaw.json", parts)
 
 
+def newer_version(home, version="2026.11.2"):
+    config = json.loads((home.root / "openclaw.json").read_text())
+    home.write("openclaw.json", config | {"meta": {"lastTouchedVersion": version}})
+    run(home)
+
+
 def watcher_gone(_home):
     watcher.note_alive()
     before = clock.now_ms() / 1_000 - 600
@@ -134,6 +141,7 @@ PLANTED = {
     overdue: "The scheduled task “Stock watch” of main is 15 h overdue.",
     failing: "The last 2 runs of the scheduled task “Digest” of main failed.",
     rejects: "1 record of main was rejected by imports.",
+    newer_version: "is newer than the newest version this site was checked with (2026.9.6).",
     newer: "openclaw.json has schema 99; this version of OpenClaw Web knows schemas up to 25.",
     drift: "NO_WRITE of main fell from 100.0% (60 decisions, four weeks before) to 0.0% (60 decisions, last 7 days).",
     backup: "The last successful restore was more than 30 days ago.",
@@ -142,7 +150,7 @@ PLANTED = {
 
 def test_all_are_found_and_none_is_invented(home):
     assert check() == []
-    for plant in PLANTED:
+    for plant in reversed(PLANTED):  # an import that works ends what kept one from working
         plant(home)
     said = [sentence for sentence in check() if "no known author" not in sentence]  # what two plants did to the file
     assert [(one, part) for one, part in zip(said, PLANTED.values(), strict=True) if part not in one] == []
@@ -181,6 +189,62 @@ def test_what_a_person_settled_stays_until_it_is_worse_or_gone_and_back(home, se
     assert check() == []
     GuardianRun.objects.using(DB).update(state="proposed")
     assert check() == ["2 proposals wait for MEMORY.md of main."]
+
+
+# Whether the folder is a problem whose configuration says so.
+VERSIONS = {
+    "2026.9.6": False,
+    "2026.9.6-1": False,
+    "2026.9.6-beta.2": False,
+    "2026.9.7-beta.1": True,
+    "v2026.10.1+build.7": True,
+    "2027.1": True,
+    "2026.13.1": False,
+    "20261.10.1": False,
+    "latest": False,
+    "": False,
+    7: False,
+    "2026.10.2 \u202e<b>" + "x" * 1_000: True,
+}
+
+
+def test_a_folder_of_a_newer_version_is_a_problem_until_it_is_none(home):
+    for version, is_newer in VERSIONS.items():
+        newer_version(home, version)
+        said = check()
+        assert [sentence.startswith("OpenClaw 202") for sentence in said] == [True] * is_newer, version
+        assert "<b>" not in "".join(said)
+    assert f"OpenClaw 2026.10.2, which wrote {home.root}, is newer" in said[0]
+    newer_version(home, "2026.9.6")
+    assert check() == []
+    newer_version(home)
+    check()
+    services.mute(Problem.objects.get(state="open", detail_json__contains="2026.11.2").id, by="mei", reason="Known.")
+    newer_version(home, "2026.11.1")
+    assert check() == []
+    newer_version(home, "2026.12.1")  # a muted problem opens again when it is worse
+    assert len(check()) == 1
+    AgentSummary.objects.all().delete()
+    Agent.objects.all().delete()
+    CollectorSource.objects.all().delete()
+    assert check() == []
+
+
+def test_an_import_that_works_ends_one_that_failed(home, later):
+    import_failed(home)
+    assert check() == [f"The last import of {home.root} failed: The disk is full."]
+    later(seconds=1)
+    run(home)
+    assert check() == []
+    watcher.note_refusal(home.root, "There is no OpenClaw folder.")
+    refused_at = clock.now_ms()
+    later(hours=3)
+    watcher.note_refusal(home.root, "The disk is full.")
+    watcher.note_refusal(home.root.parent, "It was never read.")
+    assert check() == [f"The last import of {home.root} failed: The disk is full."]
+    assert abs(Problem.objects.get(state="open").since_at - refused_at) < 10_000
+    run(home)
+    assert check() == []
 
 
 def test_a_write_that_somebody_judged_is_settled(home, as_operator):

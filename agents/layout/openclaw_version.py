@@ -1,0 +1,74 @@
+"""The version of OpenClaw that last wrote the configuration of a home, and whether this site was checked with it.
+
+A row of `kv` for each home, by its path, brought up to date by imports.
+"""
+
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+import orjson
+from django.db import transaction
+
+from openclaw_web import clock
+from people.models.kept import KeyValue
+
+from ..models import CollectorSource
+
+NEWEST_CHECKED = "2026.9.6"  # of the homes that the tests read: docs/collectors.md, Versions
+SCOPE = "openclaw_version"
+# 2026.9.6, 2026.9.7-beta.1, 2026.1.24-1: the suffix of an early or repeated release is shown and not compared.
+PATTERN = re.compile(r"v?((\d{4})\.(\d{1,2})(?:\.(\d{1,4}))?(?!\d)(?:[-+][0-9A-Za-z.-]{1,40})?)", re.ASCII)
+
+
+class Release(NamedTuple):
+    """Year, month and number of a version of OpenClaw."""
+
+    year: int
+    month: int
+    number: int
+
+
+class NewerHome(NamedTuple):
+    """A home that a newer OpenClaw wrote than this site was checked with: since when that is known."""
+
+    root: str
+    version: str
+    release: Release
+    since: int
+
+
+def parse(version: str) -> Release | None:
+    """The release that a text begins with; None for what is no version."""
+    match = PATTERN.match(version)
+    release = Release(int(match[2]), int(match[3]), int(match[4] or 0)) if match else None
+    return release if release and 1 <= release.month <= 12 else None
+
+
+def note_version(root: Path, version: str) -> None:
+    """Note the version that wrote a home; what is no version takes back what was noted."""
+    match = PATTERN.match(version) if parse(version) else None
+    value = orjson.dumps(match[1]).decode() if match else None
+    rows = KeyValue.objects.filter(scope=SCOPE, key=str(root))
+    if rows.values_list("value_json", flat=True).first() == value:
+        return
+    with transaction.atomic():
+        if value is None:
+            rows.delete()
+        else:
+            kept = {"value_json": value, "updated_at": clock.now_ms()}
+            KeyValue.objects.update_or_create(scope=SCOPE, key=str(root), defaults=kept)
+
+
+def newer_homes() -> list[NewerHome]:
+    """The homes with agents here that a newer OpenClaw wrote, the newest version first."""
+    rows = KeyValue.objects.filter(scope=SCOPE).values_list("key", "value_json", "updated_at")
+    noted = [(root, orjson.loads(value), since) for root, value, since in rows]
+    releases = [(root, version, parse(version), since) for root, version, since in noted]
+    newest = parse(NEWEST_CHECKED)
+    newer = [NewerHome(*row[:2], row[2], row[3]) for row in releases if row[2] and newest and row[2] > newest]
+    if not newer:
+        return []
+    agents = CollectorSource.objects.filter(kind=CollectorSource.Kind.AGENT, root__in=[home.root for home in newer])
+    roots = set(agents.values_list("root", flat=True))
+    return sorted((home for home in newer if home.root in roots), key=lambda home: home.release, reverse=True)
