@@ -1,22 +1,27 @@
 """Every write to the versions of an agent's files."""
 
 import hashlib
+import logging
 from typing import Any
 
 import orjson
-from django.db import transaction
+from django.conf import settings
+from django.db import DatabaseError, transaction
 from django.db.models import QuerySet
-from django.dispatch import Signal
+from django.utils.module_loading import import_string
 
 from .files import MEMORY_FILES
 from .models import FileSnapshot, RollbackIntent, WorkspaceFile
 
-memory_changed = Signal()  # writes to memory files were recorded or rolled back, with `db`: for apps above
+log = logging.getLogger(__name__)
 
 
-def tell_memory_changed(db: str) -> None:
-    """Tell whoever listens. What fails there is logged, and never undoes what was recorded."""
-    memory_changed.send_robust(sender=None, db=db)
+def refresh_sums(db: str) -> None:
+    """Bring the sums of an agent's writes up to what was just recorded or rolled back, which no failure here undoes."""
+    try:
+        import_string(settings.MEMORY_SUMS)(db)
+    except DatabaseError:  # the next import counts again
+        log.exception("The sums of writes to memory files of %s were not refreshed.", db)
 
 
 def keep_version(db: str, name: str, data: bytes, *, modified_ms: int) -> bool:

@@ -112,15 +112,18 @@ INSTALLED_APPS = [
     "openclaw_web",
 ]
 
-# What a collect asks when it has taken out what somebody said: the paths of backups that still hold it.
-BACKUPS_THAT_ARE_THERE = "operations.backups.held.paths"
-
-# What the gate asks of samples: decisions of an agent in approved ones (ids), and to copy new verdicts on decisions.
-APPROVED_DECISIONS = "datasets.from_decisions.replays.approved"
-GATE_VERDICTS = "datasets.from_decisions.verdict_copies.copy_new"
-
-# Where artifacts get the calls they came from: transcripts are above them.
-ARTIFACT_CALLS = "ledger.outputs.calls.of_uses"
+# What an app asks of an app above it, or has it do: nobody imports upwards.
+BACKUPS_THAT_ARE_THERE = "operations.backups.held.paths"  # backups that still hold what a collect has taken out
+APPROVED_DECISIONS = "datasets.from_decisions.replays.approved"  # decisions of an agent in approved samples: ids
+GATE_VERDICTS = "datasets.from_decisions.verdict_copies.copy_new"  # copies new verdicts into an agent's file
+ARTIFACT_CALLS = "ledger.outputs.calls.of_uses"  # the calls that artifacts came from
+MEMORY_SUMS = "overview.memory_sums.refresh_alias"  # counts writes to memory again when some were recorded
+PROBLEM_PLACES = "agents.problems.places.places"  # the agents with their files, for checks
+LAST_IMPORT = "overview.summaries.last_import"  # when something was imported last
+PRUNE = "operations.pruning.prune"  # removes rows that ended long ago, now and then
+LEFT_BEHIND = "datasets.exporting.left_behind.clear"  # removes unfinished files of killed work when a command begins
+# By the key of a setting: what a change of it calls, in the transaction of the change.
+SETTING_EFFECTS = {"collector.optedOutSenders": "overview.summaries.forget_words"}
 
 # Apps whose tables live in the agents' own files; every other app is global.
 AGENT_APPS = {"artifacts", "ledger", "gate", "guardian"}
@@ -308,12 +311,6 @@ WHITENOISE_USE_FINDERS = DEBUG
 WHITENOISE_ALLOW_ALL_ORIGINS = False  # other sites have no use for our files
 WHITENOISE_SKIP_COMPRESS_EXTENSIONS = (*Compressor.SKIP_COMPRESS_EXTENSIONS, "map")  # 5 MB nobody asks for
 
-# What the job worker calls now and then to remove rows that ended long ago.
-PRUNE = "operations.pruning.prune"
-
-# What removes the unfinished files of killed work when a command begins.
-LEFT_BEHIND = "datasets.exporting.left_behind.clear"
-
 # What runs as a job, by the name that its rows hold: where its declaration stands (jobs.kinds.Kind).
 JOB_KINDS = {
     "archive": "operations.retention.services.ARCHIVE_JOB",
@@ -369,9 +366,6 @@ PROBLEM_KINDS = {
     "backup": "operations.problems.BACKUP",
     "disk": "operations.problems.DISK",
 }
-
-# What checks for problems ask for: the agents with their files, and when something was imported last.
-PROBLEM_PLACES, LAST_IMPORT = "agents.problems.places.places", "overview.summaries.last_import"
 
 USE_TZ = True
 TIME_ZONE = "UTC"

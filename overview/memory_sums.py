@@ -42,8 +42,8 @@ def refresh(agent: Agent) -> None:
     memory_panel.refresh(agent)
 
 
-def refresh_db(db: str, **_signal: Any) -> None:
-    """The same after a write was recorded or rolled back. Where the sums cannot be stored now, an import does it."""
+def refresh_alias(db: str) -> None:
+    """The same for the alias of an agent's file; MEMORY_SUMS of the settings names it."""
     agent = Agent.objects.filter(agent_id=db.removeprefix("agent_")).first()
     if agent:
         refresh(agent)

@@ -71,6 +71,15 @@ def refresh(agent: Agent, *, collected_at: int | None = None, is_whole: bool = F
         site_sums.rebuild()
 
 
+def forget_words() -> None:
+    """Forget what the first page repeats of conversations: somebody may have opted out. The next import reads it again.
+
+    SETTING_EFFECTS of the settings names it.
+    """
+    newest.forget_words()
+    memory_panel.forget_words()
+
+
 def last_import() -> int | None:
     """When something of any agent was imported last."""
     return AgentSummary.objects.aggregate(last=Max("last_collected_at"))["last"]

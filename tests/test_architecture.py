@@ -43,6 +43,9 @@ SCRIPT_LINES = 900  # of all together: what needs more may want to be a page
 # What a browser gets that is no page: it has no template.
 NO_PAGES = {"artifact_download", "backup_file", "export_file", "export_zip", "healthz", "proposal_patch"}
 
+# What Django alone says, and only by a signal: a connection was opened, a request has ended, migrations begin.
+OF_DJANGO = {"connection_created", "request_finished", "pre_migrate"}
+
 # Words of docs/map.md that names of modules are held to, and the rooms (folders or modules) where they mean that.
 WORD_ROOMS = {
     "archive": {"retention"},
@@ -356,4 +359,14 @@ def test_a_page_of_the_api_is_declared_once():
         for path in MODULES
         if path != ROOT / "openclaw_web" / "endpoints" / "schemas.py"
         for problem in pages_of_their_own(path)
+    )
+
+
+def test_apps_above_are_named_in_settings():
+    """What an app above does when something changes is named in the settings: a signal hides who is called."""
+    fail_for(
+        f"{where(path, line)}  {name}: name what is called in openclaw_web/settings.py (docs/map.md, The order)"
+        for path in MODULES
+        for line, name in imports(path)
+        if name.startswith("django.dispatch") or (".signals." in name and name.rpartition(".")[2] not in OF_DJANGO)
     )

@@ -21,7 +21,7 @@ from ..recording.told import FileChange, Source, Told
 from ..rollbacks import places, planning, recording, workspace
 from ..rollbacks.planning import hash_of
 from ..rollbacks.steps import Asked, Own, Take
-from ..services import tell_memory_changed
+from ..services import refresh_sums
 from ..standing import live_record
 
 Outcome, State = Handover.Outcome, Handover.State
@@ -138,7 +138,7 @@ def _complete(agent, row):
                 moving.take_over(db, old, write)
         recording.finish_write(db, write, asked, str(ULID()))
         row.before_zstd = row.wanted_zstd = None
-    tell_memory_changed(db)
+    refresh_sums(db)
     if run:
         waiting.note(agent)
     _log(agent, row, "handover_done", row.asked_by)

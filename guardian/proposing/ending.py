@@ -8,7 +8,7 @@ from openclaw_web.sqlite import writing
 from ..models import GuardianRun, WriteGuardianAudit
 from ..recording import storing
 from ..recording.told import Source, Told
-from ..services import tell_memory_changed
+from ..services import refresh_sums
 
 BY = "guardian"  # who says what no person said
 
@@ -28,7 +28,7 @@ def end_without_write(db: str, run: GuardianRun, state: str, status: str, *, by:
     with writing.in_turn_of(db):
         storing.store(db, [Told(row, Source.OWN, told_by=by)])
         run.save(using=db)
-    tell_memory_changed(db)
+    refresh_sums(db)
     return run
 
 

@@ -14,7 +14,7 @@ from openclaw_web.errors import Refused
 from people.configuration import keys as configuration
 
 from ..models import WriteGuardianAudit
-from ..services import tell_memory_changed
+from ..services import refresh_sums
 from . import behind, storing
 from .schemas import ENCODED, SIDES, WriteIn
 from .told import Origin, Source, Stored, Told
@@ -49,7 +49,7 @@ def record(agent: Agent, writes: Sequence[WriteIn], *, by: str = "") -> Stored:
         else:
             told.append(_told(one, found, by))
     stored = replace(storing.store(agent.db, told), withheld=withheld)
-    tell_memory_changed(agent.db)
+    refresh_sums(agent.db)
     return stored
 
 

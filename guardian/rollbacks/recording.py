@@ -64,7 +64,7 @@ def finish(db: str, intents: Sequence[RollbackIntent]) -> None:
             _say(db, write.id, Status.WRITTEN, asked)
             finish_write(db, write, asked, intent.group_id)
             RollbackIntent.objects.using(db).filter(id=intent.id).update(state=State.EXCHANGED)
-    services.tell_memory_changed(db)
+    services.refresh_sums(db)
 
 
 def finish_write(db: str, write: WriteGuardianAudit, asked: Asked, group_id: str | None) -> None:

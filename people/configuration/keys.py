@@ -4,8 +4,9 @@ import re
 from typing import Any
 
 import orjson
+from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, transaction
-from django.dispatch import Signal
+from django.utils.module_loading import import_string
 from django.utils.text import format_lazy
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -21,7 +22,6 @@ from . import reflection_keys
 from .shapes import Key, is_texts, number, switch
 
 SCOPE = "settings"
-setting_changed = Signal()  # with `key`, in the transaction of the change: for apps above
 VALUE = "SELECT value_json FROM kv WHERE scope = %s AND key = %s"
 DAILY = re.compile(r"([0-9]|[1-5][0-9]) ([0-9]|1[0-9]|2[0-3]) \* \* \*", re.ASCII)
 REASON = re.compile(r"([a-z][a-z0-9_]{0,31}): *(\S.{0,39})")
@@ -263,7 +263,8 @@ def put(key: str, value: Any, *, by: str = "") -> None:
             scope=SCOPE, key=key, defaults={"value_json": orjson.dumps(value).decode(), "updated_at": now_ms()}
         )
         audit.record(by, "setting_changed", object_type="setting", object_id=key)
-        setting_changed.send(sender=None, key=key)
+        if effect := settings.SETTING_EFFECTS.get(key):
+            import_string(effect)()
 
 
 def put_all(values: dict[str, Any], *, by: str = "") -> None:

@@ -6,6 +6,8 @@ from datetime import UTC, datetime
 
 import orjson
 import pytest
+from django.core.management import call_command
+from django.db import DEFAULT_DB_ALIAS, OperationalError
 from django.utils import translation
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,11 +23,12 @@ from overview import latency, memory_sums, site_sums, summaries
 from overview.first_page import memory_panel, newest
 from overview.models import AgentDailyStat, AgentHour, MemorySpan, NewestSession, NewestWrite, SiteSpan
 from overview.span_sums import SpanSums
-from people.configuration import keys as configuration
+from tests import faults
 from tests.collecting.collecting import MAIN, run
 from tests.collecting.test_collect_again import ENVELOPE
 from tests.guardian.written import took_back
 from tests.homes import Home, assistant, result, user
+from tests.people.settings_page import save
 
 AT = "2026-02-2{day}T{hour:02}:{minute:02}:00.000Z"
 NOW = 1_771_848_000_000  # 2026-02-23T12:00:00Z
@@ -181,14 +184,24 @@ def test_nothing_of_a_removed_session_stays_on_the_page(as_admin, home):
     assert (number, rows_of(as_admin, address)) == ("3", 3)
 
 
+def opt_out(client, name, way="page"):
+    """Leave a sender out, as an admin does: on the page of settings, or with a command."""
+    key = "collector.optedOutSenders"
+    if way == "page":
+        assert save(client, key, name).status_code == 302
+    else:
+        call_command("settings", "set", key, f'["{name}"]')
+
+
 @pytest.mark.django_db
 def test_somebody_who_opted_out_is_not_on_the_page(as_admin, home):
     scripts = {name: talk(home, day=day, sender=name) for name, day in (("mei", 2), ("arjun", 3))}
     home.index({f"agent:main:irc:direct:{name}": {"sessionId": script.session} for name, script in scripts.items()})
     run(home)
     assert "mei" in as_admin.get("/").text.partition('id="newest"')[2]
-    configuration.put("collector.optedOutSenders", ["mei"])
+    opt_out(as_admin, "mei")
     assert "mei" not in as_admin.get("/").text.partition('id="newest"')[2]  # at once
+    assert "mei" not in str([*NewestSession.objects.values_list("title", "words", "speaker")])
     scripts["arjun"].add({**user("more", sender="arjun"), "timestamp": AT.format(day=3, hour=11, minute=50)})
     run(home)
     assert "mei" not in as_admin.get("/").text and "arjun" in as_admin.get("/").text
@@ -234,7 +247,7 @@ def test_a_rolled_back_write_leaves_the_page(as_admin, home):
     write(home)
     assert "/agents/main/writes/w1/" in as_admin.get("/").text
     took_back(MAIN, 2, ["w1"], b"one\ntwo & three\n", b"one\n")
-    services.tell_memory_changed(MAIN)  # as every rollback does
+    services.refresh_sums(MAIN)  # as every rollback does
     assert "/agents/main/writes/w1/" not in as_admin.get("/").text
     assert not memory_panel.is_wrong(Agent.objects.get())
 
@@ -262,9 +275,25 @@ def test_what_a_clock_that_runs_ahead_wrote_counts_once_its_time_has_come(as_adm
 
 
 @pytest.mark.django_db
-def test_lines_of_somebody_who_opted_out_leave_the_page(as_admin, home):
+def test_sums_that_cannot_be_stored_undo_no_write(as_admin, home):
+    def no_room():
+        raise OperationalError("database or disk is full")
+
+    with faults.before(DEFAULT_DB_ALIAS, lambda sql: 'INTO "memory_spans"' in sql, no_room):
+        write(home)
+    assert as_admin.get("/agents/main/writes/w1/").status_code == 200
+    assert "/agents/main/writes/w1/" not in as_admin.get("/").text
+    run(home)
+    assert "/agents/main/writes/w1/" in as_admin.get("/").text
+    assert not site_sums.are_wrong()
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("way", ["page", "command"])
+def test_lines_of_somebody_who_opted_out_leave_the_page(as_admin, home, way):
     write(home)
-    configuration.put("collector.optedOutSenders", ["mei"])
+    assert "two &amp; three" in as_admin.get("/").text
+    opt_out(as_admin, "mei", way)
     assert "two &amp; three" not in as_admin.get("/").text
     run(home)
     assert "two &amp; three" not in as_admin.get("/").text and "mei" not in as_admin.get("/").text

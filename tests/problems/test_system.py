@@ -8,6 +8,8 @@ from django.test import Client
 
 from jobs import kinds
 from openclaw_web import clock
+from openclaw_web.disk import locks
+from overview.models import AgentSummary
 from people.models import AuditEntry
 from problems.models import Problem
 from tests.factories import BackupRunFactory, JobFactory, UserFactory
@@ -61,8 +63,13 @@ def test_empty(as_admin):
     assert "Nothing needs you." in text and "needs__calm" in text and "<table" not in text
 
 
-def test_a_page_says_when_nobody_checks(as_admin, later):
+def test_a_page_says_when_nobody_checks(as_admin, later, settings):
+    AgentSummary.objects.create(agent_id="ada", last_activity_at=clock.now_ms())
+    (settings.HOME_DIR / "state").mkdir()
     assert "Problems have not been checked yet; no worker is running." in as_admin.get(PAGE).text
+    with locks.lock(locks.WORKING):
+        for text in (as_admin.get(PAGE).text, as_admin.get("/").text):
+            assert "The first check for problems is under way." in text and "Nothing needs you" not in text
     BackupRunFactory(proven_at=clock.now_ms())
     check()
     assert "no worker is running" not in as_admin.get(PAGE).text
