@@ -1,7 +1,8 @@
 """Which agents of an OpenClaw home are which here: names, claims, and names that cannot be used."""
 
+from collections import Counter
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from django.db import DatabaseError, transaction
 from django.utils.translation import gettext as _
@@ -129,6 +130,24 @@ def follow_reports(home: Home, names: dict[str, str]) -> None:
     ]
 
 
+@dataclass(frozen=True, slots=True)
+class HomeName:
+    """A folder by the shortest end of its path that no other one has."""
+
+    short: str
+    path: str
+
+
+def home_names() -> dict[str, HomeName]:
+    """The folder of each agent; of none where all come from the same one."""
+    claims = CollectorSource.objects.filter(kind=CollectorSource.Kind.AGENT)
+    roots = dict(claims.values_list("agent_id", "root"))
+    if len(set(roots.values())) < 2:
+        return {}
+    short = _short_names(set(roots.values()))
+    return {agent_id: HomeName(short[root], root) for agent_id, root in roots.items()}
+
+
 def _odd_name(name, agent_id, other):
     words = {"name": escaped(name), "agent": agent_id, "other": escaped(other or "")}
     if other is None:
@@ -158,3 +177,14 @@ def _register(root, name, agent_id, *, anew):
             },
         )
     return agent
+
+
+def _short_names(roots):
+    parts, names = {root: PurePath(root).parts for root in roots}, {}
+    for length in range(1, max(map(len, parts.values())) + 1):
+        ends = Counter("/".join(path[-length:]) for path in parts.values())
+        for root, path in parts.items():
+            end = "/".join(path[-length:])
+            if root not in names and ends[end] == 1:
+                names[root] = end
+    return {root: names.get(root, root) for root in roots}

@@ -6,6 +6,7 @@ from django.http import HttpResponse
 from django.views.decorators.http import require_GET, require_safe
 
 from agents import omissions, presence
+from agents.claims import home_names
 from openclaw_web.lists.answers import answer
 from openclaw_web.lists.declaration import shows
 from openclaw_web.pages.doors import needs
@@ -13,7 +14,6 @@ from openclaw_web.pages.html import render_page
 from openclaw_web.sqlite import statements
 
 from .activity import COLUMNS, RANGE_COLUMNS, rows_in, sorted_rows, summaries, total_of
-from .agent_homes import home_names
 from .first_page import context
 from .memory_list import MEMORY
 from .ranges import read_range

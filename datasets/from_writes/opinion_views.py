@@ -6,7 +6,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from agents.decorators import agent_view
 from gate.recording import consent
-from guardian.correcting import correcting, openings, sayable
+from guardian.correcting import correcting, sayable, suggestions
 from guardian.correcting.forms import OpeningForm
 from guardian.models import WriteGuardianAudit
 from guardian.rollbacks import planning, shown
@@ -91,10 +91,11 @@ def _form(request, agent, audit, kind, preview, data=None):
     options = {"kind": kind, "may_rule": may_rule, "has_sample": has_sample}
     if data is not None:  # what was possible a moment ago may be sent: carrying it out says why it is not any more
         return OpinionForm(data, ways=list(WAYS) if may_rule and "way" in data else [LEAVE], **options)
-    opening, was, ways = openings.open_form(agent.db, audit), correcting.original(agent.db, audit), ways_of(preview)
-    standing = opening.said if kind == OTHER and opening.said.status == was.status else was
-    initial = OpinionForm.first_fields(standing, preview, ways) | {"reason": opening.reason}
-    initial |= openings.open_rule(agent.db, audit) if may_rule else {}
+    suggestion, was = suggestions.suggest_correction(agent.db, audit), correcting.original(agent.db, audit)
+    ways = ways_of(preview)
+    standing = suggestion.said if kind == OTHER and suggestion.said.status == was.status else was
+    initial = OpinionForm.first_fields(standing, preview, ways) | {"reason": suggestion.reason}
+    initial |= suggestions.suggest_rule(agent.db, audit) if may_rule else {}
     return OpinionForm(initial=initial | OpeningForm(request.GET).initial_fields, ways=ways, **options)
 
 

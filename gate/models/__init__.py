@@ -5,5 +5,12 @@ Columns of the Reflection spec (REQ-002) keep its names and types; ours come aft
 
 from .calls import GateCall, GatePrompt, GateReplay, GateReplayDecision  # noqa: F401 - Django looks for models here
 from .decisions import GateReceipt, GateWindow, MemoryGateDecision  # noqa: F401 - as above
-from .judgments import GateVerdictDay, GateVerdictsState  # noqa: F401 - as above
-from .sums import GateDay, GateHour, GateSessionSums, GateSumsState, MemoryGateStats  # noqa: F401 - as above
+from .sums import (  # noqa: F401 - as above
+    GateDay,
+    GateHour,
+    GateSessionSums,
+    GateSumsState,
+    GateVerdictDay,
+    GateVerdictsState,
+    MemoryGateStats,
+)

@@ -10,7 +10,7 @@ from openclaw_web.pages import states
 from ..files import LONGEST_FACT, MEMORY_FILES
 from . import patterns, phrases
 from .correcting import STATUSES
-from .openings import Opening
+from .suggestions import Suggestion
 
 ROWS = 3
 
@@ -104,14 +104,14 @@ class CorrectionForm(RuleForm):
                 del self.fields[name]
 
     @classmethod
-    def about(cls, opening: Opening, rule: dict[str, Any], *, may_rule: bool, **filled: Any) -> "CorrectionForm":
+    def about(cls, suggestion: Suggestion, rule: dict[str, Any], *, may_rule: bool, **filled: Any) -> "CorrectionForm":
         """The form as it is first shown: what stands by now, what a rule begins with, and what the address says."""
-        said = opening.said
+        said = suggestion.said
         initial = {
             "status": said.status if said.status in STATUSES else STATUSES[0],
             "fact": said.fact,
             "file": said.file or MEMORY_FILES[0],
-            "reason": opening.reason,
+            "reason": suggestion.reason,
         }
         return cls(initial=initial | rule | filled, may_rule=may_rule)
 

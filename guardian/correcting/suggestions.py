@@ -1,12 +1,17 @@
-"""The words a rule for a fact begins with: its rarer ones that other facts of the agent have too."""
+"""What the forms of a correction and a rule suggest: what people, a rollback or a rule say by now, and rarer words."""
 
 import re
 import time
 import unicodedata
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
-from . import patterns, phrases, trying
+from ..models import Rollback, WriteGuardianAudit
+from . import patterns, phrases, rules, trying
+from .correcting import Said, of_audit, original, says
 
+Status = WriteGuardianAudit.Status
 MOST_WORDS = 40  # of a fact that are counted
 MOST_LINES = 3  # that are suggested
 SECONDS = 0.3
@@ -16,6 +21,39 @@ was were will with"""
 SMALL = frozenset(SMALL_WORDS.split())
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W\d_]+)?")
 _HAN = re.compile("[\u3400-\u9fff\u3040-\u30ff\uac00-\ud7af]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """A write as it should have been, as far as somebody or something says so by now, and why."""
+
+    said: Said
+    reason: str = ""
+
+
+def suggest_correction(db: str, audit: WriteGuardianAudit) -> Suggestion:
+    """The correction that stands, else the rollback (refused, with its reason), else the rule the write breaks."""
+    if corrections := of_audit(db, audit.id):
+        return Suggestion(says(corrections[0]), corrections[0].correction_reason)
+    was = original(db, audit)
+    if audit.status == Status.ROLLED_BACK:
+        reason = Rollback.objects.using(db).filter(audit_id=audit.id).values_list("reason", flat=True).first()
+        return Suggestion(Said(Status.REFUSED.value, was.fact, was.file), reason or "")
+    rule = rules.all_of(db).filter(id=audit.rule_id).first() if audit.rule_id else None
+    if rule is None:
+        return Suggestion(was)
+    ruling = rules.said_by(rule, fact=was.fact, target_file=was.file)
+    return Suggestion(Said(ruling.status, ruling.fact, ruling.target_file), ruling.reason)
+
+
+def suggest_rule(db: str, audit: WriteGuardianAudit) -> dict[str, Any]:
+    """The fields of a rule: those of the rule that the write has, else the rarer words of its fact."""
+    rule = next((row for row in of_audit(db, audit.id) if row.apply_to_future and row.correction_pattern), None)
+    if rule is None:
+        return {"contains": phrases.show_lines(suggest_lines(db, audit.candidate_fact or ""))}
+    lines = phrases.read_pattern(rule.correction_pattern or "")
+    words = {"pattern": rule.correction_pattern} if lines is None else {"contains": phrases.show_lines(lines)}
+    return words | {"name": rule.rule_name}
 
 
 def suggest_lines(db: str, fact: str) -> phrases.Lines:

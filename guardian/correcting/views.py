@@ -13,7 +13,7 @@ from openclaw_web.lists.paging import page_of, places
 from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import after_post, refuse_post, render_page
 
-from . import correcting, counting, openings, rules, sayable, switching, trying
+from . import correcting, counting, rules, sayable, suggestions, switching, trying
 from .forms import CorrectionForm, OpeningForm, RuleForm
 
 SHOWN = 20
@@ -47,8 +47,8 @@ def correct(request, agent, audit_id):
     """What a write was beside what it should be, and what people said before."""
     audit = sayable.audit_of(agent.db, audit_id)
     form = CorrectionForm.about(
-        openings.open_form(agent.db, audit),
-        openings.open_rule(agent.db, audit),
+        suggestions.suggest_correction(agent.db, audit),
+        suggestions.suggest_rule(agent.db, audit),
         may_rule=request.user.has_role("operator"),
         **OpeningForm(request.GET).initial_fields,
     )

@@ -7,13 +7,13 @@ from typing import Any
 from django.db.models import Count
 
 from agents import omissions, unread_parts
+from agents.claims import home_names
 from openclaw_web.pages.small_charts import Sparkline
 from problems.overview import needs_you
 from problems.words import open_rows
 
 from .. import future_times
 from ..activity import AgentRow, RangeSums, links_of, rows_in, sparks_in, summaries, totals
-from ..agent_homes import home_names
 from ..models import AgentSummary
 from ..ranges import LABELS, chosen_name, range_of
 from ..site_sums import last_moment, spans_between
