@@ -32,7 +32,7 @@ class Refusal(NamedTuple):
 
 
 @contextmanager
-def expected(is_wanted: bool) -> Iterator[None]:
+def expect(is_wanted: bool) -> Iterator[None]:
     """For the block, which keeps a watcher up, its absence is a problem; without one nobody misses it."""
     if is_wanted:
         note_alive()
@@ -45,7 +45,7 @@ def expected(is_wanted: bool) -> Iterator[None]:
 
 
 @contextmanager
-def holding(*, is_expected: bool) -> Iterator[None]:
+def hold_lock(*, is_expected: bool) -> Iterator[None]:
     """Be the watcher for the block. One that nobody expects is missed only when it was killed."""
     handle = locks.held(FILE, shared=True)
     try:

@@ -38,7 +38,7 @@ def watch(params: dict, *, say: Callable[[str], object], waits: bool = False) ->
     fails because a database is busy is tried again with the next change, at the latest after 30 s; so is a change on
     a file system that reports none.
     """
-    with watcher.holding(is_expected=waits):
+    with watcher.hold_lock(is_expected=waits):
         _watch(params, say, waits)
 
 

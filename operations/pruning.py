@@ -33,11 +33,11 @@ def prune() -> int:
 
     With 0 days only versions and closed problems are removed.
     """
-    days, always = configuration.get(SETTING), _versions() + problems.prune()
+    days, count = configuration.get(SETTING), _versions() + problems.prune()
     if not days:
-        return always
+        return count
     before = clock.now_ms() - days * DAY_MS
-    return always + _remove(_jobs(before)) + _remove(_doctor_runs(before)) + _remove(_backups(before))
+    return count + _remove(_jobs(before)) + _remove(_doctor_runs(before)) + _remove(_backups(before))
 
 
 def _versions():

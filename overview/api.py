@@ -34,8 +34,8 @@ def overview_sums(request, filters: Query[OverviewQuery]):
     sums = {name: Sum(name) for name in DayOut.model_fields if name != "date"}
     days = AgentDailyStat.objects.values("date").annotate(**sums).order_by("-date")[: filters.days]
     rows = AgentSummary.objects.all()
-    asked = {"range": range_out(filters.range, list(rows))} if filters.range else {}
-    return {"totals": activity.totals(rows) | future_times.count_future(rows), "days": list(days)[::-1], **asked}
+    chosen = {"range": range_out(filters.range, list(rows))} if filters.range else {}
+    return {"totals": activity.totals(rows) | future_times.count_future(rows), "days": list(days)[::-1], **chosen}
 
 
 def range_out(name, agents):

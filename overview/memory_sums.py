@@ -1,7 +1,5 @@
 """Writes to memory files by day, and pointers to the last ones, kept up to date while writes are recorded."""
 
-from typing import Any
-
 from django.db import transaction
 
 from agents.models import Agent
@@ -16,7 +14,7 @@ from .span_sums import DAY_MS, HOUR_MS, WRITES, SpanSums, are_different, differe
 
 KEPT_MS = 40 * DAY_MS  # the longest range, and some
 HOURS_MS = 2 * DAY_MS
-Origin, Status = WriteGuardianAudit.Origin, WriteGuardianAudit.Status
+Status = WriteGuardianAudit.Status
 COLUMNS = {
     Status.WRITTEN.value: "written_count",
     Status.ROLLED_BACK.value: "rolled_back_count",

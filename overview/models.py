@@ -5,7 +5,7 @@ from django.db import models
 from openclaw_web.sqlite.fields import Count, EpochMs
 
 
-class RangeSums(models.Model):
+class SpanDetails(models.Model):
     """What a tile or a chart of the overview needs of one span of time."""
 
     removed_turn_count = Count(default=0, help_text="of sessions that were removed because of their age")
@@ -21,7 +21,7 @@ class RangeSums(models.Model):
         abstract = True
 
 
-class AgentDailyStat(RangeSums):
+class AgentDailyStat(SpanDetails):
     """One agent on one UTC day; rebuilt from the agent's `session_days`."""
 
     pk = models.CompositePrimaryKey("agent_id", "date")
@@ -48,7 +48,7 @@ class AgentDailyStat(RangeSums):
         return f"{self.agent_id} {self.date}"
 
 
-class ShortSums(RangeSums):
+class ShortSums(SpanDetails):
     """The columns that hours, and days of the whole site, add up to."""
 
     turn_count = Count(default=0)

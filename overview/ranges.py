@@ -96,10 +96,10 @@ class Range:
         return hour_name(number) if self.is_hours else _moment(number * DAY_MS).date().isoformat()
 
 
-def chosen_name(asked: Mapping[str, str]) -> str:
-    """Which range an address asks for."""
-    name = asked.get("range", "")
-    return name if name in SIZES else BEFORE_RANGES.get(asked.get("days", ""), DEFAULT)
+def chosen_name(query: Mapping[str, str]) -> str:
+    """The name of the range that an address asks for."""
+    name = query.get("range", "")
+    return name if name in SIZES else BEFORE_RANGES.get(query.get("days", ""), DEFAULT)
 
 
 def range_of(name: str, last_ms: int | None) -> tuple[Range, bool]:

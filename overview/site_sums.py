@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
+from itertools import islice
 
 from django.db import transaction
 
@@ -11,27 +12,29 @@ from openclaw_web import clock
 from .models import AgentDailyStat, AgentHour, MemorySpan, SiteSpan
 from .span_sums import HOUR_MS, WRITES, SpanSums, are_different, day_before, hour_name, is_day, start_of
 
+AT_ONCE = 500  # spans: a transcript may name any number of days, a statement only so many values
 KEPT_DAYS = 100  # up to the last day with activity: twice the longest range, and some
 
 
 def add(changes: Iterable[tuple[str, SpanSums]]) -> None:
-    """Add changes of spans to their rows, in the caller's transaction."""
-    changed = dict(changes)
-    stored = SiteSpan.objects.in_bulk(list(changed))
-    rows = []
-    for span, change in changed.items():
-        sums = SpanSums.of_row(stored[span]) if span in stored else SpanSums()
-        sums.add(change)
-        rows.append(_row(span, sums))
-    SiteSpan.objects.filter(span__in=list(changed)).delete()
-    SiteSpan.objects.bulk_create(rows)
+    """Add changes of spans, each of which comes once, to their rows, in the caller's transaction."""
+    rest = iter(changes)
+    while piece := dict(islice(rest, AT_ONCE)):
+        stored = SiteSpan.objects.in_bulk(list(piece))
+        rows = []
+        for span, change in piece.items():
+            sums = SpanSums.of_row(stored[span]) if span in stored else SpanSums()
+            sums.add(change)
+            rows.append(_row(span, sums))
+        SiteSpan.objects.filter(span__in=list(piece)).delete()
+        SiteSpan.objects.bulk_create(rows)
 
 
 def rebuild() -> None:
     """Add the rows of all agents up again."""
     with transaction.atomic():
         SiteSpan.objects.all().delete()
-        SiteSpan.objects.bulk_create([_row(span, sums) for span, sums in computed().items()], batch_size=200)
+        SiteSpan.objects.bulk_create([_row(span, sums) for span, sums in add_up().items()], batch_size=200)
 
 
 def rebuild_missing() -> None:
@@ -42,12 +45,12 @@ def rebuild_missing() -> None:
 
 def are_wrong() -> bool:
     """Whether the stored sums are not those of the agents' rows."""
-    sums, first = computed(), _first_span()
+    sums, first = add_up(), _first_span()
     stored = {row.span: SpanSums.of_row(row) for row in SiteSpan.objects.filter(span__gte=first)}
     return are_different(stored, sums)
 
 
-def computed() -> dict[str, SpanSums]:
+def add_up() -> dict[str, SpanSums]:
     """What the rows of all agents add up to, without days that no range reaches."""
     total: dict[str, SpanSums] = {}
     for span, sums in _of_agents():

@@ -58,7 +58,7 @@ def refresh(agent: Agent, *, collected_at: int | None = None, is_whole: bool = F
     """
     day_sums.settle_turns(agent.db)
     known = {day.date: day for day in AgentDailyStat.objects.filter(agent_id=agent.agent_id)}
-    sums = of_file(agent, None if is_whole else known)
+    sums = count_file(agent, None if is_whole else known)
     if collected_at:
         sums.summary["last_collected_at"] = collected_at
     with transaction.atomic():
@@ -85,7 +85,7 @@ def last_import() -> int | None:
     return AgentSummary.objects.aggregate(last=Max("last_collected_at"))["last"]
 
 
-def of_file(agent: Agent, known: Mapping[str, AgentDailyStat] | None = None) -> FileSums:
+def count_file(agent: Agent, known: Mapping[str, AgentDailyStat] | None = None) -> FileSums:
     """What the agent's own file adds up to: rows by day, not saved, hours, and the columns of its summary.
 
     Days that are as in `known` keep its details; without `known` the details of all recent days are counted.

@@ -34,14 +34,14 @@ def agent_list(request):
     columns = RANGE_COLUMNS if period else COLUMNS
     order = request.GET.get("sort", "")
     order = order if order.removeprefix("-") in columns else "-turns" if period else "agent_id"
-    shown = {"period": period, "columns": columns, "order": order, "problems": presence.told()}
-    shown |= {"left_out": omissions.describe(), "homes": home_names()}
+    values = {"period": period, "columns": columns, "order": order, "problems": presence.told()}
+    values |= {"left_out": omissions.describe(), "homes": home_names()}
     if period:
         rows = rows_in(period)
-        shown |= {"rows": sorted_rows(rows, order), "total": total_of(rows)}
+        values |= {"rows": sorted_rows(rows, order), "total": total_of(rows)}
     else:
-        shown["agents"] = summaries(order)
-    return render_page(request, "overview/agent_list.html", shown)
+        values["agents"] = summaries(order)
+    return render_page(request, "overview/agent_list.html", values)
 
 
 @require_safe

@@ -19,7 +19,7 @@ def answer(request, template, what, *, agent=None, filters=None, words=None, sta
     `filters` are checked ones where they are not just those of the address, `words` others than the list declares.
     """
     filters, whose = filters or what.filters(request.GET).checked(), agent or request.user
-    _open(what, whose, filters)
+    _skip_empty_segment(what, whose, filters)
     found = what.fits(whose, sort=filters.sorting, **filters.asked)
     if filters.cleaned_data["format"]:
         return _file(request, what, filters, found, str(agent or ""))
@@ -48,7 +48,7 @@ def answer(request, template, what, *, agent=None, filters=None, words=None, sta
     return response
 
 
-def _open(what, whose, filters):
+def _skip_empty_segment(what, whose, filters):
     """Let a page that nobody narrowed open on everything where its first segment may be, and is, empty."""
     parts = filters.SEGMENTS
     if not parts or not parts.is_first_optional or filters.segment != parts.first or filters.data.get(segments.NAME):

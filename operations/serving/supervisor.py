@@ -62,7 +62,7 @@ def serve(options: Options, say: Callable[[str], object]) -> int:
         link = None if links.has_admin() else accounts.make_first_admin_link()
         preparation.load_site()
         settings.INCLUDE_DELETED = settings.INCLUDE_DELETED or options.include_deleted  # for every process forked here
-        with _known_address(listener), watcher.expected(options.watch):
+        with _known_address(listener), watcher.expect(options.watch):
             return keep_up(_children(options, listener, link, say), on_stop=listener.close)
 
 

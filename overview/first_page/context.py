@@ -36,7 +36,7 @@ class AgentLine:
     overdue: int
 
 
-def context_of(asked: Mapping[str, str], user: Any) -> dict[str, Any]:
+def context_of(query: Mapping[str, str], user: Any) -> dict[str, Any]:
     """The context of the page for an address and whoever looks."""
     agents = summaries("-last_activity_at")
     context: dict[str, Any] = {
@@ -49,7 +49,7 @@ def context_of(asked: Mapping[str, str], user: Any) -> dict[str, Any]:
     }
     if not agents:
         return context
-    overview, is_shifted = overview_of(chosen_name(asked), agents)
+    overview, is_shifted = overview_of(chosen_name(query), agents)
     return context | {
         "overview": overview,
         "is_shifted": is_shifted,

@@ -45,10 +45,12 @@ class ChangedLine:
 
 def refresh(agent: Agent) -> None:
     """Bring the last changed lines of an agent up to what its file holds; what is gone there goes here."""
-    newest = _newest(agent)
+    senders, newest = consent.opted_out(), _newest(agent)
     if not _are_other(agent, newest):
         return
     with transaction.atomic():
+        if consent.opted_out() != senders:  # as of sessions (newest)
+            return
         NewestWrite.objects.filter(agent_id=agent.agent_id).delete()
         NewestWrite.objects.bulk_create(
             NewestWrite(agent_id=agent.agent_id, **dict(zip(COLUMNS, row, strict=True))) for row in newest

@@ -4,6 +4,7 @@ from django.db import transaction
 
 from agents.models import Agent
 from gate.recording import consent
+from ledger.json_columns import object_in
 from ledger.lists import last_words
 from ledger.models import ConversationTurn, Session
 from ledger.session.evidence import speaker_key
@@ -12,6 +13,7 @@ from openclaw_web import clock
 from ..models import NewestSession
 
 SHOWN = 6
+TITLE_TURNS = 20  # the first ones, among which a person's gave the session its title
 COLUMNS = (
     *("session_id", "last_activity_at", "title", "channel_id", "error_count", "has_parents", "words", "speaker"),
 )
@@ -21,10 +23,12 @@ WORDS = tuple(COLUMNS.index(name) for name in ("title", "words", "speaker"))
 
 def refresh(agent: Agent) -> None:
     """Bring the newest sessions of an agent up to what its file holds; what is gone there goes here."""
-    newest = _newest(agent)
+    senders, newest = consent.opted_out(), _newest(agent)
     if not _are_other(agent, newest):
         return
     with transaction.atomic():
+        if consent.opted_out() != senders:  # somebody opted out meanwhile: the next import reads it again
+            return
         NewestSession.objects.filter(agent_id=agent.agent_id).delete()
         NewestSession.objects.bulk_create(
             NewestSession(agent_id=agent.agent_id, **dict(zip(COLUMNS, row, strict=True))) for row in newest
@@ -62,8 +66,12 @@ def _newest(agent):
         *rows.filter(last_activity_at__lte=now).order_by("-last_activity_at", "-id")[:SHOWN],
     ]
     names = [session.id for session in sessions]
-    words, hidden = last_words.of(agent.db, names), _withheld(agent.db, names)
-    return [_row(session, words.get(session.id), session.id in hidden) for session in sessions]
+    words = last_words.of(agent.db, names)
+    titles, replies = _withheld(agent.db, names)
+    return [
+        _row(session, words.get(session.id), hides_title=session.id in titles, hides_words=session.id in replies)
+        for session in sessions
+    ]
 
 
 def _are_other(agent, newest):
@@ -76,19 +84,37 @@ def _without_words(row):
 
 
 def _withheld(db, session_ids):
-    """The sessions whose last turn may not be quoted today."""
+    """The sessions whose title, and those whose last words, may not be quoted today."""
     if not consent.opted_out():
-        return set()
-    turns = ConversationTurn.objects.using(db).filter(is_active=True).order_by("-turn_number")
-    last = [turn for name in session_ids if (turn := turns.filter(session_id=name).first())]
-    hidden = consent.withheld(db, last)
-    return {turn.session_id for turn in last if turn.id in hidden}
+        return set(), set()
+    first, last = [], []
+    for name in session_ids:
+        turns = _turns(db, name)
+        first += sorted(turns.order_by("turn_number")[:TITLE_TURNS], key=_is_injected)[:1]
+        last += turns.order_by("-turn_number")[:1]
+    hidden = consent.withheld(db, [*first, *last])
+    return tuple({turn.session_id for turn in turns if turn.id in hidden} for turns in (first, last))
 
 
-def _row(session, words, is_hidden):
-    about = (session.channel_id, session.error_count, bool(session.parents))
-    if is_hidden:
-        return session.id, session.last_activity_at, "", *about, "", ""
-    turn = words and ConversationTurn(user_from=words.user_from, user_metadata=words.user_metadata)
-    said = (words.text, speaker_key(turn)) if words and turn else ("", "")
-    return session.id, session.last_activity_at, session.title, *about, *said
+def _turns(db, session_id):
+    return ConversationTurn.objects.using(db).filter(session_id=session_id, is_active=True)
+
+
+def _is_injected(turn):
+    return "injected" in object_in(turn.user_metadata)
+
+
+def _row(session, words, *, hides_title, hides_words):
+    title = "" if hides_title else session.title
+    about = (
+        session.id,
+        session.last_activity_at,
+        title,
+        session.channel_id,
+        session.error_count,
+        bool(session.parents),
+    )
+    if hides_words or not words:
+        return *about, "", ""
+    turn = ConversationTurn(user_from=words.user_from, user_metadata=words.user_metadata)
+    return *about, words.text, speaker_key(turn)

@@ -1,4 +1,5 @@
 import re
+from collections import Counter
 from datetime import UTC, date, datetime, timedelta
 
 import pytest
@@ -7,7 +8,8 @@ from django.urls import reverse
 from openclaw_web import clock
 from openclaw_web.disk import locks
 from overview import site_sums
-from overview.models import AgentDailyStat, AgentHour, AgentSummary
+from overview.models import AgentDailyStat, AgentHour, AgentSummary, SiteSpan
+from overview.span_sums import SpanSums
 from tests.factories import T0, AgentFactory, JobFactory
 
 pytestmark = pytest.mark.django_db
@@ -169,6 +171,13 @@ def test_an_old_home_shows_its_latest_days(as_admin):
     text = page(as_admin)
     assert bars(text)[-1] == "30 Jun 2025 · Turns 9 · Errors 0"
     assert "Nothing happened since. Shown is the time up to the last activity: 24 Jun – 30 Jun 2025 (UTC)." in text
+
+
+def test_any_number_of_days_adds_up():
+    changes = [(str(date.fromordinal(number)), SpanSums(Counter(turn_count=1))) for number in range(1, 2_000)]
+    site_sums.add(changes)
+    site_sums.add(changes)
+    assert SiteSpan.objects.filter(turn_count=2).count() == len(changes)
 
 
 def test_a_day_to_come_is_left_out(as_admin):

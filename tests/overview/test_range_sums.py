@@ -141,7 +141,7 @@ def test_the_p95_leads_to_the_slowest_turns(as_admin, home):
 def whole():
     """What the agent's file adds up to, counted from nothing, and what is stored of it."""
     agent = Agent.objects.get()
-    sums = summaries.of_file(agent)
+    sums = summaries.count_file(agent)
     stored = {day.date: SpanSums.of_row(day) for day in AgentDailyStat.objects.all()}
     hours = {hour.span: SpanSums.of_row(hour) for hour in AgentHour.objects.all()}
     counted = {span: hour for day in sums.hours.values() for span, hour in day.items()}
@@ -213,6 +213,35 @@ def test_somebody_who_opted_out_is_not_on_the_page(as_admin, home):
 
 
 @pytest.mark.django_db
+def test_words_of_a_group_are_withheld_by_who_said_them(as_admin, home):
+    script = talk(home, sender="mei", turns=1)
+    home.index({"agent:main:irc:group:lab": {"sessionId": script.session}})
+    for minute, (sender, text) in enumerate((("mei", "secret plan"), ("arjun", "good morning")), start=20):
+        script.add({**user(ENVELOPE % (sender, text)), "timestamp": AT.format(day=3, hour=9, minute=minute)})
+    run(home)
+    row = NewestSession.objects.get()
+    assert "mei asks 0" in row.title and (row.words, row.speaker) == ("good morning", "arjun")
+    opt_out(as_admin, "mei")
+    summaries.refresh(Agent.objects.get())
+    row = NewestSession.objects.get()
+    assert (row.title, row.words, row.speaker) == ("", "good morning", "arjun")
+    text = as_admin.get("/").text
+    assert "good morning" in text and "mei asks" not in text and "secret plan" not in text
+
+
+@pytest.mark.django_db
+def test_nobody_who_opts_out_during_an_import_comes_back(as_admin, home):
+    write(home)
+    opt_out(as_admin, "somebody else")  # which forgets all
+    reading = faults.before(MAIN, lambda sql: "substr" in sql.lower(), lambda: opt_out(as_admin, "mei", "command"))
+    with reading:
+        newest.refresh(Agent.objects.get())
+    with faults.before(MAIN, lambda sql: "candidate_fact" in sql, lambda: opt_out(as_admin, "arjun", "command")):
+        memory_panel.refresh(Agent.objects.get())
+    assert not NewestSession.objects.exclude(words="", title="").exists() and not NewestWrite.objects.exists()
+
+
+@pytest.mark.django_db
 def test_writes_are_counted_when_they_are_recorded(as_admin, home):
     talk(home)
     run(home)
@@ -254,7 +283,7 @@ def test_a_rolled_back_write_leaves_the_page(as_admin, home):
 
 def wrong_spans():
     agent = Agent.objects.get()
-    return summaries.wrong_spans(agent, summaries.of_file(agent))
+    return summaries.wrong_spans(agent, summaries.count_file(agent))
 
 
 @pytest.mark.django_db

@@ -83,7 +83,7 @@ def _few(names):
 
 def _of_agent(agent):
     """The columns of an agent's rows in the global file that are not what its own file adds up to."""
-    sums = summaries.of_file(agent)
+    sums = summaries.count_file(agent)
     days, summary = sums.days, sums.summary
     said = AgentSummary.objects.filter(agent_id=agent.agent_id).values(*summary).first()
     if said is None and not days and not any(summary.values()):
