@@ -152,7 +152,7 @@ def test_right_keeps_a_write_that_breaks_a_rule(as_reviewer, write):
     rule = corrected(apply_to_future=True, contains=[["tea"]])
     wrote(DB, 2, AFTER, b"# Facts\nTea!\n", candidate_fact="Green tea.", turn_id="s1:u3", rule_id=rule.id)
     page = as_reviewer.get("/agents/ada/corrections/w2/")
-    assert "This breaks a rule. Roll it back, or keep it as an exception." in words(page)
+    assert "This breaks a rule. Say that it is wrong, or keep it as an exception." in words(page)
     assert "Keep as an exception" in words(page)
     as_reviewer.post("/agents/ada/judge-write/w2/", {"verdict": "right", "expected": ""})
     row = BehaviorCorrection.objects.using(DB).get(audit_id="w2")
