@@ -1,12 +1,13 @@
 """What people said of decisions, as the gate's own tables have it: samples are above, and are copied from there."""
 
 from django.conf import settings
-from django.db import transaction
+from django.db import OperationalError, transaction
 from django.db.models import Count, TextField, Value
 from django.db.models.functions import Coalesce
 from django.utils.module_loading import import_string
 
 from agents.models import Agent
+from openclaw_web.sqlite import failures
 
 from .models import GateVerdictDay, GateVerdictsState, MemoryGateDecision
 
@@ -15,14 +16,26 @@ Verdict = MemoryGateDecision.Verdict
 
 
 def refresh(agent: Agent) -> bool:
-    """Copy what people said since the last look; whether everything is copied now."""
-    return bool(import_string(settings.GATE_VERDICTS)(agent))
+    """Copy what people said since the last look; whether everything is copied now.
+
+    A page that only reads goes on with what it has while the agent's file cannot be written.
+    """
+    try:
+        return _copy(agent)
+    except OperationalError as exc:
+        if failures.is_interrupted(exc):  # the time of the page is up
+            raise
+        return False
 
 
 def complete(agent: Agent) -> None:
     """Copy everything that people said, in as many pieces as that takes: some seconds for 100,000 new verdicts."""
-    while not refresh(agent):
+    while not _copy(agent):
         pass
+
+
+def _copy(agent):
+    return bool(import_string(settings.GATE_VERDICTS)(agent))
 
 
 def labels_read(db: str) -> int:

@@ -17,6 +17,7 @@ from gate.models import GateVerdictDay, MemoryGateDecision
 from gate.statistics import drawing
 from gate.statistics.figures import Period
 from gate.statistics.judgments import Judged
+from openclaw_web.sqlite import statements
 from tests.datasets.conversations import tell_turns
 from tests.datasets.from_decisions.gates import FACT, decide
 from tests.factories import T0
@@ -111,6 +112,11 @@ def test_copies_are_the_same_in_pieces_and_made_again(decided, monkeypatch, piec
 def test_while_many_verdicts_are_copied_the_page_says_so(as_stranger, decided, monkeypatch):
     monkeypatch.setattr(verdict_copies, "PIECE", 1)
     judge(decided, d0="right", d1="wrong")
+    statements.run(decided.db, "PRAGMA query_only = ON")  # a disk without room: the page shows what it has
+    try:
+        assert "Verdicts are being counted" in as_stranger.get(PAGE).text
+    finally:
+        statements.run(decided.db, "PRAGMA query_only = OFF")
     assert "Verdicts are being counted" in as_stranger.get(PAGE).text
     assert "Verdicts are being counted" not in as_stranger.get(PAGE).text
 
