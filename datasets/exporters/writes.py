@@ -55,22 +55,22 @@ def corrected(output: dict[str, Any] | None, body: dict[str, Any]) -> WriteAnswe
     return WriteAnswer(output["status"], file, _text(output, "reason"), content)
 
 
-def misfit(found: WriteAnswer, body: dict[str, Any]) -> str:
+def misfit(correction: WriteAnswer, body: dict[str, Any]) -> str:
     """Why what people say that a file should hold cannot be: the content of the other file, or nothing new.
 
     Empty where it can be. Whether a content is that of the other file is judged by its lines, without the fact: more
     than half of them, and more than it has of the file that it is for, where that is known.
     """
-    if found.status != WRITTEN or found.content is None:
+    if correction.status != WRITTEN or correction.content is None:
         return ""
     asked_, done_ = asked(body), done(body)
     written = done_.content if done_ else None
-    if found.file == asked_.file:
-        return CONTENT_STALE if found.content in (asked_.content, written) else ""
+    if correction.file == asked_.file:
+        return CONTENT_STALE if correction.content in (asked_.content, written) else ""
     right = body.get("userCorrection")
-    right = right if isinstance(right, dict) and right.get("correctedFile") == found.file else {}
+    right = right if isinstance(right, dict) and right.get("correctedFile") == correction.file else {}
     facts = [fact for fact in (asked_.fact, _text(right, "correctedFact")) if fact]
-    content, known = _lines(found.content, ()), _lines(_text(right, "correctedContent"), facts)
+    content, known = _lines(correction.content, ()), _lines(_text(right, "correctedContent"), facts)
     for text in (asked_.content, written):
         lines = _lines(text or "", facts)
         shared = len(lines & content)

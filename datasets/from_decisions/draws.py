@@ -59,8 +59,8 @@ def _samples(agent, ids: Iterator[str], by) -> Iterator[str]:
         waiting = set(
             DatasetSample.objects.filter(id__in=samples, annotation_status__in=WAITING).values_list("id", flat=True)
         )
-        found = [name for name in samples if name in waiting]
-        number += len(found)
-        yield from found
+        drawn = [name for name in samples if name in waiting]
+        number += len(drawn)
+        yield from drawn
         if number >= COUNT:
             return

@@ -36,5 +36,7 @@ def _verdicts(agent, ids):
     """What people say of these decisions now, by id; None: nothing."""
     rows = MemoryGateDecision.objects.using(agent.db).filter(id__in=ids).only("id", "turn_id")
     known = said.of(agent.agent_id, rows)
-    words = {name: judgments.Verdict.RIGHT if one.is_right else judgments.Verdict.WRONG for name, one in known.items()}
+    words = {
+        name: judgments.Verdict.RIGHT if judged.is_right else judgments.Verdict.WRONG for name, judged in known.items()
+    }
     return {name: words.get(name) for name in ids}

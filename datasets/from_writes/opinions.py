@@ -102,7 +102,7 @@ def _correct(agent, audit, opinion, by) -> Result:
     """Store the correction that an opinion is; one that stands already is not stored again."""
     before = next(iter(correcting.of_audit(agent.db, audit.id)), None)
     was = correcting.original(agent.db, audit)
-    said = _said(opinion, was)
+    said = _read_opinion(opinion, was)
     if _stands(before, said, opinion.rule):
         return Result(correction=before)
     if opinion.kind == RIGHT:
@@ -129,7 +129,7 @@ def _lost_correction(agent, audit, by):
     return "" if is_stored else filed
 
 
-def _said(opinion, was: Said) -> Said:
+def _read_opinion(opinion, was: Said) -> Said:
     if opinion.kind == RIGHT:
         return was
     if opinion.kind == ABSENT:

@@ -52,7 +52,7 @@ def of(sample: DatasetSample) -> WriteShown | None:
     written = done.content if done else None
     if row:
         known = whole_files.right_of_sample(sample, correcting.says(row))
-        correction = _told(row)
+        correction = _correction_fields(row)
         right, before = known.content, known.before
     is_elsewhere = (correction.get("correctedFile") or asked.file) != asked.file
     start = before if is_elsewhere or written is None else written
@@ -75,7 +75,7 @@ def _who_took_it_back(sample):
     return (names.first() or "") if db and sample.audit_id else ""
 
 
-def _told(row):
+def _correction_fields(row):
     """A correction as a sample stores it."""
     return {
         "correctedDecision": row.corrected_status,

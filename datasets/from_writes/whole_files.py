@@ -93,23 +93,23 @@ def suggest_content(sample: DatasetSample) -> str | None:
     body, output = sample.body, parts.stored(sample.guardian_corrected_output)
     if body.get("type") != WRITE:
         return None
-    found = writes.corrected(output, body)
-    if found is None:
+    answer = writes.corrected(output, body)
+    if answer is None:
         return body.get("writtenContent") or body.get("currentFileContent")
-    if found.content and not writes.misfit(found, body):
-        return found.content
-    said = Said(found.status, _right_fact(sample, found), found.file)
+    if answer.content and not writes.misfit(answer, body):
+        return answer.content
+    said = Said(answer.status, _right_fact(sample, answer), answer.file)
     return right_of_sample(sample, said).content
 
 
-def _right_fact(sample, found) -> str:
+def _right_fact(sample, answer) -> str:
     """The fact of the correction that says the same; without one that of the write."""
     row = read_correction(sample)
-    if row and (row.corrected_status, row.corrected_target_file) == (found.status, found.file):
+    if row and (row.corrected_status, row.corrected_target_file) == (answer.status, answer.file):
         return row.corrected_candidate_fact or ""
     known: Any = sample.body.get("userCorrection")
     known = known if isinstance(known, dict) else {}
-    is_same = (known.get("correctedDecision"), known.get("correctedFile")) == (found.status, found.file)
+    is_same = (known.get("correctedDecision"), known.get("correctedFile")) == (answer.status, answer.file)
     return (is_same and known.get("correctedFact")) or writes.asked(sample.body).fact
 
 

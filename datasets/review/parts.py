@@ -86,10 +86,10 @@ def check(name: str, verdict: PartVerdict, said: dict[str, str] | None) -> None:
 
 def check_content(verdict: PartVerdict, body: dict[str, Any]) -> None:
     """Raises Refused where the whole file of a corrected write is that of another file, or says nothing new."""
-    found = writes.corrected(verdict.corrected, body)
-    why = writes.misfit(found, body) if found and _text(body, "type") == writes.WRITE else ""
-    if found and why == writes.CONTENT_ELSEWHERE:
-        words = {"other": writes.asked(body).file, "file": found.file}
+    correction = writes.corrected(verdict.corrected, body)
+    why = writes.misfit(correction, body) if correction and _text(body, "type") == writes.WRITE else ""
+    if correction and why == writes.CONTENT_ELSEWHERE:
+        words = {"other": writes.asked(body).file, "file": correction.file}
         raise Refused(
             _("This is the content of %(other)s. Enter what %(file)s should hold, or leave the whole file empty.")
             % words

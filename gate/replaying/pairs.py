@@ -58,8 +58,8 @@ def counts(db: str, replay: GateReplay, result: Result) -> dict[str, int]:
     """How many pairs there are of each kind."""
     judged = MemoryGateDecision.objects.using(db).filter(verdict__isnull=False, id=OuterRef("decision_id"))
     rows = disagreements(db, replay.id).annotate(verdict=judged.values("verdict")).order_by().values("verdict")
-    found = {row["verdict"]: row["number"] for row in rows.annotate(number=Count("decision_id"))}
-    known = {kind: found.get(verdict, 0) for kind, verdict in JUDGED.items()}
+    numbers = {row["verdict"]: row["number"] for row in rows.annotate(number=Count("decision_id"))}
+    known = {kind: numbers.get(verdict, 0) for kind, verdict in JUDGED.items()}
     return known | {DIFFERENT: result.decided - result.agreed, SAME: result.agreed}
 
 

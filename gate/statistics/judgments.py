@@ -68,7 +68,10 @@ class Verdicts:
 
     def as_json(self) -> dict[str, Any]:
         """As the API tells it: in all, and of each decision."""
-        return {**self.total.as_json(), "decisions": {name: one.as_json() for name, one in self.by_decision.items()}}
+        return {
+            **self.total.as_json(),
+            "decisions": {name: judged.as_json() for name, judged in self.by_decision.items()},
+        }
 
 
 def read(db: str, period: Period, *, model: str = "", prompt: str = "") -> Verdicts:
@@ -77,13 +80,13 @@ def read(db: str, period: Period, *, model: str = "", prompt: str = "") -> Verdi
     rows = GateVerdictDay.objects.using(db).filter(day__gte=start, day__lte=end)
     only = {"llm_model": model, "prompt_version": prompt}
     rows = rows.filter(**{name: value for name, value in only.items() if value})
-    found = Verdicts()
+    verdicts = Verdicts()
     for decision, verdict, number in _added_up(rows, "decision"):
-        found.total.add(verdict, number)
-        found.by_decision[decision].add(verdict, number)
+        verdicts.total.add(verdict, number)
+        verdicts.by_decision[decision].add(verdict, number)
     for day, verdict, number in _added_up(rows, "day"):
-        found.by_day.setdefault(day, Judged()).add(verdict, number)
-    return found
+        verdicts.by_day.setdefault(day, Judged()).add(verdict, number)
+    return verdicts
 
 
 def _added_up(rows, column):

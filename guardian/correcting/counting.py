@@ -52,7 +52,7 @@ def counted(db: str, rows: Sequence[BehaviorCorrection], *, with_facts: bool = F
             if not is_up(exc):
                 raise
             return [Rule(row, None, None, is_replaced=latest.get(row.audit_id) != row) for row in rows]
-    found = [
+    counts = [
         Rule(
             row,
             acted[row.id],
@@ -63,8 +63,8 @@ def counted(db: str, rows: Sequence[BehaviorCorrection], *, with_facts: bool = F
         )
         for row in rows
     ]
-    _add_messages(db, found, {audit.id for audits in overruled.values() for audit in audits})
-    return found
+    _add_messages(db, counts, {audit.id for audits in overruled.values() for audit in audits})
+    return counts
 
 
 def _acted(db, by_id):
@@ -74,31 +74,31 @@ def _acted(db, by_id):
 
 def _overruled(db, by_id):
     """Of each rule the writes that it is named in and whose standing correction is not what it says."""
-    found: dict[str, list[WriteGuardianAudit]] = {name: [] for name in by_id}
+    by_rule: dict[str, list[WriteGuardianAudit]] = {name: [] for name in by_id}
     for row in standing(db, audit__rule_id__in=list(by_id)).values():
         rule, audit = by_id[row.audit.rule_id], row.audit
         said = rules.said_by(rule, fact=audit.candidate_fact or "", target_file=audit.target_file or "")
         if says(row).is_other_than(Said(said.status, said.fact, said.target_file)):
-            found[rule.id].append(audit)
-    return found
+            by_rule[rule.id].append(audit)
+    return by_rule
 
 
 def _caught(db, by_id):
     """The newest writes that name each of these rules."""
     rows = WriteGuardianAudit.objects.using(db).filter(rule_id__in=list(by_id)).order_by("rule_id", "-created_at")
     order = Window(RowNumber(), partition_by=[F("rule_id")], order_by=F("created_at").desc())
-    found: dict[str, list[PastFact]] = {}
+    by_rule: dict[str, list[PastFact]] = {}
     for row in rows.annotate(number=order).filter(number__lte=SHOWN).values_list(*trying.READ, "rule_id", named=True):
-        found.setdefault(row.rule_id, []).append(PastFact(row))
-    return found
+        by_rule.setdefault(row.rule_id, []).append(PastFact(row))
+    return by_rule
 
 
 def _newest(audits):
     return sorted(audits, key=lambda audit: audit.created_at, reverse=True)[:SHOWN]
 
 
-def _add_messages(db, found, overruled):
-    facts = [fact for rule in found for fact in (*rule.caught, *rule.overturned)]
+def _add_messages(db, counts, overruled):
+    facts = [fact for rule in counts for fact in (*rule.caught, *rule.overturned)]
     trying.add_messages(db, facts)
     for fact in facts:
         fact.overruled = fact.row.id in overruled

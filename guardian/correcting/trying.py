@@ -53,22 +53,22 @@ class Tried:
 
 def tried(db: str, pattern: str) -> Tried:
     """What a pattern catches of an agent's past facts, the newest first. Raises Refused for what is no pattern."""
-    found, matcher = Tried(), patterns.compiled(pattern)
+    result, matcher = Tried(), patterns.compiled(pattern)
     ends = time.monotonic() + SECONDS
     for row in past_facts(db):
         if row is None or time.monotonic() > ends:
-            found.is_partial = True
+            result.is_partial = True
             break
-        found.compared += 1
+        result.compared += 1
         missing = matcher.missing(patterns.encoded(row.candidate_fact))
         if not missing:
-            found.matched += 1
-            found.shown += [PastFact(row)] if len(found.shown) < SHOWN else []
+            result.matched += 1
+            result.shown += [PastFact(row)] if len(result.shown) < SHOWN else []
         elif len(missing) == 1 < len(matcher.expressions):
-            found.missed += 1
-            found.near += [PastFact(row, _missing(matcher, missing[0], pattern))] if len(found.near) < NEAR else []
-    add_messages(db, [*found.shown, *found.near])
-    return found
+            result.missed += 1
+            result.near += [PastFact(row, _missing(matcher, missing[0], pattern))] if len(result.near) < NEAR else []
+    add_messages(db, [*result.shown, *result.near])
+    return result
 
 
 def past_facts(db: str) -> Iterator[Any]:
@@ -87,9 +87,9 @@ def past_facts(db: str) -> Iterator[Any]:
 
 def add_messages(db: str, facts: list[PastFact]) -> None:
     """Give each of these facts the message it came from, with the same few queries."""
-    found = read_messages(db, [fact.row for fact in facts], hides=consent.withheld) if facts else {}
+    messages = read_messages(db, [fact.row for fact in facts], hides=consent.withheld) if facts else {}
     for fact in facts:
-        fact.evidence = found.get(fact.row.id)
+        fact.evidence = messages.get(fact.row.id)
 
 
 def _missing(matcher: Matcher, place: int, pattern: str) -> str:

@@ -44,10 +44,10 @@ def of_decision(db: str, decision_id: str) -> list[WriteGuardianAudit]:
 
 def of_decisions(db: str, decision_ids: Collection[str]) -> dict[str, WriteGuardianAudit]:
     """The write that tells most of each of these decisions, by decision id: one that changed a file, else the last."""
-    found: dict[str, list[WriteGuardianAudit]] = {}
+    by_decision: dict[str, list[WriteGuardianAudit]] = {}
     for row in _brief(db).filter(decision_id__in=decision_ids).order_by("decision_id", "-created_at")[: MOST * 10]:
-        found.setdefault(row.decision_id or "", []).append(row)
-    return {name: written_first(rows)[0] for name, rows in found.items()}
+        by_decision.setdefault(row.decision_id or "", []).append(row)
+    return {name: written_first(rows)[0] for name, rows in by_decision.items()}
 
 
 def of_versions(db: str, version_ids: Collection[str]) -> dict[str, list[WriteGuardianAudit]]:

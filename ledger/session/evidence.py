@@ -109,12 +109,12 @@ def read_messages(db: str, rows: Iterable[Any], *, hides: Hides) -> dict[str, Ev
     ids = {turn.session_id for turn in turns.values()} | {row.session_id for row in rows if row.session_id}
     sessions = _sessions(db).in_bulk(ids)
     removed = _removals(db, [row for row in rows if row.turn_id and row.turn_id not in turns])
-    found = {}
+    by_id = {}
     for row in rows:
         turn = turns.get(row.turn_id or "")
         session = sessions.get(turn.session_id if turn else row.session_id or "")
-        found[row.id] = _evidence(row, turn, session, hidden, removed)
-    return found
+        by_id[row.id] = _evidence(row, turn, session, hidden, removed)
+    return by_id
 
 
 def _turns(db: str, longest: int) -> QuerySet[ConversationTurn]:

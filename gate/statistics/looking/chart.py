@@ -36,8 +36,8 @@ def chart_of(found: Answer, rows: Rows) -> Chart:
 def verdicts_of(found: Answer, verdicts: Verdicts, rows: Rows) -> Strip:
     """A dot for the right and one for the wrong decisions of each day or week, with the way to them."""
     _by, parts = _parts_of(found)
-    judged = [_together(verdicts, part) for _first, part in parts]
-    points = [_named(part, (one.right, one.wrong)) for (_first, part), one in zip(parts, judged, strict=True)]
+    judged = [_sum_days(verdicts, part) for _first, part in parts]
+    points = [_make_point(part, (one.right, one.wrong)) for (_first, part), one in zip(parts, judged, strict=True)]
     return dot_strip(
         points,
         title=_("Verdicts of people"),
@@ -46,7 +46,7 @@ def verdicts_of(found: Answer, verdicts: Verdicts, rows: Rows) -> Strip:
     )
 
 
-def _together(verdicts, part):
+def _sum_days(verdicts, part):
     start, end = part.moments
     days = [verdicts.by_day[day] for day in range(start, end + 1, DAY_MS) if day in verdicts.by_day]
     return Judged(sum(day.count for day in days), sum(day.right for day in days))
@@ -69,10 +69,10 @@ def _parts(period, days):
 
 
 def _point(part, figures, rows):
-    return _named(part, tuple(figures.counts.values()), rows.decisions(part))
+    return _make_point(part, tuple(figures.counts.values()), rows.decisions(part))
 
 
-def _named(part, values, href=None):
+def _make_point(part, values, href=None):
     name = day_in_words(part.start)
     if part.days > 1:
         name = f"{day_in_words(part.start, has_year=False)} – {day_in_words(part.end)}"
