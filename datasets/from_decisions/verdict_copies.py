@@ -36,7 +36,6 @@ def _verdicts(agent, ids):
     """What people say of these decisions now, by id; None: nothing."""
     rows = MemoryGateDecision.objects.using(agent.db).filter(id__in=ids).only("id", "turn_id")
     known = said.of(agent.agent_id, rows)
-    words = {
-        name: judgments.Verdict.RIGHT if judged.is_right else judgments.Verdict.WRONG for name, judged in known.items()
-    }
+    right, wrong = judgments.Verdict.RIGHT, judgments.Verdict.WRONG
+    words = {name: right if judged.is_right else wrong for name, judged in known.items()}
     return {name: words.get(name) for name in ids}
