@@ -19,6 +19,7 @@ from openclaw_web.disk import locks
 from openclaw_web.errors import Answerable
 from openclaw_web.sqlite.time_limits import time_box
 from people.audit import log as audit
+from people.configuration import keys as configuration
 
 from . import kinds as problem_kinds
 from . import storing, words
@@ -67,6 +68,7 @@ class Gathered:
     agents: set[str] = field(default_factory=set)  # all there are
     started_at: int = field(default_factory=clock.now_ms)
     is_complete: bool = True
+    version: str = ""  # of the checks
 
 
 def check_all() -> bool:
@@ -90,12 +92,14 @@ def check_all() -> bool:
 def _gather():
     kinds = problem_kinds.all_kinds()
     gathered = Gathered(kinds, {name: kind.probe() for name, kind in kinds.items() if kind.check_agent and kind.probe})
+    gathered.version = _version(kinds)
     until, work_until = time.monotonic() + PASS_SECONDS, time.thread_time() + PASS_WORK
     for name, kind in gathered.kinds.items():
         if kind.check:
             _run(gathered, SITE, name, kind.check, DEFAULT_DB_ALIAS)
-    for place in _due(gathered):
-        if time.monotonic() > until or time.thread_time() > work_until:
+    for number, place in enumerate(_due(gathered)):
+        # However slow the machine is, each pass gets one agent further.
+        if number and (time.monotonic() > until or time.thread_time() > work_until):
             gathered.is_complete = False
             break
         _check_place(gathered, place)
@@ -120,10 +124,15 @@ def _due(gathered: Gathered) -> list[Place]:
     return [place for _group, _order, place in due]
 
 
+def _version(kinds):
+    """A code for the version of this site, its kinds and its settings, such as who has opted out."""
+    words = f"{settings.VERSION} {sorted(kinds)} {configuration.stored()}"
+    return hashlib.sha256(words.encode(errors="backslashreplace")).hexdigest()[:8]
+
+
 def _state(gathered, state):
-    """The state of an agent's file with that of the checks: another version of this site looks again."""
-    version = hashlib.sha256(f"{settings.VERSION} {sorted(gathered.kinds)}".encode()).hexdigest()[:8]
-    return f"{version} {state}" if state else ""
+    """The state of an agent's file with that of the checks: another version of this site, or setting, looks again."""
+    return f"{gathered.version} {state}" if state else ""
 
 
 def _check_place(gathered: Gathered, place: Place) -> None:

@@ -248,6 +248,11 @@ def several(*keys: str) -> dict[str, Any]:
     return defaults | {key: orjson.loads(value) for key, value in rows}
 
 
+def stored() -> list[tuple[str, str]]:
+    """Every setting that is not left at its default, with its value as JSON: it differs after each change."""
+    return list(KeyValue.objects.filter(scope=SCOPE).order_by("key").values_list("key", "value_json"))
+
+
 def named(values: list[str]) -> dict[str, str]:
     """The labels of reasons for a reject (`code: label`), by code; our own in the language of the request."""
     parts = ((code, label.strip()) for code, _colon, label in (value.partition(":") for value in values))

@@ -18,6 +18,7 @@ from ledger.models import ConversationTurn
 from openclaw_web import clock
 from openclaw_web.disk import locks
 from overview.models import AgentSummary
+from people.configuration import keys as configuration
 from problems import checking, services
 from problems.models import Problem, ProblemCheck
 from tests.collecting.collecting import run
@@ -228,6 +229,14 @@ def test_a_folder_of_a_newer_version_is_a_problem_until_it_is_none(home):
     Agent.objects.all().delete()
     CollectorSource.objects.all().delete()
     assert check() == []
+
+
+def test_words_are_withheld_as_soon_as_somebody_opts_out(home):
+    rule_broken(home)
+    assert PLANTED[rule_broken] in check()
+    configuration.put("collector.optedOutSenders", ["+49 30 1"])
+    assert "1 write of main broke a rule (MEMORY.md)." in check()
+    assert "Likes tea" not in Problem.objects.get(kind="rule_broken").detail_json
 
 
 def test_an_import_that_works_ends_one_that_failed(home, later):
