@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 
 from openclaw_web import reasons
 from openclaw_web.errors import Refused
+from openclaw_web.pages.formatting import listed
 from openclaw_web.pages.glyphs import escaped
 
 from .layout.places import Oddity, Why
@@ -196,7 +197,7 @@ def names_in(folder: Path | None, notes: list[str]) -> list[str]:
 
 def undecodable(folder: Path, names: list[str]) -> str:
     """The sentence about files and folders whose names no page and no table can hold."""
-    named = ", ".join(escaped(name) for name in names[:MOST_NAMED]) + (", …" if len(names) > MOST_NAMED else "")
+    named = listed([*map(escaped, names[:MOST_NAMED]), *(["…"] if len(names) > MOST_NAMED else [])])
     words = {"folder": escaped(str(folder)), "names": named}
     return _("In %(folder)s these names are not UTF-8 and were not read; rename them: %(names)s.") % words
 

@@ -5,6 +5,8 @@ from collections.abc import Iterable
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from openclaw_web.pages.formatting import listed
+
 from .models import Agent
 from .skipped_sources import Kind, Reason, Skipped
 
@@ -33,4 +35,4 @@ def describe(agent_id: str | None = None) -> str:
     if deleted:
         words = ngettext("%(count)s deleted session", "%(count)s deleted sessions", deleted)
         parts.append(words % {"count": f"{deleted:,}"})
-    return _("Not imported and in no total: %(what)s.") % {"what": ", ".join(parts)} if parts else ""
+    return _("Not imported and in no total: %(what)s.") % {"what": listed(parts)} if parts else ""

@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from openclaw_web import clock
+from openclaw_web.pages.formatting import listed
 from people.models.kept import KeyValue
 
 SCOPE = "unread_parts"
@@ -68,4 +69,4 @@ def _rows():
 
 def _listed(names):
     more = [_("%(count)s more") % {"count": f"{len(names) - NAMED:,}"}] if len(names) > NAMED else []
-    return ", ".join([*names[:NAMED], *more])
+    return listed([*names[:NAMED], *more])

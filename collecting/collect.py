@@ -28,6 +28,7 @@ from openclaw_web import amounts
 from openclaw_web.clock import now_ms
 from openclaw_web.disk import locks, reserve, room
 from openclaw_web.errors import Refused
+from openclaw_web.pages.formatting import listed
 from openclaw_web.sqlite import waiting
 from overview import future_times, memory_standings, memory_sums, summaries
 from people.configuration import keys as configuration
@@ -169,7 +170,7 @@ def _names(home, params):
     names = names_here(home, as_name=params.get("as"), folder=folder)
     only = names.get(folder, only)
     if only and only not in names.values():
-        words = {"agent": only, "names": ", ".join(names.values())}
+        words = {"agent": only, "names": listed(names.values())}
         raise Refused(_("This OpenClaw folder has no agent %(agent)s. Its agents: %(names)s.") % words)
     return {name: agent_id for name, agent_id in names.items() if only in (None, agent_id)}
 

@@ -7,6 +7,7 @@ from django.utils.translation import gettext_lazy, ngettext, ngettext_lazy
 from agents import unread_parts
 from ledger.collectors.senders import Why
 from openclaw_web import amounts
+from openclaw_web.pages.formatting import joined, listed
 from openclaw_web.pages.glyphs import escaped
 
 from .inventory.words import REASON_WORDS
@@ -149,7 +150,7 @@ def _file_lines(files):
             more = skipped["count"] - len(names)
             names += [_("%(count)s more") % {"count": f"{more:,}"}] if more else []
             told = {"reason": REASON_WORDS.get(reason, reason), "count": f"{skipped['count']:,}"}
-            yield f"  {words % told}: {', '.join(names)}"
+            yield f"  {words % told}: {listed(names)}"
 
 
 def _unread_lines(databases):
@@ -164,7 +165,7 @@ def _unread_lines(databases):
 def _plugin_lines(sentence, words, counts):
     """What came of decisions or writes of the Reflection plugin, if anything."""
     parts = [some % {"count": counts[name]} for name, some in words.items() if counts.get(name)]
-    return [sentence % {"parts": ", ".join(map(str, parts))}] if parts else []
+    return [sentence % {"parts": listed(map(str, parts))}] if parts else []
 
 
 def is_partly(result: dict) -> bool:
@@ -197,7 +198,7 @@ def rejected_words(result: dict) -> str:
     if lines:
         words = ngettext("%(count)s line was not a record.", "%(count)s lines were not records.", lines)
         parts.append(words % {"count": f"{lines:,}"})
-    return " ".join([*parts, _("See “Rejected records” under System.")])
+    return joined([*parts, _("See “Rejected records” under System.")])
 
 
 def _again_lines(again):
@@ -230,14 +231,14 @@ def _held_lines(held):
         "backups": _("Backups that may still contain withheld text: %(what)s"),
     }
     named = {**held, "artifacts": [one["handle"] for one in held["artifacts"]]}
-    return [words[kind] % {"what": ", ".join(found)} for kind, found in named.items() if found]
+    return [words[kind] % {"what": listed(found)} for kind, found in named.items() if found]
 
 
 def _withheld(agent):
     """What was not kept while somebody is opted out, and what nobody can tell; older reports say neither."""
     withheld, unknown = agent.get("withheld", {}), agent.get("unknown_envelopes", 0)
     if withheld:
-        why = ", ".join(f"{WITHHELD[reason]} {count:,}" for reason, count in withheld.items())
+        why = listed(f"{WITHHELD[reason]} {count:,}" for reason, count in withheld.items())
         yield _("withheld: %(why)s") % {"why": why}
     if unknown:
         words = ngettext(
@@ -257,13 +258,13 @@ def _agent_line(agent):
         amounts.of("records", sum(records.values())),
     ]
     if records:
-        parts[-1] += " (" + ", ".join(f"{kind} {count:,}" for kind, count in records.items()) + ")"
+        parts[-1] += " (" + listed(f"{kind} {count:,}" for kind, count in records.items()) + ")"
     skipped = {why.removeprefix("skipped_"): n for why, n in transcripts.items() if why.startswith("skipped_")}
     if skipped:
-        parts.append(_("skipped: %(what)s") % {"what": ", ".join(f"{n} {state}" for state, n in skipped.items())})
+        parts.append(_("skipped: %(what)s") % {"what": listed(f"{n} {state}" for state, n in skipped.items())})
     parts += [words % {"count": agent[key]} for key, words in FOUND.items() if agent.get(key)]
     parts += _withheld(agent)
     if agent["rejected"]:
-        why = ", ".join(f"{reason} {count}" for reason, count in agent["rejected"].items())
+        why = listed(f"{reason} {count}" for reason, count in agent["rejected"].items())
         parts.append(_("rejected: %(why)s") % {"why": why})
     return "; ".join(parts)

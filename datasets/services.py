@@ -19,6 +19,7 @@ from ledger.models import ConversationTurn, Session
 from ledger.transcripts.contexts import keep_contexts
 from openclaw_web import clock
 from openclaw_web.errors import Refused
+from openclaw_web.pages.formatting import listed
 from people.configuration import keys as configuration
 
 from . import annotated_turns, turn_facts
@@ -64,7 +65,7 @@ class Made:
         if self.left:
             more = ngettext("%(count)s turn left", "%(count)s turns left", self.left) % {"count": self.left}
             parts.append(_("%(more)s: create samples again to continue") % {"more": more})
-        return ", ".join(parts) + "."
+        return _("%(parts)s.") % {"parts": listed(parts)}
 
     @property
     def problems(self) -> list[str]:
@@ -212,4 +213,4 @@ def _add(rows, made, result):
 
 
 def _some(numbers, most=10):
-    return ", ".join(numbers[:most]) + (" …" if len(numbers) > most else "")
+    return listed(numbers[:most]) + (" …" if len(numbers) > most else "")

@@ -6,6 +6,7 @@ import orjson
 from django.utils.translation import gettext as _
 
 from openclaw_web import clock
+from openclaw_web.pages.formatting import joined
 
 from . import kinds as job_kinds
 from .models import JobRun
@@ -29,4 +30,4 @@ def _end(job, state, sentence):
     if kind and kind.undo:
         kind.undo(orjson.loads(job.params_json))
     words = [sentence, *([str(kind.kept)] if kind else [])]
-    return {"state": state, "message": " ".join(words), "finished_at": clock.now_ms()}
+    return {"state": state, "message": joined(words), "finished_at": clock.now_ms()}

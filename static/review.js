@@ -30,8 +30,9 @@ function inTurn(address, body, arrived, failed = showFailure) {
   return line;
 }
 
-function tell(id, isTrue) {
+function tell(id, isTrue, sentence) {
   document.getElementById(id).hidden = !isTrue;
+  if (sentence) document.querySelector(`#${id} p`).textContent = sentence;
 }
 
 function show(node, said) {
@@ -260,7 +261,7 @@ async function renew() {
     const answer = await call(node, "").catch(() => null);
     if (!answer || answer.status !== 409) continue;
     if (node === ahead) fetchAhead();
-    else if (node === shown() && !node.dataset.sent) tell("review-away", true);
+    else if (node === shown() && !node.dataset.sent) tell("review-away", true, (await answer.json()).detail);
   }
 }
 

@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 
 from agents.models import Agent
 from openclaw_web.errors import Refused
+from openclaw_web.pages.formatting import listed
 
 from ..exporters import changes, made
 from ..exporters.conversations import histories, turns
@@ -206,7 +207,7 @@ def check_name(name: str) -> str:
 
 def _check_choice(value, choices, sentence):
     if value not in tuple(choices):
-        raise Refused(sentence % {"value": value, "choices": ", ".join(choices)})
+        raise Refused(sentence % {"value": value, "choices": listed(choices)})
 
 
 def _stored(name):

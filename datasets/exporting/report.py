@@ -7,7 +7,7 @@ from django.utils.translation import ngettext
 
 from jobs.models import JobRun
 from openclaw_web import amounts
-from openclaw_web.pages.formatting import size
+from openclaw_web.pages.formatting import listed, size
 
 from ..models import DatasetExport
 from . import exports
@@ -109,7 +109,7 @@ def _prompt_lines(manifest):
     """How many rows say what their model was given, and why the others do not."""
     for counted in export_words.prompt_counts(manifest):
         why = [f"{words}: {rows:,}" for words, rows in counted["left_out"]]
-        left_out = _("; left out: %(why)s") % {"why": ", ".join(why)} if why else ""
+        left_out = _("; left out: %(why)s") % {"why": listed(why)} if why else ""
         yield f"  {counted['label']}: {amounts.of('rows', counted['rows'])}{left_out}"
     if rows := manifest.get("prompts", {}).get("rows_with_undescribed_calls"):
         words = ngettext(

@@ -14,6 +14,7 @@ from django.utils.translation import ngettext
 
 from openclaw_web import amounts, spreadsheets
 from openclaw_web.errors import Refused
+from openclaw_web.pages.formatting import listed
 
 from ..exporters.files.writing import FileFacts
 from ..exporters.formats.checks import broken_rules
@@ -168,5 +169,5 @@ def _sentence(count, wrong):
         "%(count)s files are not what was written: %(names)s.",
         len(wrong),
     )
-    names = ", ".join(file.name for file in wrong[:3]) + (" …" if len(wrong) > 3 else "")
+    names = listed(file.name for file in wrong[:3]) + (" …" if len(wrong) > 3 else "")
     return sentence % {"count": f"{len(wrong):,}", "names": names}

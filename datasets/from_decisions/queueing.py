@@ -10,6 +10,7 @@ from django.utils.translation import ngettext
 from agents.models import Agent
 from gate.models import MemoryGateDecision
 from openclaw_web.errors import Refused
+from openclaw_web.pages.formatting import listed
 
 from .. import annotated_turns, services, turn_facts
 from ..models import DatasetSample
@@ -37,7 +38,7 @@ class Queued(services.Made):
             parts.append(
                 ngettext("%(count)s decision skipped", "%(count)s decisions skipped", count) % {"count": count}
             )
-        return ", ".join(parts) + "."
+        return _("%(parts)s.") % {"parts": listed(parts)}
 
     @property
     def problems(self) -> list[str]:

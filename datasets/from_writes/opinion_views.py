@@ -14,6 +14,7 @@ from jobs.notices import after_start
 from ledger.session.evidence import read_evidence
 from openclaw_web.errors import Refused
 from openclaw_web.pages.doors import needs
+from openclaw_web.pages.formatting import joined
 from openclaw_web.pages.html import go, render_page
 
 from . import judging, opinions, said
@@ -72,7 +73,7 @@ def _sentence(result):
         sentences.append(_("Rolled back."))
     if result.meanwhile:
         sentences.append(_("Somebody wrote to the file at the same time: see below."))
-    return " ".join(sentences)
+    return joined(sentences)
 
 
 def _preview(request, agent, audit):

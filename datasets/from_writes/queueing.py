@@ -9,6 +9,7 @@ from django.utils.translation import ngettext
 from agents.models import Agent
 from guardian.models import BehaviorCorrection, Rollback
 from openclaw_web.errors import Refused
+from openclaw_web.pages.formatting import joined, listed
 
 from .. import turn_facts
 from ..from_decisions.making import stored
@@ -42,7 +43,7 @@ class Queued:
         )  # fmt: skip
         parts = [words % {"count": len(some)} for some, words in counts if some or some is self.made]
         reasons = list(dict.fromkeys(one["reason"] for one in self.skipped))[:MOST_REASONS]
-        return " ".join([", ".join(parts) + ".", *reasons])
+        return joined([_("%(parts)s.") % {"parts": listed(parts)}, *reasons])
 
 
 def queue(agent: Agent) -> Queued:

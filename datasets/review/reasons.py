@@ -5,6 +5,7 @@ from ulid import ULID
 
 from openclaw_web import clock
 from openclaw_web.errors import Refused
+from openclaw_web.pages.formatting import listed
 from openclaw_web.sqlite import rows, writing
 from people.audit import log as audit
 from people.configuration import keys as configuration
@@ -28,7 +29,7 @@ def checked(reason: str | None, status: str) -> str | None:
         raise Refused(_("Only rejected samples take a reason. Leave the reason out, or reject the sample."))
     known = choices()
     if reason not in known:
-        names = ", ".join(known) or _("none, because the setting %(name)s is empty") % {"name": SETTING}
+        names = listed(known) or _("none, because the setting %(name)s is empty") % {"name": SETTING}
         raise Refused(
             _("There is no reason %(reason)s. Choose one of: %(names)s.") % {"reason": reason, "names": names}
         )

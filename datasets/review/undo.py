@@ -16,6 +16,7 @@ from agents.models import Agent
 from guardian.correcting import correcting
 from openclaw_web import clock
 from openclaw_web.errors import Refused
+from openclaw_web.pages.formatting import joined
 from openclaw_web.sqlite import statements, writing
 from people.audit import log as audit
 
@@ -83,7 +84,7 @@ def _filed(action):
 def _withdraw(done, agent, correction_id, by):
     if not correcting.withdraw(agent, correction_id, by=by):
         return done
-    return replace(done, sentence=" ".join([done.sentence, _("The correction was withdrawn.")]))
+    return replace(done, sentence=joined([done.sentence, _("The correction was withdrawn.")]))
 
 
 def last_verdict(by: str, agent_id: str, types: Collection[str]) -> DatasetSample | None:

@@ -21,6 +21,8 @@ from ..words import ENDING_WORDS, PROMPTED_WORDS, STATUS_WORDS, TYPE_WORDS
 from . import claims, drafts, going_on, keys, progress, queues, reasons, undo, verdicts
 from .forms import KeysForm, QueuePlace
 
+REVIEWED = (DatasetSample.Status.APPROVED, DatasetSample.Status.REJECTED)
+
 
 @require_safe
 @needs("labeller")
@@ -216,12 +218,20 @@ def _sample(request, queue, sample_id, claim, form=None):
     return {
         "shown": found,
         "claim": claim or (None if other else claims.take(sample.id, by=by)),
-        "held": claims.held_sentence(other) if other else "",
+        "held": claims.held_sentence(other) if other else _reviewed_sentence(sample, by),
         "address": address,
         "next_address": queue.address(after=sample.id),
         "previous_address": queue.address(before=sample.id),
         "name": found["fact"] or undo.name_of(sample),
     }
+
+
+def _reviewed_sentence(sample, by):
+    """That somebody else reviewed a sample, for whoever comes back to it from its session; empty otherwise."""
+    if sample.annotation_status not in REVIEWED or sample.annotated_by in (None, by):
+        return ""
+    words = {"who": sample.annotated_by, "status": STATUS_WORDS[sample.annotation_status]}
+    return _("%(who)s has reviewed this sample: %(status)s. Your verdict would replace that one.") % words
 
 
 def _empty(request, queue):

@@ -20,6 +20,7 @@ from openclaw_web import clock
 from openclaw_web.disk import locks
 from openclaw_web.errors import Refused
 from openclaw_web.llm.client import CallFailed
+from openclaw_web.pages.formatting import joined
 from people.audit import log as audit
 
 from . import choosing, gates, judging, tallies
@@ -186,7 +187,7 @@ def _sentence(result):
         words = ngettext("%(count)s turn was withheld.", "%(count)s turns were withheld.", withheld)
         parts.append(words % _shown(withheld))
     parts.append(result["stopped"] or result["failure"])
-    return " ".join(filter(None, parts))
+    return joined(filter(None, parts))
 
 
 def _shown(count):

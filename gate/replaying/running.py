@@ -13,6 +13,7 @@ from jobs.kinds import Kind
 from jobs.progress import Progress
 from openclaw_web.disk import locks
 from openclaw_web.errors import Refused
+from openclaw_web.pages.formatting import joined
 
 from ..deciding import gates
 from ..deciding.gates import Gate
@@ -138,7 +139,7 @@ def _sentence(result):
         words = ngettext("%(count)s decision was not replayed.", "%(count)s decisions were not replayed.", left)
         parts.append(words % _shown(left))
     parts.append(result["stopped"] or result["failure"])
-    return " ".join(filter(None, parts))
+    return joined(filter(None, parts))
 
 
 def _shown(count):

@@ -15,6 +15,7 @@ from ulid import ULID
 from agents.models import Agent
 from openclaw_web import clock
 from openclaw_web.errors import Refused
+from openclaw_web.pages.formatting import listed
 from openclaw_web.sqlite import writing
 from people.audit import log
 
@@ -153,7 +154,7 @@ def _check(said: Said, reason):
     if said.status not in STATUSES:
         raise Refused(_("A write should have been either written or refused."))
     if said.file not in MEMORY_FILES and (said.file or said.status == Status.WRITTEN):
-        raise Refused(_("The file must be one of %(files)s.") % {"files": ", ".join(MEMORY_FILES)})
+        raise Refused(_("The file must be one of %(files)s.") % {"files": listed(MEMORY_FILES)})
     if said.status == Status.WRITTEN and not said.fact:
         raise Refused(_("Say which fact should have been written."))
     if not reason.strip():

@@ -22,6 +22,7 @@ from openclaw_web import clock
 from openclaw_web.disk import locks
 from openclaw_web.errors import Refused
 from openclaw_web.llm.client import CallFailed
+from openclaw_web.pages.formatting import joined
 from people.audit import log as audit
 
 from ..models import GuardianRun
@@ -253,7 +254,7 @@ def _sentence(result):
         for name, words in zip(names, parts, strict=True)
         if result[name] or name == "handled"
     ]
-    return " ".join(filter(None, [*said, result["stopped"] or result["failure"]]))
+    return joined(filter(None, [*said, result["stopped"] or result["failure"]]))
 
 
 JOB = Kind(

@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy
 from agents.models import Agent
 from jobs.models import JobRun
 from openclaw_web import clock
+from openclaw_web.pages.formatting import listed
 
 from ..models import Handover
 from ..rollbacks.exchanging import Changed
@@ -70,7 +71,7 @@ def worst_of(effects: Iterable[Effect]) -> Effect:
 def effect_sentence(effects: Mapping[str, Effect]) -> str:
     """The worst of these effects in a sentence, with the files that it is about."""
     worst = worst_of(effects.values())
-    files = ", ".join(name for name, effect in effects.items() if effect == worst)
+    files = listed(name for name, effect in effects.items() if effect == worst)
     return str(SENTENCES[worst]) % {"files": files}
 
 

@@ -12,6 +12,8 @@ from django.db.models import Count, F, Max, Min, Q, Sum
 from django.utils.translation import get_language, ngettext
 from django.utils.translation import gettext as _
 
+from openclaw_web.pages.formatting import listed
+
 from ..models import Session, TranscriptEvent
 
 PARTS = 80
@@ -107,7 +109,7 @@ def _said(part):
         _("a compaction") if part.compactions else "",
     ]
     place = _("Records %(first)s to %(last)s") % {"first": f"{part.first + 1:,}", "last": f"{part.last + 1:,}"}
-    words = ", ".join(count for count in counts if count)
+    words = listed(count for count in counts if count)
     return f"{place}: {words}" if words else place
 
 

@@ -135,23 +135,36 @@ def _minute(number):
 
 
 def duration(ms):
-    """Milliseconds as `340 ms`, `4.2 s`, `3 min 20 s`, `2 h 5 min`, `7 d`."""
+    """Milliseconds as `340 ms`, `4.2 s`, `3 min 20 s`, `2 h 5 min`, `7 d`, with the units of the language."""
     if ms is None:
         return "–"
+    units = _units(get_language())
     if ms < 1000:
-        return f"{ms} ms"
+        return units["ms"].format(ms)
     seconds = ms / 1000
     if seconds < 60:
-        return f"{seconds:.1f} s"
+        return units["s"].format(f"{seconds:.1f}")
     minutes, seconds = divmod(round(seconds), 60)
     if minutes < 60:
-        return _both(minutes, "min", seconds, "s")
+        return _both(units, minutes, "min", seconds, "s")
     hours, minutes = divmod(minutes, 60)
-    return _both(hours, "h", minutes, "min") if hours < 48 else _both(hours // 24, "d", hours % 24, "h")
+    return _both(units, hours, "h", minutes, "min") if hours < 48 else _both(units, hours // 24, "d", hours % 24, "h")
 
 
-def _both(large, unit, small, part):
-    return f"{large} {unit} {small} {part}" if small else f"{large} {unit}"
+@lru_cache(maxsize=8)
+def _units(_language):
+    """The units of durations, remembered by language: a list has a duration in every row."""
+    return {
+        "ms": pgettext("duration", "{} ms"),
+        "s": pgettext("duration", "{} s"),
+        "min": pgettext("duration", "{} min"),
+        "h": pgettext("duration", "{} h"),
+        "d": pgettext("duration", "{} d"),
+    }
+
+
+def _both(units, large, unit, small, part):
+    return " ".join(units[name].format(count) for count, name in ((large, unit), (small, part)) if count)
 
 
 def size(count):
@@ -245,7 +258,22 @@ def _words(unit, count, language):
 
 def listed(things: Iterable[object]) -> str:
     """`a, b, c`, separated as the language does."""
-    return pgettext("between things of a list", ", ").join(map(str, things))
+    return _separator(get_language()).join(map(str, things))
+
+
+def gap() -> str:
+    """What stands between two sentences: a space, and nothing in languages whose marks are as wide as a letter."""
+    return " " if _separator(get_language()).endswith(" ") else ""
+
+
+def joined(sentences: Iterable[object]) -> str:
+    """Sentences one after the other, as the language writes them."""
+    return gap().join(map(str, sentences))
+
+
+@lru_cache(maxsize=8)
+def _separator(_language):
+    return pgettext("between things of a list", ", ")
 
 
 def anchor(name: str) -> str:

@@ -3,6 +3,7 @@
 Everything that templates can use is named here, but for the filters of apps: settings.TEMPLATES names those.
 """
 
+import re
 from collections.abc import Iterable
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -17,12 +18,27 @@ from django.utils import translation
 from django.utils.module_loading import import_string
 from django_htmx.jinja import htmx_script
 from jinja2 import Environment, StrictUndefined
+from jinja2.ext import Extension
 from jinja2.runtime import Macro
 from markupsafe import Markup
 
 from .. import clock
 from . import formatting, glyphs, icons, navigation, states, zones
 from .compiled import Compiled
+
+# A text that ends with a mark, and the space behind it: Chinese writes none behind “：” or “。”.
+TEXT = r"\{\{-? ?_\(\"[^\"{}]*[.:,;!?]\"(?:, [^{}]*)?\) ?\}\}"
+TRANSLATED = r"[.:,;!?]\{% ?endtrans ?%\}"
+CLOSED = r"(?:</(?:span|strong|small|b|a)>|\{% ?(?:endif|if [^%]*)%\})*"
+SPACE = re.compile(rf"((?:{TEXT}|{TRANSLATED}){CLOSED})(?: +(?=\S)|(\s+)(?=\{{\{{ ?_\())")
+
+
+class Gaps(Extension):
+    """Such a space becomes `{{ gap() }}` before a template is compiled; lines keep their numbers."""
+
+    def preprocess(self, source, name, filename=None):
+        """The source with spaces as the language writes them."""
+        return SPACE.sub(lambda hit: f"{hit[1]}{{{{ gap(){hit[2] or ''}}}}}", source)
 
 
 class Templates(Jinja2):
@@ -84,7 +100,7 @@ def environment(
     `filters` are the places of more of them: dictionaries, as dotted names. What is compiled is kept in `kept_in`.
     """
     # Not optimized: filters of constants would be run while compiling, and what is kept would outlive their code.
-    options |= {"undefined": StrictUndefined, "extensions": ["jinja2.ext.i18n"], "optimized": False}
+    options |= {"undefined": StrictUndefined, "extensions": ["jinja2.ext.i18n", Gaps], "optimized": False}
     options |= {"trim_blocks": True, "lstrip_blocks": True}
     about = sorted((name, str(value)) for name, value in options.items() if name != "loader")
     env = cls(**options, bytecode_cache=Compiled(kept_in, about) if kept_in else None)
@@ -103,6 +119,7 @@ def _names():
         "gettext": gettext,
         "ngettext": ngettext,
         "pgettext": pgettext,
+        "gap": formatting.gap,
         "language": language,
         "languages": languages,
         "zone": lambda: zones.in_words(clock.now_ms()),

@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 
 from artifacts import handles
 from openclaw_web.errors import Refused
+from openclaw_web.pages.formatting import listed
 from openclaw_web.sqlite import snapshots
 
 from . import manifest, opening, parts
@@ -55,7 +56,7 @@ class Found:
             return ""
         words = {"missing": len(self.referred - self.contents), "damaged": len(self.damaged)}
         names = [handles.of(sha256) for sha256 in (*self.missing, *self.damaged)]
-        words["named"] = ", ".join(names[:LACKS_NAMED]) + (", …" if len(names) > LACKS_NAMED else "")
+        words["named"] = listed([*names[:LACKS_NAMED], *(["…"] if len(names) > LACKS_NAMED else [])])
         return _("Artifacts without content: %(missing)s. Damaged: %(damaged)s. %(named)s") % words
 
 

@@ -9,6 +9,7 @@ from agents.models import Agent
 from artifacts import handles
 from artifacts.models import Artifact
 from ledger.models import Session
+from openclaw_web.pages.formatting import listed
 
 SHOWN = 50  # rows of one list; a pack may hold more
 LISTS = ("turns", "files_read", "files_modified", "decisions", "open_calls", "open_errors", "artifacts")
@@ -28,7 +29,7 @@ def shown(agent: Agent, row: Artifact, pack: dict[str, Any]) -> dict[str, Any]:
         "address": address,
         "compaction": {**compaction, **_linked(address, compaction)},
         "lists": lists,
-        "left_out": ", ".join(f"{name.replace('_', ' ')}: {count:,}" for name, count in _left_out(pack)),
+        "left_out": listed(f"{name.replace('_', ' ')}: {count:,}" for name, count in _left_out(pack)),
     }
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from agents.models import Agent
+from openclaw_web.pages.formatting import listed
 
 # A finding makes the doctor end with 1, a note does not.
 FINDING, NOTE = "finding", "note"
@@ -41,5 +42,5 @@ def about_rows(
     """A finding about rows of an agent: `sentence` has their `count`, the `agent`, and some of them as `named`."""
     names = list(names)
     named = names[:NAMED] + ([_("%(count)s more") % {"count": f"{len(names) - NAMED:,}"}] if len(names) > NAMED else [])
-    words = {"count": f"{len(names):,}", "agent": agent.agent_id, "named": ", ".join(named)}
+    words = {"count": f"{len(names):,}", "agent": agent.agent_id, "named": listed(named)}
     return Finding(check, sentence % words, level=level, repair=repair, agent=agent.agent_id)

@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from openclaw_web import amounts
-from openclaw_web.pages.formatting import size
+from openclaw_web.pages.formatting import listed, size
 
 SCHEMA = "openclaw-web.doctor.v1"
 SHOWN = 20
@@ -78,9 +78,9 @@ def _source(result):
     words = {"root": source["root"], "layout": source["layout"], "size": size(source["bytes"])}
     yield _("%(root)s (%(layout)s), %(size)s") % words
     for agent in result["agents"]:
-        states = ", ".join(f"{count} {state}" for state, count in agent["sources"].items() if count)
+        states = listed(f"{count} {state}" for state, count in agent["sources"].items() if count)
         words = {"agent": agent["agent"], "layout": agent["layout"], "states": states or "0"}
-        words |= {"records": amounts.of("new records", agent["records"]), "versions": ", ".join(agent["versions"])}
+        words |= {"records": amounts.of("new records", agent["records"]), "versions": listed(agent["versions"])}
         yield _("  %(agent)s (%(layout)s): sources %(states)s; %(records)s; %(versions)s") % words
     for note in source["notes"]:
         yield f"  {note}"
@@ -156,7 +156,7 @@ def _still_lost(run):
     if run["loss_count"] > SHOWN:
         yield _("  and %(count)s more in the JSON output") % {"count": run["loss_count"] - SHOWN}
     for one in run["backups"]:
-        words = one | {"records": f"{one['records']:,}", "agents": ", ".join(one["agents"])}
+        words = one | {"records": f"{one['records']:,}", "agents": listed(one["agents"])}
         yield (
             _(
                 "  A backup contains %(records)s of them (%(agents)s): %(command)s\n    This command restores the"

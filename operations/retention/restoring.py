@@ -23,6 +23,7 @@ from ledger.transcripts.trimming import stashed
 from openclaw_web import reasons
 from openclaw_web.disk import room
 from openclaw_web.errors import Refused
+from openclaw_web.pages.formatting import joined
 from openclaw_web.sqlite import failures
 from overview import summaries
 from people.audit import log as audit
@@ -75,7 +76,7 @@ class _Run:
         self.progress.update(self.total, self.total)
         sums = {name: self.counts[name] for name in ("restored", "there", "older", "sound")}
         return {
-            "message": " ".join(sentences) % sums,
+            "message": joined(sentences) % sums,
             **sums,
             "rows": dict(sorted(self.tables.items())),
             "failed": self.failed,

@@ -3,6 +3,8 @@
 from django import forms
 from django.utils.translation import gettext
 
+from openclaw_web.pages.formatting import listed
+
 from .keys import DAILY, SECRET_KINDS, Key
 
 
@@ -58,7 +60,7 @@ class Lines(Field, forms.CharField):
         return [line.strip() for line in super().clean(value).splitlines() if line.strip()]
 
     def in_words(self, value):
-        return ", ".join(value)
+        return listed(value)
 
 
 class Choices(Field, forms.MultipleChoiceField):
@@ -72,9 +74,7 @@ class Choices(Field, forms.MultipleChoiceField):
         return [kind for kind in SECRET_KINDS if kind in chosen]
 
     def in_words(self, value):
-        return (
-            gettext("all") if len(value) == len(SECRET_KINDS) else ", ".join(str(SECRET_KINDS[kind]) for kind in value)
-        )
+        return gettext("all") if len(value) == len(SECRET_KINDS) else listed(str(SECRET_KINDS[kind]) for kind in value)
 
 
 class TimeOfDay(Field, forms.TimeField):

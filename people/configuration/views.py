@@ -6,6 +6,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from openclaw_web.pages.doors import needs
+from openclaw_web.pages.formatting import joined, listed
 from openclaw_web.pages.html import after_post
 
 from . import keys as configuration
@@ -32,9 +33,9 @@ def settings_save(request):
     if not changed:
         return after_post(request, _("Nothing was changed."), to=page)
     keys = [configuration.KEYS[key] for key in changed]
-    names = ", ".join(str(key.label) for key in keys)
+    names = listed(str(key.label) for key in keys)
     words = [_("Saved: %(names)s.") % {"names": names}, *(str(key.after) for key in keys if key.after)]
-    return after_post(request, " ".join(words), to=f"{page}#{next(iter(changed))}")
+    return after_post(request, joined(words), to=f"{page}#{next(iter(changed))}")
 
 
 def _values():

@@ -8,6 +8,7 @@ from django.utils.translation import gettext_lazy
 
 from openclaw_web.errors import Refused
 from openclaw_web.pages import charts
+from openclaw_web.pages.formatting import listed
 
 from ...models import DatasetExport
 from .. import exports, flagged, words
@@ -125,5 +126,5 @@ def _value(value):
     if isinstance(value, bool):
         return _("yes") if value else _("no")
     if isinstance(value, tuple):
-        return ", ".join(value)
+        return listed(value)
     return "–" if value in (None, "") else str(value)

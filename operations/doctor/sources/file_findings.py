@@ -8,6 +8,7 @@ from django.utils.translation import ngettext
 
 from collecting.inventory.words import REASON_WORDS
 from openclaw_web import amounts
+from openclaw_web.pages.formatting import listed
 from openclaw_web.pages.glyphs import escaped
 
 from ..findings import Finding
@@ -83,7 +84,7 @@ def in_words(census: Census) -> str:
     words = {"found": amounts.of("files", census.found), "read": f"{census.read:,}"}
     words |= {"skipped": f"{census.skipped_count:,}", "new": f"{census.new:,}"}
     sentence = _("Of %(found)s of agents %(read)s were read and %(skipped)s skipped") % words
-    reasons = ", ".join(f"{word_of(reason)}: {len(names):,}" for reason, names in sorted(census.skipped.items()))
+    reasons = listed(f"{word_of(reason)}: {len(names):,}" for reason, names in sorted(census.skipped.items()))
     sentence += f" ({reasons})" if reasons else ""
     sentence += _("; new: %(new)s") % words if census.new else ""
     sentence += _("; not accounted for: %(count)s") % {"count": f"{_unread(census):,}"} if census.unread else ""

@@ -17,6 +17,7 @@ from artifacts.store import layout, losses, verifying
 from artifacts.store.losses import Contents
 from openclaw_web import amounts
 from openclaw_web.errors import Refused
+from openclaw_web.pages.formatting import joined, listed
 
 from ...backups import opening, parts
 from ...models import BackupRun
@@ -70,7 +71,7 @@ def _lost(check, agent, found, again):
         ),
     }
     made = _finding(check, sentences[check], agent, found)
-    return replace(made, sentence=" ".join([made.sentence, *again.ways(_uses([agent], found))]))
+    return replace(made, sentence=joined([made.sentence, *again.ways(_uses([agent], found))]))
 
 
 def _unnamed(agent, found):
@@ -104,10 +105,9 @@ def _named(sha256, rows):
     places = [f"{row.session_id}/{row.record_id}" for row in rows if row.session_id and row.record_id]
     if not places:
         return handles.of(sha256)
-    more = ", …" if len(places) > NAMED else ""
     return _("%(handle)s (%(records)s)") % {
         "handle": handles.of(sha256),
-        "records": ", ".join(places[:NAMED]) + more,
+        "records": listed([*places[:NAMED], *(["…"] if len(places) > NAMED else [])]),
     }
 
 
@@ -118,8 +118,8 @@ def _damaged(agents, wanted, again):
         told = [_("%(id)s: %(reason)s") % problem]
         places = [f"{agent.agent_id} {row.session_id}/{row.record_id}" for rows in uses.values() for agent, row in rows]
         if places:
-            told += [_("Used in %(places)s.") % {"places": ", ".join(places[:NAMED])}, *again.ways(uses)]
-        yield Finding("artifact_damaged", " ".join(told), "artifacts")
+            told += [_("Used in %(places)s.") % {"places": listed(places[:NAMED])}, *again.ways(uses)]
+        yield Finding("artifact_damaged", joined(told), "artifacts")
     if len(problems) > DAMAGED_NAMED:
         words = {"more": amounts.of("contents", len(problems) - DAMAGED_NAMED)}
         sentence = _("Also damaged: %(more)s. openclaw-web artifact verify lists all damaged contents.") % words

@@ -13,6 +13,7 @@ from datasets.exporting import exports
 from datasets.models import DatasetExport
 from ledger.models import RemovedSession
 from openclaw_web.errors import Refused
+from openclaw_web.pages.formatting import listed
 
 from ...backups import opening
 from ...models import BackupRun
@@ -45,7 +46,7 @@ def _exports(is_deep):
             sentence = _(
                 "The export %(name)s differs from its manifest: %(wrong)s. Run the export again to get its files."
             )
-            words = {"name": f"{export.export_name} ({export.id})", "wrong": ", ".join(wrong)}
+            words = {"name": f"{export.export_name} ({export.id})", "wrong": listed(wrong)}
             yield Finding("export_files", sentence % words, export.file_path)
 
 

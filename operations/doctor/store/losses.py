@@ -13,6 +13,7 @@ from django.utils.translation import ngettext
 from agents import holdings
 from agents.holdings import Holding
 from ledger.transcripts import counting
+from openclaw_web.pages.formatting import listed
 from openclaw_web.sqlite import statements, words
 
 from ..findings import NOTE, Finding
@@ -169,7 +170,7 @@ def _kinds(some):
             parts.append(_("%(kind)s: %(missing)s of %(noted)s missing") % words)
         if loss.different:
             parts.append(_("%(kind)s: %(different)s of %(noted)s different from the source") % words)
-    return ", ".join(parts)
+    return listed(parts)
 
 
 def _notes(agent_id, counts, is_deep):

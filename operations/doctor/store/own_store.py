@@ -17,6 +17,7 @@ from agents import databases, presence
 from agents.database_copies import leftovers
 from agents.models import Agent, AgentDatabase, CollectorSource
 from agents.services import AGENT_ID
+from openclaw_web.pages.formatting import listed
 from openclaw_web.sqlite import adopted, failures, inspection
 from overview.models import AgentSummary
 
@@ -84,13 +85,13 @@ def _global(inside):
         return
     if missing := pending(inside, is_global=True):
         sentence = _("The global database is older than this version of OpenClaw Web: %(names)s.") % {
-            "names": ", ".join(missing)
+            "names": listed(missing)
         }
         yield Finding("schema", sentence, path, repair="migrate_global")
         return
     if unknown := _unknown(inside, is_global=True):
         sentence = _("The global database was written by a newer version: %(names)s. Update OpenClaw Web.")
-        yield Finding("schema", sentence % {"names": ", ".join(unknown)}, path)
+        yield Finding("schema", sentence % {"names": listed(unknown)}, path)
     for name, sql in inspection.triggers().items():
         if inside.triggers.get(name) != sql:
             sentence = _("The trigger %(name)s, which protects rows from changes, is missing or different.")
@@ -120,7 +121,7 @@ def _agent(agent, is_deep):
     if inside.dangling:
         yield _dangling(inside, path, agent.agent_id)
     if missing := pending(inside, is_global=False):
-        words = {"agent": agent.agent_id, "names": ", ".join(missing)}
+        words = {"agent": agent.agent_id, "names": listed(missing)}
         sentence = _("The database of agent %(agent)s is older than this version of OpenClaw Web: %(names)s.") % words
         yield Finding("schema", sentence, repair="migrate_agents", **about)
     if _unknown(inside, is_global=False):
@@ -230,4 +231,4 @@ def _leftovers():
 def _few(names):
     names = list(names)
     more = _(" and %(count)s more") % {"count": len(names) - 3} if len(names) > 3 else ""
-    return ", ".join(names[:3]) + more
+    return listed(names[:3]) + more

@@ -10,6 +10,7 @@ from django.utils.translation import ngettext
 from agents.models import Agent
 from ledger.models import RemovedSession, SessionDay
 from ledger.rebuilding import repeats, sum_checks, sums, whole_checks
+from openclaw_web.pages.formatting import listed
 from overview import site_sums, summaries
 from overview.models import AgentDailyStat, AgentSummary, SiteSpan
 
@@ -29,7 +30,7 @@ def look(agent: Agent, *, is_deep: bool = False) -> Iterator[Finding]:
         yield Finding("tool_sums", sentence % {"agent": agent.agent_id}, repair="sums", agent=agent.agent_id)
     if names := _of_agent(agent):
         sentence = _("The totals of agent %(agent)s do not match its sessions and days: %(names)s.")
-        words = {"agent": agent.agent_id, "names": ", ".join(names[:SUMS_NAMED])}
+        words = {"agent": agent.agent_id, "names": listed(names[:SUMS_NAMED])}
         yield Finding("sums", sentence % words, repair="sums", agent=agent.agent_id)
     if is_deep:
         yield from _uncheckable(agent)
@@ -70,7 +71,7 @@ def _of_sessions(agent, found):
         "Totals of %(count)s sessions of agent %(agent)s do not match their records: %(sessions)s.",
         len(found),
     )
-    named = [f"{session_id} ({', '.join(_few(names))})" for session_id, names in islice(found.items(), NAMED)]
+    named = [f"{session_id} ({listed(_few(names))})" for session_id, names in islice(found.items(), NAMED)]
     if len(found) > NAMED:
         named.append(_("%(count)s more") % {"count": len(found) - NAMED})
     words = {"count": len(found), "agent": agent.agent_id, "sessions": "; ".join(named)}

@@ -140,7 +140,7 @@ def test_the_edit_key_opens_the_first_field_and_says_so(site, complaints):  # no
             person.page.keyboard.press("e")
             expect(person.page.locator(f"[name={field}]")).to_be_focused()
             expect(person.page.locator(".editing")).to_have_text(
-                "Editing: Escape ends it; Ctrl+Enter approves with your text.", use_inner_text=True
+                "Editing: keys are off until you press Escape. Ctrl+Enter approves with your text.", use_inner_text=True
             )
             expect(person.page.locator("#announce")).to_contain_text("Escape ends it")
             person.page.keyboard.press("Escape")

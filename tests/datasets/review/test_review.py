@@ -168,6 +168,22 @@ class TestOthers:
         assert on_screen(as_reviewer.get("/review/")) == "two"
         assert "ann has this sample open" in as_reviewer.get("/review/?sample=one").text
 
+    def test_who_comes_back_holds_it_again_or_reads_who_has_it(self, as_reviewer, queue, monkeypatch):
+        def come_back(seconds):
+            monkeypatch.setattr(clock, "now_ms", lambda: start + seconds * 1000)
+            page = as_reviewer.get("/review/?sample=one").text
+            return SampleClaim.objects.get(sample_id="one").claimed_by, page
+
+        start = clock.now_ms()
+        assert come_back(0)[0] == come_back(200)[0] == "reviewer"
+        monkeypatch.setattr(clock, "now_ms", lambda: start + 400_000)
+        claims.take("one", by="ann")
+        holder, page = come_back(401)
+        assert holder == "ann" and "ann has this sample open" in page
+        verdicts.label_sample("one", "approved", by="ann")
+        page = as_reviewer.get("/review/?sample=one").text
+        assert "ann has reviewed this sample: Approved. Your verdict would replace that one." in page
+
     def test_a_verdict_on_it_is_refused_and_nothing_typed_is_lost(self, as_reviewer, queue):
         claims.take("one", by="ann")
         page = judge(as_reviewer, output="my careful edit", notes="long note")

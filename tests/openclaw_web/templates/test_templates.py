@@ -11,7 +11,7 @@ from django.utils.html import format_html
 from jinja2 import UndefinedError
 from markupsafe import Markup
 
-from openclaw_web.pages import templates
+from openclaw_web.pages import formatting, templates
 from tests.test_architecture import MODULES, ROOT, TEMPLATES, fail_for, where
 
 HOSTILE = "<script>alert(\"1\")</script> & 'x'"
@@ -124,3 +124,15 @@ def test_pages_are_drawn_by_templates():
                 found.setdefault(module.relative_to(ROOT).as_posix(), []).append(problem)
     fail_for(problem for name, problems in found.items() if name not in TEXTS_AS_HTML for problem in problems)
     fail_for(f"{name} holds no HTML any more: take it off the list" for name in sorted(TEXTS_AS_HTML - set(found)))
+
+
+def test_durations_lists_and_spaces_are_those_of_the_language():
+    source = '{{ _("Times:") }} <b>{{ long|duration }}</b>, {{ short|duration }}, {{ names|listed }}'
+    template = engines["jinja2"].env.from_string(source)
+    for language, words in (
+        ("en", "Times: <b>3 h 35 min</b>, 4.2 s, a, b"),
+        ("zh-hans", "时区：<b>3 小时 35 分钟</b>, 4.2 秒, a、b"),
+    ):
+        with translation.override(language):
+            assert template.render(long=12_900_000, short=4200, names=["a", "b"]) == words
+            assert formatting.joined(["A.", "B."]) == ("A. B." if language == "en" else "A.B.")
