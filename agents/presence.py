@@ -16,14 +16,14 @@ SHOWN = 5
 
 
 class Loss(NamedTuple):
-    """What an agent's file lacks: it holds so many records (None: it is not there) of so many that were noted."""
+    """Records that an agent's file lacks: it holds `held` (None: it is not there) of those that were noted."""
 
     held: int | None
     noted: int
 
 
 def loss_of(agent: Agent) -> Loss | None:
-    """What an agent's file lacks; None when nothing is missing.
+    """The records that an agent's file lacks; None when nothing is missing.
 
     A page may ask every time: the file is opened when it is another one, or has changed, every five seconds at most.
     """
@@ -46,7 +46,7 @@ def describe_loss(agent_id: str, loss: Loss) -> str:
 
 
 def problem_of(agent: Agent) -> str:
-    """What is wrong with an agent's file, with the ways out, in sentences; empty when nothing is."""
+    """The problem of an agent's file, with the ways out, in sentences; empty when there is none."""
     loss = loss_of(agent)
     return f"{describe_loss(agent.agent_id, loss)} {ways_out(agent.agent_id)}" if loss else ""
 

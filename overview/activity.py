@@ -1,4 +1,4 @@
-"""What agents did, from the global sums alone: totals, a row for each agent, and what each did in a range."""
+"""Totals, a row for each agent, and the activity of agents in a range, from global sums alone."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -65,7 +65,7 @@ def totals(rows: Sequence[AgentSummary]) -> dict:
 
 @dataclass(slots=True)
 class RangeSums:
-    """What an agent, or all of them, did in a range. Removed sessions are in no number but `removed_turns`."""
+    """Sums of one or all agents in a range. Removed sessions count in `removed_turns` alone."""
 
     sums: SpanSums = field(default_factory=SpanSums)
 
@@ -173,7 +173,7 @@ def links_of(agent_id: str, period: Range | None, has_repeats: bool, sums: SpanS
 
 
 def rows_in(period: Range, agent_ids: Sequence[str] | None = None) -> list[AgentRow]:
-    """What each agent did in a range, those that did nothing left out; of some agents or all."""
+    """The sums of some or all agents in a range, without those that did nothing."""
     by_agent: dict[str, SpanSums] = {}
     # The file adds up: some thousand rows of days would take most of the time of a page.
     added = {name: Sum(name) for name in (*COUNTS, "cost_usd")}
@@ -205,7 +205,7 @@ def sparks_in(period: Range, agent_ids: Sequence[str]) -> dict[str, Sparkline | 
 
 
 def total_of(rows: Iterable[AgentRow]) -> RangeSums:
-    """What all of them did together."""
+    """The sum of all rows."""
     total = RangeSums()
     for row in rows:
         total.sums.add(row.sums.sums)

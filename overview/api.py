@@ -39,7 +39,7 @@ def overview_sums(request, filters: Query[OverviewQuery]):
 
 
 def range_out(name, agents):
-    """What the first page shows of a range."""
+    """A range in the answer, as the first page shows it."""
     overview, is_shifted = overview_of(name, agents)
     models = overview.now.sums.models.items()
     return {

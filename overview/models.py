@@ -1,4 +1,4 @@
-"""What an agent adds up to."""
+"""Sums of agents by span of time, their newest sessions and writes, and where their memory files stand."""
 
 from django.db import models
 
@@ -6,7 +6,7 @@ from openclaw_web.sqlite.fields import Count, EpochMs
 
 
 class SpanDetails(models.Model):
-    """What a tile or a chart of the overview needs of one span of time."""
+    """Columns of one span of time that the tiles and charts of the overview read."""
 
     removed_turn_count = Count(default=0, help_text="of sessions that were removed because of their age")
     removed_error_count = Count(default=0, help_text="the same")

@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy
 
 from openclaw_web import clock
 from openclaw_web.errors import Refused
+from openclaw_web.lists.filters import MINUTE
 from openclaw_web.pages.formatting import day_in_words
 
 from .span_sums import DAY_MS, HOUR_MS, hour_name
@@ -81,7 +82,7 @@ class Range:
         if not self.is_hours:
             return f"from={self.first_day}&to={self.last_day}"
         first, last = _moment(self.start_ms), _moment(self.end_ms - 1)
-        return f"from={first:%Y-%m-%dT%H:%M}&to={last:%Y-%m-%dT%H:%M}"
+        return f"from={first:{MINUTE}}&to={last:{MINUTE}}"
 
     @property
     def before(self) -> "Range":
@@ -133,7 +134,7 @@ def days_in_words(first: date, last: date) -> str:
 
 def _read(text, *, is_end):
     if "T" in text:
-        return datetime.strptime(text, "%Y-%m-%dT%H:%M").replace(tzinfo=UTC)
+        return datetime.strptime(text, MINUTE).replace(tzinfo=UTC)
     end = time_of_day(23, 59) if is_end else time_of_day()
     return datetime.combine(date.fromisoformat(text), end, UTC)
 

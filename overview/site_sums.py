@@ -51,7 +51,7 @@ def are_wrong() -> bool:
 
 
 def add_up() -> dict[str, SpanSums]:
-    """What the rows of all agents add up to, without days that no range reaches."""
+    """The sums of the rows of all agents, without days that no range reaches."""
     total: dict[str, SpanSums] = {}
     for span, sums in _of_agents():
         total.setdefault(span, SpanSums()).add(sums)

@@ -39,7 +39,7 @@ TURNS = """
 
 @dataclass(slots=True)
 class SpanSums:
-    """What one span adds up to; `models` has cost and unpriced tokens of each model."""
+    """The sums of one span; `models` has cost and unpriced tokens of each model."""
 
     counts: Counter[str] = field(default_factory=Counter)
     cost_usd: float | None = None
@@ -108,7 +108,7 @@ def _pack_models(models):
 
 
 def hours_of(db: str, day: str) -> dict[str, SpanSums]:
-    """What the hours of one day add up to in an agent's file; hours without anything are left out."""
+    """The sums of the hours of one day in an agent's file; hours without anything are left out."""
     start = start_of(day)
     hours: dict[str, SpanSums] = {}
     for hour, model, errors, tokens, cost, unpriced in statements.rows(db, RECORDS, [start, start + DAY_MS]):
@@ -145,7 +145,7 @@ def hour_name(hour: int) -> str:
 
 
 def differences(before: Mapping[str, SpanSums], after: Mapping[str, SpanSums]) -> Iterator[tuple[str, SpanSums]]:
-    """What has to be added to spans so that they hold `after` in place of `before`."""
+    """The changes that turn the spans `before` into the spans `after`."""
     for span in before.keys() | after.keys():
         if before.get(span) != after.get(span):
             change = SpanSums()

@@ -44,7 +44,7 @@ OTHER_DAYS = """
 
 @dataclass(slots=True)
 class FileSums:
-    """What the file of an agent adds up to. `hours` has those of the last days that were counted again."""
+    """The sums of an agent's file. `hours` has those of the last days that were counted again."""
 
     days: list[AgentDailyStat]
     summary: dict[str, Any]
@@ -86,7 +86,7 @@ def last_import() -> int | None:
 
 
 def count_file(agent: Agent, known: Mapping[str, AgentDailyStat] | None = None) -> FileSums:
-    """What the agent's own file adds up to: rows by day, not saved, hours, and the columns of its summary.
+    """Count an agent's own file: rows by day, not saved, hours, and the columns of its summary.
 
     Days that are as in `known` keep its details; without `known` the details of all recent days are counted.
     """
@@ -148,7 +148,7 @@ def _days(agent):
 
 
 def _removed(db, rows):
-    """What removed sessions still count for, by day."""
+    """The turns and errors of removed sessions, by day."""
     ids = RemovedSession.objects.using(db).values("session_id")
     if not ids.exists():
         return {}

@@ -22,7 +22,7 @@ from .ranges import read_range
 @require_GET
 @needs("viewer")
 def overview(request):
-    """What all agents did in a range, what needs somebody, and a row for each agent."""
+    """The first page: problems, the sums of a range, and a row for each agent."""
     return render_page(request, "overview/overview.html", context.context_of(request.GET, request.user))
 
 

@@ -69,11 +69,11 @@ def dot_strip(
     strip = Strip(title, series)
     most = max((value for point in points for value in point.values), default=0)
     for place, point in enumerate(points):
-        for number, (value, one) in enumerate(zip(point.values, series, strict=True)):
+        for number, (value, part) in enumerate(zip(point.values, series, strict=True)):
             if value:
                 x, y = round((place + 0.5) * 100 / len(points), 3), strip.line * (number + 0.5)
-                radius, tip = round(3 + 3 * (value / most) ** 0.5, 1), f"{point.name} · {one.label} {value:,}"
-                strip.spots.append(Spot(one.tone, x, y, radius, tip, href(place, number)))
+                radius, tip = round(3 + 3 * (value / most) ** 0.5, 1), f"{point.name} · {part.label} {value:,}"
+                strip.spots.append(Spot(part.tone, x, y, radius, tip, href(place, number)))
     return strip
 
 

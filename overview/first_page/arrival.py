@@ -1,4 +1,4 @@
-"""What the first page says before a site is filled: how far its first import is, or how to name a folder."""
+"""A site that is not filled yet: how far its first import is, or how to name a folder."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,7 +45,7 @@ class Arrival:
 
 
 def arrival_of(has_agents: bool) -> Arrival | None:
-    """What a new site says of its import; None once the site is filled."""
+    """The state of a new site's first import; None once the site is filled."""
     is_importing = locks.is_held(settings.HOME_DIR / "state" / locks.COLLECTING) is True or _is_queued(has_agents)
     if has_agents and not (is_importing and _is_new()):
         return None

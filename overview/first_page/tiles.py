@@ -37,7 +37,7 @@ class Tile:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """What all agents did in a range and in the time before it."""
+    """The sums of all agents in a range and in the time before it."""
 
     name: str
     period: Range
@@ -62,7 +62,7 @@ class Overview:
 
     @property
     def writes(self) -> list[tuple[str, int, str]]:
-        """What became of writes to memory files: a word, how many, and where they are."""
+        """Writes to memory files by status: its word, how many they are, and the address of their list."""
         period, now = self.period, self.now
         return [
             (states.word("written"), now.written, self.href(period, "-written", lambda links: links.written)),
