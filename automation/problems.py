@@ -85,8 +85,18 @@ def _link(facts: Facts) -> Link:
 
 
 OVERDUE = Kind(
-    label=gettext_lazy("Task overdue"), severity=62, describe=describe_overdue, link=_link, check=check_overdue
+    label=gettext_lazy("Task overdue"),
+    severity=62,
+    describe=describe_overdue,
+    link=_link,
+    role="viewer",
+    check=check_overdue,
 )
 FAILING = Kind(
-    label=gettext_lazy("Task failing"), severity=60, describe=describe_failing, link=_link, check=check_failing
+    label=gettext_lazy("Task failing"),
+    severity=60,
+    describe=describe_failing,
+    link=_link,
+    role="viewer",
+    check=check_failing,
 )

@@ -130,6 +130,7 @@ BLIND = Kind(
     severity=74,
     describe=gettext_lazy("The gate of %(agent)s saw no user message in %(unseen)s of %(count)s decisions."),
     link=lambda facts: Link(gettext_lazy("Why"), "gate:statistics", (facts["agent"],)),
+    role="viewer",
     check_agent=check_blind,
     probe=lambda: (f"memory_gate_decisions WHERE NOT saw_user AND created_at >= {clock.now_ms() - RECENT_MS}",),
 )
@@ -138,6 +139,7 @@ CALLS_FAIL = Kind(
     severity=72,
     describe=describe_calls,
     link=lambda facts: Link(gettext_lazy("View calls"), "gate:call_list", (facts["agent"],)),
+    role="viewer",
     check_agent=check_calls,
     probe=lambda: (
         f"gate_calls WHERE created_at >= {clock.now_ms() - DAY_MS}",
@@ -149,6 +151,7 @@ DRIFT = Kind(
     severity=44,
     describe=describe_drift,
     link=lambda facts: Link(gettext_lazy("Statistics"), "gate:statistics", (facts["agent"],)),
+    role="viewer",
     check_agent=check_drift,
     probe=lambda: (f"gate_days WHERE day >= {clock.now_ms() - (drift.DAYS + 1) * DAY_MS}",),
 )

@@ -157,6 +157,7 @@ OPTED_OUT_LINES = Kind(
         BY_COUNT,
     ),
     link=lambda facts: Link(gettext_lazy("View lines"), "guardian:opted_out", (facts["agent"],)),
+    role="viewer",
     check_agent=check_opted_out,
     probe=lambda: ("write_guardian_audit",) if consent.opted_out() else (),
 )
@@ -169,6 +170,7 @@ UNATTRIBUTED = Kind(
         BY_COUNT,
     ),
     link=link_unattributed,
+    role="viewer",
     check_agent=check_unattributed,
     probe=lambda: (
         f"write_guardian_audit WHERE origin = 'unattributed' AND created_at >= {clock.now_ms() - RECENT_MS}",

@@ -50,6 +50,7 @@ TASK_FAILED = Kind(
     severity=82,
     describe=describe_task,
     link=lambda facts: Link(gettext_lazy("View job"), "jobs:job_detail", (facts["job"],)),
+    role="viewer",
     check=check_tasks,
     seen_by="operator",
 )
@@ -62,6 +63,7 @@ NO_WORKER = Kind(
         BY_COUNT,
     ),
     link=lambda _facts: Link(gettext_lazy("View jobs"), "jobs:job_list", query={"state": "queued"}),
+    role="viewer",
     check=check_queue,
     seen_by="operator",
 )

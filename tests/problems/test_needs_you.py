@@ -12,19 +12,20 @@ from tests.factories import UserFactory
 
 pytestmark = pytest.mark.django_db
 BACKEND = "django.contrib.auth.backends.ModelBackend"
-# A sentence of each: with facts, by kind; a viewer may read the first, a labeller two, an operator all.
+# A sentence of each: with facts, by kind; a viewer may read two and follow the link that only shows, an operator all.
 PLANTED = {
     "rule_broken": (
         '{"count":1,"files":"USER.md","write":"w1","rule":"r1","name":"Likes tea"}',
         "1 write of ada broke",
     ),
+    "gate_blind": ('{"unseen":3,"count":10}', "saw no user message in 3 of 10"),
     "samples_waiting": ('{"count":3,"is_more":false}', "3 samples to review."),
     "watcher": ("{}", "The watcher has stopped"),
 }
 SEEN = {
-    "viewer": (["rule_broken"], []),
-    "labeller": (["rule_broken", "samples_waiting"], ["View", "Review"]),
-    "operator": (["rule_broken", "samples_waiting", "watcher"], ["View jobs", "View", "Review"]),
+    "viewer": (["rule_broken", "gate_blind"], ["Why"]),
+    "labeller": (["rule_broken", "gate_blind", "samples_waiting"], ["View", "Why", "Review"]),
+    "operator": (["rule_broken", "gate_blind", "samples_waiting", "watcher"], ["View jobs", "View", "Why", "Review"]),
 }
 
 
