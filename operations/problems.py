@@ -6,15 +6,16 @@ from django.conf import settings
 from django.utils.translation import gettext_lazy
 
 from openclaw_web.disk import reserve
+from overview.models import AgentSummary
 from problems.kinds import Finding, Kind, Link
 
 from .backups import runs
 
 
 def check_backup() -> Iterable[Finding]:
-    """That no backup was test-restored lately."""
+    """That no backup was test-restored lately, where there is something to lose."""
     proven_at = runs.last_proven()
-    if runs.is_overdue(proven_at):
+    if AgentSummary.objects.exists() and runs.is_overdue(proven_at):
         yield Finding(facts={"proven_at": proven_at}, since=proven_at)
 
 

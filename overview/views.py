@@ -4,6 +4,7 @@ from django.contrib.auth.decorators import login_not_required
 from django.db import DEFAULT_DB_ALIAS
 from django.http import HttpResponse
 from django.views.decorators.http import require_GET, require_safe
+from django_htmx.http import trigger_client_event
 
 from agents import omissions, presence
 from agents.claims import home_names
@@ -23,7 +24,9 @@ from .ranges import read_range
 @needs("viewer")
 def overview(request):
     """The first page: problems, the sums of a range, and a row for each agent."""
-    return render_page(request, "overview/overview.html", context.context_of(request.GET, request.user))
+    response = render_page(request, "overview/overview.html", context.context_of(request.GET, request.user))
+    # While a first import runs the page asks for itself: the numbers in the rail are of the same moment.
+    return trigger_client_event(response, "judged") if request.htmx else response
 
 
 @require_GET

@@ -13,7 +13,7 @@ from guardian.rollbacks.shown import Preview
 from .opinions import ABSENT, HAND_OVER, LEAVE, OTHER, ROLL_BACK, WRITE_NOW, Opinion
 
 WAY_WORDS = {
-    ROLL_BACK: _("Roll it back now, as shown"),
+    ROLL_BACK: _("Roll it back now, as shown below"),
     HAND_OVER: _("Hand the change to the agent, which changes the file itself"),
     WRITE_NOW: _("Write it now, knowing what happens to the prompt"),
     LEAVE: _("Leave the file as it is"),

@@ -20,7 +20,7 @@ JOB_KIND = "guardian_handover"
 STARTING_MS = 10_000  # in which a handover has its job
 Contents = Mapping[str, bytes | None]  # what each file will hold; None: no file
 SENTENCES: dict[str, str | Promise] = {
-    Effect.NOTHING: gettext_lazy("Whether OpenClaw puts %(files)s into prompts does not change."),
+    Effect.NOTHING: gettext_lazy("This does not change whether OpenClaw puts %(files)s into prompts."),
     Effect.TAKEN_OUT: gettext_lazy("If this site writes it, the agent's next write takes %(files)s out of the prompt."),
     Effect.UNKNOWN: gettext_lazy("What a write of this site does to %(files)s in the prompt is not known."),
 }

@@ -25,8 +25,9 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(autouse=True)
-def own_home(settings, tmp_path):
+def own_home(settings, tmp_path, db):
     settings.HOME_DIR = tmp_path
+    AgentSummary.objects.create(agent_id="ada")
 
 
 def browser_of(role):
@@ -64,7 +65,7 @@ def test_empty(as_admin):
 
 
 def test_a_page_says_when_nobody_checks(as_admin, later, settings):
-    AgentSummary.objects.create(agent_id="ada", last_activity_at=clock.now_ms())
+    AgentSummary.objects.update(last_activity_at=clock.now_ms())
     (settings.HOME_DIR / "state").mkdir()
     assert "Problems have not been checked yet; no worker is running." in as_admin.get(PAGE).text
     with locks.lock(locks.WORKING):

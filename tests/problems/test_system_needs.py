@@ -4,6 +4,7 @@ import pytest
 
 from jobs import kinds
 from openclaw_web import clock
+from overview.models import AgentSummary
 from problems.models import Problem
 from tests.factories import BackupRunFactory, JobFactory, SampleFactory, UserFactory
 from tests.people.settings_page import save
@@ -16,8 +17,9 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(autouse=True)
-def proven(settings, tmp_path):
+def proven(settings, tmp_path, db):
     settings.HOME_DIR = tmp_path
+    AgentSummary.objects.create(agent_id="ada")
     return BackupRunFactory(proven_at=clock.now_ms())
 
 
@@ -36,6 +38,8 @@ def test_a_backup_that_was_not_restored_lately_counts(as_admin, proven):
     proven.proven_at -= 31 * 86_400_000
     proven.save()
     assert ">1</b>" in number(as_admin) and "1 problem<" in number(as_admin)
+    AgentSummary.objects.all().delete()
+    assert number(as_admin) == ""  # nothing was imported: there is nothing to lose yet
 
 
 def test_jobs_without_a_worker_count_after_ten_minutes(as_admin):

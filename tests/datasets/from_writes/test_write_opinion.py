@@ -63,7 +63,12 @@ def test_should_not_be_there_with_everything(as_operator, write, file):  # noqa:
     page = as_operator.get(PAGE, ABSENT)
     text = words(page)
     assert "Facts that contain all of" in text and "Facts that contain all of optional" not in text
-    for part in ("Wrong: should not be there", "Roll it back now, as shown", "Make this a rule", "Use it for training"):
+    for part in (
+        "Wrong: should not be there",
+        "Roll it back now, as shown below",
+        "Make this a rule",
+        "Use it for training",
+    ):
         assert part in text
     assert (
         "The file has not changed since. The previous version will be restored." in text and "It should say" not in text
