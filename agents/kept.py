@@ -53,7 +53,8 @@ def _close_others(**_told):
     """After a request: with hundreds of agents and many threads the files would be too many to keep."""
     last = getattr(_used, "last", None)
     for connection in connections.all(initialized_only=True):
-        if connection.alias in _watched and connection.alias != last and not connection.in_atomic_block:
+        is_open = connection.connection is not None  # closing what is closed takes time where there are hundreds
+        if is_open and connection.alias in _watched and connection.alias != last and not connection.in_atomic_block:
             connection.close()
 
 
