@@ -4,6 +4,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
+from django.db.models import Window
+from django.db.models.functions import RowNumber
+from django.db.models.lookups import GreaterThan
 from django.utils.html import format_html
 from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _
@@ -14,9 +17,9 @@ from openclaw_web.pages import formatting
 
 from . import kinds
 from .models import Problem, ProblemCheck
-from .words import Shown, open_rows, shown
+from .words import WORST_FIRST, Shown, open_rows, shown
 
-MOST = 8
+MOST, MOST_OF_KIND = 8, 3
 COUNTED_UP_TO = 99
 STALE_MS = 5 * 60_000
 
@@ -35,11 +38,19 @@ class NeedsYou:
 
 
 def needs_you(user: Any) -> NeedsYou:
-    """What needs this person: at most eight problems, the worst first."""
-    rows = list(open_rows().filter(kind__in=kinds.visible_to(user))[: MOST + COUNTED_UP_TO + 1])
+    """What needs this person: at most eight problems, the worst first.
+
+    More than three of one kind are shown where nothing else is left: one machine that was off makes every task overdue.
+    """
+    in_kind = Window(RowNumber(), partition_by="kind", order_by=WORST_FIRST)
+    rows = (
+        open_rows().filter(kind__in=kinds.visible_to(user)).annotate(is_one_of_many=GreaterThan(in_kind, MOST_OF_KIND))
+    )
+    chosen = list(rows.order_by("is_one_of_many", *WORST_FIRST)[: MOST + COUNTED_UP_TO + 1])
+    worst = sorted(chosen[:MOST], key=lambda row: (row.severity, row.since_at, row.id), reverse=True)
     stale = describe_stale()
-    calm = "" if rows or stale else describe_calm()
-    return NeedsYou([shown(row, user) for row in rows[:MOST]], max(0, len(rows) - MOST), stale, calm)
+    calm = "" if chosen or stale else describe_calm()
+    return NeedsYou([shown(row, user) for row in worst], max(0, len(chosen) - MOST), stale, calm)
 
 
 def count_open() -> int:

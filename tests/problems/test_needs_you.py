@@ -29,6 +29,36 @@ SEEN = {
 }
 
 
+def rows_of(page):
+    """The sentences of the panel, in their order."""
+    panel = re.search(r'<section[^>]*aria-labelledby="needs-you".*?</section>', page, re.S)[0]
+    return [unescape(words).strip() for words in re.findall(r'needs__words break">(.*?)<small', panel, re.S)], panel
+
+
+def test_many_of_one_kind_leave_room_for_the_others(as_admin):
+    now = clock.now_ms()
+    late = {"severity": kinds.find("task_overdue").severity, "agent_id": "ada"}
+    others = {name: {"severity": kinds.find(name).severity} for name in ("watcher", "gate_blind", "backup")}
+    facts = {"watcher": "{}", "gate_blind": PLANTED["gate_blind"][0], "backup": '{"proven_at":null}'}
+    for number in range(20):
+        detail = f'{{"task":"t{number}","name":"Task {number}","late_ms":3600000}}'
+        Problem.objects.create(
+            id=f"t{number}",
+            kind="task_overdue",
+            since_at=now,
+            opened_at=now,
+            last_seen_at=now,
+            detail_json=detail,
+            **late,
+        )
+    for name, about in others.items():
+        about |= {"detail_json": facts[name], "agent_id": "ada" if name == "gate_blind" else ""}
+        Problem.objects.create(id=name, kind=name, since_at=now, opened_at=now, last_seen_at=now, **about)
+    sentences, panel = rows_of(as_admin.get("/").text)
+    assert ["overdue" in words for words in sentences] == [False, False, *[True] * 5, False]
+    assert "No backup" in sentences[-1] and "15 more problems" in panel
+
+
 @pytest.mark.parametrize("role", SEEN)
 def test_who_may_not_be_told_or_act_sees_nothing_of_it(client, ada, role):
     now = clock.now_ms()
