@@ -60,6 +60,7 @@ def write_opinion(request, agent, audit_id: str, body: OpinionIn):
         way=body.rollback,
         seen=body.seen,
         puts_back=body.put_back,
+        may_end_rule=request.user.has_role("operator"),
     )
     result = opinions.give(agent, audit_id, opinion, by=request.user.username)
     return {

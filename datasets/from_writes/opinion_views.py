@@ -1,5 +1,7 @@
 """The form for a wrong write: verdict, correction, rollback, rule and sample at once."""
 
+from dataclasses import replace
+
 from django.contrib import messages
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
@@ -43,7 +45,8 @@ def write_opinion_save(request, agent, audit_id):
     if not form.is_valid():
         return _page(request, agent, audit, kind, form=form, looked=(preview, problem))
     try:
-        result = opinions.give(agent, audit.id, form.opinion, by=request.user.username)
+        opinion = replace(form.opinion, may_end_rule=request.user.has_role("operator"))
+        result = opinions.give(agent, audit.id, opinion, by=request.user.username)
     except Refused as refused:
         form.add_error(None, refused.sentence)
         return _page(request, agent, audit, kind, form=form)

@@ -36,6 +36,7 @@ class Opinion:
     `rule` holds `contains`, `pattern` and `name` of a rule for facts like it; None: no rule. `way` is one of WAYS;
     `seen` the preview of the rollback (None: nobody saw one). Without `makes_sample` no new sample is created.
     `expected` is the id of the verdict in force as the person saw it, empty for none; None: whatever it is.
+    `may_end_rule`: whether this person may say otherwise than a rule that was made from the write.
     """
 
     kind: str
@@ -48,6 +49,7 @@ class Opinion:
     seen: str | None = None
     puts_back: bool = False
     expected: str | None = None
+    may_end_rule: bool = True
 
 
 @dataclass(slots=True)
@@ -110,7 +112,7 @@ def _correct(agent, audit, opinion, by) -> Result:
         if not is_needed:
             return Result()
     fact = None if said.fact == was.fact else said.fact  # which may be longer than anybody may type
-    asked = {"status": said.status, "fact": fact, "file": said.file, "by": by}
+    asked = {"status": said.status, "fact": fact, "file": said.file, "by": by, "may_end_rule": opinion.may_end_rule}
     reason = opinion.reason.strip() or (_("Right as it was written.") if opinion.kind == RIGHT else "")
     rule = {"apply_to_future": True, **opinion.rule} if opinion.rule is not None else {}
     asked["correction_id"] = _lost_correction(agent, audit, by)

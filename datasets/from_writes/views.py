@@ -44,7 +44,7 @@ def write_judge(request, agent, audit_id):
     """Say that a write is right or wrong, take that back, or create a sample without saying either."""
     audit, form = write_of(agent, audit_id), JudgeForm(request.POST)
     try:
-        sentence = _judge(agent, audit, form.said(), request.user.username)
+        sentence = _judge(agent, audit, form.said(), request.user)
     except Refused as refused:  # where the buttons are: what was typed must not be lost
         return _shown(request, agent, audit, form, warning=refused.sentence, status=422)
     if not request.htmx:
@@ -74,16 +74,17 @@ def writes_queue(request, agent):
     return after_post(request, queueing.queue(agent).sentence, to=safe_next(request, to))
 
 
-def _judge(agent, audit, wanted, by):
+def _judge(agent, audit, wanted, user):
     """Do what a form says; what was done, as a sentence."""
-    verdict = wanted["verdict"]
+    by, verdict = user.username, wanted["verdict"]
     if verdict == UNDO:
         return undo.undo(by, wanted["expected"] or "").sentence
     right = None
     if verdict == judging.WRONG:  # the page has one form, with what somebody said before in it
         right = correction(wanted["correct_status"], wanted["correct_reason"])
     if verdict == judging.RIGHT:  # with the correction that it takes where somebody, or a rule, said otherwise
-        opinions.give(agent, audit.id, Opinion(opinions.RIGHT, expected=wanted["expected"]), by=by)
+        opinion = Opinion(opinions.RIGHT, expected=wanted["expected"], may_end_rule=user.has_role("operator"))
+        opinions.give(agent, audit.id, opinion, by=by)
     else:
         judging.say(agent, audit.id, verdict, by=by, correction=right, expected=wanted["expected"])
     return DONE[verdict]

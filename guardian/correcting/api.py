@@ -21,11 +21,12 @@ router = Operations("guardian_correcting_api", tags=["guardian"])
 def guardian_correct(request, agent, audit_id: str, body: CorrectionIn):
     """Say what a write should have been; nothing in a file changes. A later correction of the same write stands.
 
-    A rule (`apply_to_future`) needs the role operator, and ends the rule of an earlier correction of the write.
+    A rule (`apply_to_future`) needs the role operator, and so does a correction that ends the rule of an earlier one.
     """
     if body.apply_to_future and not request.user.has_role("operator"):
         raise PermissionDenied
-    row = correcting.correct(agent, audit_id, by=request.user.username, **body.dict())
+    may_end_rule = request.user.has_role("operator")
+    row = correcting.correct(agent, audit_id, by=request.user.username, may_end_rule=may_end_rule, **body.dict())
     return Status(201, telling.correction(row))
 
 

@@ -75,6 +75,7 @@ def add_correction(
     name: str = "",
     by: str,
     correction_id: str = "",
+    may_end_rule: bool = True,
 ) -> BehaviorCorrection:
     """Say what a write should have been, in the caller's transaction. A fact or file that is left out stays as it was.
 
@@ -82,9 +83,14 @@ def add_correction(
     `pattern`; without either the proposed pattern is taken. A rule of an earlier correction of the write ends.
 
     Raises Refused for what is no correction, when it says what stands already, for patterns that are none or do not
-    match their own fact, for more rules than can be, and while the words of the write are withheld.
+    match their own fact, for more rules than can be, while the words of the write are withheld, and when it would end
+    a rule for somebody who may not (`may_end_rule`).
     """
     check_correctable(agent.db, audit)
+    if not may_end_rule and rules.switched_on(agent.db).filter(audit_id=audit.id).exists():
+        raise Refused(
+            _("A rule was made from this write. Ask an operator to correct the write or to turn the rule off.")
+        )
     _check_sent(fact or "", reason, f"{pattern}{name}")
     was = original(agent.db, audit)
     said = _said(was, status, fact, file)

@@ -65,7 +65,8 @@ def correct_save(request, agent, audit_id):
     if not form.is_valid():
         return _page(request, agent, audit, form)
     try:
-        row = correcting.correct(agent, audit.id, by=request.user.username, **form.said)
+        may_end_rule = request.user.has_role("operator")
+        row = correcting.correct(agent, audit.id, by=request.user.username, may_end_rule=may_end_rule, **form.said)
     except Refused as refused:
         form.add_error(None, refused.sentence)
         return _page(request, agent, audit, form)

@@ -4,6 +4,7 @@ import re
 from html import unescape
 
 import pytest
+from django.test import Client
 
 from datasets.models import DatasetSample, SampleLabel
 from datasets.review import claims
@@ -11,6 +12,7 @@ from guardian.correcting import rules
 from guardian.models import BehaviorCorrection, Rollback, WriteGuardianAudit
 from people.models.kept import AuditEntry
 from tests import faults
+from tests.conftest import BACKEND
 from tests.datasets.conversations import tell_turns
 from tests.factories import AgentFactory
 from tests.guardian.correcting.correcting import corrected
@@ -93,6 +95,30 @@ def test_labellers_say_it_without_rollback_and_rule(as_reviewer, write, file):  
     assert file.read_bytes() == AFTER
 
 
+def test_a_labeller_ends_no_rule_of_an_operator(as_operator, reviewer, write):
+    as_reviewer = Client()
+    as_reviewer.force_login(reviewer, backend=BACKEND)
+    as_operator.post(SAVE, ABSENT | RULE | {"reason": "In jest."})
+    before = stored()
+    assert before["rules"] == ["Hot drinks"]
+    correction = {"status": "written", "fact": "Likes coal.", "file": "MEMORY.md", "reason": "No."}
+    right = ("/agents/ada/judge-write/w1/", {"verdict": "right", "correct_status": "refused"})
+    doors = (
+        (right, 422),
+        ((SAVE, OTHER | {"fact": "Likes coal.", "file": "MEMORY.md", "reason": "No."}), 422),
+        (("/agents/ada/correct/w1/", correction), 422),
+    )
+    for (address, sent), status in doors:
+        answer = as_reviewer.post(address, sent)
+        assert answer.status_code == status and "Ask an operator" in answer.text, (address, answer.text[-2000:])
+    for address, body in ((API, {"opinion": "right"}), (API.replace("opinion", "correction"), correction)):
+        answer = as_reviewer.post(address, body, "application/json")
+        assert answer.status_code == 409 and "Ask an operator" in answer.text
+    assert stored() == before
+    assert as_operator.post(*right).status_code == 302
+    assert stored()["rules"] == []
+
+
 def test_should_say_something_else(as_reviewer, write):
     page = as_reviewer.get(PAGE, OTHER)
     assert "It should say" in words(page) and "Likes tea.</textarea>" in page.text
@@ -166,30 +192,30 @@ def test_right_keeps_a_write_that_breaks_a_rule(as_reviewer, write):
 
 
 @pytest.mark.parametrize("way", ["the list", "review"])
-def test_undo_leaves_everything_as_it_was(as_reviewer, write, way):
+def test_undo_leaves_everything_as_it_was(as_operator, write, way):
     def undo():
         sample = DatasetSample.objects.get()
         if way == "review":
-            return as_reviewer.post("/review/undo/", follow=True)
+            return as_operator.post("/review/undo/", follow=True)
         sent = {"verdict": "undo", "place": "row", "expected": sample.label_id}
-        return as_reviewer.post(f"/agents/ada/judge-write/{sample.audit_id}/", sent, headers={"HX-Request": "true"})
+        return as_operator.post(f"/agents/ada/judge-write/{sample.audit_id}/", sent, headers={"HX-Request": "true"})
 
     rule = corrected(apply_to_future=True, contains=[["tea"]])
     before = stored()
     wrote(DB, 2, AFTER, b"# Facts\nTea!\n", candidate_fact="Green tea.", turn_id="s1:u3", rule_id=rule.id)
-    as_reviewer.post("/agents/ada/judge-write/w2/", {"verdict": "right", "expected": ""})
+    as_operator.post("/agents/ada/judge-write/w2/", {"verdict": "right", "expected": ""})
     assert stored()["corrections"] == ["refused", "written"]
     assert "The correction was withdrawn." in words(undo())
     assert stored() == before | {"samples": [(None, None)]}  # in no queue
-    assert as_reviewer.get("/api/v1/samples?status=pending").json()["items"] == []
-    assert "Keep as an exception" in words(as_reviewer.get("/agents/ada/corrections/w2/"))
+    assert as_operator.get("/api/v1/samples?status=pending").json()["items"] == []
+    assert "Keep as an exception" in words(as_operator.get("/agents/ada/corrections/w2/"))
     # Said again it is a sample again; of two verdicts the first comes back with what ended with it.
-    as_reviewer.post("/agents/ada/judge-write/w2/", {"verdict": "right", "expected": ""})
+    as_operator.post("/agents/ada/judge-write/w2/", {"verdict": "right", "expected": ""})
     assert stored()["samples"] == [("correct", "approved")] and stored()["corrections"] == ["refused", "written"]
-    as_reviewer.post("/agents/ada/judge-write/w1/", {"verdict": "right", "expected": ""})
+    as_operator.post("/agents/ada/judge-write/w1/", {"verdict": "right", "expected": ""})
     assert stored()["rules"] == []
     DatasetSample.objects.filter(audit_id="w2").update(audit_id="w0")
-    as_reviewer.post("/review/undo/")
+    as_operator.post("/review/undo/")
     assert stored()["rules"] == before["rules"] and len(stored()["corrections"]) == 2
 
 
