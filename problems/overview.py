@@ -1,12 +1,10 @@
 """What needs a person, for the first row of the overview: few statements, and never a check."""
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Window
-from django.db.models.functions import RowNumber
-from django.db.models.lookups import GreaterThan
 from django.utils.html import format_html
 from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _
@@ -17,9 +15,10 @@ from openclaw_web.pages import formatting
 
 from . import kinds
 from .models import Problem, ProblemCheck
-from .words import WORST_FIRST, Shown, open_rows, shown
+from .words import Shown, open_rows, shown
 
 MOST, MOST_OF_KIND = 8, 3
+LOOKED_AT = 200  # the worst, of which those that are shown are chosen
 COUNTED_UP_TO = 99
 STALE_MS = 5 * 60_000
 
@@ -42,15 +41,22 @@ def needs_you(user: Any) -> NeedsYou:
 
     More than three of one kind are shown where nothing else is left: one machine that was off makes every task overdue.
     """
-    in_kind = Window(RowNumber(), partition_by="kind", order_by=WORST_FIRST)
-    rows = (
-        open_rows().filter(kind__in=kinds.visible_to(user)).annotate(is_one_of_many=GreaterThan(in_kind, MOST_OF_KIND))
-    )
-    chosen = list(rows.order_by("is_one_of_many", *WORST_FIRST)[: MOST + COUNTED_UP_TO + 1])
-    worst = sorted(chosen[:MOST], key=lambda row: (row.severity, row.since_at, row.id), reverse=True)
+    worst = list(open_rows().filter(kind__in=kinds.visible_to(user)).values()[:LOOKED_AT])
+    chosen = _choose(worst)
+    more = min(len(worst) - len(chosen), COUNTED_UP_TO + 1)
     stale = describe_stale()
     calm = "" if chosen or stale else describe_calm()
-    return NeedsYou([shown(row, user) for row in worst], max(0, len(chosen) - MOST), stale, calm)
+    return NeedsYou([shown(row, user) for row in chosen], more, stale, calm)
+
+
+def _choose(rows):
+    """The first three of each kind; where they are fewer than can be shown, the next ones as well."""
+    counts: Counter[str] = Counter()
+    first, others = [], []
+    for place, row in enumerate(rows):
+        counts[row["kind"]] += 1
+        (first if counts[row["kind"]] <= MOST_OF_KIND else others).append(place)
+    return [Problem(**rows[place]) for place in sorted([*first, *others][:MOST])]
 
 
 def count_open() -> int:

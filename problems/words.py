@@ -18,7 +18,6 @@ from openclaw_web.sqlite import failures
 from .kinds import BY_COUNT, ERROR, WARNING, Facts, Kind, Link, find
 from .models import Problem
 
-WORST_FIRST = ("-severity", "-since_at", "-id")
 MORE = "more"  # the subject of a row that counts what is not named
 UNUSABLE = (KeyError, TypeError, ValueError)  # facts that another version of this site stored
 
@@ -103,7 +102,7 @@ def state_of(row: Problem) -> states.State:
 
 def open_rows() -> QuerySet[Problem]:
     """What is open, the worst first."""
-    return Problem.objects.filter(state=Problem.State.OPEN).order_by(*WORST_FIRST)
+    return Problem.objects.filter(state=Problem.State.OPEN).order_by("-severity", "-since_at", "-id")
 
 
 def describe_unchecked(facts: Facts) -> str:
