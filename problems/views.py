@@ -59,7 +59,7 @@ def problem_unmute(request, problem_id):
 @needs("operator")
 def problem_close(request, problem_id):
     """Close a problem."""
-    sentence = _("The problem is closed. It opens again when it gets worse, or when it is gone and comes back.")
+    sentence = _("The problem is closed. It opens again when it gets worse, or when it was solved and comes back.")
     return _done(request, sentence, lambda by: services.close(problem_id, by=by))
 
 

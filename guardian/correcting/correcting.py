@@ -89,7 +89,7 @@ def add_correction(
     check_correctable(agent.db, audit)
     if not may_end_rule and rules.switched_on(agent.db).filter(audit_id=audit.id).exists():
         raise Refused(
-            _("A rule was made from this write. Ask an operator to correct the write or to turn the rule off.")
+            _("A rule was created from this write. Ask an operator to correct the write or to turn the rule off.")
         )
     _check_sent(fact or "", reason, f"{pattern}{name}")
     was = original(agent.db, audit)
