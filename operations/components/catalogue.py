@@ -18,6 +18,7 @@ ENTRIES = {
         ("Button with an immediate effect", "post-button", ("post_button",)),
         ("Import button", "collect-button", ("collect_button",)),
         ("Actions of a row", "row-actions", ("row_actions",)),
+        ("Fold on a phone", "phone-fold", ("phone_fold",)),
         ("Copy", "copy", ("copy",)),
         ("Command", "command", ("command",)),
         ("Field", "field", ("field",)),
