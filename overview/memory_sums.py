@@ -10,7 +10,7 @@ from openclaw_web.sqlite import statements
 from . import site_sums
 from .first_page import memory_panel
 from .models import MemorySpan
-from .span_sums import DAY_MS, HOUR_MS, WRITES, SpanSums, are_different, differences, hour_name, is_day
+from .span_sums import AHEAD_MS, DAY_MS, HOUR_MS, WRITES, SpanSums, are_different, differences, hour_name, is_day
 
 KEPT_MS = 40 * DAY_MS  # the longest range, and some
 HOURS_MS = 2 * DAY_MS
@@ -71,7 +71,7 @@ def counts_of(agent: Agent) -> dict[str, SpanSums]:
     last = _last_moment(agent)
     spans: dict[str, SpanSums] = {}
     first = (last - KEPT_MS) // DAY_MS * DAY_MS
-    for hour, status, count in statements.rows(agent.db, COUNTED, [first, clock.now_ms() + KEPT_MS]):
+    for hour, status, count in statements.rows(agent.db, COUNTED, [first, clock.now_ms() + AHEAD_MS]):
         if status not in COLUMNS:
             continue
         name = hour_name(hour)

@@ -16,6 +16,7 @@ from openclaw_web.sqlite import statements
 from . import latency
 
 HOUR_MS, DAY_MS = 3_600_000, 86_400_000
+AHEAD_MS = 40 * DAY_MS  # how far a clock may run ahead so that what it wrote is known once its time has come
 CLOSE = 1e-6  # dollars
 MOST_MODELS = 12  # of one span; the rest is one
 OTHERS = ""  # what the rest is called

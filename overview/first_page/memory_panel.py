@@ -18,6 +18,7 @@ from ledger.session.evidence import speaker_key, speaker_word
 from openclaw_web import clock
 
 from ..models import NewestWrite
+from ..span_sums import AHEAD_MS
 
 LINES, LINES_OF_WRITE = 3, 2
 KEPT = 4  # writes of each agent, of which some may hold no words
@@ -85,7 +86,9 @@ def _newest(agent):
     )  # fmt: skip
     now = clock.now_ms()
     newest = rows.filter(created_at__lte=now).order_by("-created_at")[:KEPT]
-    to_come = rows.filter(created_at__gt=now).order_by("created_at")[:KEPT]  # of a clock that runs ahead
+    to_come = rows.filter(created_at__gt=now, created_at__lte=now + AHEAD_MS).order_by("created_at")[
+        :KEPT
+    ]  # of a clock that runs ahead
     writes = [row for row in (*newest, *to_come) if not sayable.is_withheld(agent.db, row)]
     turn_ids = [write.turn_id for write in writes if write.turn_id]
     turns = ConversationTurn.objects.using(agent.db).only("user_from", "user_metadata").in_bulk(turn_ids)

@@ -11,6 +11,7 @@ from ledger.session.evidence import speaker_key
 from openclaw_web import clock
 
 from ..models import NewestSession
+from ..span_sums import AHEAD_MS
 
 SHOWN = 6
 TITLE_TURNS = 20  # the first ones, among which a person's gave the session its title
@@ -62,7 +63,9 @@ def _newest(agent):
     """The newest sessions, and the next ones of a clock that runs ahead, whose time will come."""
     now, rows = clock.now_ms(), Session.objects.using(agent.db).for_reading()
     sessions = [
-        *rows.filter(last_activity_at__gt=now).order_by("last_activity_at", "id")[:SHOWN],
+        *rows.filter(last_activity_at__gt=now, last_activity_at__lte=now + AHEAD_MS).order_by("last_activity_at", "id")[
+            :SHOWN
+        ],
         *rows.filter(last_activity_at__lte=now).order_by("-last_activity_at", "-id")[:SHOWN],
     ]
     names = [session.id for session in sessions]
