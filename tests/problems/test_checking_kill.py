@@ -112,7 +112,7 @@ def test_two_that_check_at_once_find_each_problem_once(home, tmp_path):
     assert [process.end() for process in both] == [0, 0], [process.said for process in both]
     assert sum(int(process.said.split()[-1]) for process in both) >= 40
     problems, _checks = rows(home)
-    assert [row[0] for row in problems].count("task_failing") == 15 and len(problems) == 18
+    assert [row[0] for row in problems].count("task_failing") == 15 and len(problems) == 17
     assert {row[2:] for row in problems} == {("open", 1, 0)}
 
 

@@ -142,7 +142,7 @@ def test_the_edit_key_opens_the_first_field_and_says_so(site, complaints):  # no
             expect(person.page.locator(".editing")).to_have_text(
                 "Editing: keys are off until you press Escape. Ctrl+Enter approves with your text.", use_inner_text=True
             )
-            expect(person.page.locator("#announce")).to_contain_text("Escape ends it")
+            expect(person.page.locator("#announce")).to_contain_text("until you press Escape")
             person.page.keyboard.press("Escape")
             expect(person.page.locator(".editing")).to_be_hidden()
             if name != "turn":  # nothing was typed, so nothing is said to be wrong
