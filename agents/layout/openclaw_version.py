@@ -64,9 +64,12 @@ def newer_homes() -> list[NewerHome]:
     """The homes with agents here that a newer OpenClaw wrote, the newest version first."""
     rows = KeyValue.objects.filter(scope=SCOPE).values_list("key", "value_json", "updated_at")
     noted = [(root, orjson.loads(value), since) for root, value, since in rows]
-    releases = [(root, version, parse(version), since) for root, version, since in noted]
     newest = parse(NEWEST_CHECKED)
-    newer = [NewerHome(*row[:2], row[2], row[3]) for row in releases if row[2] and newest and row[2] > newest]
+    newer = [
+        NewerHome(root, version, release, since)
+        for root, version, since in noted
+        if (release := parse(version)) and newest and release > newest
+    ]
     if not newer:
         return []
     agents = CollectorSource.objects.filter(kind=CollectorSource.Kind.AGENT, root__in=[home.root for home in newer])

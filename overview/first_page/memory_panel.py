@@ -19,6 +19,7 @@ from openclaw_web import clock
 
 from ..models import NewestWrite
 from ..span_sums import AHEAD_MS
+from .newest import last_rows
 
 LINES, LINES_OF_WRITE = 3, 2
 KEPT = 4  # writes of each agent, of which some may hold no words
@@ -60,11 +61,8 @@ def refresh(agent: Agent) -> None:
 
 def is_wrong(agent: Agent) -> bool:
     """Whether the last writes of an agent are not those of its file; forgotten ones are no error."""
-    now = clock.now_ms()
-    stored, counted = (
-        sorted((row for row in rows if row[AT] <= now), key=lambda row: (row[AT], row[0]))[-KEPT:]
-        for rows in (NewestWrite.objects.filter(agent_id=agent.agent_id).values_list(*COLUMNS), _newest(agent))
-    )
+    stored = last_rows(NewestWrite.objects.filter(agent_id=agent.agent_id).values_list(*COLUMNS), AT, KEPT)
+    counted = last_rows(_newest(agent), AT, KEPT)
     return stored != counted and not (consent.opted_out() and not stored)
 
 
@@ -85,11 +83,9 @@ def _newest(agent):
         status=WriteGuardianAudit.Status.WRITTEN,
     )  # fmt: skip
     now = clock.now_ms()
-    newest = rows.filter(created_at__lte=now).order_by("-created_at")[:KEPT]
-    to_come = rows.filter(created_at__gt=now, created_at__lte=now + AHEAD_MS).order_by("created_at")[
-        :KEPT
-    ]  # of a clock that runs ahead
-    writes = [row for row in (*newest, *to_come) if not sayable.is_withheld(agent.db, row)]
+    past = rows.filter(created_at__lte=now).order_by("-created_at")
+    ahead = rows.filter(created_at__gt=now, created_at__lte=now + AHEAD_MS).order_by("created_at")  # of a fast clock
+    writes = [row for row in (*past[:KEPT], *ahead[:KEPT]) if not sayable.is_withheld(agent.db, row)]
     turn_ids = [write.turn_id for write in writes if write.turn_id]
     turns = ConversationTurn.objects.using(agent.db).only("user_from", "user_metadata").in_bulk(turn_ids)
     rollbacks = Rollback.objects.using(agent.db).filter(own_audit__in=[write.id for write in writes])

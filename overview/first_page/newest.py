@@ -1,5 +1,7 @@
 """The newest sessions of all agents, kept small in the global file, so that the first page opens no agent's file."""
 
+from collections.abc import Iterable
+
 from django.db import transaction
 
 from agents.models import Agent
@@ -38,14 +40,17 @@ def refresh(agent: Agent) -> None:
 
 def is_wrong(agent: Agent) -> bool:
     """Whether the newest sessions of an agent are not those of its file; forgotten words are no error."""
-    now = clock.now_ms()
-    stored, counted = (
-        sorted((row for row in rows if row[AT] <= now), key=lambda row: (row[AT], row[0]))[-SHOWN:]
-        for rows in (NewestSession.objects.filter(agent_id=agent.agent_id).values_list(*COLUMNS), _newest(agent))
-    )
+    stored = last_rows(NewestSession.objects.filter(agent_id=agent.agent_id).values_list(*COLUMNS), AT, SHOWN)
+    counted = last_rows(_newest(agent), AT, SHOWN)
     if consent.opted_out() and not any(row[name] for row in stored for name in WORDS):
         stored, counted = ([_without_words(row) for row in rows] for rows in (stored, counted))
     return stored != counted
+
+
+def last_rows(rows: Iterable[tuple], at: int, count: int) -> list[tuple]:
+    """The last rows whose time has come, oldest first; `at` is the place of the time, the id comes first."""
+    now = clock.now_ms()
+    return sorted((row for row in rows if row[at] <= now), key=lambda row: (row[at], row[0]))[-count:]
 
 
 def forget_words() -> None:
@@ -62,12 +67,9 @@ def recent_sessions() -> list[NewestSession]:
 def _newest(agent):
     """The newest sessions, and the next ones of a clock that runs ahead, whose time will come."""
     now, rows = clock.now_ms(), Session.objects.using(agent.db).for_reading()
-    sessions = [
-        *rows.filter(last_activity_at__gt=now, last_activity_at__lte=now + AHEAD_MS).order_by("last_activity_at", "id")[
-            :SHOWN
-        ],
-        *rows.filter(last_activity_at__lte=now).order_by("-last_activity_at", "-id")[:SHOWN],
-    ]
+    ahead = rows.filter(last_activity_at__gt=now, last_activity_at__lte=now + AHEAD_MS)
+    past = rows.filter(last_activity_at__lte=now)
+    sessions = [*ahead.order_by("last_activity_at", "id")[:SHOWN], *past.order_by("-last_activity_at", "-id")[:SHOWN]]
     names = [session.id for session in sessions]
     words = last_words.of(agent.db, names)
     titles, replies = _withheld(agent.db, names)
