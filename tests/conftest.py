@@ -10,6 +10,7 @@ import pytest
 from django.db import connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.test import Client
+from django.utils import translation
 from hypothesis import HealthCheck, settings
 from playwright.sync_api import expect
 
@@ -64,6 +65,13 @@ def pytest_terminal_summary(terminalreporter):
         terminalreporter.section("kills that met work, of tries")
         for test, (met, tries) in sorted(rows):
             terminalreporter.write_line(f"{met:>3} of {tries:>2}  {test}")
+
+
+@pytest.fixture(autouse=True)
+def own_language():
+    """The language of a request stays with its thread: the next test begins in that of the settings."""
+    yield
+    translation.deactivate()
 
 
 @pytest.fixture(autouse=True)

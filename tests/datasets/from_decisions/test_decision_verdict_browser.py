@@ -85,6 +85,7 @@ def test_a_decision_without_a_turn_is_judged_by_keyboard_and_seen_in_review(open
     sample = page.locator("#review-sample")
     expect(sample).to_contain_text("I get up early.")
     expect(sample).to_contain_text("Not found: judge the decision by what the gate saw")
+    page.wait_for_function("() => performance.now() - shownAt > LOOK_MS")  # an earlier press is not meant for it
     page.keyboard.press("a")
     expect(page.locator("#main")).to_contain_text("Approved")
 
