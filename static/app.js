@@ -127,7 +127,7 @@ document.addEventListener("keydown", (event) => {
   } else if (key in STEPS) walk(...STEPS[key]);
 });
 
-/* While an answer is under way that changes what keys press (hx-indicator names an element with those in data-waits), they wait in their order; a refusal ends them. */
+/* While an answer is under way that changes what keys press (hx-indicator names an element with those in data-waits), they wait in their order; a refusal of it ends them, that of something else does not. */
 
 const waiting = [];
 const isAwaited = (key) => document.querySelector(`.htmx-request[data-waits~="${CSS.escape(key)}"]`);
@@ -140,7 +140,8 @@ function press(control) {
 }
 
 document.addEventListener("htmx:afterRequest", (event) => {
-  if (!event.detail.successful || event.detail.xhr.status === 422) waiting.length = 0;
+  const isRefused = !event.detail.successful || event.detail.xhr.status === 422;
+  if (isRefused && waiting.length && !isAwaited(waiting[0].key)) waiting.length = 0;
   while (waiting.length && !isAwaited(waiting[0].key)) {
     const control = waiting.shift().find();
     if (control) press(control);

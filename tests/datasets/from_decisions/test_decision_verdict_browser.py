@@ -122,6 +122,8 @@ def test_keys_wait_for_a_slow_answer_in_their_order(opened):
     page.keyboard.press("j")
     for key in "wur":  # before the first answer: “u” is meant for “w”, and not for the verdict before
         page.keyboard.press(key)
+    # That something else fails meanwhile (the number in the rail) does not end the keys that wait.
+    page.evaluate("htmx.trigger(document.body, 'htmx:afterRequest', { successful: false, xhr: { status: 0 } })")
     for count in (1, 2, 3):
         wait_for(lambda count=count: page.evaluate("1") and len(held) == count)
         held[-1].continue_()
