@@ -30,7 +30,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--source", type=Path, required=True)
     parser.add_argument("--json", action="store_true")
-    parser.add_argument("--step", choices=["floor", "collect", "collect_plain", "move"], help=argparse.SUPPRESS)
+    parser.add_argument("--step", choices=["floor", "collect", "collect_plain"], help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.step:
         print(json.dumps(globals()[options.step](options.source)))
@@ -48,7 +48,6 @@ def measure(source, home):
     first = step("collect", source, f"{home}/store")
     again = step("collect", source, f"{home}/store")
     store = size_of(f"{home}/store")
-    moved = step("move", source, f"{home}/plain")
     return {
         "lines": floor["lines"],
         "source_mb": floor["bytes"] / 1e6,
@@ -57,8 +56,6 @@ def measure(source, home):
         "plain_store_mb": plain_store / 1e6,
         "stashing_ratio": first["seconds"] / plain["seconds"],
         "stashing_cpu_ratio": first["cpu_seconds"] / plain["cpu_seconds"],
-        "outputs": moved["outputs"],
-        "move_s": moved["seconds"],
         "collect_s": first["seconds"],
         "collect_ratio": first["seconds"] / floor["seconds"],
         "collect_cpu_s": first["cpu_seconds"],
@@ -171,11 +168,6 @@ def collect_plain(source):
     return run("collecting.collect", {"source": str(source), "include_deleted": True}, stashes=False)
 
 
-def move(source):
-    """Making artifacts of the outputs that were left in their records."""
-    return run("ledger.outputs.job", {}, stashes=True)
-
-
 def run(module, params, *, stashes):
     """What a job of ours takes, in this process."""
     sys.path.insert(0, str(ROOT))
@@ -216,7 +208,6 @@ def table(rows):
         ("the same, outputs left in records", f"{rows['plain_s']:.1f} s", "", None, ""),
         ("collect against that", "", "", rows["stashing_ratio"], BARS["stashing"]),
         ("the same in processor time", "", "", rows["stashing_cpu_ratio"], BARS["stashing"]),
-        (f"moving {rows['outputs']:,} outputs of an old store", f"{rows['move_s']:.1f} s", "", None, ""),
         (
             "store, outputs left in records",
             f"{rows['plain_store_mb']:.0f} MB",

@@ -12,6 +12,7 @@ from agents import databases, holdings
 from agents.models import Agent, CollectorSource
 from ledger.collectors.database import Damaged
 from ledger.models import RejectedRecord, RemovedSession, Session
+from ledger.outputs import stashing
 from ledger.rebuilding import rereading
 from ledger.rebuilding.rereading import Part, Reread
 from ledger.transcripts import origins, removing
@@ -184,9 +185,9 @@ def _session(collection, agent, beside, session_id, sources, made):
     moved = [file_part(collection, file) for file in sources.moved.get(session_id, ())]
     if not parts and not moved:
         made.without_source.append(session_id)
-        if not collection.opted_out:
+        if not collection.opted_out and not (collection.stashes_outputs and stashing.is_due(agent.db, session_id)):
             return
-        parts = [_nothing(collection, session_id)]  # what is stored is withheld all the same
+        parts = [_nothing(collection, agent, session_id)]  # withheld, or made artifacts, all the same
     if entry is not None and collection.opted_out:
         entry = collect_consent.untitled(entry)
     stashes = collection.stashes_outputs
@@ -200,8 +201,9 @@ def _session(collection, agent, beside, session_id, sources, made):
     _count(made, session_id, came)
 
 
-def _nothing(collection, session_id):
-    return Part(about(collection, session_id, "", 0, Session.State.LIVE), lambda: nullcontext(iter(())))
+def _nothing(collection, agent, session_id):
+    state = Session.objects.using(agent.db).filter(id=session_id).values_list("source_state", flat=True).first()
+    return Part(about(collection, session_id, "", 0, state or LIVE), lambda: nullcontext(iter(())))
 
 
 def _count(made, session_id, came: Reread):

@@ -4,7 +4,6 @@ import openclaw_web.pages.converters  # noqa: F401 - <anything:>
 
 from .lists import stored_views
 from .lists import views as list_views
-from .outputs import views as output_views
 from .savings import views as savings_views
 from .session import views
 
@@ -27,5 +26,4 @@ urlpatterns = [
         name="record_detail",
     ),
     path("agents/<str:agent>/stored/", stored_views.stored_list, name="stored_list"),
-    path("operations/stash-outputs/", output_views.stash_outputs_start, name="stash_outputs_start"),
 ]

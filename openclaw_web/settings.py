@@ -326,7 +326,6 @@ JOB_KINDS = {
     "guardian_new_facts": "guardian.proposing.automatic.JOB",
     "signatures": "datasets.likeness.job.JOB",
     "gate_statistics": "gate.statistics.job.JOB",
-    "stash_outputs": "ledger.outputs.job.JOB",
     "backup": "operations.backups.services.CREATE_JOB",
     "backup_drill": "operations.backups.services.DRILL_JOB",
     "backup_verify": "operations.backups.services.VERIFY_JOB",

@@ -17,7 +17,7 @@ def taking(collection: Any, agent: Any, report: Any) -> Iterator[Outputs]:
         yield outputs
     if outputs.problem:
         advice = _(
-            "Large outputs are kept in their records; “openclaw-web stash_outputs” moves them to artifacts later."
+            "Large outputs are kept in their records; “openclaw-web collect --again” moves them to artifacts later."
         )
         report.notes.append(f"{outputs.problem} {advice}")
         collection.stashes_outputs = False  # the store would say the same to whoever comes next

@@ -128,6 +128,19 @@ def without_repeated_output(record: dict[str, Any]) -> tuple[dict[str, Any], int
     return record, None
 
 
+def with_repeated_output(record: dict[str, Any], length: int | None) -> dict[str, Any]:
+    """The record with so many characters of its content in `details.aggregated`, which were left out of it."""
+    message = record.get("message")
+    if length is None or not isinstance(message, dict) or not isinstance(details := message.get("details"), dict):
+        return record
+    content = message.get("content")
+    for block in content if isinstance(content, list) else [{"text": content}]:
+        text = block.get("text") if isinstance(block, dict) else None
+        if isinstance(text, str) and len(text) >= length:
+            return {**record, "message": {**message, "details": {**details, "aggregated": text[:length]}}}
+    return record
+
+
 def respelled(text: str) -> str:
     """The text with its envelopes in today's spelling, as OpenClaw's own doctor writes them."""
     if "ntrusted" not in text:

@@ -6,18 +6,21 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 
 import orjson
+from django.db.models import Q
 
 from artifacts import services
 from artifacts.contents import adoption
 from artifacts.errors import Damaged, NoRoom, NoSuchArtifact
 from artifacts.models import Artifact
 from artifacts.services import Place, Stashing
+from openclaw_web.errors import Refused
 from people.configuration import keys as configuration
 
 from ..collectors.jsonl import Line, parse
 from ..collectors.records import KINDS_BY_ROLE, MAX_NAME
+from ..models import TranscriptEvent
 from ..transcripts.rows import Row
-from ..transcripts.trimming import Keep, Stashed, texts
+from ..transcripts.trimming import Keep, Stashed, texts, untrim
 
 SETTING = "collector.stashOutputs"
 # What is worth looking at ahead: a line that is long, has many line breaks in it, or a text like JSON or a page.
@@ -25,6 +28,7 @@ HEAD = 1_000  # bytes of a line in which its role is looked for
 AHEAD_CHARS = 16_000_000  # of outputs that are written ahead in one block; it holds them in memory
 ROLES = (b'"toolResult"', b'"tool"')
 BREAK = rb"\n"  # as JSON has it
+READ = ("session_id", "seq", "event_json", "full_zstd")
 OPENS = re.compile(rb'"text": ?"(?:[\[{<%]|\\n)')
 UNWRITABLE = (NoRoom, Damaged)  # what the store says when it cannot take anything
 UNREADABLE = (NoSuchArtifact, Damaged)  # what it says of an output that it cannot give back
@@ -77,14 +81,6 @@ class Outputs:
             if row.turn_number in users:
                 artifact.turn_id = f"{session_id}:{users[row.turn_number]}"
 
-    def __len__(self) -> int:
-        return len(self._kept)
-
-    @property
-    def chars(self) -> int:
-        """How many characters were kept that have no row yet."""
-        return sum(artifact.chars for _row, artifact in self._kept)
-
     def save(self) -> None:
         """Write the rows of what was kept, in the caller's transaction. Raises NoRoom or Damaged."""
         if self.batch and self._kept:
@@ -132,6 +128,13 @@ def outputs(db: str, *, is_on: bool | None = None) -> Iterator[Outputs]:
         yield made
 
 
+def is_due(db: str, session_id: str) -> bool:
+    """Whether a session holds an output that should be an artifact and is none; a damaged record holds none."""
+    results = TranscriptEvent.objects.using(db).filter(session_id=session_id, kind=TranscriptEvent.Kind.TOOL_RESULT)
+    results = results.filter(Q(trim_json=None) | ~Q(trim_json__contains='"stashed"')).only(*READ)
+    return any(adoption.wants(text) for event in results.iterator(chunk_size=20) for text in _texts_of(event))
+
+
 def add(batch: Stashing, session_id: str, row: Row, text: str) -> Artifact:
     """Stash one output of a record; the row to be. Its turn, which may change, is no part of its id."""
     found = row.facts
@@ -144,6 +147,14 @@ def note(path: str, artifact: Artifact) -> Stashed:
     secrets = orjson.loads(artifact.secret_kinds)
     sizes = {"chars": artifact.chars, "bytes": artifact.bytes, "lines": artifact.lines}
     return Stashed(path, artifact.handle, **sizes, summary=artifact.summary, secrets=secrets)
+
+
+def _texts_of(event):
+    try:
+        message = untrim(event.event_json, event.full_zstd).get("message")
+    except (ValueError, Refused):
+        return []
+    return [text for _path, text in texts(message)] if isinstance(message, dict) else []
 
 
 def _may_hold_output(raw):

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import orjson
 
 from .. import source_order
-from ..collectors.envelopes import content_digest
+from ..collectors.envelopes import content_digest, with_repeated_output
 from ..collectors.jsonl import Line
 from ..collectors.records import facts, own_id, own_moment, own_parent
 from ..models import Session, TranscriptEvent, TranscriptEventIdentity
 from ..outputs import stashing
 from ..source_order import SourceRecords
-from ..transcripts import unnamed
+from ..transcripts import trimming, unnamed
 from ..transcripts.storing import Transcript
 from ..transcripts.trimming import untrim
 
@@ -156,7 +156,10 @@ def _stored_line(db, session_id, record_id, seq):
         record = untrim(event.event_json, event.full_zstd, event.trim_json)
     except stashing.UNREADABLE:
         record = untrim(event.event_json, event.full_zstd)
+    record = with_repeated_output(record, trimming.repeated(event.trim_json))
     if event.kind == WITHHELD:
         parent = TranscriptEventIdentity.objects.using(db).get(session_id=session_id, event_id=record_id).parent_id
         record = {"type": WITHHELD.value, "id": record_id, "parentId": parent, "timestamp": event.created_at}
-    return Line(0, 0, orjson.dumps(record), record, is_withheld=event.kind == WITHHELD)
+    is_own = event.trim_json is None and event.kind != WITHHELD  # the row is the line itself, in its own spelling
+    raw = event.event_json.encode() if is_own else orjson.dumps(record)
+    return Line(0, 0, raw, record, is_withheld=event.kind == WITHHELD)

@@ -75,9 +75,6 @@ class SavingsOut(Schema):
     repeated: list[UseOut] = Field(description="artifacts that occurred more than once")
     prompt_tokens: int = Field(description="all tokens read by models, according to the records")
     carried_percent: float | None = Field(description="re-read tokens in percent of these")
-    uncounted_sessions: int = Field(
-        description="sessions without totals, which `stash_outputs` creates; at least so many, 1001: more than 1,000"
-    )
     is_cut: bool = Field(
         description="contents, largest and repeated cover only the newest uses of an agent, or the largest of a session"
     )

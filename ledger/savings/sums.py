@@ -16,16 +16,13 @@ from django.db.models.functions import Coalesce
 from artifacts.models import Artifact
 from artifacts.services import KIND
 from openclaw_web import clock
-from openclaw_web.lists.counting import amount
 
 from ..models import Session, SessionDay, ToolDay, TranscriptEvent, TranscriptEventIdentity
-from ..transcripts.tool_days import COUNTED, PROMPT, uncounted
+from ..transcripts.tool_days import COUNTED, PROMPT
 
 CHARS_PER_TOKEN = 4
 SHOWN = 20
 TOOLS = 50
-UNCOUNTED = 1_000  # sessions without sums: beyond that, only that there are more
-COUNTING_MS = 3  # looking for those, the oldest first: what an older version left are the oldest
 LOOKED_AT = 1_000  # uses among which the largest and the repeated ones are looked for
 USE = (
     *("id", "handle", "kind", "content_type", "chars", "lines", "tool", "summary", "session_id", "record_id"),
@@ -114,10 +111,7 @@ class Use:
 
 @dataclass(frozen=True, slots=True)
 class Savings:
-    """What one agent's or one session's outputs add up to, and which stand out.
-
-    At least `uncounted_sessions` are in none of the sums; UNCOUNTED + 1 means more than UNCOUNTED.
-    """
+    """What one agent's or one session's outputs add up to, and which stand out."""
 
     totals: Sums
     tools: Sequence[Sums]
@@ -127,7 +121,6 @@ class Savings:
     prompt_tokens: int
     has_more_tools: bool
     is_cut: bool
-    uncounted_sessions: int
     looked_since: int | None = None
 
     @property
@@ -157,11 +150,6 @@ class Scope:
         sessions = Session.objects.using(self.db).filter(id=OuterRef("session_id"), channel_id=self.channel)
         return rows.filter(Exists(sessions))
 
-    def sessions(self) -> QuerySet:
-        """The sessions with records of these days or later ones."""
-        sessions = Session.objects.using(self.db).filter(last_activity_at__gte=self.since_ms)
-        return sessions.filter(channel_id=self.channel) if self.channel else sessions
-
     def tool_days(self) -> QuerySet:
         """The sums by day, of all tools."""
         days = ToolDay.objects.using(self.db).filter(date__gte=str(self.since))
@@ -182,7 +170,6 @@ def of_agent(scope: Scope) -> Savings:
         (uses, [row[:2] for row in found], largest),
         days.aggregate(read=Coalesce(Sum("prompt_tokens"), 0))["read"],
         is_cut=newest is not None,
-        uncounted_sessions=_uncounted(scope.sessions()),
         looked_since=newest,
     )
 
@@ -199,7 +186,6 @@ def of_session(session: Session) -> Savings:
         looked_at,
         read,
         is_cut=len(found) > LOOKED_AT,
-        uncounted_sessions=_uncounted(Session.objects.using(session._state.db).filter(id=session.id)),
     )
 
 
@@ -243,11 +229,6 @@ def tokens_of(chars: int) -> int:
 def _by_tool(sums):
     added = {f"sum_{name}": Sum(name) for name in COUNTED}
     return sums.values("tool").annotate(**added).order_by("-sum_chars", "tool").iterator()
-
-
-def _uncounted(sessions):
-    found = amount(uncounted(sessions), up_to=UNCOUNTED, budget_ms=COUNTING_MS)
-    return found.count + (found.is_more and found.count == UNCOUNTED)
 
 
 def _found(by_tool, looked_at, prompt_tokens, **more):

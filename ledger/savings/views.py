@@ -48,7 +48,6 @@ def savings(request, agent):
         "days": DAYS,
         "since": scope.since,
         "channels": facets.values_of(agent.db, ["channel_id"])["channel_id"],
-        "uncounted_at_most": sums.UNCOUNTED,
         **_shown(agent.db, sums.of_agent(scope)),
     }
     by_day = prompts.of_agent(scope)

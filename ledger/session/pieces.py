@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
 from django.http import Http404
 
 from ..collectors.records import Facts, facts
 from ..models import TranscriptEvent
 from ..outputs import reading as outputs
+from ..transcripts import trimming
 from .timeline import pretty
 
 SIZE = 16_000  # characters
@@ -62,7 +62,7 @@ def of_record(agent_id: str, event: TranscriptEvent, *, field="", call=0, offset
     found = [asked if each.html_id == asked.html_id else each for each in whole.first_pieces()]
     if asked not in found:
         found.insert(-1, asked)
-    repeated = orjson.loads(event.trim_json or "{}").get("aggregated")
+    repeated = trimming.repeated(event.trim_json)
     stashed = outputs.of_event(agent_id, event)
     told = {"problem": problem, "outputs": stashed}
     return {"said": said, "pieces": found, "piece": asked, "repeated": repeated} | told

@@ -9,16 +9,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import orjson
-from django.db import transaction
-from django.db.models import Exists, F, Max, OuterRef, Q, QuerySet
-from django.db.models.functions import Coalesce
 
 from artifacts.looking import previews
 from openclaw_web.sqlite import statements
 from openclaw_web.sqlite.rows import insert_sql
 
 from ..collectors.records import facts
-from ..models import ConversationTurn, Session, SessionTool, TranscriptEvent
+from ..models import Session, SessionTool, TranscriptEvent
 from . import trimming
 from .rows import Row
 from .turns import utc_day
@@ -33,7 +30,6 @@ COUNTED = (
 )
 ADDED = (*COUNTED, "prompt_tokens")
 PROMPT = ("input_tokens", "cache_read_tokens", "cache_write_tokens")
-COUNTABLE = ("tool_call_count", *PROMPT)  # of a session; when all are 0 it may have no sums by tool
 NO_TOOL = ""
 PLACE, TOTAL_PLACE = ("session_id", "date", "tool"), ("date", "tool", "channel_id")
 
@@ -51,7 +47,6 @@ DELETE_NOTHING = f"DELETE FROM tool_days WHERE {' AND '.join(f'{name} = %s' for 
     " AND ".join(f"{name} = 0" for name in ADDED)
 )
 STORED = ("kind", "created_at", "is_failed", "is_synthetic", "repeat_of", "trim_json", "event_json")
-TURN_BATCH = 500
 
 
 @dataclass(slots=True)
@@ -96,27 +91,10 @@ Buckets = dict[tuple[str, str], Bucket]
 
 
 def add(db: str, session: Session, rows: Iterable[Row]) -> None:
-    """Count new records, which are stored, in. Call it before the session's own sums are brought up to date.
-
-    A session that has none of its sums, as `uncounted` says, is counted as a whole.
-    """
+    """Count new records, which are stored, in."""
     stored = _sums_of(db, session.id) if session.record_count else []
-    if not stored and any(getattr(session, name) for name in COUNTABLE):
-        count_again(db, session.id)
-        return
     steps = map(_of_row, (row for row in rows if row.facts.kind in KINDS))
     _save(db, session.id, _channel(session, stored), counted(steps, _open(stored)))
-
-
-def count_again(db: str, session_id: str) -> None:
-    """Count a session from what is stored: for one without sums, or whose outputs became artifacts later."""
-    with transaction.atomic(using=db):
-        session = Session.objects.using(db).only("id", "channel_id", "created_at", *COUNTABLE).get(id=session_id)
-        found = of_records(db, session_id)
-        if not found and any(getattr(session, name) for name in COUNTABLE):  # so that it is known to be counted
-            found = {(utc_day(session.created_at), NO_TOOL): Bucket()}
-        replace(db, session_id, _channel(session, _sums_of(db, session_id)), found)
-        _prompts_again(db, session_id)
 
 
 def of_records(db: str, session_id: str) -> Buckets:
@@ -128,15 +106,6 @@ def replace(db: str, session_id: str, channel: str, buckets: Buckets) -> None:
     """Write the sums of a session instead of those it has, counted to `channel`; in the caller's transaction."""
     take_back(db, session_id)
     _save(db, session_id, channel, buckets)
-
-
-def uncounted(sessions: QuerySet) -> QuerySet:
-    """Those of sessions that have something to count and no sums: they were collected before there were any."""
-    holds_any = Q()
-    for name in COUNTABLE:
-        holds_any |= Q(**{f"{name}__gt": 0})
-    sums = SessionTool.objects.using(sessions.db).filter(session_id=OuterRef("id"))
-    return sessions.filter(holds_any, ~Exists(sums))
 
 
 def take_back(db: str, session_id: str) -> None:
@@ -251,19 +220,6 @@ def _left_out(trim_json, notes, record):
 
 def _is_text(path):
     return path == "message.content" or (path.startswith("message.content.") and path.endswith(".text"))
-
-
-def _prompts_again(db, session_id):
-    """The biggest prompt of each turn from the numbers beside the records."""
-    prompt = sum((Coalesce(F(name), 0) for name in PROMPT), 0)
-    calls = TranscriptEvent.objects.using(db).filter(session_id=session_id, kind=Kind.ASSISTANT)
-    calls = calls.filter(is_synthetic=False, repeat_of=None)
-    biggest = calls.filter(turn_number__isnull=False).values("turn_number").annotate(prompt=Max(prompt)).order_by()
-    known = dict(biggest.values_list("turn_number", "prompt"))
-    turns = list(ConversationTurn.objects.using(db).filter(session_id=session_id).only("id", "turn_number"))
-    for turn in turns:
-        turn.prompt_tokens = known.get(turn.turn_number) or None
-    ConversationTurn.objects.using(db).bulk_update(turns, ["prompt_tokens"], batch_size=TURN_BATCH)
 
 
 def _sums_of(db, session_id):

@@ -64,15 +64,6 @@ def trim(record: dict[str, Any], line: bytes, keep: Keep | None = None) -> tuple
     return _trimmed(told, orjson.dumps(told) if told is not record else line, left_out, notes)
 
 
-def stash_stored(
-    record: dict[str, Any], trim_json: str | None, keep: Keep
-) -> tuple[bytes, str | None, bytes | None] | None:
-    """The columns of `trim` for the whole record of a row with this `trim_json`; None when `keep` wants none of it."""
-    told, notes = _with_previews(record, keep)
-    left_out = orjson.loads(trim_json).get("aggregated") if trim_json else None
-    return _trimmed(told, orjson.dumps(told), left_out, notes) if notes else None
-
-
 def texts(message: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """The texts of a message's content, each with its place in the record (`message.content.0.text`)."""
     content = message.get("content")
@@ -99,8 +90,13 @@ def untrim(event_json: str, full_zstd: bytes | memoryview | None, trim_json: str
 
 def missing(trim_json: str | None) -> Iterator[tuple[str, int]]:
     """The texts of a record that were cut: each one's place, and how many characters `event_json` leaves out."""
-    for path, length, *kept in orjson.loads(trim_json).get("capped", ()) if trim_json else ():
-        yield path, length - (kept[0] if kept else CAP)  # older rows do not say how much they kept
+    for path, length, kept in orjson.loads(trim_json).get("capped", ()) if trim_json else ():
+        yield path, length - kept
+
+
+def repeated(trim_json: str | None) -> int | None:
+    """How many characters of an output a record said again in another place, and were left out; None: it did not."""
+    return orjson.loads(trim_json).get("aggregated") if trim_json else None
 
 
 def text_at(record: dict[str, Any], path: str) -> str:
@@ -180,9 +176,7 @@ def _cap(value, way, rests, is_result):
 
 
 def _with_rests(record, rests):
-    """The record with its texts whole again. Older rows hold the whole record instead of rests."""
-    if isinstance(rests, dict):
-        return rests
+    """The record with its texts whole again."""
     for (*way, last), begin, text in rests:
         place = _at(record, way)
         place[last] = place[last][:begin] + text

@@ -33,7 +33,6 @@ VERBS = {
         "verify_export": "Compare the files of exports with what was written.",
         "checkpoint": "Create and show checkpoints: what a compaction removed from the model's context.",
         "turn_context": "Print the context of a turn: the messages before it.",
-        "stash_outputs": "Bring an older store up to date: store large tool outputs as artifacts, count savings.",
         "artifact": "Store large outputs as artifacts, and read them in parts of limited size.",
     },
     N_("People"): {

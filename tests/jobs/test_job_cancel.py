@@ -216,7 +216,7 @@ class TestWhatIsLeft:
         told = MigrationRun.objects.get()
         assert (told.status, "was canceled" in told.message) == ("failed", True)
 
-    @pytest.mark.parametrize("kind", ["collect", "retention", "doctor_look", "stash_outputs"])
+    @pytest.mark.parametrize("kind", ["collect", "retention", "doctor_look"])
     def test_the_next_step_of_a_job_ends_it(self, home, kind):
         home.transcript()
         progress = Progress()

@@ -159,7 +159,6 @@ def test_an_export_says_it_on_its_own_page(as_reviewer):
 
 STARTS = {
     "collecting:collect_start": {},
-    "ledger:stash_outputs_start": {},
     "operations:backup_create": {},
     "operations:doctor_look": {},
     "operations:doctor_compare": {},

@@ -35,7 +35,6 @@ WRITES = {
     "people:settings_save": "setting_changed",
     "people:sign_out": "signed_out",
     "people:sign_out_everywhere": "sign_ins_ended",
-    "ledger:stash_outputs_start": "stash_outputs_started",
     "people:token_make": "token_made",
     "people:token_revoke": "token_revoked",
     "people:user_activate": "activated",
@@ -268,7 +267,6 @@ def writes(root, admin, stranger):
     yield "operations:artifact_store_clear", "/operations/artifacts/clear/", {"older_than": "7d"}
     for name in ("archive", "count", "remove"):
         yield f"operations:retention_{name}", f"/operations/retention/{name}/", {"days": "9"}
-    yield "ledger:stash_outputs_start", "/operations/stash-outputs/", {}
     yield "people:invitation_make", "/operations/invitations/make/", {"role": "viewer", "days": "7"}
     invitation = last("invited").object_id
     yield "people:invitation_revoke", f"/operations/invitations/{invitation}/revoke/", {}

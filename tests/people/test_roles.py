@@ -141,7 +141,6 @@ PAGES = {
     "people:token_revoke": ("POST", "viewer"),
     "people:view_forget": ("POST", "viewer"),
     "people:view_keep": ("POST", "viewer"),
-    "ledger:stash_outputs_start": ("POST", "operator"),
     "people:user_activate": ("POST", "admin"),
     "people:user_add": ("POST", "admin"),
     "people:user_deactivate": ("POST", "admin"),

@@ -13,9 +13,10 @@ import pytest
 from artifacts.errors import Damaged, NoSuchArtifact
 from artifacts.looking.previews import CHARS
 from artifacts.models import Artifact
-from ledger.models import TranscriptEvent
+from ledger.models import Session, ToolDay, TranscriptEvent
 from ledger.transcripts.trimming import full_record, stashed
 from people.configuration import keys as configuration
+from tests.collecting.again import everything
 from tests.collecting.collecting import MAIN, run
 from tests.homes import assistant, result, user
 
@@ -258,11 +259,84 @@ def test_a_store_that_cannot_be_written_stops_no_collect(home, real_files):
     assert found["records"] == 5
     [note] = found["agents"]["main"]["notes"]
     assert "is a link or a file" in note
-    assert "stash_outputs" in note
+    assert "openclaw-web collect --again" in note
     assert not uses()
     [event] = results()
     assert full_record(event)["message"]["content"][0]["text"] == LONG
     assert not list((real_files / "artifacts" / "tmp").iterdir())
+
+
+class TestAgain:
+    """Outputs that stayed in their records become artifacts when they are collected again."""
+
+    @pytest.fixture
+    def kept(self, home):
+        """A home that was collected while nothing became an artifact; the setting is on again."""
+        configuration.put(SETTING, False)
+        details = {"exitCode": 2, "aggregated": LONG[:9_000]}
+        home.transcript(user("One"), assistant("", CALL), result("c1", LONG, details=details))
+        script = home.transcript(user("Two"), assistant("", CALL), result("c2", "small", details={"log": "z" * 9_000}))
+        script.add(
+            user("Three"), assistant("", CALL), result("c4", "[" + "1," * 1_500 + "1]", details={"x": "z" * 9_000})
+        )
+        run(home)
+        configuration.put(SETTING, True)
+        return home
+
+    def test_what_stayed_in_records_is_moved(self, kept):
+        before = {event.pk: full_record(event) for event in results()}
+        again = run(kept, again=True)["again"]["main"]
+        assert again["rebuilt"] == 2
+        assert {event.pk: full_record(event) for event in results()} == before
+        [use, other] = sorted(uses(), key=lambda use: use.tool_call_id)
+        assert (use.turn_id, use.record_id, use.tool, other.tool_call_id) == (
+            f"{use.session_id}:r1",
+            "r3",
+            "exec",
+            "c4",
+        )
+        assert "exit code 2" in use.summary
+        assert sum(len(stashed(event.trim_json)) for event in results()) == 2
+        assert run(kept, again=True)["again"]["main"]["unchanged"] == 2
+
+    def test_it_makes_what_collecting_would_have_made(self, kept):
+        run(kept, again=True)
+        moved = everything()
+        Artifact.objects.using(MAIN).all().delete()
+        Session.objects.using(MAIN).all().delete()
+        ToolDay.objects.using(MAIN).all().delete()
+        run(kept, again=True)
+        assert everything() == moved
+
+    def test_sessions_without_a_source_too_which_stay_as_they_are(self, kept):
+        sources = {path: path.read_bytes() for path in kept.root.rglob("*.jsonl")}
+        Session.objects.using(MAIN).update(source_state="deleted")
+        for path in sources:
+            path.unlink()
+        again = run(kept, again=True)["again"]["main"]
+        assert (len(again["without_source"]), again["rebuilt"], again["added"]) == (2, 2, {})
+        assert set(Session.objects.using(MAIN).values_list("source_state", flat=True)) == {"deleted"}
+        Session.objects.using(MAIN).update(source_state="live")
+        moved = everything()
+        for path, lines in sources.items():
+            path.write_bytes(lines)
+        assert run(kept, again=True)["again"]["main"]["unchanged"] == 2
+        assert everything() == moved
+
+    def test_while_the_store_cannot_be_written_they_stay_and_it_is_said(self, kept, real_files):
+        (real_files / "artifacts").write_text("a file where a folder should be")
+        before = everything()
+        run(kept, again=True)
+        assert everything() == before
+        assert not uses()
+
+    def test_a_damaged_record_stops_nothing(self, kept):
+        for path in kept.root.rglob("*.jsonl"):
+            path.unlink()
+        TranscriptEvent.objects.using(MAIN).filter(trim_json__contains="aggregated").update(full_zstd=b"no zstd")
+        again = run(kept, again=True)["again"]["main"]
+        assert again["rebuilt"] == 1
+        assert [use.tool_call_id for use in uses()] == ["c4"]
 
 
 def test_a_store_without_a_folder_stops_no_collect(home, real_files):

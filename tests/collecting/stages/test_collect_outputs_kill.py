@@ -1,4 +1,4 @@
-"""Collecting with big outputs, and moving those of an old store, killed at any moment: nothing is half done."""
+"""Collecting with big outputs, and moving those that records kept, killed at any moment: nothing is half done."""
 
 import gzip
 import hashlib
@@ -28,14 +28,14 @@ django.setup()
 from django.core.management import call_command
 from people.configuration import keys as configuration
 from collecting import collect
-from ledger.outputs import job as stash_outputs
 from jobs.progress import Progress
 print("ready", flush=True)
 """
 PREPARE = "call_command('migrate', verbosity=0)\n"
 OFF = "configuration.put('collector.stashOutputs', False)\n"
+ON = OFF.replace("False", "True")
 COLLECT = "collect.run({'source': sys.argv[1]}, Progress())\n"
-MOVE = "stash_outputs.run({}, Progress())\n"
+MOVE = "collect.run({'source': sys.argv[1], 'again': True}, Progress())\n"
 
 
 @pytest.fixture
@@ -127,7 +127,7 @@ def test_twenty_kills_of_a_collect_leave_no_note_without_its_content(tmp_path, s
 
 
 def test_twenty_kills_of_the_move_leave_no_note_without_its_content(tmp_path, source):
-    finish(tmp_path / "template", PREPARE + OFF + COLLECT, source)
+    finish(tmp_path / "template", PREPARE + OFF + COLLECT + ON, source)
     shutil.copytree(tmp_path / "template", tmp_path / "clean")
     seconds = finish(tmp_path / "clean", MOVE, source)
     home, met = killed_often(tmp_path, source, MOVE, tmp_path / "template", seconds)

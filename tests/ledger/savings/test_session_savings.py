@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from ledger.models import ConversationTurn, Session, SessionTool
+from ledger.models import ConversationTurn, Session
 from tests.factories import SessionFactory
 from tests.homes import assistant, result, user
 from tests.ledger.talks import tell, text_of, working_turns
@@ -117,11 +117,6 @@ class TestStates:
     def test_without_big_outputs_it_says_why_nothing_is_stashed(self, client):
         tell(*working_turns(2))
         assert "No outputs are stored as artifacts yet:" in text_of(client.get(SAVINGS))
-
-    def test_a_session_that_was_never_counted_says_so(self, client):
-        tell(*working_turns(2))
-        SessionTool.objects.using("agent_ada").all().delete()
-        assert "are not counted" in text_of(client.get(SAVINGS))
 
     def test_there_is_none_of_a_session_that_is_not_there(self, client):
         assert client.get(SAVINGS).status_code == 404

@@ -12,7 +12,7 @@ from artifacts.models import Artifact
 from ledger.collectors.jsonl import Line, parse
 from ledger.collectors.session_index import IndexEntry
 from ledger.models import ConversationTurn, SessionTool, ToolDay, TranscriptEvent
-from ledger.transcripts import tool_days
+from ledger.rebuilding.sums import rebuild_session
 from ledger.transcripts.storing import Transcript, store_index, store_transcript
 from tests.factories import T0
 from tests.homes import assistant, result, user
@@ -131,7 +131,7 @@ def test_counting_again_comes_to_the_same():
     turns = ConversationTurn.objects.using("agent_ada")
     prompts = dict(turns.values_list("id", "prompt_tokens"))
     turns.update(prompt_tokens=None)
-    tool_days.count_again("agent_ada", "s1")
+    rebuild_session("agent_ada", "s1")
     assert stored_by_day() == truth(made)
     assert dict(turns.values_list("id", "prompt_tokens")) == prompts
     assert any(prompts.values())
@@ -142,7 +142,7 @@ def test_a_damaged_row_does_not_stop_the_count():
     row = TranscriptEvent.objects.using("agent_ada").filter(kind="tool_result").first()
     TranscriptEvent.objects.using("agent_ada").filter(pk=row.pk).update(event_json="{damaged")
     before = sum(stored_by_day_chars())
-    tool_days.count_again("agent_ada", "s1")
+    rebuild_session("agent_ada", "s1")
     assert 0 < sum(stored_by_day_chars()) <= before
 
 
@@ -239,7 +239,7 @@ def test_days_are_the_sums_of_their_sessions():
     for seed in (1, 2):
         tell(*session_of(random.Random(seed), 60), session_id=f"s{seed}")
     grown(*session_of(random.Random(1), 90), session_id="s1")
-    tool_days.count_again("agent_ada", "s1")
+    rebuild_session("agent_ada", "s1")
     names = (*SUMS, "carried_chars")
     by_day = SessionTool.objects.using("agent_ada").values("date", "tool", "channel_id")
     summed = {
