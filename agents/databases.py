@@ -5,20 +5,18 @@ import os
 import shutil
 import threading
 from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
 
 from django.conf import settings
 from django.core.management import call_command
 from django.db import DatabaseError, connections
-from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 from django.utils.translation import gettext as _
 
 from openclaw_web import reasons
 from openclaw_web.disk import publication
 from openclaw_web.errors import Answerable
-from openclaw_web.sqlite import connecting, files, waiting
+from openclaw_web.sqlite import connecting, files, known, waiting
 from openclaw_web.sqlite.waiting import settings_lock
 
 from . import kept
@@ -96,12 +94,14 @@ def migrate(agent_id):
     """Bring one agent's file up to the current schema."""
     name = f"agent_{agent_id}"
     _find(name, agent_id)
+    if known.is_of_another(_seen(name, agent_id)):
+        raise OldAgentFile(another_version(agent_id))
     _migrate(name)
 
 
 def schema_version():
     """How many agent migrations this code knows: the `schema_version` of `agent_databases`."""
-    return len(_known_migrations())
+    return len(known.of_agents())
 
 
 def forget(name):
@@ -176,34 +176,39 @@ def _register(name, file, *, is_new=False):
 
 def _migrate(name):
     for app in sorted(settings.AGENT_APPS):
-        if any(known_app == app for known_app, _ in _known_migrations()):
-            call_command("migrate", app, database=name, verbosity=0)
+        call_command("migrate", app, database=name, verbosity=0)
     connections[name].close()
 
 
-@cache
-def _known_migrations():
-    nodes = MigrationLoader(None).graph.nodes
-    return frozenset(node for node in nodes if node[0] in settings.AGENT_APPS)
-
-
-def _refuse_old(name, agent_id):
+def _seen(name, agent_id):
+    """The migrations that an agent's file has seen. Raises OldAgentFile for one that cannot be read."""
     try:
-        applied = set(MigrationRecorder(connections[name]).migration_qs.values_list("app", "name"))
+        return set(MigrationRecorder(connections[name]).migration_qs.values_list("app", "name"))
     except DatabaseError as exc:
         sentence = _("The database of agent %(agent)s was not read: %(reason)s. Check the file and its permissions.")
         raise OldAgentFile(sentence % {"agent": agent_id, "reason": reasons.of(exc)}) from exc
-    if _known_migrations() - applied:
-        sentence = _("The database of agent %(agent)s is older than this version. Run: openclaw-web migrate_agents")
+
+
+def _refuse_old(name, agent_id):
+    applied = _seen(name, agent_id)
+    if known.is_of_another(applied):
+        raise OldAgentFile(another_version(agent_id))
+    if known.of_agents() - applied:
+        sentence = _("The database of agent %(agent)s is not up to date. Run: openclaw-web migrate_agents")
         raise OldAgentFile(sentence % {"agent": agent_id})
-    if {node for node in applied if node[0] in settings.AGENT_APPS} - _known_migrations():
-        sentence = _("The database of agent %(agent)s was written by a newer version. Update OpenClaw Web.")
-        raise OldAgentFile(sentence % {"agent": agent_id})
+
+
+def another_version(agent_id):
+    """What is said of an agent's file that was made by another version of this program."""
+    sentence = _(
+        "The database of agent %(agent)s was made by another version; keep it and import again into a new home."
+    )
+    return sentence % {"agent": agent_id}
 
 
 def _template():
     """An empty agent file for the current set of migrations, built once and kept."""
-    version = hashlib.sha256(repr((PAGE_BYTES, sorted(_known_migrations()))).encode()).hexdigest()[:12]
+    version = hashlib.sha256(repr((PAGE_BYTES, sorted(known.of_agents()))).encode()).hexdigest()[:12]
     target: Path = settings.HOME_DIR / "state" / f"agent-template-{version}.sqlite"
     with settings_lock:
         if not target.exists():

@@ -7,11 +7,11 @@ class PeopleConfig(AppConfig):
     name = "people"
 
     def ready(self):
-        pre_migrate.connect(_refuse_half_migrated, sender=self)
+        pre_migrate.connect(_refuse_another, sender=self)
 
 
-def _refuse_half_migrated(using, **_):
-    from openclaw_web.sqlite import adopted  # only who migrates loads what migrations need
+def _refuse_another(using, **_):
+    from openclaw_web.sqlite import known  # only who migrates loads what migrations need
 
     if using == DEFAULT_DB_ALIAS:
-        adopted.refuse_half_migrated(connections[using])
+        known.refuse_another(connections[using])

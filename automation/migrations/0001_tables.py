@@ -1,13 +1,11 @@
 import openclaw_web.sqlite.fields
 from django.db import migrations, models
 
-from openclaw_web.sqlite.adopted import REPLACED
 
 
 class Migration(migrations.Migration):
 
     initial = True
-    replaces = REPLACED
 
     dependencies = [
     ]

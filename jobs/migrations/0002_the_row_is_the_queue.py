@@ -1,12 +1,10 @@
 from django.db import migrations
 
-from openclaw_web.sqlite.adopted import QUEUE
 
 
 class Migration(migrations.Migration):
     """Deliveries of django-tasks go: a row of job_runs that is queued is all that a worker needs to find."""
 
-    replaces = QUEUE
 
     dependencies = [
         ('jobs', '0001_tables'),

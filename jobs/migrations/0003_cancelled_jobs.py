@@ -3,12 +3,10 @@
 import openclaw_web.sqlite.fields
 from django.db import migrations, models
 
-from openclaw_web.sqlite.adopted import CANCELLING
 
 
 class Migration(migrations.Migration):
 
-    replaces = CANCELLING
 
     dependencies = [
         ('jobs', '0002_the_row_is_the_queue'),

@@ -20,7 +20,7 @@ from django.utils.translation import gettext_lazy
 from ..disk import home, reserve
 from ..errors import Refused
 from ..pages import glyphs
-from ..sqlite import failures
+from ..sqlite import failures, known
 from . import language
 
 DONE, FAILED, WRONG_USE, REFUSED, PARTLY, INTERRUPTED = 0, 1, 2, 3, 4, 130
@@ -125,6 +125,9 @@ class Verb(BaseCommand):
             if self.works_in_home:
                 import_string(settings.LEFT_BEHIND)(_say_on_stderr, is_server=self.is_server)
             self.execute(*options.pop("args", ()), **options)
+        except Refused as refused:  # before the verb itself was asked
+            self.is_json = options.get("json", False)
+            self.fail(refused.sentence, REFUSED if REFUSED in self.statuses else WRONG_USE)
         except (DatabaseError, OSError) as exc:
             self.is_json = options.get("json", False)
             if reserve.is_full(exc, settings.HOME_DIR):
@@ -166,7 +169,7 @@ class Verb(BaseCommand):
             self.fail(refused.sentence, REFUSED, reasons=refused.reasons)
         except OperationalError as exc:
             if failures.is_old(exc):  # table or column
-                self.fail(_("The database is older than this version. Run: openclaw-web migrate"), FAILED)
+                self.fail(_("The database is not up to date. Run: openclaw-web migrate"), FAILED)
             if failures.is_locked(exc):
                 self.fail(_("Another process is writing to the database. Try again in a minute."), FAILED)
             if reserve.is_full(exc, settings.HOME_DIR):
@@ -221,9 +224,11 @@ def _with_reasons(sentence, rows):
 
 
 def _make_database():
-    # The first command on a new home; an old database is left to `serve` and `migrate`.
-    if not connections[DEFAULT_DB_ALIAS].introspection.table_names():
+    # The first command on a new home; one that is not up to date is left to `serve` and `migrate`.
+    connection = connections[DEFAULT_DB_ALIAS]
+    if not connection.introspection.table_names():
         call_command("migrate", verbosity=0)
+    known.refuse_another(connection)
 
 
 def _say_on_stderr(sentence):

@@ -3,12 +3,11 @@
 from typing import Annotated, Literal
 
 import orjson
-from django.db.migrations.loader import MigrationLoader
 from django.utils.translation import gettext as _
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from openclaw_web.errors import Refused
-from openclaw_web.sqlite import adopted
+from openclaw_web.sqlite import known
 
 from . import parts
 
@@ -16,8 +15,6 @@ SCHEMA = "openclaw-web.backup.v1"
 MANIFEST, LIST = "manifest.json", "files.jsonl"
 MAX_BYTES = 16 * 1024 * 1024
 MOST_LINE = 1_000
-# Apps that are gone: what older homes have seen of them is no sign of a newer version.
-FORMER_APPS = frozenset({"django_tasks_database"})
 
 Size = Annotated[int, Field(ge=0, le=2**53)]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
@@ -120,13 +117,7 @@ def misplaced(path: str) -> Refused:
     )
 
 
-def refuse_newer(migrations: list[str]) -> None:
-    """Raise Refused when a database has seen migrations that this version of the app does not know."""
-    disk = MigrationLoader(None).disk_migrations
-    known = {f"{app}.{name}" for app, name in (*disk, *adopted.FORMER)}
-    unknown = sorted(name for name in set(migrations) - known if name.partition(".")[0] not in FORMER_APPS)
-    if unknown:
-        sentence = _(
-            "This backup was created by a newer version of OpenClaw Web (%(migration)s). Update OpenClaw Web first."
-        )
-        raise Refused(sentence % {"migration": unknown[0]})
+def refuse_another(migrations: list[str]) -> None:
+    """Raise Refused when a database has seen migrations that this version does not know."""
+    if known.is_of_another((app, name) for app, _dot, name in (one.partition(".") for one in migrations)):
+        raise Refused(_("This backup was made by another version; keep it and import again into a new home."))

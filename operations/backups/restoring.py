@@ -60,7 +60,7 @@ class Restored:
 def restore(path: Path, *, replace: bool, by: str, progress: Any) -> Restored:
     """Make our home what the archive at `path` holds. An old home is kept beside it, and only with `replace` moved.
 
-    Raises Refused when the archive is not sound or of a newer version, somebody uses the home, or there is no room;
+    Raises Refused when the archive is not sound or of another version, somebody uses the home, or there is no room;
     the home is what it was then.
     """
     home, began = settings.HOME_DIR, clock.now_ms()

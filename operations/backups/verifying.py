@@ -143,7 +143,7 @@ def write(file: Path, chunks: Iterator[bytes]) -> None:
 def _databases(archive, folder, progress, *, is_kept):
     entries, found = archive.manifest.databases, Found()
     for entry in entries:
-        manifest.refuse_newer(entry.migrations)
+        manifest.refuse_another(entry.migrations)
 
     def opened(entry):
         return database(entry.path, archive.database(entry), folder, found, is_kept=is_kept)

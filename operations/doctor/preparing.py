@@ -1,4 +1,4 @@
-"""An old global database, brought up to date before anything else: without it no run could be written down."""
+"""A global database that is not up to date is migrated first: without it no run could be written down."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -11,15 +11,15 @@ from ulid import ULID
 
 from openclaw_web.disk import publication
 from openclaw_web.errors import Refused
-from openclaw_web.sqlite import adopted, failures, inspection, snapshots
+from openclaw_web.sqlite import failures, inspection, snapshots
 
 from .store import own_store
 
 
 def bring_up_to_date(say: Callable[[str], object]) -> None:
-    """Migrate the global database when it is older than this program; a copy of it is kept beside it.
+    """Migrate the global database when it is not up to date; a copy of it is kept beside it.
 
-    Raises Refused when it is damaged, or its version is too old for this one.
+    Raises Refused when it is damaged.
     """
     file = Path(connections[DEFAULT_DB_ALIAS].settings_dict["NAME"])
     inside = inspection.look(file)
@@ -28,9 +28,8 @@ def bring_up_to_date(say: Callable[[str], object]) -> None:
         raise Refused(f"{sentence} {failures.way_out(settings.HOME_DIR)}")
     if not own_store.pending(inside, is_global=True):
         return
-    adopted.refuse_half_migrated(connections[DEFAULT_DB_ALIAS])
     copy = file.with_name(f"openclaw.before-migrate-{ULID()}.sqlite")
     snapshots.take(file, copy)
     publication.restrict(copy, 0o600)
-    say(_("The global database is older than this version of OpenClaw Web. A copy is kept: %(path)s") % {"path": copy})
+    say(_("The global database is not up to date. A copy is kept: %(path)s") % {"path": copy})
     call_command("migrate", verbosity=0)

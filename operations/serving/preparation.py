@@ -6,7 +6,6 @@ import logging
 import os
 import shutil
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -25,14 +24,12 @@ from guardian.rollbacks import recovering
 from openclaw_web.disk import reserve
 from openclaw_web.errors import Refused
 from openclaw_web.pages import templates
-from openclaw_web.sqlite import adopted
+from openclaw_web.sqlite import known
 from overview import site_sums
 
 from .processes import die_with_parent
 
 log = logging.getLogger(__name__)
-
-DRAFT_SECONDS = 3600  # a younger one is being made
 
 
 def bring_up_to_date(say: Callable[[str], object]) -> None:
@@ -40,7 +37,7 @@ def bring_up_to_date(say: Callable[[str], object]) -> None:
 
     Raises Refused when they cannot be.
     """
-    adopted.refuse_half_migrated(connections[DEFAULT_DB_ALIAS])
+    known.refuse_another(connections[DEFAULT_DB_ALIAS])
     collecting = None if settings.DEBUG else _collect_static()
     executor = MigrationExecutor(connections[DEFAULT_DB_ALIAS])
     if executor.migration_plan(executor.loader.graph.leaf_nodes()):
@@ -56,17 +53,9 @@ def bring_up_to_date(say: Callable[[str], object]) -> None:
     for sentence in recovering.recover_all():
         say(sentence)
     reserve.keep(settings.HOME_DIR)
-    _remove_drafts_of_keys()
     connections.close_all()
     if collecting and os.waitpid(collecting, 0)[1]:
         raise Refused(_("The static files could not be prepared. See the messages above."))
-
-
-def _remove_drafts_of_keys():
-    """Earlier versions left one with each start on a full disk."""
-    for draft in settings.HOME_DIR.glob("secret.[0-9]*"):
-        if draft.stat().st_mtime < time.time() - DRAFT_SECONDS:
-            draft.unlink(missing_ok=True)
 
 
 def load_site() -> None:

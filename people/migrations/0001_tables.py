@@ -6,7 +6,6 @@ import openclaw_web.sqlite.fields
 from django.conf import settings
 from django.db import migrations, models
 
-from openclaw_web.sqlite.adopted import REPLACED
 
 TRIGGERS = {
     "operator_audit_no_update": "BEFORE UPDATE ON operator_audit",
@@ -38,7 +37,6 @@ def drop(apps, schema_editor):
 class Migration(migrations.Migration):
 
     initial = True
-    replaces = REPLACED
 
     dependencies = [
         ('auth', '0012_alter_user_first_name_max_length'),

@@ -1,10 +1,8 @@
-from django.db import connection
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from openclaw_web import reasons
 from openclaw_web.commands.verbs import DONE, INTERRUPTED, PARTLY, REFUSED, WRONG_USE, Verb
-from openclaw_web.sqlite import adopted
 
 from ... import databases, services
 from ...models import Agent
@@ -17,7 +15,6 @@ class Command(Verb):
     schema = "openclaw-web.migrate_agents.v1"
 
     def run(self, verbosity, **options):
-        adopted.refuse_half_migrated(connection)
         migrated, failed = [], []
         for agent in Agent.objects.order_by("agent_id"):
             try:

@@ -9,7 +9,6 @@ from typing import Any
 
 from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, connections
-from django.db.migrations.loader import MigrationLoader
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -18,7 +17,7 @@ from agents.database_copies import leftovers
 from agents.models import Agent, AgentDatabase, CollectorSource
 from agents.services import AGENT_ID
 from openclaw_web.pages.formatting import listed
-from openclaw_web.sqlite import adopted, failures, inspection
+from openclaw_web.sqlite import failures, inspection, known
 from overview.models import AgentSummary
 
 from ..findings import NOTE, Finding
@@ -80,18 +79,9 @@ def _global(inside):
         return
     if inside.dangling:
         yield _dangling(inside, path)
-    if sentence := adopted.half_migrated(inside.migrations):
-        yield Finding("schema", sentence, path)
+    if pending(inside, is_global=True):
+        yield Finding("schema", _("The global database is not up to date."), path, repair="migrate_global")
         return
-    if missing := pending(inside, is_global=True):
-        sentence = _("The global database is older than this version of OpenClaw Web: %(names)s.") % {
-            "names": listed(missing)
-        }
-        yield Finding("schema", sentence, path, repair="migrate_global")
-        return
-    if unknown := _unknown(inside, is_global=True):
-        sentence = _("The global database was written by a newer version: %(names)s. Update OpenClaw Web.")
-        yield Finding("schema", sentence % {"names": listed(unknown)}, path)
     for name, sql in inspection.triggers().items():
         if inside.triggers.get(name) != sql:
             sentence = _("The trigger %(name)s, which protects rows from changes, is missing or different.")
@@ -120,30 +110,18 @@ def _agent(agent, is_deep):
         return
     if inside.dangling:
         yield _dangling(inside, path, agent.agent_id)
-    if missing := pending(inside, is_global=False):
-        words = {"agent": agent.agent_id, "names": listed(missing)}
-        sentence = _("The database of agent %(agent)s is older than this version of OpenClaw Web: %(names)s.") % words
+    if known.is_of_another(inside.migrations):
+        yield Finding("schema", databases.another_version(agent.agent_id), **about)
+    elif pending(inside, is_global=False):
+        sentence = _("The database of agent %(agent)s is not up to date.") % {"agent": agent.agent_id}
         yield Finding("schema", sentence, repair="migrate_agents", **about)
-    if _unknown(inside, is_global=False):
-        sentence = _("The database of agent %(agent)s was written by a newer version. Update OpenClaw Web.")
-        yield Finding("schema", sentence % {"agent": agent.agent_id}, **about)
 
 
-def _nodes(is_global):
-    nodes = MigrationLoader(None).graph.nodes
-    return {node for node in nodes if (node[0] in settings.AGENT_APPS) != is_global}
-
-
-def pending(inside: inspection.Inside, *, is_global: bool) -> list[str]:
-    """The migrations of this program that a file has not seen."""
+def pending(inside: inspection.Inside, *, is_global: bool) -> bool:
+    """Whether there are migrations of this program that a file has not seen."""
     # Every migration is recorded in every file: those of the other apps without having done anything.
-    return [f"{app}.{name}" for app, name in sorted(_nodes(is_global) - inside.migrations)]
-
-
-def _unknown(inside, *, is_global):
-    nodes = _nodes(is_global)
-    apps = {app for app, _name in nodes}
-    return [f"{app}.{name}" for app, name in sorted(inside.migrations - nodes - adopted.FORMER) if app in apps]
+    wanted = known.migrations() - known.of_agents() if is_global else known.of_agents()
+    return not inside.migrations.issuperset(wanted)
 
 
 def agent_files() -> Iterator[tuple[str, Path]]:

@@ -1,0 +1,119 @@
+"""Homes and backups of another version: refused in one sentence that does not guess, and left as they are."""
+
+import sqlite3
+import urllib.error
+import urllib.request
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from openclaw_web.sqlite import known
+from tests import homes
+from tests.operations.backups import backing_up
+from tests.processes import Home
+
+pytestmark = pytest.mark.kill
+
+GLOBAL, AGENT = Path("state/openclaw.sqlite"), Path("agents/main/agent/openclaw-agent.sqlite")
+HOME = "This home was made by another version; keep it and import again into a new one."
+OF_MAIN = "The database of agent main was made by another version; keep it and import again into a new home."
+BACKUP = "This backup was made by another version; keep it and import again into a new home."
+OTHERS = (
+    ("operations", "0010_lists_by_index"),
+    ("django_tasks_database", "0001_initial"),
+    ("ledger", "9999_from_the_future"),
+)
+COMMANDS = (
+    ("serve", "--port", "0"),
+    ("migrate",),
+    ("migrate_agents",),
+    ("collect",),
+    ("jobs",),
+    ("settings",),
+    ("create_user", "mei"),
+    ("doctor",),
+    ("doctor", "--fix"),
+    ("backup", "create"),
+)
+
+
+@pytest.fixture
+def home(migrated, tmp_path):
+    """A home with an agent that was never imported."""
+    made = Home.copied(migrated, tmp_path / "home")
+    homes.Home(tmp_path / "home-source")
+    create = "from agents import services; services.register('main'); print('made')"
+    made.python(create)
+    yield made
+    made.close()
+
+
+def see(file, migration):
+    """Let a database be one that has seen a migration which is not ours."""
+    with closing(sqlite3.connect(file)) as db, db:
+        db.execute("INSERT INTO django_migrations (app, name, applied) VALUES (?, ?, '2026-11-22')", migration)
+
+
+def rows(home):
+    """Every row of every table, and the tables themselves."""
+    found = []
+    for name in (GLOBAL, AGENT):
+        with closing(sqlite3.connect(home.path / name)) as db:
+            found.append(list(db.iterdump()))
+    return found
+
+
+@pytest.mark.parametrize("migration", OTHERS, ids=".".join)
+def test_every_command_says_so_and_changes_nothing(home, migration):
+    see(home.path / GLOBAL, migration)
+    before, files = rows(home), sorted(home.path.glob("state/*.sqlite"))
+    for words in COMMANDS:
+        status, out, err = backing_up.run(home.path, *words)
+        assert (words, HOME in err, "Traceback" in out + err) == (words, True, False), out + err
+        assert (words, status) == (words, 2 if words[0] == "doctor" else 3)
+    assert (rows(home), sorted(home.path.glob("state/*.sqlite"))) == (before, files)
+
+
+def test_a_receipt_holds_the_sentence(home):
+    see(home.path / GLOBAL, OTHERS[0])
+    status, out, _err = backing_up.run(home.path, "collect", "--json", "--quiet")
+    assert (status, f'"error": "{HOME}"' in out) == (3, True)
+
+
+def test_an_agents_file_of_another_version_is_named_and_left(home):
+    see(home.path / AGENT, OTHERS[2])
+    before = rows(home)
+    assert OF_MAIN in backing_up.run(home.path, "migrate_agents")[2]
+    assert OF_MAIN in str(backing_up.run(home.path, "doctor"))
+    assert OF_MAIN in str(backing_up.run(home.path, "doctor", "--fix"))
+    server = home.serve()
+    address = server.address()
+    with urllib.request.urlopen(f"{address}/healthz") as answer:
+        assert answer.status == 200
+    assert OF_MAIN in server.said
+    assert rows(home)[1] == before[1]
+
+
+def test_a_backup_of_another_version_is_not_restored(home, tmp_path):
+    file = backing_up.receipt(home.path, "create")["path"]
+    assert backing_up.run(tmp_path / "restored", "backup", "restore", file)[0] == 0
+    see(home.path / AGENT, OTHERS[2])
+    create = (
+        "from pathlib import Path\nfrom jobs.progress import Progress\nfrom operations.backups import creating\n"
+        f"how = {{'with_exports': False, 'progress': Progress()}}\nfolder = Path({str(tmp_path)!r})\n"
+        "print(creating.write('01M81Q0S3B30FEYYVEP3WX7CDV', 1795353982395, folder, **how).path)\n"
+    )
+    file = home.python(create)
+    for words in (("backup", "restore", file), ("backup", "verify", file)):
+        status, _out, err = backing_up.run(tmp_path / "other", *words)
+        assert (status, err) == (3, f"{BACKUP}\n")
+    assert not (tmp_path / "other" / AGENT).exists()
+    assert not [*tmp_path.glob("other.*")]
+
+
+def test_what_was_not_applied_yet_is_known():
+    some = sorted(known.migrations())
+    assert not known.is_of_another(some[:3])
+    assert known.of_agents() < known.migrations()
+    assert known.is_of_another([*some, OTHERS[0]])
