@@ -25,7 +25,7 @@ from overview import site_sums, summaries
 from overview.models import AgentSummary
 
 from .findings import Finding
-from .store import copied_notes, own_store, sums
+from .store import own_store, sums
 
 
 def mend(finding: Finding) -> str:
@@ -209,5 +209,4 @@ REPAIRS: dict[str, Callable[[Finding], str]] = {
     "guardian_receipts": guardian_receipts,
     "guardian_statuses": guardian_statuses,
     "permissions": permissions,
-    "list_copied_notes": copied_notes.list_them,
 }

@@ -21,7 +21,7 @@ from openclaw_web.sqlite import failures, inspection, known
 from overview.models import AgentSummary
 
 from ..findings import NOTE, Finding
-from . import contents, copied_notes, decisions, kept_files, sums, writes
+from . import contents, decisions, kept_files, sums, writes
 from .losses import AGAIN
 
 FOLDER, FILE = 0o700, 0o600
@@ -52,7 +52,6 @@ def look(progress: Any, *, is_deep: bool = False) -> Iterator[Finding]:
     yield from sums.look_at_site()
     yield from contents.look(healthy, is_complete=len(healthy) == len(agents), is_deep=is_deep)
     yield from kept_files.look(healthy, is_deep=is_deep)
-    yield from copied_notes.look()
     yield from _permissions()
     yield from _leftovers()
 
