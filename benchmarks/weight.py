@@ -44,7 +44,6 @@ PAGES = [
     "/operations/tokens/",
     "/operations/audit/",
     "/operations/settings/",
-    "/operations/components/",
 ]
 # Pages of one thing: reached through the first link of this kind on a list.
 THROUGH = {

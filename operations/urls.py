@@ -5,7 +5,6 @@ from problems import views as problems
 from .backups import views as backups
 from .checkpoints import views as checkpoints
 from .clearing import views as clearing
-from .components import views as components
 from .doctor import views as doctor
 from .linting import views as linting
 from .retention import views as retention
@@ -37,5 +36,4 @@ urlpatterns = [
     path("operations/doctor/fix/", doctor.doctor_fix, name="doctor_fix"),
     path("operations/doctor/unignore/", doctor.doctor_unignore, name="doctor_unignore"),
     path("operations/doctor/<str:run_id>/undo/", doctor.doctor_undo, name="doctor_undo"),
-    path("operations/components/", components.component_list, name="component_list"),
 ]

@@ -138,7 +138,6 @@ NO_LISTS = {
     "ledger:step_detail",
     "operations:backup_file",
     "operations:checkpoint_detail",
-    "operations:component_list",
     "automation:cron_detail",
     "datasets:export_detail",
     "datasets:export_file",

@@ -79,7 +79,6 @@ SYSTEM_GROUPS = (
         (
             ("people:settings", _("Settings"), "admin"),
             ("api:openapi-view", _("API"), "viewer"),
-            ("operations:component_list", _("Components"), "admin"),
         ),
     ),
 )

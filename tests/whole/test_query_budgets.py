@@ -114,7 +114,6 @@ BUDGETS = {
     "operations:artifact_store": 3,
     "operations:backup_list": 15,
     "operations:checkpoint_detail": 8,
-    "operations:component_list": 2,
     "operations:doctor": 13,
     "operations:lint_list": 10,
     "operations:retention": 12,

@@ -82,7 +82,6 @@ HEADINGS = {
     "operations:artifact_store": "Artifact store",
     "operations:backup_list": "Backups",
     "operations:checkpoint_detail": "Checkpoint",
-    "operations:component_list": "Components",
     "operations:doctor": "Doctor",
     "operations:lint_list": "Lint of main",
     "operations:retention": "Retention",

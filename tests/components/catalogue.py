@@ -1,4 +1,4 @@
-"""What the page of components shows: every component, every pattern of app.css, every colour. Knows no tables."""
+"""What the page of components shows: every component, every pattern of app.css, every colour."""
 
 import re
 from dataclasses import dataclass
@@ -91,7 +91,7 @@ class Component:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One example of the page: a macro of a file of templates/operations/components/, and what it shows."""
+    """One example of the page: a macro of a file of templates/components/, and what it shows."""
 
     title: str
     anchor: str
@@ -141,7 +141,7 @@ def components() -> dict[str, Component]:
 @cache
 def colours() -> list[Colour]:
     """The colour tokens of app.css in its order; the contrast is the poorer of that to surface and raised."""
-    with open(finders.find("app.css"), encoding="utf-8") as file:  # noqa: PTH123 - finders give a text
+    with open(finders.find("app.css"), encoding="utf-8") as file:
         tokens = {name: themes for name, *themes in TOKEN.findall(file.read())}
     grounds = [tokens[ground] for ground in GROUNDS]
     return [

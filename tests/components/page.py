@@ -1,20 +1,28 @@
+"""The page of components, which the site has no address for: drawn by the site's own templates and those beside it."""
+
+from pathlib import Path
 from types import SimpleNamespace
 
 from django import forms
+from django.http import HttpResponse
+from django.template import engines
+from django.template.backends.jinja2 import Template
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET
+from jinja2 import ChoiceLoader, FileSystemLoader
 
 from artifacts.lint import lint_text
 from openclaw_web.diffs import comparing
 from openclaw_web.pages import states
 from openclaw_web.pages.charts import Point, Series, bar_chart, histogram, line_chart, ranges_of
 from openclaw_web.pages.doors import needs
-from openclaw_web.pages.html import render_page
 from openclaw_web.pages.small_charts import dot_strip, heatmap, share_chart, sparkline
 
 from . import catalogue
 
+HERE = Path(__file__).parent
+STYLES = HERE / "components.css"
 THEMES = {"light": gettext_lazy("Light"), "dark": gettext_lazy("Dark")}
 DECISIONS = ("NO_WRITE", "UPDATE_MEMORY", "UPDATE_USER", "UPDATE_SOUL", "UPDATE_IDENTITY", "UPDATE_TOOLS")
 ROLES = ("user", "agent", "thinking", "tool", "system")
@@ -53,7 +61,10 @@ def component_list(request):
         "colours": catalogue.colours(),
         **_things(),
     }
-    return render_page(request, "operations/component_list.html", context)
+    backend = engines["jinja2"]
+    loader = ChoiceLoader([backend.env.loader, FileSystemLoader(HERE / "templates")])
+    drawn = backend.env.overlay(loader=loader).get_template("component_list.html")
+    return HttpResponse(Template(drawn, backend).render(context, request))
 
 
 def _things():

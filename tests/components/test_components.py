@@ -1,13 +1,18 @@
-"""The page of components: every macro of templates/ui/, in both themes."""
+"""Every macro of templates/ui/, in both themes. COMPONENTS=FOLDER writes the page and its styles there, to look at."""
+
+import os
+import shutil
+from pathlib import Path
 
 import pytest
 from django.template import engines
 
-from operations.components import catalogue
+from tests.components import catalogue, page
 from tests.openclaw_web.test_colours import TOKENS
 
-PAGE = "/operations/components/"
-pytestmark = pytest.mark.django_db
+PAGE = "/components/"
+STATIC = Path(__file__).resolve().parents[2] / "static"
+pytestmark = [pytest.mark.django_db, pytest.mark.urls("tests.components.urls")]
 
 
 def test_it_works(as_admin, django_assert_max_num_queries):
@@ -16,6 +21,10 @@ def test_it_works(as_admin, django_assert_max_num_queries):
         text = as_admin.get(PAGE).content.decode()
     for theme in ("light", "dark"):
         assert text.count(f'data-theme="{theme}"') == len(catalogue.entries())
+    if folder := os.environ.get("COMPONENTS"):
+        shutil.copytree(STATIC, Path(folder) / "static", dirs_exist_ok=True)
+        shutil.copy(page.STYLES, folder)
+        (Path(folder) / "index.html").write_text(text.replace('"/', '"'))
     assert "{{ ui.badge(label, tone=&#34;&#34;, title=&#34;&#34;) }}" in text
     assert "A word about something that is no state. `tone`:" in text
 
