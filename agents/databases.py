@@ -201,7 +201,7 @@ def _refuse_old(name, agent_id):
 def another_version(agent_id):
     """What is said of an agent's file that was made by another version of this program."""
     sentence = _(
-        "The database of agent %(agent)s was made by another version; keep it and import again into a new home."
+        "The database of agent %(agent)s was created by another version; keep it and import again into a new home."
     )
     return sentence % {"agent": agent_id}
 

@@ -78,7 +78,7 @@ def note(
     """Note what the store holds of a session now; call it where the source's place is saved.
 
     What is missing of the records noted before stays noted: then only those `added` just now count in. Unless the
-    session was removed since, or `anew` says that it holds what it has to. `None` (nobody counted) notes nothing.
+    session was removed since, or `anew` says that it holds what it has to. `None` (nothing was stored) notes nothing.
     """
     if held is None:
         return

@@ -18,9 +18,8 @@ MAX_COLUMN = 2**63 - 1
 # Agents may share a workspace or a folder of sessions: of such files each has to read its own part, or its own copy.
 OF_AGENTS = frozenset({CollectorSource.Kind.WORKSPACE_FILE, CollectorSource.Kind.SESSION_INDEX})
 TRANSCRIPT = CollectorSource.Kind.TRANSCRIPT
-# A transcript inside a database by its name in the book, and the session of a file that an older version read.
+# A transcript inside a database by its name in the book.
 PART = re.compile(r".+\.sqlite(?:#(?P<live>.+)|!(?P<archived>.+)/[^/]*)", re.DOTALL)
-UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?=(?:-topic-\w+)?\.jsonl)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,8 +143,7 @@ class SourceBook:
             return Reading(0, "truncated", Tail())
         same_head = hashlib.sha256(file.read(row.head_bytes)).hexdigest() == row.head_sha256
         tail = _tail_at(file, row.byte_offset)
-        # A file that was cut in place and has grown past its old size begins as before and ends otherwise. Rows of an
-        # older version know no end: their files are read once more.
+        # A file that was cut in place and has grown past its old size begins as before and ends otherwise.
         same_tail = row.byte_offset == 0 or hashlib.sha256(tail.data).hexdigest() == row.tail_sha256
         # Of equal length but touched, or another file under the name: only reading it all can tell what changed.
         is_other = state_of(stat)[0] != row.inode or stat.st_size == row.size_bytes
@@ -278,15 +276,13 @@ def _place(kind, name, agent_id):
 
 
 def _session_of(row):
-    """The session of a transcript; by its name where an older version read it, which went by names alone."""
+    """The session of a transcript; the name of one inside a database says it."""
     if row.kind != TRANSCRIPT:
         return ""
     if row.session_id:
         return row.session_id
-    if part := PART.fullmatch(row.path):
-        return part["live"] or part["archived"]
-    by_name = UUID.search(row.path.rpartition("/")[2])
-    return by_name[0] if by_name else ""
+    part = PART.fullmatch(row.path)
+    return part["live"] or part["archived"] if part else ""
 
 
 def _tail_at(file, end):

@@ -35,7 +35,7 @@ CONTENT_WORDS = {
 
 
 def secret_word(kind):
-    """`aws_key` as “AWS key”; a kind of another version as it is."""
+    """`aws_key` as “AWS key”; a kind that is not known as it is."""
     return SECRET_KINDS.get(kind, kind)
 
 

@@ -104,7 +104,7 @@ def in_words(result: dict) -> str:
     lines = [_("Imported from %(source)s") % {"source": result.get("source", "")}]
     for agent_id, agent in result["agents"].items():
         lines.append(f"  {agent_id}: {_agent_line(agent)}")
-        lines += [f"    {line}" for line in _file_lines(agent.get("files"))]
+        lines += [f"    {line}" for line in _file_lines(agent["files"])]
         lines += [f"    {note}" for note in agent["notes"]]
         lines += _again_lines(result["again"].get(agent_id))
     schedules = result["schedules"]
@@ -127,10 +127,10 @@ def in_words(result: dict) -> str:
         )
         words += _(", %(withheld)s withheld because somebody opted out") if artifacts["withheld"] else ""
         lines.append((words + (_(", %(rejected)s rejected") if artifacts["rejected"] else "")) % artifacts)
-    lines += _plugin_lines(_("  memory_gate: %(parts)s"), GATE, result.get("gate") or {})
-    lines += _plugin_lines(_("  write_guardian: %(parts)s"), GUARDIAN, result.get("guardian") or {})
-    lines += [f"  {sentence}" for sentence in _unread_lines(result.get("databases", {}))]
-    unread = result.get("unread", [])  # said at the end
+    lines += _plugin_lines(_("  memory_gate: %(parts)s"), GATE, result["gate"])
+    lines += _plugin_lines(_("  write_guardian: %(parts)s"), GUARDIAN, result["guardian"])
+    lines += [f"  {sentence}" for sentence in _unread_lines(result["databases"])]
+    unread = result["unread"]  # said at the end
     lines += [f"  {note}" for note in result["notes"] if note not in unread]
     lines += _held_lines(result["still_held"])
     lines += _problems(result)
@@ -138,9 +138,7 @@ def in_words(result: dict) -> str:
 
 
 def _file_lines(files):
-    """How many files there are, how many were read, and the names of all others by reason; older reports lack them."""
-    if not files:
-        return
+    """How many files there are, how many were read, and the names of all others by reason."""
     words = _("%(found)s: %(read)s read, %(named)s not read")
     told = {"found": amounts.of("files", files["found"]), "read": f"{files['read']:,}", "named": f"{files['named']:,}"}
     yield words % told
@@ -170,7 +168,7 @@ def _plugin_lines(sentence, words, counts):
 
 def is_partly(result: dict) -> bool:
     """Whether something was not imported as it should be."""
-    return bool(result["rejected"] or result["lost"] or result.get("unread"))
+    return bool(result["rejected"] or result["lost"] or result["unread"])
 
 
 def problems(result: dict) -> str:
@@ -181,7 +179,7 @@ def problems(result: dict) -> str:
 def _problems(result):
     return [
         *result["lost"].values(),
-        *result.get("unread", []),
+        *result["unread"],
         *([rejected_words(result)] if result["rejected"] else []),
     ]
 
@@ -235,8 +233,8 @@ def _held_lines(held):
 
 
 def _withheld(agent):
-    """What was not kept while somebody is opted out, and what nobody can tell; older reports say neither."""
-    withheld, unknown = agent.get("withheld", {}), agent.get("unknown_envelopes", 0)
+    """What was not kept while somebody is opted out, and what nobody can tell."""
+    withheld, unknown = agent["withheld"], agent["unknown_envelopes"]
     if withheld:
         why = listed(f"{WITHHELD[reason]} {count:,}" for reason, count in withheld.items())
         yield _("withheld: %(why)s") % {"why": why}

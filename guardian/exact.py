@@ -10,7 +10,7 @@ from .models import FileVersion
 
 
 class NotExact(Refused):
-    """A version was kept without all of its bytes, or is not what it was any more."""
+    """A version is not what it was any more."""
 
 
 def text_of(data: bytes) -> str:
@@ -25,13 +25,8 @@ def bytes_of(text: str) -> bytes:
 
 def data_of(version: FileVersion) -> bytes:
     """The bytes of a version, compared with its hash. Raises NotExact when they are not there, or others."""
-    if version.raw is not None:
-        data = bytes(version.raw)
-    elif version.is_lossy:
-        words = {"file": version.file_name, "id": version.id}
-        raise NotExact(_("The version %(id)s of %(file)s was stored without some of its bytes.") % words)
-    else:
-        data = version.content.encode("utf-8", "surrogatepass")
+    raw = version.raw
+    data = version.content.encode("utf-8", "surrogatepass") if raw is None else bytes(raw)
     if hashlib.sha256(data).hexdigest() != version.content_hash:
         words = {"file": version.file_name, "id": version.id}
         raise NotExact(_("The version %(id)s of %(file)s is damaged: its hash is another one.") % words)

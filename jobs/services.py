@@ -142,7 +142,7 @@ def params_json(params: dict) -> str:
 def is_lost(job: JobRun) -> bool:
     """Whether the worker of a run is gone."""
     is_dead = locks.is_dead(job.worker)
-    if is_dead is None:  # another machine's, or from before this home was moved: only the heartbeat can tell
+    if is_dead is None:  # another machine's, or this home was moved since: only the heartbeat can tell
         return abs(clock.now_ms() - (job.heartbeat_at or 0)) > STALE_MS  # a beat from the future tells nothing
     return is_dead
 

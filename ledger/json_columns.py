@@ -1,4 +1,4 @@
-"""JSON in text columns, read without trusting it: older versions stored whatever type a source held."""
+"""JSON in text columns, read without trusting it: a source may hold whatever type."""
 
 from typing import Any
 

@@ -18,7 +18,6 @@ from .span_sums import DAY_MS, HOUR_MS, hour_name
 LABELS = {"24h": gettext_lazy("24 h"), "7d": gettext_lazy("7 days"), "35d": gettext_lazy("35 days")}
 SIZES = {"24h": (HOUR_MS, 24), "7d": (DAY_MS, 7), "35d": (DAY_MS, 35)}
 DEFAULT = "7d"
-BEFORE_RANGES = {"7": "7d", "35": "35d", "90": "35d", "all": "35d"}  # what addresses of earlier versions say as `days`
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +99,7 @@ class Range:
 def chosen_name(query: Mapping[str, str]) -> str:
     """The name of the range that an address asks for."""
     name = query.get("range", "")
-    return name if name in SIZES else BEFORE_RANGES.get(query.get("days", ""), DEFAULT)
+    return name if name in SIZES else DEFAULT
 
 
 def range_of(name: str, last_ms: int | None) -> tuple[Range, bool]:

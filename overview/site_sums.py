@@ -37,12 +37,6 @@ def rebuild() -> None:
         SiteSpan.objects.bulk_create([_row(span, sums) for span, sums in add_up().items()], batch_size=200)
 
 
-def rebuild_missing() -> None:
-    """The same where a home of an earlier version has days and no sums of them yet."""
-    if not SiteSpan.objects.exists() and AgentDailyStat.objects.exists():
-        rebuild()
-
-
 def are_wrong() -> bool:
     """Whether the stored sums are not those of the agents' rows."""
     sums, first = add_up(), _first_span()

@@ -11,7 +11,6 @@ from django.db.models import Count, Max, Sum
 from agents import services as agents
 from agents.models import Agent
 from ledger.models import RejectedRecord, RemovedSession, Session, SessionDay, TranscriptEvent
-from ledger.transcripts import day_sums
 from ledger.transcripts.rows import TOTALS
 from ledger.transcripts.storing import UNKNOWN_ENVELOPE
 from ledger.transcripts.turns import utc_day
@@ -56,7 +55,6 @@ def refresh(agent: Agent, *, collected_at: int | None = None, is_whole: bool = F
 
     `is_whole` counts the details of every recent day again, and adds all agents up again, whatever changed.
     """
-    day_sums.settle_turns(agent.db)
     known = {day.date: day for day in AgentDailyStat.objects.filter(agent_id=agent.agent_id)}
     sums = count_file(agent, None if is_whole else known)
     if collected_at:

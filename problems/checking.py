@@ -131,7 +131,7 @@ def _version(kinds):
 
 
 def _state(gathered, state):
-    """The state of an agent's file with that of the checks: another version of this site, or setting, looks again."""
+    """The state of an agent's file with that of the checks: other checks, or another setting, look again."""
     return f"{gathered.version} {state}" if state else ""
 
 

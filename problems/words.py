@@ -19,7 +19,7 @@ from .kinds import BY_COUNT, ERROR, WARNING, Facts, Kind, Link, find
 from .models import Problem
 
 MORE = "more"  # the subject of a row that counts what is not named
-UNUSABLE = (KeyError, TypeError, ValueError)  # facts that another version of this site stored
+UNUSABLE = (KeyError, TypeError, ValueError)  # facts that a sentence does not know
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def facts_of(agent_id: str, detail_json: str) -> dict[str, Any]:
 
 
 def sentence(kind: Kind | None, facts: Facts, name: str = "") -> str:
-    """What is wrong. Facts of another version may lack what the sentence needs: then it is the label."""
+    """What is wrong. Where facts lack what the sentence needs, it is the label."""
     if kind is None:
         return name
     if MORE in facts:

@@ -19,7 +19,7 @@ from guardian.collectors import workspace as workspaces
 from ledger import prompt_workspaces
 from ledger.collectors.jsonl import Line
 from ledger.models import Session
-from ledger.transcripts import counting, removing, storing
+from ledger.transcripts import removing, storing
 from openclaw_web.clock import now_ms
 
 from ..inventory import index_entries
@@ -47,7 +47,6 @@ class Plan:
     unchanged: int = 0
     bytes_to_read: int = 0
     imported: list[TranscriptFile] = field(default_factory=list)
-    uncounted: set[str] = field(default_factory=set)  # sessions to be read from their start, and counted then
     short: set[str] = field(default_factory=set)  # sessions that are made again from all their sources
     mended: frozenset[str] = frozenset()  # sessions that were made again
     unsettled: list[Callable[[], None]] = field(default_factory=list)
@@ -74,10 +73,9 @@ class Plan:
 def plan(collection, found) -> Plan:
     """Compare the files of an agent with what was read before."""
     agent = collection.agents[found.home_name]
-    uncounted = counting.uncounted(agent.db)
     candidates = find_candidates(collection, found, collection.home.notes)
-    made = Plan(candidates, Accounts(collection.home.root), uncounted=uncounted)
-    made.database = agent_database.plan(collection, found.database, uncounted)
+    made = Plan(candidates, Accounts(collection.home.root))
+    made.database = agent_database.plan(collection, found.database)
     made.rows = skipped_of(collection.home.root, agent.agent_id)
     made.bytes_to_read = made.database.bytes_to_read
     made.accounts.add(candidates.skipped)
@@ -98,11 +96,11 @@ def plan(collection, found) -> Plan:
 
 
 def _plan_file(collection, plan, file):
-    if file.is_known and file.session_id not in plan.uncounted:
+    if file.is_known:
         plan.unchanged += 1
         return
     plan.to_read.append(file)
-    offset = 0 if file.session_id in plan.uncounted else collection.book.offset(Kind.TRANSCRIPT, file.path)
+    offset = collection.book.offset(Kind.TRANSCRIPT, file.path)
     plan.bytes_to_read += file.stat.st_size - (offset if offset <= file.stat.st_size else 0)
 
 
@@ -141,7 +139,7 @@ def collect(collection, found, agent, plan, report) -> None:
         report.transcripts["unchanged"] += plan.unchanged
         removed = removing.ids(agent.db)
         were_removed = len(removed)
-        source.from_start, source.short, source.mended = plan.uncounted, plan.short, plan.mended
+        source.short, source.mended = plan.short, plan.mended
         may_read = collect_removed.without(removed, may_read)
         source.archives(may_read)
         to_read = collect_removed.files(collection, agent, plan, removed, report)
@@ -155,7 +153,6 @@ def collect(collection, found, agent, plan, report) -> None:
         around.database(source, may_read)
     around.files(collection, found, agent, plan, report, may_read, why_left)
     _leftovers(collection, plan, files, report)
-    counts.count_again(agent, plan.uncounted & (source.were_read | files.were_read))
     _mark_renamed(collection, agent, plan, source, report)
     if found.workspace:
         _workspace(collection, found.workspace, agent, report)

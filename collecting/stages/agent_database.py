@@ -45,13 +45,9 @@ class Plan:
     bytes_to_read: int = 0
 
 
-def plan(collection: Any, source: Path | None, uncounted: set[str] = frozenset()) -> Plan:
-    """Compare an agent's database with what was read before; `uncounted` sessions of it are to be read again."""
-    if source is None:
-        return Plan(source)
-    start = f"{collection.book.name(source)}#"
-    is_short = uncounted and any(name.removeprefix(start) in uncounted for name in collection.book.parts(start))
-    if databases.is_known(collection, source) and not is_short:
+def plan(collection: Any, source: Path | None) -> Plan:
+    """Compare an agent's database with what was read before."""
+    if source is None or databases.is_known(collection, source):
         return Plan(source)
     return Plan(source, is_unchanged=False, bytes_to_read=databases.size_of(source))
 
@@ -70,7 +66,6 @@ class Source:
     entries: list[IndexEntry] = field(default_factory=list)
     put_away: dict[str, IndexEntry] = field(default_factory=dict)  # of sessions that only an archive names
     names: set[str] = field(default_factory=set)  # files that the database holds as well
-    from_start: set[str] = field(default_factory=set)  # sessions that are read whole, whatever was read of them before
     were_read: set[str] = field(default_factory=set)
     short: set[str] = field(default_factory=set)  # sessions that lost records: they are made again
     mended: frozenset[str] = frozenset()  # sessions that were made again
@@ -210,7 +205,7 @@ class Source:
 
     def _transcript(self, database: Database, one: Contents, generation: str, outputs: Outputs) -> None:
         book, name = self.collection.book, self.prefix + one.session_id
-        part = None if one.session_id in self.from_start else book.part(name)
+        part = book.part(name)
         mark = generation or agent_database.prefix(database, one.session_id, part.end if part else 0)
         why = why_read(part, one, mark)
         if why == "unchanged":

@@ -56,7 +56,7 @@ def database(source: Any, may_read: Any) -> None:
 
 
 def files(collection: Any, found: Any, agent: Any, plan: Any, report: Any, may_read: Any, why_left: Any) -> None:
-    """Read trajectories beside transcripts, exported bundles, and the memory index of older versions."""
+    """Read trajectories beside transcripts, exported bundles, and the memory index that OpenClaw once had."""
     sessions = {file.path: file.session_id for file in plan.candidates.transcripts}
     for path in plan.candidates.trajectories:
         session_id = sessions.get(transcript_beside(path)) or session_of(path)

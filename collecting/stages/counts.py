@@ -1,4 +1,4 @@
-"""Whether the store holds what was noted of a session while its source is read, and what to note of older ones."""
+"""Whether the store holds what was noted of a session while its source is read, and what to note of others."""
 
 from collections.abc import Collection, Iterable
 
@@ -20,10 +20,10 @@ def is_short(agent: Agent, session_id: str, mended: Collection[str] = ()) -> boo
     if not noted.count and (session is None or not session.record_count):
         return False
     rows = counting.holding_of(agent.db, session_id)
-    own = counting.known(session) if session else None
     if rows is None or session is None or rows.count != session.record_count:
         return True
-    is_damaged = own is not None and (own.kinds != rows.kinds or not own.has_same_ids(rows))
+    own = counting.known(session)
+    is_damaged = own.kinds != rows.kinds or not own.has_same_ids(rows)
     return is_damaged or (session_id not in mended and rows.lacks(noted))
 
 
@@ -52,14 +52,14 @@ def note_rebuilt(agent: Agent, session_id: str, came: Reread) -> None:
 
 
 def count_again(agent: Agent, session_ids: Iterable[str]) -> None:
-    """Note what sessions hold that an older version stored, now that their sources were read from the start."""
+    """Note what sessions hold that nobody noted, now that all that there is of them was read."""
     for session_id in sorted(session_ids):
         counts = counting.count_again(agent.db, session_id)
         holdings.note(agent.agent_id, session_id, counts)
 
 
 def note_removed(agent: Agent) -> None:
-    """Note removed sessions that are not noted yet: whoever removed them was broken off, or was an older version."""
+    """Note removed sessions that are not noted yet: whoever removed them was broken off."""
     removed = dict(RemovedSession.objects.using(agent.db).values_list("session_id", "why"))
     known = holdings.removed(agent.agent_id) if removed else {}
     for session_id in sorted(removed.keys() - known.keys()):

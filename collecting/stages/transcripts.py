@@ -118,8 +118,6 @@ class Transcripts:
 
     def _look(self, file, lines) -> Opened | None:
         book, stat = self.collection.book, os.fstat(lines.fileno())
-        if file.session_id in self.plan.uncounted:
-            book.forget_part(book.name(file.path))
         reading = book.reading(Kind.TRANSCRIPT, file.path, lines)
         guess = file.session_id
         if not reading.goes_on:

@@ -42,7 +42,7 @@ def dump(reader: LogReader) -> State:
 
 
 def load(state: State) -> LogReader | None:
-    """A reader that goes on from a state; None for one of another version."""
+    """A reader that goes on from a state; None for one that is not known."""
     if state.get("version") != VERSION:
         return None
     reader = LogReader()

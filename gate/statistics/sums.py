@@ -89,7 +89,7 @@ def _add(db, changes):
 
 
 def _is_lost(db, changes=None):
-    """Whether there are decisions or failed calls and no sums of them, as in a file from before there were any."""
+    """Whether there are decisions or failed calls and no sums of them: they are to be made anew."""
     if not tables.is_empty(db):
         return False
     new = changes.hours.values() if changes else ()

@@ -18,7 +18,7 @@ class FileVersion(models.Model):
     # Ours.
     size_bytes = Count()
     is_lossy = models.BooleanField(default=False, help_text="the bytes were not UTF-8 and were replaced in content")
-    raw = SharedBytes(null=True, help_text="the bytes of a lossy content; null: from before they were kept")
+    raw = SharedBytes(null=True, help_text="the bytes of a lossy content; null: the content has them all")
 
     class Meta:
         abstract = True

@@ -37,8 +37,6 @@ def of_other_types(db: str) -> list[str]:
 def damaged_versions(db: str) -> Iterator[str]:
     """Ids of versions of memory files whose bytes are not what their hash says."""
     for row in FileSnapshot.objects.using(db).order_by("id").iterator(chunk_size=CHUNK):
-        if row.is_lossy and row.raw is None:
-            continue  # of an older version, which did not keep them
         try:
             data_of(row)
         except NotExact:

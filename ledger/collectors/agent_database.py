@@ -309,7 +309,7 @@ def _plain_lines(blob):
 
 
 def _flat(entry):
-    """An entry with the delivery of newer versions under the names of older ones."""
+    """An entry with the delivery of newer OpenClaw under the names that older ones gave it."""
     delivery = entry.get("delivery")
     if isinstance(delivery, dict):
         entry.setdefault("deliveryContext", delivery.get("context"))

@@ -58,11 +58,9 @@ class Session(Totals):
     prompt_report = models.ForeignKey(PromptReport, models.SET_NULL, null=True, db_index=False)
     leaf_record_id = models.TextField(null=True, help_text="the record the active branch ends with")
     record_count = Count(default=0)
-    kind_counts = models.TextField(
-        default="{}", db_default="", help_text="JSON: kind -> records; empty when nobody counted them yet"
-    )
+    kind_counts = models.TextField(default="{}", db_default="{}", help_text="JSON: kind -> records")
     id_checksum = models.TextField(
-        default="0" * 16, db_default="", help_text="of the ids of its records (agents.holdings); empty: not known"
+        default="0" * 16, db_default="0" * 16, help_text="of the ids of its records (agents.holdings)"
     )
     turn_count = Count(default=0, help_text="on the active branch")
     compaction_count = Count(default=0)
@@ -96,8 +94,6 @@ class Session(Totals):
             models.Index(fields=["turn_count", "id"], name="idx_session_turns"),
             # Few: forks and successors.
             models.Index(fields=["id"], name="idx_session_parents", condition=~models.Q(parents="")),
-            # Few or none: sessions of an older version whose records were not counted by kind.
-            models.Index(fields=["id"], name="idx_session_uncounted", condition=models.Q(kind_counts="")),
         ]
 
     def __str__(self):

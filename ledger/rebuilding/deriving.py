@@ -86,8 +86,8 @@ def derive(db: str, session_id: str) -> Derived | None:
     compactions = [node.seq for node in tree.nodes if records[node.seq].kind == "compaction"]
     found.snapshots = [turns.snapshot_row(session, tree, row) for row in reader.rows(compactions)]
     found.days = _days(records.values(), found.places)
-    checksum = checksum_of(tree.by_id) if session.id_checksum else ""
-    found.columns = _columns(session, records, found.turns) | {"leaf_record_id": leaf_id, "id_checksum": checksum}
+    found.columns = _columns(session, records, found.turns)
+    found.columns |= {"leaf_record_id": leaf_id, "id_checksum": checksum_of(tree.by_id)}
     found.tools = tool_days.of_records(db, session_id)
     return found
 
@@ -224,8 +224,7 @@ def _columns(session, records, made_turns):
     return {
         **dict(zip(TOTALS, map(added_up, zip(*numbers, strict=True)), strict=True)),
         "record_count": len(kinds),
-        # What an older version stored stays uncounted until its source is read again.
-        "kind_counts": counting.told(Counter(kinds)) if session.kind_counts else "",
+        "kind_counts": counting.told(Counter(kinds)),
         "turn_count": sum(turn["first_seq"] not in repeated for turn in current),
         "compaction_count": kinds.count("compaction"),
         "withheld_count": kinds.count("withheld"),

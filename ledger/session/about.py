@@ -54,7 +54,7 @@ def _skill(row):
 
 
 def _file(row):
-    """A file with its sizes; what an older version stored as a text is left out."""
+    """A file with its sizes; what is no number is left out."""
     raw, injected = count_of(row.get("rawChars")), count_of(row.get("injectedChars"))
     is_cut = row.get("truncated") is True and None not in (raw, injected)
     told = {"name": row["name"], "rawChars": raw, "injectedChars": injected}

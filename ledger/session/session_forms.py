@@ -10,7 +10,6 @@ from openclaw_web.errors import Refused
 from . import within
 
 BIGGEST = 2**53
-OLD_VIEWS = ("turns", "branches", "steps", "savings")
 JUMPS = ("turn", "error", "compaction", "tool")
 PLACE = ("after", "before", "turn", "record")
 FILTERS = ("kind", "tool", "find")
@@ -23,21 +22,6 @@ def _seq():
 
 def _choice(values):
     return forms.ChoiceField(required=False, choices=[(value, value) for value in values])
-
-
-class OldForm(forms.Form):
-    """An address from when the tables of a session and its polls were queries of one address."""
-
-    view = _choice(OLD_VIEWS)
-
-    def asked(self):
-        """The route it means, and the rest of its query. Raises Refused for a table there is not."""
-        if not self.is_valid():
-            raise Refused(_("This address is not a place in a session. Open the session from the list."))
-        name = "live" if "live" in self.data else self.cleaned_data["view"] or "turns"
-        rest = self.data.copy()
-        rest.pop("view", None)
-        return f"ledger:session_{name}", rest.urlencode()
 
 
 class TableForm(forms.Form):

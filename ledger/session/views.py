@@ -3,7 +3,6 @@
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from agents.decorators import agent_view
@@ -13,7 +12,7 @@ from openclaw_web.pages.html import render_page, return_address, stop_polling
 from ..models import Session, TrajectoryEvent, TranscriptEvent, TranscriptEventIdentity
 from . import jumps, live, page, pieces, reach, steps
 from .forms import PieceForm
-from .session_forms import JumpForm, LiveForm, OldForm, PlaceForm, TableForm
+from .session_forms import JumpForm, LiveForm, PlaceForm, TableForm
 
 
 @require_safe
@@ -21,8 +20,6 @@ from .session_forms import JumpForm, LiveForm, OldForm, PlaceForm, TableForm
 @needs("viewer")
 def session_detail(request, agent, session_id):
     """One session, turn by turn; `next=` and `prev=` lead to the next place of a kind."""
-    if "view" in request.GET or "live" in request.GET:
-        return _session_moved(request, agent, session_id)
     session = _session(agent, session_id)
     if "next" in request.GET or "prev" in request.GET:
         return _session_jump(request, session)
@@ -99,13 +96,6 @@ def _around(request, agent, session):
     """What is around the content of each page of a session."""
     may_label = request.user.has_role("labeller")
     return {"agent": agent, "may_label": may_label, "back": return_address(request), **page.around(session)}
-
-
-def _session_moved(request, agent, session_id):
-    """To the page of its own that a session's address of before asks for in its query."""
-    route, query = OldForm(request.GET).asked()
-    address = reverse(route, args=[agent.agent_id, session_id])
-    return redirect(f"{address}?{query}" if query else address)
 
 
 def _session_jump(request, session):

@@ -6,24 +6,23 @@ from collections.abc import Iterable, Mapping
 import orjson
 from django.db.models import Count
 
-from agents.holdings import Holding, add_checksums, checksum_of
+from agents.holdings import Holding, checksum_of
 
 from ..models import Session, TranscriptEvent, TranscriptEventIdentity
 
 ORDER = orjson.OPT_SORT_KEYS
 
 
-def known(session: Session) -> Holding | None:
-    """What was noted of a session while its records were stored; None of one that an older version stored."""
-    return Holding(Counter(orjson.loads(session.kind_counts)), session.id_checksum) if session.kind_counts else None
+def known(session: Session) -> Holding:
+    """What was noted of a session while its records were stored."""
+    return Holding(Counter(orjson.loads(session.kind_counts)), session.id_checksum)
 
 
 def add(session: Session, kinds: Mapping[str, int], ids: Iterable[str]) -> Holding:
-    """Count new records in, and give them back; one that was never counted stays so until `count_again`."""
+    """Count new records in, and give them back."""
     added = Holding(Counter(kinds), checksum_of(ids))
-    if (counts := known(session)) is not None:
-        session.kind_counts = told(counts.kinds + added.kinds)
-        session.id_checksum = add_checksums(session.id_checksum, added.checksum)
+    now = known(session).plus(added)
+    session.kind_counts, session.id_checksum = told(now.kinds), now.checksum
     return added
 
 
@@ -45,11 +44,6 @@ def holding_of(db: str, session_id: str) -> Holding | None:
     if ids.keys() != places or rows.count() != len(places):
         return None
     return Holding(kinds, checksum_of(ids.values()))
-
-
-def uncounted(db: str) -> set[str]:
-    """Sessions whose records an older version stored: nobody counted them by kind while it could see their source."""
-    return set(Session.objects.using(db).filter(kind_counts="").values_list("id", flat=True))
 
 
 def count_again(db: str, session_id: str) -> Holding:

@@ -3,26 +3,10 @@
 from collections import Counter
 from collections.abc import Mapping
 
-from django.db import transaction
-
-from openclaw_web.sqlite import statements
-
 from ..models import SessionDay
-from . import turns
 from .rows import TOTALS, Sums, plus
 
 ADDED = (*TOTALS, "record_count")
-# Days of removed sessions stay as they were; all others add up to what their sessions say.
-DIFFER = """
-    SELECT (SELECT COALESCE(SUM(turn_count), 0) FROM sessions)
-        <> (SELECT COALESCE(SUM(turn_count), 0) FROM session_days)
-         - (SELECT COALESCE(SUM(turn_count), 0) FROM session_days
-            WHERE session_id IN (SELECT session_id FROM removed_sessions))
-"""
-DIFFERENT = """
-    SELECT sessions.id FROM sessions JOIN session_days ON session_days.session_id = sessions.id
-    GROUP BY sessions.id HAVING SUM(session_days.turn_count) <> sessions.turn_count
-"""
 
 
 def add(db: str, session_id: str, new: Mapping[str, Sums], turns_by_day: Counter[str], *, is_new: bool) -> None:
@@ -40,18 +24,6 @@ def add(db: str, session_id: str, new: Mapping[str, Sums], turns_by_day: Counter
         elif day.__dict__ != before:
             day.save(using=db)
     SessionDay.objects.using(db).bulk_create(fresh)
-
-
-def settle_turns(db: str) -> None:
-    """Count turns by day again of sessions whose days say another number than they do themselves.
-
-    Older versions also counted turns of branches that were left.
-    """
-    if statements.one(db, DIFFER) == (False,):
-        return
-    for (session_id,) in statements.rows(db, DIFFERENT):
-        with transaction.atomic(using=db):
-            add(db, session_id, {}, turns.by_day(db, session_id), is_new=False)
 
 
 def _stored(db, session_id):

@@ -34,9 +34,6 @@ from . import row_checks
 BYTES = "base64"
 ROWS = 500
 COUNTED = {(Session, "kind_counts"), (Session, "id_checksum")}
-# Columns that archives of older versions do not have: told only where they say something, so that the rows of such an
-# archive are the same as when they were archived.
-LATER = {"unpriced_tokens": 0, "repeat_of": None, "parents": "", "repeats_mark": ""}
 
 
 class WrongRow(Refused):
@@ -100,7 +97,6 @@ def lines(db: str, session_id: str) -> Iterator[tuple[str, bytes]]:
         query = f"SELECT {', '.join(names)} FROM {table.name} WHERE {table.condition} ORDER BY {table.order}"  # noqa: S608
         for values in statements.walked(db, query, [session_id]):
             row = dict(zip(names, map(_told, values), strict=True))
-            row = {name: value for name, value in row.items() if value != LATER.get(name, row)}
             told = {"table": table.name, "row": row}
             yield table.name, orjson.dumps(told, option=orjson.OPT_APPEND_NEWLINE)
 
@@ -153,8 +149,8 @@ def _told(value):
 
 
 def _checked(session_id, table, columns, row):
-    """The values of a row, each of its column's type; a column that the archive does not know gets its default."""
-    if not isinstance(row, dict) or not row.keys() <= columns.keys():
+    """The values of a row, each of its column's type."""
+    if not isinstance(row, dict) or row.keys() != columns.keys():
         raise _wrong(table, "?")
     if name := _not_own(session_id, table, row):
         raise _wrong(table, name)
@@ -175,8 +171,7 @@ def _not_own(session_id, table, row):
 
 
 def _value(table, name, field, row):
-    value = row[name] if name in row else field.get_default()
-    value = _bytes(value) if isinstance(field, models.BinaryField) else value
+    value = _bytes(row[name]) if isinstance(field, models.BinaryField) else row[name]
     field = field.target_field if field.is_relation else field
     is_right = (value is None and (field.null or table.columns[name].null)) or row_checks.fits(field, value)
     if not is_right:

@@ -74,7 +74,7 @@ class Transcript:
 
 @dataclass(slots=True)
 class Stored:
-    """What a file added to the store; `held` is what its session has then, None when nobody counted that."""
+    """What a file added to the store; `held` is what its session has then, None when nothing was stored."""
 
     kinds: Counter[str] = field(default_factory=Counter)
     rejected: Counter[str] = field(default_factory=Counter)

@@ -54,9 +54,7 @@ class Files(Part):
     list_bytes: Size
     list_sha256: Sha256
     damaged: list[str] = Field(description="artifacts that were damaged before they were backed up; the first 100")
-    missing: list[str] = Field(
-        default_factory=list, description="artifacts that rows refer to and that were gone before; the first 100"
-    )
+    missing: list[str] = Field(description="artifacts that rows refer to and that were gone before; the first 100")
 
 
 class Manifest(Part):
@@ -120,4 +118,4 @@ def misplaced(path: str) -> Refused:
 def refuse_another(migrations: list[str]) -> None:
     """Raise Refused when a database has seen migrations that this version does not know."""
     if known.is_of_another((app, name) for app, _dot, name in (one.partition(".") for one in migrations)):
-        raise Refused(_("This backup was made by another version; keep it and import again into a new home."))
+        raise Refused(_("This backup was created by another version; keep it and import again into a new home."))

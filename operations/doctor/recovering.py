@@ -5,14 +5,13 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from agents import databases, holdings
+from agents import holdings
 from agents.database_copies import Copies
 from agents.holdings import Holding
 from agents.models import Agent, CollectorSource
 from agents.services import is_lost
 from collecting import collect
 from collecting.stages import counts
-from ledger.transcripts import counting
 
 from . import plan
 from .plan import Plan
@@ -109,13 +108,11 @@ def _look_again(made, params, progress) -> Plan:
 
 
 def _count_the_rest(after):
-    """Sessions of older versions whose sources are gone are noted as they are: nothing can tell what they had."""
+    """Sessions that nobody noted and whose sources are gone are noted as they are: nothing can tell what they had."""
     for agent_id, count in after.counts.not_noted.items():
-        if count and agent_id in after.names.values() and (db := databases.alias(agent_id)):
-            noted = holdings.noted(agent_id).keys()
-            own = (set(after.counts.held[agent_id]) - noted | counting.uncounted(db)) - holdings.removed(
-                agent_id
-            ).keys()
+        if count and agent_id in after.names.values():
+            own = after.counts.held[agent_id].keys() - holdings.noted(agent_id).keys()
+            own -= holdings.removed(agent_id).keys()
             counts.count_again(Agent.objects.get(agent_id=agent_id), own)
 
 

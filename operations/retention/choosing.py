@@ -26,7 +26,6 @@ SAMPLES, CONTEXTS, CHECKPOINTS, MENTIONS = "samples", "contexts", "checkpoints",
 
 WHY = {
     SAMPLES: gettext_lazy("used by samples"),
-    "decisions": gettext_lazy("named in memory_gate decisions"),  # in receipts of older versions
     CONTEXTS: gettext_lazy("used as context of evidence"),
     CHECKPOINTS: gettext_lazy("part of checkpoints"),
     MENTIONS: gettext_lazy("outputs mentioned by samples, memory files or scheduled tasks"),

@@ -25,7 +25,6 @@ from openclaw_web.disk import reserve
 from openclaw_web.errors import Refused
 from openclaw_web.pages import templates
 from openclaw_web.sqlite import known
-from overview import site_sums
 
 from .processes import die_with_parent
 
@@ -47,7 +46,6 @@ def bring_up_to_date(say: Callable[[str], object]) -> None:
             call_command("migrate_agents", verbosity=0)
         except CommandError as exc:  # their pages say so; everybody else's work
             say(str(exc))
-    site_sums.rebuild_missing()
     for problem in presence.problems().values():
         say(problem)
     for sentence in recovering.recover_all():

@@ -85,8 +85,6 @@ ACTIONS = {
     "write_rolled_back": _("rolled back"),
     "rollback_refused": _("was refused a rollback of"),
 }
-# Entries are never rewritten: these words are in logs from when a browser's sign-in was called a session.
-ACTIONS |= {"session_ended": ACTIONS["sign_in_ended"], "sessions_ended": ACTIONS["sign_ins_ended"]}
 OBJECTS = {
     "agent": _("agent"),
     "artifact": _("artifact"),
@@ -119,8 +117,6 @@ OBJECTS = {
 APART = {
     "checkpoint_built": OBJECTS["checkpoint"],
     "invitation_revoked": OBJECTS["invitation"],
-    "session_ended": _("earlier entries"),
-    "sessions_ended": _("earlier entries"),
     "token_made": OBJECTS["token"],
     "token_revoked": OBJECTS["token"],
 }

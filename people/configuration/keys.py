@@ -217,7 +217,7 @@ _REVIEW = {
         10080,
         label=_("Check signatures every"),
         unit=_("minutes"),
-        help=_("Creates the signatures that older samples lack; exports find duplicates by them. 0 = at each export."),
+        help=_("Creates the signatures that samples lack; exports find duplicates by them. 0 = at each export."),
     ),
 }
 GROUPS = {

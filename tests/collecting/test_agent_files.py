@@ -6,7 +6,7 @@ import shutil
 import pytest
 from django.db import connections
 
-from agents import databases, holdings
+from agents import databases
 from agents.models import AgentDatabase, CollectedSession
 from ledger.models import Session, TranscriptEvent
 from ledger.transcripts import session_rows
@@ -105,15 +105,3 @@ def test_what_was_noted_is_what_is_there(home):
     kinds = TranscriptEvent.objects.using(MAIN).values_list("kind", flat=True)
     assert json.loads(row.kind_counts) == {kind: list(kinds).count(kind) for kind in set(kinds)}
     assert row.record_count == len(kinds) == AgentDatabase.objects.get(agent="main").record_count
-
-
-def test_what_an_older_version_stored_is_counted_once_its_sources_were_read_again(home):
-    conversation(home)
-    run(home)
-    Session.objects.using(MAIN).update(kind_counts="")
-    CollectedSession.objects.all().delete()
-    AgentDatabase.objects.update(record_count=0)
-    found = run(home)
-    assert found["records"] == 0
-    assert holdings.total("main") == events()
-    assert run(home)["agents"]["main"]["transcripts"] == {"unchanged": 1}

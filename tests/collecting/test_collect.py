@@ -5,7 +5,7 @@ import pytest
 from django.db import connections
 from django.test.utils import CaptureQueriesContext
 
-from ledger.models import ConversationTurn, RejectedRecord, Session, SessionDay, TranscriptEvent, TranscriptSnapshot
+from ledger.models import ConversationTurn, RejectedRecord, Session, TranscriptEvent, TranscriptSnapshot
 from overview.models import AgentDailyStat, AgentSummary
 from people.configuration import keys as configuration
 from tests.collecting.collecting import MAIN, events, opens_during, run
@@ -129,19 +129,6 @@ def test_turns_of_a_branch_that_was_left_count_neither_in_sums_nor_by_day(home):
     days = dict(AgentDailyStat.objects.values_list("date", "turn_count"))
     assert days == {"2026-02-21": 4, "2026-02-23": 0}
     assert AgentSummary.objects.get().turn_count == 4
-
-
-def test_days_that_count_branches_that_were_left_are_put_right_by_the_next_collect(home):
-    script = home.transcript(user("One"), assistant("1"), user("Two"))
-    script.add(user("Two again") | {"parentId": "r2"})
-    home.transcript(user("Another"), assistant("1"))
-    run(home)
-    SessionDay.objects.using(MAIN).filter(session_id=script.session).update(turn_count=3)  # as older versions did
-    tokens = AgentDailyStat.objects.get().total_tokens
-    run(home)
-    assert [day.turn_count for day in AgentDailyStat.objects.all()] == [3]
-    assert AgentSummary.objects.get().turn_count == 3
-    assert AgentDailyStat.objects.get().total_tokens == tokens
 
 
 DAMAGE = {

@@ -195,7 +195,7 @@ def test_sessions_that_retention_removed_do_not_come_back(home, later):
     assert events() == 0
     assert run(home, again=True)["again"]["main"]["new"] == 0
     assert events() == 0
-    # nor when it was removed by an older version, which noted nothing, and the agent's file was lost, which knew it
+    # nor when whoever removed it was broken off before it was noted, and the agent's file was lost, which knew it
     CollectedSession.objects.all().delete()
     run(home)
     lose("main")

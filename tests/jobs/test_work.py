@@ -2,8 +2,6 @@
 
 import os
 import signal
-import sqlite3
-from contextlib import closing
 
 import pytest
 
@@ -175,31 +173,6 @@ def test_several_workers_share_the_jobs_and_run_each_once(home, tmp_path):
     wait_for(lambda: all(home.job(job_id)["state"] == "finished" for job_id in ids))
     assert all((tmp_path / f"out-{n}").read_text().split() == numbers(20) for n in range(4))
     assert all(home.job(job_id)["attempts"] == 1 for job_id in ids)
-
-
-def test_what_was_on_its_way_in_an_older_home_runs(home, tmp_path):
-    """A second table told the worker what to run; now the row of the job does."""
-    job_id = home.start_job("lines", file=str(tmp_path / "out"), count=5)
-    with closing(sqlite3.connect(home.path / "state" / "openclaw.sqlite")) as db, db:
-        db.execute(
-            "CREATE TABLE django_tasks_database_dbtaskresult (id TEXT PRIMARY KEY, status TEXT, args_kwargs TEXT)"
-        )
-        db.execute("INSERT INTO django_tasks_database_dbtaskresult VALUES ('x', 'READY', ?)", [job_id])
-        for column in ("cancel_requested_at", "cancel_requested_by", "language", "ends_with_process"):
-            db.execute(f"ALTER TABLE job_runs DROP COLUMN {column}")
-        # What replaces other migrations is written down beside them.
-        db.execute(
-            "DELETE FROM django_migrations WHERE (app, substr(name, 1, 4)) IN (VALUES ('jobs', '0002'),"
-            " ('jobs', '0003'), ('jobs', '0004'), ('jobs', '0005'), ('operations', '0011'), ('operations', '0012'))"
-        )
-        db.execute(
-            "INSERT INTO django_migrations (app, name, applied) VALUES ('django_tasks_database', '0001_initial', 1)"
-        )
-    assert home.start("migrate").end() == 0
-    assert home.count("SELECT count(*) FROM sqlite_schema WHERE name LIKE '%dbtaskresult%'") == 0
-    home.start("work")
-    wait_for(lambda: home.job(job_id)["state"] == "finished")
-    assert (tmp_path / "out").read_text().split() == numbers(5)
 
 
 def test_a_busy_database_delays_progress_and_loses_nothing(home, tmp_path, gate):

@@ -143,7 +143,6 @@ class TestNewSite:
     ("query", "count"),
     [
         *(("", 7), ("?range=7d", 7), ("?range=35d", 35), ("?range=24h", 24), ("?range=rubbish", 7)),
-        *(("?days=7", 7), ("?days=35", 35), ("?days=90", 35), ("?days=all", 35), ("?days=rubbish", 7)),
     ],
 )
 def test_the_range_says_how_many_bars_there_are(as_admin, query, count):

@@ -191,7 +191,6 @@ NO_CONTENT = {
     "overview:agent_list",
     "people:audit_list",
     "operations:backup_list",
-    "operations:component_list",
     "operations:doctor",
     "operations:artifact_store",
     "operations:retention",

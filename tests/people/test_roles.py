@@ -88,7 +88,6 @@ PAGES = {
     "collecting:collect_start": ("POST", "operator"),
     "automation:cron_detail": ("GET", "viewer"),
     "automation:cron_list": ("GET", "viewer"),
-    "operations:component_list": ("GET", "admin"),
     "operations:doctor": ("GET", "operator"),
     "operations:doctor_again": ("POST", "admin"),
     "operations:doctor_compare": ("POST", "admin"),

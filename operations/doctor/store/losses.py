@@ -12,7 +12,6 @@ from django.utils.translation import ngettext
 
 from agents import holdings
 from agents.holdings import Holding
-from ledger.transcripts import counting
 from openclaw_web.pages.formatting import listed
 from openclaw_web.sqlite import statements, words
 
@@ -57,11 +56,10 @@ class Loss:
 
 @dataclass(slots=True)
 class Counts:
-    """What was counted of the store: `sessions` and `records` compared, `uncounted` sessions that nobody noted."""
+    """What was counted of the store: `sessions` and `records` compared."""
 
     sessions: int = 0
     records: int = 0
-    uncounted: int = 0
     losses: dict[tuple[str, str, str], Loss] = field(default_factory=dict)
     more: Counter[str] = field(default_factory=Counter)  # by agent: records that nobody noted
     not_noted: Counter[str] = field(default_factory=Counter)  # by agent: sessions without a note
@@ -81,7 +79,6 @@ def count(agent_id: str, db: str | None, counts: Counts) -> None:
     counts.gone.update([] if db else [agent_id])
     out = holdings.removed(agent_id).keys()  # were taken out on purpose: nothing that counts as imported
     not_noted = {session_id for session_id in held if session_id not in noted}
-    not_noted |= counting.uncounted(db) if db else set()
     counts.back[agent_id] = sorted(out & held.keys())
     not_noted -= out
     counts.not_noted[agent_id] += len(not_noted)
@@ -183,8 +180,8 @@ def _notes(agent_id, counts, is_deep):
         yield Finding("more", sentence % {"count": f"{more:,}", "agent": agent_id}, level=NOTE, agent=agent_id)
     if not is_deep and (without := counts.not_noted[agent_id]):
         sentence = ngettext(
-            "%(count)s session of agent %(agent)s is not counted yet because an older version imported it.",
-            "%(count)s sessions of agent %(agent)s are not counted yet because an older version imported them.",
+            "%(count)s session of agent %(agent)s is not counted yet: its import was interrupted.",
+            "%(count)s sessions of agent %(agent)s are not counted yet: their import was interrupted.",
             without,
         )
         words = {"count": f"{without:,}", "agent": agent_id}

@@ -43,10 +43,7 @@ def of_lost(agent_id: str, wanted: Wanted, *, is_deep: bool) -> dict[str, str]:
 
 
 def _named(file, table, column, names):
-    try:
-        return {name for value in snapshots.values(file, table, column) if value for name in names(value)}
-    except DatabaseError:  # a backup from before there was such a table
-        return set()
+    return {name for value in snapshots.values(file, table, column) if value for name in names(value)}
 
 
 def _unpacked(agent_id) -> Iterator[tuple[Path, Path]]:

@@ -229,7 +229,7 @@ def fewer_than_declared(parts):
     parts.manifest["files"]["count"] += 1
 
 
-ANOTHER = "This backup was made by another version; keep it and import again into a new home."
+ANOTHER = "This backup was created by another version; keep it and import again into a new home."
 CHANGES = {
     doubled: "twice or out of order|more files",
     doubled_database: "lists a database twice",

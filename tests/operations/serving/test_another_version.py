@@ -16,9 +16,9 @@ from tests.processes import Home
 pytestmark = pytest.mark.kill
 
 GLOBAL, AGENT = Path("state/openclaw.sqlite"), Path("agents/main/agent/openclaw-agent.sqlite")
-HOME = "This home was made by another version; keep it and import again into a new one."
-OF_MAIN = "The database of agent main was made by another version; keep it and import again into a new home."
-BACKUP = "This backup was made by another version; keep it and import again into a new home."
+HOME = "This home was created by another version; keep it and import again into a new one."
+OF_MAIN = "The database of agent main was created by another version; keep it and import again into a new home."
+BACKUP = "This backup was created by another version; keep it and import again into a new home."
 OTHERS = (
     ("operations", "0010_lists_by_index"),
     ("django_tasks_database", "0001_initial"),
