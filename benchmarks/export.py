@@ -136,11 +136,18 @@ def make_samples(count):
 def complete(_wanted):
     """What a site has stored with its samples by the time somebody exports them."""
     start_django()
+    from agents import databases
     from datasets import turn_facts
     from datasets.likeness import signatures
     from datasets.models import DatasetSample
 
-    turn_facts.fill(DatasetSample.objects.all())
+    places = DatasetSample.objects.order_by().values_list("agent_id", "session_id").distinct()
+    for agent_id, session_id in list(places):
+        rows = DatasetSample.objects.filter(agent_id=agent_id, session_id=session_id)
+        numbers = list(rows.values_list("turn_number", flat=True))
+        for number, ended in turn_facts.of_turns(databases.alias(agent_id), session_id, numbers):
+            facts = turn_facts.columns(ended.prompt, ended.stop, ended.traits)
+            rows.filter(turn_number=number).update(**facts)
     signatures.renew(DatasetSample.objects.order_by("id").values_list("id", flat=True))
     return {}
 

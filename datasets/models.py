@@ -89,18 +89,14 @@ class DatasetSample(models.Model):
     guardian_label = OneOf(null=True, choices=PART_LABELS, help_text="the spec's writeGuardian.label")
     guardian_corrected_output = models.TextField(null=True, help_text="JSON, the spec's writeGuardian.correctedOutput")
     prompted_by = models.TextField(
-        null=True, help_text="which prompt of OpenClaw's own, or `silent`; empty: a person's; null: not known yet"
+        default="", help_text="which prompt of OpenClaw's own, or `silent`; empty: a person's"
     )
-    reply_stop = models.TextField(
-        null=True, help_text="the stop reason recorded with the reply; empty: none; null: not known yet"
-    )
+    reply_stop = models.TextField(default="", help_text="the stop reason recorded with the reply; empty: none")
     turn_traits = models.TextField(
-        null=True,
-        help_text="tools, envelope, unrecognized, images or gone, with blanks between them (datasets.turn_facts); "
-        "null: not known yet",
+        default="",
+        help_text="tools, envelope, unrecognized, images or gone, with blanks between them (datasets.turn_facts)",
     )
-    facts_version = Count(null=True, help_text="rules by which the three columns before were read; null: older ones")
-    label_id = models.TextField(null=True, help_text="the verdict in force; null: none, or one older than this column")
+    label_id = models.TextField(null=True, help_text="the verdict in force; null: none")
     reject_reason = models.TextField(null=True, help_text="a code of review.rejectReasons; null: none, or no reject")
     repeat_of = models.TextField(null=True, help_text="the session that has its turn, of which this one is a copy")
 

@@ -95,15 +95,15 @@ class SampleOut(PartsOut):
     annotated_at: int | None
     annotation_notes: str | None
     reject_reason: str | None = Field(description="a code from the setting review.rejectReasons")
-    prompted_by: str | None = Field(
+    prompted_by: str = Field(
         description="which prompt of OpenClaw's own started the turn (such as cron, heartbeat), or silent for a reply "
-        "that is not sent; empty: a person; null: not known yet"
+        "that is not sent; empty: a person"
     )
-    reply_stop: str | None = Field(description="stop reason recorded with the reply; null: not known yet")
-    turn_traits: str | None = Field(
+    reply_stop: str = Field(description="stop reason recorded with the reply; empty: none")
+    turn_traits: str = Field(
         description="`tools` (the reply rests on tool results), `envelope` (the user's text was taken out of one), "
         "`images` (images or files were sent with it), `gone` (the turn is not stored any more), with blanks between "
-        "them; empty: none; null: not known yet"
+        "them; empty: none"
     )
     quality_score: float | None
     quality_factors: Any = Field(description="what the score was made of; null: nothing is known of it")

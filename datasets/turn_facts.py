@@ -1,18 +1,12 @@
 """What is known of the turn of a sample beside its words: who prompted it, how its reply ended, what that rests on.
 
-All of it is stored when a sample is created. Older samples are brought up to date before an export is built.
+All of it is stored when a sample is created.
 """
 
-from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
-from django.db import transaction
-from django.db.models import Q, QuerySet
-
-from agents import databases
 from agents.models import Agent
 from ledger.collectors.machine_prompts import prompt_kind
 from ledger.collectors.records import Facts, facts, injected, is_silent
@@ -25,9 +19,8 @@ from .exporters.samples import ENVELOPE, GONE, IMAGES, TOOLS, UNRECOGNIZED
 from .models import INTERRUPTED, DatasetSample
 
 SILENT = "silent"
-BATCH, FORKS = 200, 500
-COLUMNS = ["prompted_by", "reply_stop", "turn_traits", "facts_version"]
-VERSION = 1  # of the rules; samples with a lower one are read again
+FORKS = 500
+COLUMNS = ["prompted_by", "reply_stop", "turn_traits"]
 
 
 @dataclass(slots=True)
@@ -37,11 +30,6 @@ class Ended:
     prompt: str = ""
     stop: str = ""
     traits: str = GONE
-
-    @property
-    def is_gone(self) -> bool:
-        """Whether the turn was not there."""
-        return self.traits == GONE
 
 
 def prompted_by(user_text: str, reply: str) -> str:
@@ -102,33 +90,14 @@ def resting_on_tools(db: str, turns: Collection[ConversationTurn]) -> set[str]:
 
 def of_turn(db: str, turn: ConversationTurn) -> dict[str, Any]:
     """COLUMNS of a sample of this turn that is not made of its records."""
-    ended = dict(_of_session(db, turn.session_id, [turn.turn_number])).get(turn.turn_number, Ended())
+    ended = dict(of_turns(db, turn.session_id, [turn.turn_number])).get(turn.turn_number, Ended())
     prompt = ended.prompt or prompted_by(turn.user_message_content, turn.agent_message_content)
     return columns(prompt, ended.stop, ended.traits)
 
 
 def columns(prompt: str, stop: str, turn_traits: str) -> dict[str, Any]:
     """COLUMNS of a sample that is new."""
-    return dict(zip(COLUMNS, (prompt, stop, turn_traits, VERSION), strict=True))
-
-
-def fill(samples: QuerySet[DatasetSample]) -> int:
-    """Store all of it for every one of these samples that lacks something, or has it by older rules; how many.
-
-    What is not known of a turn that is gone stays unknown: its stop reason is stored as nothing, its traits as gone.
-    """
-    lacking = Q(prompted_by=None) | Q(turn_traits=None) | Q(facts_version=None) | Q(facts_version__lt=VERSION)
-    missing = samples.filter(lacking, turn_number__isnull=False).order_by("agent_id", "session_id", "id")
-    wanted = ("id", "agent_id", "session_id", "turn_number", "content", *COLUMNS)
-    count = 0
-    while batch := list(missing.only(*wanted)[:BATCH]):
-        found = _found(batch)
-        for sample in batch:
-            _fill_in(sample, found.get((sample.agent_id, sample.session_id, sample.turn_number), Ended()))
-        with transaction.atomic():
-            DatasetSample.objects.bulk_update(batch, COLUMNS)
-        count += len(batch)
-    return count
+    return dict(zip(COLUMNS, (prompt, stop, turn_traits), strict=True))
 
 
 def mark_repeated(agent: Agent) -> None:
@@ -151,35 +120,8 @@ def _mark(samples, sources):
     DatasetSample.objects.bulk_update(changed, ["repeat_of"], batch_size=FORKS)
 
 
-def _fill_in(sample, ended):
-    is_old = (sample.facts_version or 0) < VERSION
-    if sample.prompted_by is None or (is_old and not sample.prompted_by):
-        body = _body(sample)
-        sample.prompted_by = ended.prompt or prompted_by(_text(body, "userMessage"), _text(body, "agentReply"))
-    if sample.reply_stop is None:
-        sample.reply_stop = ended.stop
-    if sample.turn_traits is None or (is_old and not ended.is_gone):
-        sample.turn_traits = ended.traits
-    sample.facts_version = VERSION
-
-
-def _found(batch):
-    """What the records of each turn say, by agent, session and number of the turn."""
-    wanted = defaultdict(set)
-    for sample in batch:
-        wanted[sample.agent_id, sample.session_id].add(sample.turn_number)
-    found = {}
-    for (agent_id, session_id), numbers in wanted.items():
-        try:
-            db = databases.alias(agent_id)
-        except (databases.UnknownAgent, databases.OldAgentFile):
-            continue
-        for number, ended in _of_session(db, session_id, numbers):
-            found[agent_id, session_id, number] = ended
-    return found
-
-
-def _of_session(db, session_id, numbers) -> Iterable[tuple[int, Ended]]:
+def of_turns(db: str, session_id: str, numbers: Iterable[int]) -> Iterator[tuple[int, Ended]]:
+    """What the records of these turns of a session say, by their numbers; turns that are gone are left out."""
     turns = ConversationTurn.objects.using(db).filter(
         session_id=session_id, turn_number__in=numbers, agent_message_id__isnull=False
     )
@@ -207,16 +149,3 @@ def _places(db, session_id, record_ids):
     """Where the records of a session with these ids are, by id."""
     places = TranscriptEventIdentity.objects.using(db).filter(session_id=session_id, event_id__in=set(record_ids))
     return dict(places.values_list("event_id", "seq"))
-
-
-def _body(sample):
-    try:
-        body = orjson.loads(sample.content)
-    except orjson.JSONDecodeError:
-        return {}
-    return body if isinstance(body, dict) else {}
-
-
-def _text(body, name):
-    value = body.get(name)
-    return value if isinstance(value, str) else ""

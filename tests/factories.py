@@ -170,7 +170,6 @@ class SampleFactory(DjangoModelFactory):
     prompted_by = ""
     reply_stop = "stop"
     turn_traits = ""
-    facts_version = 1
     content = factory.LazyFunction(
         lambda: orjson.dumps(
             {

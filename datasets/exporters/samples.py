@@ -95,7 +95,7 @@ def read_sample(row: dict[str, Any]) -> ExportSample:
         edited_reply=None if is_decision else row["output"],
         messages=before,
         quality_score=row["quality_score"],
-        traits=frozenset((row.get("turn_traits") or "").split()),
+        traits=frozenset(row.get("turn_traits", "").split()),
     )
     if is_decision:
         label, corrected = _judged_decision(row, body)
@@ -121,7 +121,7 @@ def _write(row, body):
         user_text=writes.question(asked),
         agent_reply=writes.answer(done) if done else "",
         quality_score=row["quality_score"],
-        traits=frozenset((row.get("turn_traits") or "").split()),
+        traits=frozenset(row.get("turn_traits", "").split()),
     )
     sample.write, sample.guardian = asked, right or done
     sample.misfit = writes.misfit(right, body) if right else ""

@@ -19,7 +19,6 @@ from openclaw_web.errors import Refused
 from people.audit import log as audit
 from people.configuration import keys as configuration
 
-from .. import turn_facts
 from ..exporters.changes import SECRETS_FOUND
 from ..exporters.files import sums
 from ..exporters.files.writing import FileFacts
@@ -34,7 +33,6 @@ from .options import BY_TASK, Options, check, check_name, read_options
 MANIFEST = "manifest.json"
 WITHHELD_KINDS = "exports.withheldKinds"  # a setting: secrets that keep a row out of every format
 NO_FILES = (DatasetExport.State.REFUSED, DatasetExport.State.FAILED)
-OLDER_FORMATS = (DatasetExport.Format.ALPACA, DatasetExport.Format.SHAREGPT)
 SETTLED = (DatasetExport.State.READY, *NO_FILES)
 CONTENT_TYPES = {
     ".jsonl": "application/x-ndjson",
@@ -146,12 +144,6 @@ def read_manifest(export: DatasetExport) -> dict[str, Any]:
     return orjson.loads(export.manifest_json or "{}")
 
 
-def may_teach_more(export: DatasetExport) -> bool:
-    """Whether a ready export was made under rules that let rows teach what nobody approved, or made-up results."""
-    is_learned = export.task == DatasetExport.Task.REPLY and export.export_format in OLDER_FORMATS
-    return is_learned and export.state == DatasetExport.State.READY and "rules" not in read_manifest(export)
-
-
 def read_reasons(export: DatasetExport) -> list[dict[str, str]]:
     """The rows that stood in the way of a refused export: `id` and `reason`, the first 200."""
     return orjson.loads(export.reasons_json)
@@ -177,10 +169,8 @@ def promised(export: DatasetExport) -> list[FileFacts]:
         return []
     files = [FileFacts(file["name"], file["bytes"], file["sha256"], file.get("rows")) for file in manifest["files"]]
     files.append(FileFacts(MANIFEST, len((export.manifest_json or "").encode()), export.checksum or ""))
-    if "checksums" in manifest:  # exports of earlier versions have no sums
-        data = sums.text((file.name, file.sha256) for file in files)
-        files.append(FileFacts(manifest["checksums"], len(data), hashlib.sha256(data).hexdigest()))
-    return files
+    data = sums.text((file.name, file.sha256) for file in files)
+    return [*files, FileFacts(manifest["checksums"], len(data), hashlib.sha256(data).hexdigest())]
 
 
 def has_its_size(path: Path, facts: FileFacts) -> bool:
@@ -221,7 +211,6 @@ def _write(export, folder, progress):
 
     options = read_options(export)
     source = Source(options)
-    turn_facts.fill(source.scope)
     kinds = frozenset(configuration.get(WITHHELD_KINDS))
     total = source.chosen.count()
     with room.refusing(folder.parent, _("Nothing was exported.")), drafts.draft_of(folder) as draft:

@@ -5,7 +5,7 @@ from django.utils.translation import gettext as _
 from artifacts.downloading import Withheld
 from people.audit import log as audit
 
-from ..exporters.changes import OUTPUT_FLAGGED, SECRETS_FOUND
+from ..exporters.changes import SECRETS_FOUND
 from ..models import DatasetExport
 from .exports import read_manifest
 
@@ -31,6 +31,5 @@ def check_download(export: DatasetExport, name: str | None, *, by: str, is_admin
 
 
 def rows_with_flagged(export: DatasetExport) -> int:
-    """How many rows of an export hold texts that may hold secrets; of an older one, outputs that may."""
-    done = read_manifest(export).get("transformations", {})
-    return done.get(SECRETS_FOUND, 0) or done.get(OUTPUT_FLAGGED, 0)
+    """How many rows of an export hold texts that may hold secrets."""
+    return read_manifest(export).get("transformations", {}).get(SECRETS_FOUND, 0)

@@ -33,7 +33,7 @@ def clear(say: Callable[[str], object], *, is_server: bool) -> None:
             from . import settling
 
             settling.settle(sorted(found), removed, say, is_server=is_server)
-    except DatabaseError as exc:  # new, of an older version, or damaged: the command itself says what can be said
+    except DatabaseError as exc:  # new, not up to date, or damaged: the command itself says what can be said
         log.debug("exports that were killed could not be looked up: %s", exc)
     except OSError as exc:
         say(_("Unfinished files of exports could not be removed: %(why)s.") % {"why": exc})

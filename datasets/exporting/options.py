@@ -57,12 +57,12 @@ class Options:
     include_interrupted: bool = False  # answers that ended with a call of a tool
     include_pictures: bool = False  # questions that came with an image or a file, which no row holds
     gate_output: str = gate.LINES
-    tool_results: str = LEAVE_OUT  # Alpaca: replies that rest on them; "": the export is older than the choice
+    tool_results: str = LEAVE_OUT  # Alpaca: replies that rest on them
     prompt_characters: int = PROMPT_CHARACTERS  # a longer system prompt or tool list is left out; 0: all are
     parallel_calls: str = LIST
-    history: str = histories.EDITED  # what stands before a reply; "": the export is older than the choice
+    history: str = histories.EDITED  # what stands before a reply
     tool_calls: str = turns.KEEP
-    duplicates: str = ONE  # of samples that say the same; "": the export is older than the choice
+    duplicates: str = ONE  # of samples that say the same
 
     def __post_init__(self):
         if self.sample_types is BY_TASK:
@@ -81,7 +81,7 @@ class Options:
             row_characters=self.row_characters,
             keep_text=self.keep_text,
             parallel_calls=self.parallel_calls,
-            history=self.history or histories.EDITED,
+            history=self.history,
             gate_output=self.gate_output,
             tool_results=self.tool_results,
             withheld=frozenset(withheld),
@@ -116,18 +116,6 @@ class Options:
 
 NO_CHOICES = {"format", "task", "sample_types"}  # columns of an export's row
 CHOICES = tuple(field.name for field in fields(Options) if field.name not in NO_CHOICES)
-# What an export did that was asked for before there was the choice, where that is not what it does today.
-BEFORE: dict[str, Any] = {
-    "include_injected": True,
-    "include_cut_off": True,
-    "include_unrecognized": True,
-    "include_interrupted": True,
-    "include_pictures": True,
-    "history": "",
-    "tool_results": "",
-    "prompt_characters": 0,
-    "duplicates": "",
-}
 
 
 def unused_choices(kind: str, task: str, tool_results: str = LEAVE_OUT) -> set[str]:
@@ -152,7 +140,7 @@ def read_options(export: DatasetExport) -> Options:
     filters = orjson.loads(export.filters or "{}")
     chosen = {name: filters[_stored(name)] for name in CHOICES if _stored(name) in filters}
     types = tuple(orjson.loads(export.sample_types))
-    return Options(format=export.export_format, task=export.task, sample_types=types, **{**BEFORE, **chosen})
+    return Options(format=export.export_format, task=export.task, sample_types=types, **chosen)
 
 
 def check(options: Options) -> None:

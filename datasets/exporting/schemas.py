@@ -123,7 +123,7 @@ class OptionsOut(Schema):
     only_approved: bool
     train_split: float
     validation_split: float
-    duplicates: str = Field(description="one or keep; empty for exports made before there was a choice")
+    duplicates: str = Field(description="one or keep")
     seed: str
     agent: str | None
     sample_types: list[str]
@@ -138,8 +138,8 @@ class OptionsOut(Schema):
     include_interrupted: bool
     include_pictures: bool
     gate_output: str
-    tool_results: str = Field(description="leave_out or input; empty for exports made before there was a choice")
-    history: str = Field(description="edited, session or context; empty for exports made before there was a choice")
+    tool_results: str = Field(description="leave_out or input")
+    history: str = Field(description="edited, session or context")
     tool_calls: str
     include_flagged: bool
 

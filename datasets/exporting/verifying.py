@@ -20,7 +20,6 @@ from ..exporters.files.writing import FileFacts
 from ..exporters.formats.checks import broken_rules
 from ..models import DatasetExport
 from . import words
-from .building.writer import RULES
 from .exports import MANIFEST, Progress, folder_of, promised, read_manifest
 
 INTACT, CHANGED, MISSING, UNEXPECTED = "intact", "changed", "missing", "unexpected"
@@ -116,9 +115,8 @@ def _lines(opened, digest, told) -> Iterator[bytes]:
 def _problem_of_rows(export, file: FileFacts, lines: Iterable[bytes]) -> str:
     """What is wrong with the rows of a file, in a sentence; empty when there are as many as promised, and all fit."""
     rows, manifest = 0, read_manifest(export)
-    # What was written under other rules was checked against those; what says where rows come from is no row.
-    dataset = manifest.get("dataset", export.export_format)
-    has_rules = manifest.get("rules") == RULES and re.fullmatch(rf"{re.escape(dataset)}\.\w+\.\w+", file.name)
+    # What says where rows come from is no row.
+    has_rules = re.fullmatch(rf"{re.escape(manifest['dataset'])}\.\w+\.\w+", file.name)
     for row in READERS.get(Path(file.name).suffix, _objects)(lines):
         rows += 1
         if row is None:

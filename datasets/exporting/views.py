@@ -143,7 +143,6 @@ def _contents(export):
     manifest = exports.read_manifest(export)
     return {
         "manifest": manifest,
-        "is_older": exports.may_teach_more(export),
         "excluded": [
             {**found, "label": export_words.EXCLUSIONS[found["reason"]]} for found in manifest.get("excluded", [])
         ],
@@ -166,9 +165,9 @@ def _options(export):
         "history": _history(chosen),
         "tool_calls": export_words.TOOL_CALL_WORDS.get(chosen.tool_calls) if chosen.shape.needs_branch else None,
         "gate_output": export_words.GATE_WORDS.get(chosen.gate_output) if chosen.task == "gate" else None,
-        "tool_results": export_words.TOOL_WORDS.get(chosen.tool_results) if _has_inputs(chosen) else None,
+        "tool_results": export_words.TOOL_WORDS[chosen.tool_results] if _has_inputs(chosen) else None,
         "parallel_calls": export_words.PARALLEL_WORDS.get(chosen.parallel_calls) if _splits_calls(chosen) else None,
-        "duplicates": export_words.DUPLICATE_WORDS.get(chosen.duplicates),
+        "duplicates": export_words.DUPLICATE_WORDS[chosen.duplicates],
         "included": list(_included(chosen)),
         "chosen": chosen,
     }
@@ -180,19 +179,18 @@ def _splits_calls(chosen):
 
 def _included(chosen):
     """What an export may include or leave out, in words, and whether it does."""
-    if chosen.history:  # an older one had no choice
-        yield _("Turns that OpenClaw started itself"), chosen.include_injected
-        yield _("Replies that were cut off"), chosen.include_cut_off
-        yield _("Messages in unknown envelopes"), chosen.include_unrecognized
-        yield _("Answers that ended with a tool call"), chosen.include_interrupted
-        yield _("Questions with a picture or file"), chosen.include_pictures
+    yield _("Turns that OpenClaw started itself"), chosen.include_injected
+    yield _("Replies that were cut off"), chosen.include_cut_off
+    yield _("Messages in unknown envelopes"), chosen.include_unrecognized
+    yield _("Answers that ended with a tool call"), chosen.include_interrupted
+    yield _("Questions with a picture or file"), chosen.include_pictures
     if chosen.include_flagged:
         yield _("Texts that may contain secrets"), True
 
 
 def _history(chosen):
-    """What stands before a reply, in words; nothing where there is no history, or was no choice."""
-    return export_words.HISTORY_WORDS.get(chosen.history) if chosen.shape.has_history else None
+    """What stands before a reply, in words; nothing where there is no history."""
+    return export_words.HISTORY_WORDS[chosen.history] if chosen.shape.has_history else None
 
 
 def _has_inputs(chosen):

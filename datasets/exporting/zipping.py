@@ -4,7 +4,6 @@ from openclaw_web.errors import Refused
 from openclaw_web.pages.downloads import StreamedDownload
 from openclaw_web.pages.zips import Packed, length, zipped
 
-from ..exporters.files.naming import dataset_name
 from ..models import DatasetExport
 from .exports import folder_of, has_its_size, not_sent, promised, read_manifest
 
@@ -14,7 +13,7 @@ def download(export: DatasetExport) -> StreamedDownload:
 
     Raises Refused when a file is missing or has another size: what it holds is not compared here.
     """
-    name = read_manifest(export).get("dataset") or dataset_name(export.export_name, export.export_format)
+    name = read_manifest(export)["dataset"]
     files = []
     for file in promised(export):
         path = folder_of(export) / file.name

@@ -75,7 +75,7 @@ def queue(agent: Agent) -> Queued:
 def _refuse_excluded(sample):
     """Raises Refused for a write of a turn that exports leave out by default: nobody is asked about it unasked."""
     facts = (sample.prompted_by, sample.reply_stop, sample.turn_traits)
-    if reason := turn_facts.exclusion(*(fact or "" for fact in facts)):
+    if reason := turn_facts.exclusion(*facts):
         raise Refused(f"{EXCLUDED_WORDS[reason]}.")
 
 

@@ -1,4 +1,4 @@
-"""The job that gives older samples their signatures, and makes those anew that are outdated or damaged."""
+"""The job that gives samples the signatures they lack, and makes those anew that are outdated or damaged."""
 
 from typing import Any
 

@@ -179,7 +179,7 @@ def _restore(pairs: list[tuple[DatasetSample, SampleLabel]], *, by, bulk_id=None
 
 def _become(sample, before: dict[str, Any]):
     for name in verdicts.CHANGED:
-        setattr(sample, name, before.get(name))  # a label that is older than the column does not say
+        setattr(sample, name, before[name])
 
 
 def name_of(sample: DatasetSample) -> str:

@@ -30,12 +30,12 @@ ASKED = [
 
 @pytest.fixture
 def samples(ada):
-    """Five samples; of one nobody knows yet how its turn began or ended."""
+    """Five samples; of one nothing is recorded of how its turn began or ended."""
     SampleFactory(id="whole", created_at=5)
     SampleFactory(id="cut", created_at=4, reply_stop="aborted")
     SampleFactory(id="cron", created_at=3, prompted_by="cron")
     SampleFactory(id="silent", created_at=2, prompted_by="silent", reply_stop="length")
-    SampleFactory(id="unknown", created_at=1, prompted_by=None, reply_stop=None)
+    SampleFactory(id="unknown", created_at=1, prompted_by="hook", reply_stop="")
 
 
 def plan(sql, values):

@@ -3,13 +3,12 @@
 import pytest
 from django.urls import reverse
 
-from datasets import turn_facts
 from datasets.exporting import exports
 from datasets.models import DatasetExport, DatasetSample
 from datasets.services import make_samples
 from ledger.models import Session
 from openclaw_web.errors import Refused
-from tests.datasets.exporting.branches import Steps, body
+from tests.datasets.exporting.branches import Steps
 from tests.factories import SampleFactory
 from tests.homes import assistant, result, user
 from tests.ledger.talks import tell
@@ -54,19 +53,6 @@ def test_both_are_stored_with_new_samples(ada):
     assert [one.reply_stop for one in samples[-5:]] == ["stop", "length", "aborted", "error", "toolUse"]
 
 
-def test_older_samples_are_brought_up_to_date(ada):
-    known = [(one.id, one.prompted_by, one.reply_stop) for one in told(ada)]
-    SampleFactory(id="gone", agent_id="nobody", content=body(1, userMessage=PROMPTS["cron"]))
-    SampleFactory(id="odd", content="[]")
-    DatasetSample.objects.update(prompted_by=None, reply_stop=None)
-    assert turn_facts.fill(DatasetSample.objects.all()) == len(known) + 2
-    assert turn_facts.fill(DatasetSample.objects.all()) == 0
-    again = DatasetSample.objects.filter(id__in=[one[0] for one in known]).order_by("turn_number")
-    assert list(again.values_list("id", "prompted_by", "reply_stop")) == known
-    others = DatasetSample.objects.filter(id__in=["gone", "odd"]).order_by("id")
-    assert list(others.values_list("prompted_by", "reply_stop")) == [("cron", ""), ("", "")]
-
-
 @pytest.mark.parametrize(
     ("choices", "rows"),
     [
@@ -78,7 +64,7 @@ def test_older_samples_are_brought_up_to_date(ada):
 )
 def test_exports_leave_them_out_by_default_and_say_so(ada, choices, rows):
     told(ada)
-    DatasetSample.objects.update(annotation_status="approved", prompted_by=None, reply_stop=None)
+    DatasetSample.objects.update(annotation_status="approved")
     export = exports.request("one", "alpaca", "reply", by="ann", train_split=1, **choices)
     manifest = exports.build(export.id, Steps())
     assert manifest["counts"]["rows"] == rows

@@ -15,7 +15,7 @@ COLUMNS = (
     *("annotation_status", "annotated_by", "annotated_at", "annotation_notes", "reject_reason", "label_id"),
     *("gate_label", "gate_corrected_output", "guardian_label", "guardian_corrected_output"),
     *("privacy_checked", "contains_pii", "pii_redacted_content"),
-    *("prompted_by", "reply_stop", "turn_traits", "facts_version", "repeat_of", "collection_strategy", "created_at"),
+    *("prompted_by", "reply_stop", "turn_traits", "repeat_of", "collection_strategy", "created_at"),
 )
 JSON = frozenset({"content", "quality_factors", "gate_corrected_output", "guardian_corrected_output"})
 CORRECTED = "guardianCorrectedOutput"

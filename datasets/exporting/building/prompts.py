@@ -162,7 +162,7 @@ def _of_steps(db, session_ids) -> Iterator[tuple[str, str, Record]]:
             handle, why = about.get(fact), about.get(GIVEN[fact])
             if why or isinstance(handle, str):
                 yield session_id, column, Record(at or 0, run_id, handle or "", why or "")
-            elif type_ == COMPILED:  # imported before there was a note of what is not whole
+            elif type_ == COMPILED:  # it should say, and does not: no prompt of before stands for it
                 yield session_id, column, Record(at or 0, run_id, "", placeholders.UNKNOWN_FORM)
 
 

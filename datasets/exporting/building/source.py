@@ -112,7 +112,7 @@ class Source:
     def _unlike_talk(self):
         """What is no question of a person with the agent's answer, unless the options include it."""
         if not self.options.include_injected:
-            yield made.INJECTED, Q(prompted_by__isnull=False) & ~Q(prompted_by="")
+            yield made.INJECTED, ~Q(prompted_by="")
         if not self.options.include_unrecognized:
             yield made.UNKNOWN_ENVELOPE, Q(turn_traits__contains=UNRECOGNIZED)
         if not self.options.include_interrupted:

@@ -43,7 +43,7 @@ from .source import LISTED, other_task
 
 PROFILE, NO_PROFILE = "strict", "stored"
 CHANGED = "changed"  # why a sample is in no row: the plan was made without it
-RULES = 2  # what may be taught; exports without the number may teach the words of people as results of tools
+RULES = 2  # of what may be taught, as the manifest and the card name them
 CHANGED_LISTED = 20  # samples of each change
 STEP = 100  # samples between two reports of progress
 

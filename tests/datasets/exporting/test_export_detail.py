@@ -83,21 +83,6 @@ def test_an_export_whose_job_died_is_shown_as_failed(as_reviewer):
 # Downloads
 
 
-@pytest.mark.parametrize("task", ["reply", "gate"])
-def test_an_export_made_under_older_rules_says_so(as_reviewer, task):
-    SampleFactory(annotation_status="approved")
-    export = make(as_reviewer, format="sharegpt")
-    page = as_reviewer.get(export.get_absolute_url()).text
-    assert "Created under older rules" not in page and "Approved turns only, with edited replies" in page
-    manifest = orjson.loads(export.manifest_json)
-    del manifest["rules"], manifest["counts"]["samples"]
-    old = {"manifest_json": orjson.dumps(manifest).decode(), "filters": "{}", "task": task}
-    DatasetExport.objects.update(**old)
-    page = as_reviewer.get(export.get_absolute_url()).text
-    assert ("Created under older rules" in page) == (task == "reply") and "Turns before the reply" not in page
-    assert "history=" not in page
-
-
 def test_a_download_is_a_file_and_nothing_else(as_reviewer, as_stranger):
     SampleFactory(annotation_status="approved")
     export = make(as_reviewer)

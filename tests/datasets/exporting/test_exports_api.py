@@ -108,7 +108,8 @@ def test_exports_are_newest_first(as_reviewer):
 
 @pytest.mark.parametrize("name", ["secret.key", "..", "%2e%2e%2fsecret.key", "x"])
 def test_only_the_manifest_s_files_can_be_downloaded(as_reviewer, home, name):
-    manifest = orjson.dumps({"files": [{"name": "alpaca.train.jsonl", "bytes": 1, "sha256": "0"}]}).decode()
+    files = [{"name": "alpaca.train.jsonl", "bytes": 1, "sha256": "0"}]
+    manifest = orjson.dumps({"files": files, "checksums": "SHA256SUMS"}).decode()
     export = ExportFactory(state="ready", manifest_json=manifest)
     (home / export.file_path).mkdir(parents=True)
     (home / export.file_path / "secret.key").write_text("secret")

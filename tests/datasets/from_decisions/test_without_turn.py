@@ -11,7 +11,6 @@ from datasets.from_decisions import judging
 from datasets.from_decisions.queueing import queue
 from datasets.models import DatasetSample
 from datasets.services import make_samples
-from datasets.turn_facts import fill
 from openclaw_web.errors import Refused
 from people.configuration import keys as configuration
 from tests.datasets.from_decisions.gates import FACT, decide, saw
@@ -56,7 +55,6 @@ def test_without_a_verdict_it_is_its_own_sample(ada, decision):
         None,
     )
     assert judging.say(ada, "d1", "none", by="ann").id == sample.id
-    assert fill(DatasetSample.objects.all()) == 0
 
 
 def test_people_are_asked_about_it(ada, decision):

@@ -6,7 +6,7 @@ from html import unescape
 import orjson
 import pytest
 
-from datasets.models import DatasetSample, ReviewAction, SampleDraft, SampleLabel
+from datasets.models import DatasetSample, SampleDraft
 from datasets.review import bulk, drafts, verdicts
 from datasets.review.parts import PartVerdict
 from tests.datasets.test_sample_detail import content
@@ -244,20 +244,3 @@ def test_the_number_of_queries_does_not_grow(as_reviewer, django_assert_max_num_
         # session, user, the sample; begin, what it began with (3), how many others, update or create (4), commit
         with django_assert_max_num_queries(13):
             typed(as_reviewer, page, output=f"better {count}")
-
-
-def test_old_verdicts_can_be_taken_back(as_reviewer):
-    """Rows that are older than reasons say nothing of them."""
-    verdicts.label_sample("one", "rejected", by="reviewer")
-    label = SampleLabel.objects.get()
-    before = orjson.loads(label.before_json)
-    del before["reject_reason"]
-    SampleLabel.objects.bulk_create([SampleLabel(
-        id="old", sample_id="two", status="approved", previous_status="pending", labelled_by="reviewer",
-        labelled_at=1, before_json=orjson.dumps(before).decode())])  # fmt: skip
-    verdicts.label_sample("two", "approved", by="reviewer")
-    row = SampleLabel.objects.get(sample_id="two", before_json__contains="reject_reason")
-    DatasetSample.objects.filter(id="two").update(label_id="old")
-    ReviewAction.objects.filter(label_id=row.id).update(label_id="old")
-    assert "Undone" in as_reviewer.post("/review/undo/", follow=True).text
-    assert DatasetSample.objects.get(id="two").annotation_status == "pending"

@@ -168,19 +168,6 @@ def test_rows_are_read_again(as_reviewer, export, folder):
         assert file["state"] == "changed" and reason in file["reason"]
 
 
-def test_rows_of_older_rules_are_only_counted(as_reviewer, export, folder):
-    data = b'{"instruction": "a", "output": "b"}\n' * 3
-    (folder / ROWS).write_bytes(data)
-    manifest = exports.read_manifest(export) | {"rules": 1}
-    facts = {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
-    manifest["files"] = [file | facts if file["name"] == ROWS else file for file in manifest["files"]]
-    stored = orjson.dumps(manifest)
-    (folder / "manifest.json").write_bytes(stored)
-    DatasetExport.objects.update(manifest_json=stored.decode(), checksum=hashlib.sha256(stored).hexdigest())
-    [file] = [file for file in verified(as_reviewer, export)["files"] if file["name"] == ROWS]
-    assert file["state"] == "intact"
-
-
 def test_a_folder_that_is_gone(as_reviewer, export, folder):
     shutil.rmtree(folder)
     assert {file["state"] for file in verified(as_reviewer, export)["files"]} == {"missing"}

@@ -18,7 +18,6 @@ from datasets.exporters.files import naming
 from datasets.exporters.files.trainers import DATASETS_LINE
 from datasets.exporting import exports
 from datasets.exporting.options import unused_choices
-from datasets.models import DatasetExport
 from tests.datasets.exporting.branches import Steps, body
 from tests.factories import SampleFactory
 from tests.homes import assistant, user
@@ -255,28 +254,6 @@ def test_without_rows_to_learn_from_no_training_is_described(samples):
     folder = build(train_split=0).folder
     assert not (folder / "llamafactory.yaml").exists() and not (folder / "axolotl.yaml").exists()
     assert "axolotl" not in (folder / "README.md").read_text().partition("## How to load")[2].partition("##")[0]
-
-
-def test_an_export_of_an_earlier_version_keeps_its_files(samples, as_reviewer):
-    made = build("alpaca")
-    for name in ("README.md", "SHA256SUMS", "axolotl.yaml", "llamafactory.yaml", "load.py"):
-        (made.folder / name).unlink()
-    manifest = exports.read_manifest(made.export)
-    del manifest["checksums"], manifest["dataset"]
-    kept = {"ocl_First-try_alpaca.train.jsonl": "alpaca.train.jsonl", "dataset_info.json": "dataset_info.json"}
-    manifest["files"] = [{**file, "name": kept[file["name"]]} for file in manifest["files"] if file["name"] in kept]
-    for name, before in kept.items():
-        (made.folder / name).rename(made.folder / before)
-    data = orjson.dumps(manifest)
-    (made.folder / "manifest.json").write_bytes(data)
-    checksum = hashlib.sha256(data).hexdigest()
-    DatasetExport.objects.update(manifest_json=data.decode(), checksum=checksum)
-    export = DatasetExport.objects.get()
-    assert [file.name for file in exports.promised(export)] == [*kept.values(), "manifest.json"]
-    page = as_reviewer.get(export.get_absolute_url()).text
-    assert "alpaca.train.jsonl" in page and "SHA256SUMS" not in page
-    answer = as_reviewer.get(f"/exports/{export.id}/files/alpaca.train.jsonl")
-    assert len(b"".join(answer.streaming_content)) > 0
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ def test_other_options_count_other_samples(samples):
 
 @pytest.mark.parametrize("format_", ["sharegpt", "openai"])
 def test_without_tool_calls_replies_that_rest_on_them_are_not_counted(ada, format_):
-    for number, traits in enumerate(("envelope", "", "envelope tools", None, "images"), 1):
+    for number, traits in enumerate(("envelope", "", "envelope tools", "gone", "images"), 1):
         SampleFactory(session_id="t", turn_number=number, annotation_status="approved", turn_traits=traits)
     SampleFactory(session_id="t", turn_number=6, turn_traits="tools")
     found = fitting(Options(format_, "reply", tool_calls="leave_out"))

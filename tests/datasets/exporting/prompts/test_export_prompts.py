@@ -2,7 +2,6 @@
 
 import io
 
-import orjson
 import pytest
 from django.core.management import call_command
 from django.urls import reverse
@@ -97,18 +96,6 @@ def test_the_api_refuses_what_cannot_be(as_reviewer, wanted):
     wanted = {"name": "one", "format": "sharegpt", **wanted}
     assert as_reviewer.post("/api/v1/exports", wanted, "application/json").status_code in (409, 422)
     assert not DatasetExport.objects.exists()
-
-
-def test_an_older_export_has_none(as_reviewer):
-    asked(as_reviewer)
-    export = DatasetExport.objects.get()
-    manifest, filters = orjson.loads(export.manifest_json), orjson.loads(export.filters)
-    del manifest["prompts"], filters["promptCharacters"], filters["parallelCalls"]
-    export.manifest_json, export.filters = orjson.dumps(manifest).decode(), orjson.dumps(filters).decode()
-    export.save()
-    page = as_reviewer.get(export.get_absolute_url()).text
-    assert "System prompts and tools" not in page and "Maximum prompt length" not in page
-    assert as_reviewer.get(f"/api/v1/exports/{export.id}").json()["options"]["prompt_characters"] == 0
 
 
 def test_the_command_prints_them():

@@ -9,9 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from artifacts.contents import secrets
+from datasets import turn_facts
 from datasets.exporters import scanning
 from datasets.exporting import exports
 from datasets.models import DatasetExport
+from ledger.models import ConversationTurn
 from openclaw_web.errors import Refused
 from people.configuration import keys as configuration
 from people.models.kept import AuditEntry
@@ -54,7 +56,9 @@ def samples(*records, **more):
     """A session of these records, and an approved sample of each turn."""
     tell(*records)
     for number in range(1, sum(record["message"]["role"] == "user" for record in records) + 1):
-        columns = {"session_id": "s1", "turn_number": number, "annotation_status": "approved", "turn_traits": None}
+        columns = {"session_id": "s1", "turn_number": number, "annotation_status": "approved"}
+        turn = ConversationTurn.objects.using("agent_ada").get(session_id="s1", turn_number=number)
+        columns |= turn_facts.of_turn("agent_ada", turn)
         SampleFactory(id=f"sample-{number}", content=more.get(f"body{number}", body(number)), **columns)
 
 

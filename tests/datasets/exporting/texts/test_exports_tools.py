@@ -91,15 +91,12 @@ def test_what_the_input_does_not_hold_is_said(samples):
     assert [manifest["transformations"][name] for name in names] == [1, 1]
 
 
-def test_traits_are_stored_with_samples_and_found_again(samples):
+def test_traits_are_stored_with_samples(samples):
     asked = user(f"{ENVELOPE}What is this?")
     asked["message"]["content"].append(PICTURE)
     known = samples(asked, assistant("A cat."))
     wanted = {1: "", 2: "tools", 3: "", 4: "tools", 5: "", 6: "envelope images"}
     assert {number: one.turn_traits for number, one in known.items()} == wanted
-    DatasetSample.objects.update(turn_traits=None)
-    build()
-    assert dict(DatasetSample.objects.values_list("turn_number", "turn_traits")) == wanted
 
 
 def test_what_stood_around_words_and_pictures_is_counted(samples):
@@ -148,7 +145,7 @@ def test_a_turn_that_is_gone_is_used_by_what_is_known_of_it(samples):
         manifest, rows = build(format_, **choices)
         assert rows.keys() == {1, 3, 5}
         assert sorted(left_out(manifest)["rests_on_tools"]) == sorted([known[2].id, known[4].id])
-    DatasetSample.objects.update(turn_traits=None)
+    DatasetSample.objects.update(turn_traits="gone")
     manifest, rows = build()
     assert rows.keys() == {1, 2, 3, 4, 5} and manifest["transformations"] == {"tools_unknown": 5}
 
@@ -189,11 +186,3 @@ def test_an_export_of_nothing_else_says_what_to_do(samples):
     DatasetSample.objects.exclude(turn_number=2).delete()
     with pytest.raises(Refused, match="Include tool calls or results"):
         exports.check_request("one", "alpaca", "reply")
-
-
-def test_an_older_export_has_no_choice():
-    export = exports.request("one", "alpaca", "reply", by="root")
-    filters = orjson.loads(export.filters)
-    del filters["toolResults"]
-    export.filters = orjson.dumps(filters).decode()
-    assert exports.read_options(export).tool_results == ""
