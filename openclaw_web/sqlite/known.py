@@ -41,4 +41,4 @@ def is_of_another(seen: Iterable[Migration]) -> bool:
 def refuse_another(connection: BaseDatabaseWrapper) -> None:
     """Raise Refused for a home whose global file was made by another version."""
     if is_of_another(MigrationRecorder(connection).applied_migrations()):
-        raise Refused(_("This home was made by another version; keep it and import again into a new one."))
+        raise Refused(_("This home was created by another version; keep it and import again into a new one."))

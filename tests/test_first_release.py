@@ -1,0 +1,107 @@
+"""Until the first release there is no older version of ours: one migration for each app, no code that asks for one.
+
+With the first tag these tests have done their work; support for what was released then has one place, migrations.
+"""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from django.apps import apps
+from django.conf import settings
+
+from tests import first_migrations
+
+ROOT = Path(__file__).resolve().parent.parent
+TAGS = subprocess.run(["git", "tag"], cwd=ROOT, capture_output=True, text=True).stdout.split()
+pytestmark = pytest.mark.skipif(bool(TAGS), reason="released: what homes of released versions need is in migrations")
+
+# How code speaks of what an older version of ours wrote.
+OF_ANOTHER = (
+    r"(?:older|earlier|previous|former|last|newer|another|later) versions?\b",
+    r"\b(?:older|earlier|former) (?:homes?|stores?|exports?|manifests?|backups?|receipts?|reports?|rows?|columns?)\b",
+    r"\b(?:older|earlier|former) (?:samples?|verdicts?|labels?|entries|addresses|bookmarks?|migrations?|rules)\b",
+    r"\bolder than (?:this|the|that) (?:version|program|column|choice|code)\b",
+    r"\bfrom before (?:there|it|they|that|this)\b",
+    r"\bbefore there (?:was|were)\b",
+    r"\b(?:used to be|used to have|no longer written|writes any more|still written)\b",
+    r"\b(?:legacy|deprecated|obsolete|backwards?[- ]compatib\w+|compatibility)\b",
+    r"^\s*replaces\b",
+)
+# The same words for something else: versions of memory files, of prompts and of OpenClaw, what one version says of
+# another without asking which, and what is older in time. Each has to be there.
+SOMETHING_ELSE = {
+    "agents/databases.py": ("by another version",),
+    "datasets/review/verdicts.py": ("earlier verdicts stay",),
+    "demo/showcase.py": ("earlier versions, as a collect",),
+    "gate/looking/forms.py": ("Another version to compare with",),
+    "guardian/collectors/reflection_db.py": ("How many older rows",),
+    "guardian/handover/offers.py": ("whose lines an older version holds",),
+    "guardian/looking/blaming.py": (
+        *("with an older version or between", "older versions that are blamed", "one older version that may"),
+        "came back from before it",
+    ),
+    "guardian/recording/neighbours.py": ("The last versions up to a moment",),
+    "guardian/unknown_change.py": ("No later version of %(file)s",),
+    "guardian/verbs/rules.py": ("older rules are not listed",),
+    "guardian/words.py": ("the earlier version was restored",),
+    "openclaw_web/disk/drafts.py": ("that nobody writes any more",),
+    "openclaw_web/sqlite/known.py": ("by another version",),
+    "operations/backups/manifest.py": ("created by another version",),
+    "operations/backups/restoring.py": ("or of another version",),
+    "operations/doctor/api.py": ("imported legacy files",),
+    "operations/doctor/fixing.py": ("LEGACY",),
+    "operations/doctor/sources/home_sources.py": ("LEGACY",),
+    "operations/management/commands/doctor.py": ("imported legacy files",),
+    "operations/retention/daily_files.py": ("either the previous version or the new one",),
+    "people/configuration/reflection_keys.py": ("Older versions that nothing refers to",),
+    "templates/datasets/write_opinion.html": ("The previous version will be restored",),
+    "templates/gate/prompt_detail.html": ("no earlier version to compare",),
+    "templates/guardian/file_detail.html": ("no earlier version",),
+    "templates/guardian/file_history.html": ("no earlier version",),
+    "templates/guardian/rollback.html": ("The previous version will be restored",),
+    "templates/operations/clearing_runs.html": ("said before there were any",),
+}
+SAID = re.compile("|".join(OF_ANOTHER), re.IGNORECASE | re.MULTILINE)
+OURS = {app.name for app in apps.get_app_configs() if Path(app.path).parent == ROOT}
+
+
+def sources():
+    """Every line of code and templates that is shipped, with its file."""
+    files = [*(file for name in (*OURS, "openclaw_web") for file in (ROOT / name).rglob("*.py")), ROOT / "manage.py"]
+    for file in sorted({*files, *(ROOT / "templates").rglob("*.html"), *(ROOT / "static").glob("*.js")}):
+        for line in file.read_text().splitlines():
+            yield file.relative_to(ROOT).as_posix(), line
+
+
+def test_no_code_mentions_an_older_version_of_ours():
+    found, met = [], set()
+    for path, line in sources():
+        for match in SAID.finditer(line):
+            known = [words for words in SOMETHING_ELSE.get(path, ()) if words in line]
+            met |= {(path, words) for words in known}
+            if not known:
+                found.append(f"{path}: {match[0]}: {line.strip()[:140]}")
+    assert found == []
+    assert {(path, words) for path, some in SOMETHING_ELSE.items() for words in some} == met
+
+
+@pytest.mark.parametrize("name", sorted(OURS))
+def test_an_app_has_one_migration(name):
+    folder = ROOT / name / "migrations"
+    migrations = sorted(file.name for file in folder.glob("[!_]*.py"))
+    assert migrations == (["0001_initial.py"] if folder.is_dir() else [])
+
+
+@pytest.mark.parametrize("name", sorted(OURS))
+def test_its_columns_stand_as_in_the_class(name):
+    """Django puts foreign keys behind everything: ./dev migrations puts them where the class has them."""
+    for file in (ROOT / name / "migrations").glob("0*.py"):
+        text = file.read_text()
+        assert first_migrations.in_order(name, text) == text
+
+
+def test_every_app_with_tables_is_asked():
+    assert set(settings.AGENT_APPS) < OURS
+    assert len(OURS) > 10
