@@ -93,7 +93,7 @@ class CollectorSource(models.Model):
     head_sha256 = models.TextField(default="", help_text="fingerprint of the first bytes before the offset")
     head_bytes = Count(default=0)
     tail_sha256 = models.TextField(
-        default="", db_default="", help_text="fingerprint of the last bytes before the offset; empty: not known"
+        default="", db_default="", help_text="fingerprint of the last bytes before the offset; empty: none"
     )
     last_read_at = EpochMs(null=True)
     session_id = models.TextField(

@@ -104,7 +104,6 @@ _WORDS = (
     (_("Not repaired"), BAD, ("not_repaired",)),
 )
 STATES = {value: State(word, tone) for word, tone, values in _WORDS for value in values}
-FIRST_VALUES = [values[0] for _word, _tone, values in _WORDS]  # one of each word
 
 
 def of(value: Any) -> State:

@@ -19,11 +19,6 @@ def json_text(column: str, key: str) -> str:
     return f"json_extract({column}, '$.{key}')"
 
 
-def epoch_seconds(moment: str) -> str:
-    """Seconds since 1970 of a column that Django wrote as a date and a time."""
-    return f"CAST(strftime('%%s', {moment}) AS INTEGER)"
-
-
 def unindexed(column: str) -> str:
     """A column that is only checked: no index of it is to be chosen."""
     return f"+{column}"

@@ -71,7 +71,7 @@ def _things():
     # What the examples show. None of it is in a database.
     diff = comparing.compare(OLD, NEW)
     return {
-        "states": states.FIRST_VALUES,
+        "states": list({state.word: value for value, state in reversed(states.STATES.items())}.values())[::-1],
         "decisions": DECISIONS,
         "roles": ROLES,
         "example_agent": SimpleNamespace(agent_id="main", model="claude-sonnet-4-5"),
