@@ -128,8 +128,8 @@ def test_a_copy_that_is_touched_does_not_reset_a_live_session(home):
     assert (summary(MAIN)["state"], summary(MAIN)["leaf"]) == ("live", "m4")
 
 
-def test_stores_of_an_older_version_become_right_when_sessions_are_imported_again(home):
-    """It went by names: both files were one session, and no row of the book says whose its file is."""
+def test_records_of_a_file_that_was_taken_for_another_sessions_move_when_it_is_imported_again(home):
+    """Both files were one session by their names, and the rows of the book say so."""
     home.write(f"agents/main/sessions/{ID}.jsonl.reset.2026-03-01", header(ID) + message(1))
     home.write(f"agents/main/sessions/{ID}.jsonl", header(ID) + message(2))
     run(home, include_deleted=True)
@@ -138,7 +138,7 @@ def test_stores_of_an_older_version_become_right_when_sessions_are_imported_agai
     path.write_text(header(OTHER) + message(2))
     os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
     home.index({"agent:main:main": {"sessionId": OTHER, "sessionFile": str(path)}})
-    CollectorSource.objects.filter(kind="transcript").update(session_id="")
+    CollectorSource.objects.filter(kind="transcript").update(session_id=ID)
     run(home, include_deleted=True)
     run(home, include_deleted=True, again=True)
     found = Session.objects.using(MAIN).order_by("id").values_list("id", "record_count", "session_key")

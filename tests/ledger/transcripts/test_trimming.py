@@ -39,12 +39,6 @@ def test_a_result_keeps_less_and_comes_back_whole(odd, length, details):
     assert dict(missing(note)).get("message.content.1.text", 0) == length - kept
 
 
-def test_a_record_of_an_older_version_comes_back_whole():
-    record = {"message": {"content": "y" * 9_000}}
-    assert untrim('{"message":{"content":"yyy"}}', packing.pack(orjson.dumps(record))) == record
-    assert list(missing('{"capped":[["message.content",9000]]}')) == [("message.content", 1_000)]
-
-
 def test_a_handle_that_the_cut_goes_through_is_whole_in_the_rest():
     handle = handles.of("a" * 64)
     text = "x" * (RESULT_KEPT - 40) + handle + "y" * RESULT_CAP
