@@ -81,8 +81,9 @@ def write(out, workspaces: dict[str, Workspace], until_ms: int) -> None:
 
 
 def read(out) -> dict[str, list[Kept]]:
-    """The changes of each agent's files, in the order of time."""
-    told = json.loads((out / NAME).read_text(encoding="utf-8"))
+    """The changes of each agent's files, in the order of time; none where nothing was written yet."""
+    file = out / NAME
+    told = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
     return {agent: [Kept(**one) for one in some] for agent, some in told.items()}
 
 

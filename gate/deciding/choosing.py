@@ -8,7 +8,7 @@ from django.db.models.functions import Left, Right
 from django.utils.translation import gettext as _
 
 from ledger.collectors.machine_prompts import prompt_kind
-from ledger.collectors.records import is_silent
+from ledger.collectors.records import injected, is_silent
 from ledger.json_columns import object_in
 from ledger.models import ConversationTurn
 from openclaw_web import clock
@@ -90,6 +90,7 @@ def _wanted(db, asked, model, prompt_version):
     if asked.give_up_after is not None:
         turns = turns.exclude(Exists(_hopeless(db, model, prompt_version, asked.give_up_after)))
     ends = {
+        "asked_start": Left("user_message_content", 600),
         "said_start": Left("agent_message_content", BATCH),
         "said_end": Right("agent_message_content", BATCH),
         "session_key": F("session__session_key"),
@@ -130,8 +131,11 @@ def _is_for_us(turn):
 
 
 def _is_prompt(turn):
-    """Whether nobody typed what began a turn."""
-    return bool(prompt_kind(object_in(turn.user_metadata), turn.session_key, turn.session_id))
+    """Whether nobody typed what began a turn: what is stored of it says so, or its words do."""
+    sender = object_in(turn.user_metadata)
+    if prompt_kind(sender, turn.session_key, turn.session_id):
+        return True
+    return not sender.get("is_person") and bool(injected(turn.asked_start))
 
 
 def _rest(turn):

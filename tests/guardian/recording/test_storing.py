@@ -57,8 +57,8 @@ def test_versions_that_lack_bytes_or_are_damaged_are_refused(ada):
     FileSnapshot.objects.using(DB).filter(id=row.before_snapshot_id).update(raw=None)
     FileSnapshot.objects.using(DB).filter(id=row.after_snapshot_id).update(content="other\n")
     row = rows().get()
-    for version, words in ((row.before_snapshot, "without some of its bytes"), (row.after_snapshot, "damaged")):
-        with pytest.raises(NotExact, match=words):
+    for version in (row.before_snapshot, row.after_snapshot):
+        with pytest.raises(NotExact, match="damaged"):
             data_of(version)
 
 

@@ -180,14 +180,6 @@ def test_a_poll_that_nobody_wrote_is_refused(client, query):
     assert client.get(f"{LIVE}?{query}").status_code == 409
 
 
-def test_a_page_from_before_polls_had_an_address_is_answered(client):
-    tell(*working_turns(1))
-    asked = asks(client.get(PAGE)).partition("?")[2]
-    assert client.get(f"{PAGE}?{asked}", headers={"HX-Request": "true"})["Location"] == f"{LIVE}?{asked}"
-    add(user("and now?"), start=5)
-    assert "and now?" in text_of(client.get(f"{PAGE}?{asked}", headers={"HX-Request": "true"}, follow=True))
-
-
 def test_strangers_are_sent_to_sign_in(client):
     tell(*working_turns(1))
     address = asks(client.get(PAGE))

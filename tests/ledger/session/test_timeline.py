@@ -96,7 +96,7 @@ def test_arguments_share_what_room_there_is():
 
 
 def test_a_preview_knows_the_whole_length():
-    record = assistant("x" * 8000) | {"trim": '{"capped":[["message.content.0.text",170000]]}'}
+    record = assistant("x" * 8000) | {"trim": '{"capped":[["message.content.0.text",170000,8000]]}'}
     [section] = timeline.sections(rows(record), {})
     text = section.entries[0].text
     assert (len(text.text), text.length, text.is_cut) == (timeline.WORDS, 170_000, True)

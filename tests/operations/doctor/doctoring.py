@@ -10,6 +10,9 @@ import pytest
 
 from tests.homes import Home, assistant, result, user
 from tests.operations.backups.backing_up import run
+from tests.test_databases import GATE_TABLES
+
+TABLES_OF = {"gate": GATE_TABLES, "problems": ("problem_checks", "problems")}
 
 
 # A file takes these by naming them (`home = doctoring.home`): in a conftest they would hide `home` from all others.
@@ -79,6 +82,13 @@ def change(home, sql, agent=None):
     file = home / "agents" / agent / "agent" / "openclaw-agent.sqlite" if agent else home / "state" / "openclaw.sqlite"
     with closing(sqlite3.connect(file)) as db:
         db.executescript(sql)
+
+
+def unmigrate(home, app, agent=None):
+    """Let a file be one that has not seen the migration of an app: without its tables, which hold nothing."""
+    drop = "".join(f"DROP TABLE {name};" for name in TABLES_OF[app])
+    change(home, f"PRAGMA foreign_keys=OFF; {drop}", agent)
+    change(home, f"DELETE FROM django_migrations WHERE app = '{app}'", agent)
 
 
 def picture(root):

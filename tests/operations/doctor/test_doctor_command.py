@@ -11,7 +11,7 @@ import pytest
 from tests.homes import Home, assistant, user
 from tests.operations.backups.backing_up import run, tables
 from tests.operations.doctor import doctoring
-from tests.operations.doctor.doctoring import change, doctor, fill, picture, rows
+from tests.operations.doctor.doctoring import change, doctor, fill, picture, rows, unmigrate
 from tests.sqlite_homes import SqliteHome
 
 pytestmark = pytest.mark.kill
@@ -227,13 +227,12 @@ class TestRepairs:
             "main", "agents/main/agent/openclaw-agent.sqlite",
         )  # fmt: skip
 
-    def test_an_old_agent_file(self, home):
-        change(home, "DROP INDEX idx_artifacts_session; DROP INDEX idx_artifacts_session_size;", "main")
-        change(home, "DELETE FROM django_migrations WHERE app = 'artifacts' AND name LIKE '0004%'", "main")
+    def test_an_agents_file_that_is_not_up_to_date(self, home):
+        unmigrate(home, "gate", "main")
         self.mended(home, ("schema", "main"))
 
-    def test_an_old_global_file(self, home):
-        assert run(home, "migrate", "jobs", "0002", "-v0")[0] == 0
+    def test_a_global_file_that_is_not_up_to_date(self, home):
+        unmigrate(home, "problems")
         assert checks(doctor(home, status=1)[0]) == {("schema", "")}
         doctor(home, "--fix")
         doctor(home, status=0)

@@ -9,7 +9,7 @@ import pytest
 from tests.homes import assistant, user
 from tests.operations.backups.backing_up import python, run, tables
 from tests.operations.doctor import doctoring
-from tests.operations.doctor.doctoring import change, doctor, fill, rows
+from tests.operations.doctor.doctoring import change, doctor, fill, rows, unmigrate
 from tests.sqlite_homes import SqliteHome
 
 pytestmark = pytest.mark.kill
@@ -188,8 +188,7 @@ def test_what_a_repair_made_usable_was_there_before(home, source, made_unusable)
     first = source.transcript(user("First"), assistant("Here")).session
     doctor(home, "--fix", status=0)
     if made_unusable == "old":
-        change(home, "DROP INDEX idx_artifacts_session; DROP INDEX idx_artifacts_session_size", "main")
-        change(home, "DELETE FROM django_migrations WHERE app = 'artifacts' AND name LIKE '0004%'", "main")
+        unmigrate(home, "gate", "main")
     else:
         change(home, "DELETE FROM agent_databases WHERE agent_id = 'main'; DELETE FROM agents WHERE agent_id = 'main'")
     second = source.transcript(user("Second")).session
