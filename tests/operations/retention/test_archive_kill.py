@@ -101,7 +101,7 @@ def test_twenty_killed_archives_and_restores_lose_nothing(tmp_path):
 
 def without_moment(row):
     """A row of `collector_sessions`, without when it was noted."""
-    agent, session, kinds, count, why, _noted_at, checksum = ast.literal_eval(row)
+    agent, session, kinds, count, checksum, why, _noted_at = ast.literal_eval(row)
     return agent, session, kinds, count, why, checksum
 
 

@@ -96,7 +96,7 @@ def test_an_agents_file_of_another_version_is_named_and_left(home):
 
 
 def test_a_backup_of_another_version_is_not_restored(home, tmp_path):
-    file = backing_up.receipt(home.path, "create")["path"]
+    file = backing_up.receipt(home.path, "create")["backup"]["path"]
     assert backing_up.run(tmp_path / "restored", "backup", "restore", file)[0] == 0
     see(home.path / AGENT, OTHERS[2])
     create = (
