@@ -138,7 +138,7 @@ def test_the_number_of_queries_does_not_grow(client, django_assert_num_queries):
             *(record for n in range(count) for record in (user("go"), *output(n), COMPACTION)),
             session_id=f"s{count}",
         )
-        with django_assert_num_queries(15, using="agent_ada"):
+        with django_assert_num_queries(14, using="agent_ada"):
             assert client.get(f"/agents/ada/sessions/s{count}/savings/").status_code == 200
     assert Session.objects.using("agent_ada").count() == 2
     assert ConversationTurn.objects.using("agent_ada").exclude(prompt_tokens=None).count() == 32
