@@ -12,13 +12,8 @@ from django.db import Error
 from .. import reasons
 from . import failures, files, statements
 
-# The migrations that make triggers of the global file: what they make now is what has to be there.
-TRIGGER_MIGRATIONS = (
-    "people.migrations.0001_tables",
-    "datasets.migrations.0002_review_queue",
-    "datasets.migrations.0003_verdicts_are_never_replaced",
-    "datasets.migrations.0008_signatures",
-)
+# What stands beside the tables of the global file: the triggers that it makes have to be there.
+BESIDE_TABLES = ("people.migrations._sql", "datasets.migrations._sql")
 TRIGGER = re.compile(r"CREATE TRIGGER (\w+)")
 
 
@@ -92,7 +87,7 @@ def triggers() -> dict[str, str]:
     """The triggers of the global file by name, with the SQL that makes each."""
     made: list[str] = []
     recorder = SimpleNamespace(connection=SimpleNamespace(vendor="sqlite"), execute=made.append)
-    for name in TRIGGER_MIGRATIONS:
+    for name in BESIDE_TABLES:
         import_module(name).add(None, recorder)
     named = ((TRIGGER.match(sql), sql) for sql in made)
     return {match[1]: sql for match, sql in named if match}

@@ -11,9 +11,9 @@ import pytest
 from django.apps import apps
 from django.conf import settings
 
-from tests import first_migrations
+from tests.releasing import first_migrations
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 TAGS = subprocess.run(["git", "tag"], cwd=ROOT, capture_output=True, text=True).stdout.split()
 pytestmark = pytest.mark.skipif(bool(TAGS), reason="released: what homes of released versions need is in migrations")
 

@@ -2,7 +2,6 @@ import openclaw_web.sqlite.fields
 from django.db import migrations, models
 
 
-
 class Migration(migrations.Migration):
 
     initial = True

@@ -6,32 +6,7 @@ import openclaw_web.sqlite.fields
 from django.conf import settings
 from django.db import migrations, models
 
-
-TRIGGERS = {
-    "operator_audit_no_update": "BEFORE UPDATE ON operator_audit",
-    "operator_audit_no_delete": "BEFORE DELETE ON operator_audit",
-}
-# INSERT OR REPLACE deletes without the triggers that refuse to delete.
-NEVER_REPLACED = """CREATE TRIGGER operator_audit_no_replace BEFORE INSERT ON operator_audit
-WHEN EXISTS (SELECT 1 FROM operator_audit WHERE id = NEW.id)
-BEGIN SELECT RAISE(ABORT, 'the audit log is append-only'); END"""
-
-
-def add(apps, schema_editor):
-    if schema_editor.connection.vendor != "sqlite":
-        return
-    for name, moment in TRIGGERS.items():
-        schema_editor.execute(
-            f"CREATE TRIGGER {name} {moment} BEGIN SELECT RAISE(ABORT, 'the audit log is append-only'); END"
-        )
-    schema_editor.execute(NEVER_REPLACED)
-
-
-def drop(apps, schema_editor):
-    if schema_editor.connection.vendor != "sqlite":
-        return
-    for name in (*TRIGGERS, "operator_audit_no_replace"):
-        schema_editor.execute(f"DROP TRIGGER {name}")
+from . import _sql
 
 
 class Migration(migrations.Migration):
@@ -60,6 +35,11 @@ class Migration(migrations.Migration):
             name='User',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('role', models.TextField(choices=[('viewer', 'Viewer'), ('labeller', 'Labeller'), ('operator', 'Operator'), ('admin', 'Admin')], default='viewer')),
+                ('language', models.TextField(blank=True, default='', help_text="of pages; empty: the browser's")),
+                ('time_zone', models.TextField(blank=True, default='', help_text="of times on pages; empty: the browser's")),
+                ('theme', models.TextField(blank=True, default='', help_text="light or dark; empty: the system's")),
+                ('session_epoch', openclaw_web.sqlite.fields.Count(default=0, help_text='raised to end every session of this person for good')),
                 ('password', models.CharField(max_length=128, verbose_name='password')),
                 ('last_login', models.DateTimeField(blank=True, null=True, verbose_name='last login')),
                 ('is_superuser', models.BooleanField(default=False, help_text='Designates that this user has all permissions without explicitly assigning them.', verbose_name='superuser status')),
@@ -70,8 +50,6 @@ class Migration(migrations.Migration):
                 ('is_staff', models.BooleanField(default=False, help_text='Designates whether the user can log into this admin site.', verbose_name='staff status')),
                 ('is_active', models.BooleanField(default=True, help_text='Designates whether this user should be treated as active. Unselect this instead of deleting accounts.', verbose_name='active')),
                 ('date_joined', models.DateTimeField(default=django.utils.timezone.now, verbose_name='date joined')),
-                ('role', models.TextField(choices=[('viewer', 'Viewer'), ('labeller', 'Labeller'), ('operator', 'Operator'), ('admin', 'Admin')], default='viewer')),
-                ('session_epoch', openclaw_web.sqlite.fields.Count(default=0, help_text='raised to end every session of this person for good')),
                 ('groups', models.ManyToManyField(blank=True, help_text='The groups this user belongs to. A user will get all permissions granted to each of their groups.', related_name='user_set', related_query_name='user', to='auth.group', verbose_name='groups')),
                 ('user_permissions', models.ManyToManyField(blank=True, help_text='Specific permissions for this user.', related_name='user_set', related_query_name='user', to='auth.permission', verbose_name='user permissions')),
             ],
@@ -86,15 +64,15 @@ class Migration(migrations.Migration):
             name='ApiToken',
             fields=[
                 ('id', models.TextField(primary_key=True, serialize=False)),
+                ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='tokens', to=settings.AUTH_USER_MODEL)),
                 ('name', models.TextField()),
                 ('prefix', models.TextField(unique=True)),
                 ('secret_sha256', models.TextField()),
                 ('role', models.TextField(choices=[('viewer', 'Viewer'), ('labeller', 'Labeller'), ('operator', 'Operator'), ('admin', 'Admin')])),
                 ('created_at', openclaw_web.sqlite.fields.EpochMs()),
                 ('last_used_at', openclaw_web.sqlite.fields.EpochMs(null=True)),
-                ('revoked_at', openclaw_web.sqlite.fields.EpochMs(null=True)),
-                ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='tokens', to=settings.AUTH_USER_MODEL)),
                 ('expires_at', openclaw_web.sqlite.fields.EpochMs(help_text='null: never', null=True)),
+                ('revoked_at', openclaw_web.sqlite.fields.EpochMs(null=True)),
             ],
             options={
                 'db_table': 'api_tokens',
@@ -122,6 +100,7 @@ class Migration(migrations.Migration):
             name='IdempotencyKey',
             fields=[
                 ('id', models.AutoField(primary_key=True, serialize=False)),
+                ('user', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, to=settings.AUTH_USER_MODEL)),
                 ('key', models.TextField()),
                 ('fingerprint', models.TextField(help_text='sha256 of method, address and body')),
                 ('claim', models.TextField(help_text='who carries it out')),
@@ -130,7 +109,6 @@ class Migration(migrations.Migration):
                 ('content_type', models.TextField(default='')),
                 ('body_zstd', models.BinaryField(help_text='null: none yet, or it held a secret', null=True)),
                 ('created_at', openclaw_web.sqlite.fields.EpochMs()),
-                ('user', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, to=settings.AUTH_USER_MODEL)),
             ],
             options={
                 'db_table': 'idempotency_keys',
@@ -160,10 +138,10 @@ class Migration(migrations.Migration):
             name='OneTimeLink',
             fields=[
                 ('token_sha256', models.TextField(primary_key=True, serialize=False)),
+                ('user', models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, to=settings.AUTH_USER_MODEL)),
                 ('created_at', openclaw_web.sqlite.fields.EpochMs()),
                 ('expires_at', openclaw_web.sqlite.fields.EpochMs()),
                 ('used_at', openclaw_web.sqlite.fields.EpochMs(null=True)),
-                ('user', models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, to=settings.AUTH_USER_MODEL)),
             ],
             options={
                 'db_table': 'one_time_links',
@@ -173,6 +151,7 @@ class Migration(migrations.Migration):
             name='SignIn',
             fields=[
                 ('id', models.TextField(primary_key=True, serialize=False)),
+                ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='sign_ins', to=settings.AUTH_USER_MODEL)),
                 ('session_key', models.TextField(help_text="of Django's session; null once it has ended", null=True, unique=True)),
                 ('how', models.TextField(help_text='password, link, first_admin or invitation')),
                 ('address', models.TextField(default='')),
@@ -182,7 +161,6 @@ class Migration(migrations.Migration):
                 ('expires_at', openclaw_web.sqlite.fields.EpochMs()),
                 ('ended_at', openclaw_web.sqlite.fields.EpochMs(null=True)),
                 ('ended_because', models.TextField(choices=[('', ''), ('signed_out', 'Signed Out'), ('ended', 'Ended'), ('replaced', 'Replaced'), ('password_changed', 'Reset'), ('deactivated', 'Deactivated'), ('expired', 'Expired')], default='')),
-                ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='sign_ins', to=settings.AUTH_USER_MODEL)),
             ],
             options={
                 'db_table': 'sign_ins',
@@ -212,5 +190,5 @@ class Migration(migrations.Migration):
             model_name='signin',
             index=models.Index(fields=['expires_at'], name='idx_sign_in_expires'),
         ),
-        migrations.RunPython(add, drop, elidable=False),
+        migrations.RunPython(_sql.add, _sql.drop, elidable=False),
     ]

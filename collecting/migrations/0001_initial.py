@@ -3,7 +3,6 @@ import openclaw_web.sqlite.fields
 from django.db import migrations, models
 
 
-
 class Migration(migrations.Migration):
 
     initial = True
@@ -40,6 +39,7 @@ class Migration(migrations.Migration):
                 ('source_sha256', models.TextField(default='', help_text='empty: it could not be read')),
                 ('source_size_bytes', openclaw_web.sqlite.fields.Count(default=0)),
                 ('source_record_count', openclaw_web.sqlite.fields.Count(default=0)),
+                ('last_run', models.ForeignKey(db_column='last_run_id', on_delete=django.db.models.deletion.CASCADE, related_name='sources', to='collecting.migrationrun')),
                 ('status', models.TextField(choices=[('imported', 'Imported'), ('warning', 'Warning'), ('ignored', 'Ignored')])),
                 ('imported_at', openclaw_web.sqlite.fields.EpochMs(null=True)),
                 ('removed_source', openclaw_web.sqlite.fields.SpecBoolean(default=False)),
@@ -47,7 +47,6 @@ class Migration(migrations.Migration):
                 ('root', models.TextField(default='', help_text='the OpenClaw home')),
                 ('agent_id', models.TextField(default='')),
                 ('mtime_ns', openclaw_web.sqlite.fields.Count(default=0)),
-                ('last_run', models.ForeignKey(db_column='last_run_id', on_delete=django.db.models.deletion.CASCADE, related_name='sources', to='collecting.migrationrun')),
             ],
             options={
                 'db_table': 'migration_sources',

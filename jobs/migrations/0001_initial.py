@@ -2,7 +2,6 @@ import openclaw_web.sqlite.fields
 from django.db import migrations, models
 
 
-
 class Migration(migrations.Migration):
 
     initial = True
@@ -17,7 +16,7 @@ class Migration(migrations.Migration):
                 ('id', models.TextField(primary_key=True, serialize=False)),
                 ('kind', models.TextField()),
                 ('params_json', models.TextField(default='{}')),
-                ('state', models.TextField(choices=[('queued', 'Queued'), ('running', 'Running'), ('finished', 'Finished'), ('refused', 'Refused'), ('failed', 'Failed')], default='queued')),
+                ('state', models.TextField(choices=[('queued', 'Queued'), ('running', 'Running'), ('finished', 'Finished'), ('refused', 'Refused'), ('failed', 'Failed'), ('cancelled', 'Cancelled'), ('stopped', 'Stopped')], default='queued')),
                 ('attempts', openclaw_web.sqlite.fields.Count(default=0)),
                 ('done', openclaw_web.sqlite.fields.Count(default=0)),
                 ('total', openclaw_web.sqlite.fields.Count(help_text='null: not known yet', null=True)),
@@ -25,11 +24,15 @@ class Migration(migrations.Migration):
                 ('log', models.TextField(default='')),
                 ('result_json', models.TextField(null=True)),
                 ('started_by', models.TextField(default='')),
+                ('language', models.TextField(default='', help_text='of its messages: that of whoever started it; empty: English')),
                 ('worker', models.TextField(default='')),
+                ('ends_with_process', models.BooleanField(default=False, help_text='nobody goes on with it when its process is gone')),
                 ('created_at', openclaw_web.sqlite.fields.EpochMs()),
                 ('started_at', openclaw_web.sqlite.fields.EpochMs(null=True)),
                 ('heartbeat_at', openclaw_web.sqlite.fields.EpochMs(null=True)),
                 ('finished_at', openclaw_web.sqlite.fields.EpochMs(null=True)),
+                ('cancel_requested_at', openclaw_web.sqlite.fields.EpochMs(help_text='when somebody asked it to end before it is done', null=True)),
+                ('cancel_requested_by', models.TextField(default='')),
             ],
             options={
                 'db_table': 'job_runs',
