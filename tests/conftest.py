@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import signal
 import socket
 from collections import Counter
 
@@ -16,7 +15,7 @@ from playwright.sync_api import expect
 
 from agents import databases
 from openclaw_web import clock
-from tests import factories, processes
+from tests import factories, prepared, processes
 from tests.homes import Home
 
 # No time limits in tests: a slow machine is no fault of the code. And the same examples every time: what passed passes
@@ -65,6 +64,15 @@ def pytest_terminal_summary(terminalreporter):
         terminalreporter.section("kills that met work, of tries")
         for test, (met, tries) in sorted(rows):
             terminalreporter.write_line(f"{met:>3} of {tries:>2}  {test}")
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_test_environment, django_db_blocker):
+    """The databases in memory begin as copies, not migrated by each worker."""
+    files = prepared.databases()
+    with django_db_blocker.unblock():
+        for alias in ALL:
+            prepared.fill(connections[alias], files / ("default.sqlite" if alias == "default" else "agent.sqlite"))
 
 
 @pytest.fixture(autouse=True)
@@ -162,10 +170,9 @@ def later(monkeypatch):
 
 
 @pytest.fixture(scope="session")
-def agent_template(tmp_path_factory, django_db_setup, django_db_blocker):
-    file = tmp_path_factory.mktemp("template") / "agent.sqlite"
-    with django_db_blocker.unblock():
-        databases.build_empty(file)
+def agent_template():
+    """An empty file of an agent, as the product makes one and keeps it."""
+    (file,) = (prepared.home() / "state").glob("agent-template-*.sqlite")
     return file
 
 
@@ -195,15 +202,9 @@ def home(tmp_path, real_files):
 
 
 @pytest.fixture(scope="session")
-def migrated(tmp_path_factory):
+def migrated():
     """The folder of a home of ours whose databases and static files are current, for `processes.Home.copied`."""
-    home = processes.Home(tmp_path_factory.mktemp("migrated") / "home")
-    server = home.serve()
-    server.address()
-    server.signal(signal.SIGTERM)
-    assert server.end() == 0, server.said
-    home.close()
-    return home.path
+    return prepared.served()
 
 
 @pytest.fixture(scope="session")

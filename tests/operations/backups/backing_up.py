@@ -1,21 +1,18 @@
 """Homes of ours with something in them, backed up and restored by real processes; what is in one, table by table."""
 
-import atexit
-import functools
 import hashlib
 import os
 import shutil
 import sqlite3
 import subprocess
 import sys
-import tempfile
 from contextlib import closing
 from pathlib import Path
 
 import orjson
 
 from operations.backups import parts
-from tests import homes
+from tests import homes, prepared
 from tests.jobs import nursery
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -53,20 +50,10 @@ def are_artifacts_sound(home):
     return subprocess.run(command, cwd=ROOT, env=environment(home), capture_output=True).returncode == 0
 
 
-@functools.cache
-def _empty():
-    """A home in which nothing was done yet, but whose tables are made: that takes longer than most tests."""
-    folder = tempfile.mkdtemp(prefix="openclaw-web-empty-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    home = Path(folder) / "home"
-    assert run(home, "migrate", "--no-input")[0] == 0
-    return home
-
-
 def run(home, *words, **more):
     """The same to its end, as (status, standard output, standard error). What reads OpenClaw folder finds tables."""
     if {"collect", "--fix"} & {*words} and not Path(home).exists():
-        shutil.copytree(_empty(), home)
+        shutil.copytree(prepared.home(), home)
     process = start(home, *words, **more)
     out, err = process.communicate()
     return process.returncode, out, err

@@ -1,0 +1,82 @@
+"""What tests begin with is what the product makes: everything migrated here once, and compared with the copies."""
+
+import os
+import shutil
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+from agents import databases
+from tests import prepared
+from tests.operations.backups import backing_up
+
+SEEN = {"django_migrations": "app, name"}  # each also says when it was applied
+
+
+def contents(file):
+    """Tables and indexes of a database, and every row."""
+    with closing(sqlite3.connect(f"file:{file}?immutable=1", uri=True)) as db:
+        schema = sorted(db.execute("SELECT type, name, sql FROM sqlite_schema").fetchall(), key=repr)
+        names = [name for kind, name, _sql in schema if kind == "table" and name != "sqlite_sequence"]
+        rows = {name: db.execute(f'SELECT {SEEN.get(name, "*")} FROM "{name}"').fetchall() for name in names}
+        return {"schema": schema, "vacuum": db.execute("PRAGMA auto_vacuum").fetchone()} | {
+            name: sorted(found, key=repr) for name, found in rows.items()
+        }
+
+
+def test_the_databases_are_those_that_migrating_makes(tmp_path):
+    assert backing_up.run(tmp_path / "home", "migrate", "-v0")[0] == 0
+    made = contents(tmp_path / "home" / "state" / "openclaw.sqlite")
+    assert len(made["schema"]) > 100 and len(made["django_migrations"]) > 10
+    assert made == contents(prepared.databases() / "default.sqlite")
+
+
+def test_an_agents_file_is_one_that_was_built(tmp_path, django_db_blocker):
+    with django_db_blocker.unblock():
+        databases.build_empty(tmp_path / "agent.sqlite")
+    assert contents(tmp_path / "agent.sqlite") == contents(prepared.databases() / "agent.sqlite")
+
+
+@pytest.fixture
+def checkout(tmp_path, monkeypatch):
+    """A checkout with one table."""
+    monkeypatch.setattr(prepared, "CHECKOUT", tmp_path)
+    monkeypatch.setattr(prepared, "FOLDER", tmp_path / ".prepared")
+    (tmp_path / "ledger").mkdir()
+    (tmp_path / "ledger" / "models.py").write_text("one")
+    return tmp_path
+
+
+def test_it_is_made_once_for_files_as_they_are(checkout):
+    made = []
+
+    def make(folder):
+        made.append(folder)
+        folder.mkdir()
+
+    first = prepared._made("x", prepared.OF_TABLES, make)
+    assert prepared._made("x", prepared.OF_TABLES, make) == first and len(made) == 1
+    (checkout / "ledger" / "models.py").write_text("two")
+    assert prepared._made("x", prepared.OF_TABLES, make) != first and len(made) == 2
+    assert first.exists()
+    os.utime(first, (0, 0))
+    (checkout / "ledger" / "models.py").write_text("three")
+    prepared._made("x", prepared.OF_TABLES, make)
+    assert not first.exists()
+
+
+def test_what_was_killed_while_it_was_made_is_made_again(checkout):
+    def dies(folder):
+        folder.mkdir()
+        raise KeyboardInterrupt
+
+    def make(folder):
+        folder.mkdir()
+        (folder / "whole").touch()
+
+    with pytest.raises(KeyboardInterrupt):
+        prepared._made("x", prepared.OF_TABLES, dies)
+    made = prepared._made("x", prepared.OF_TABLES, make)
+    assert [file.name for file in made.iterdir()] == ["whole"]
+    shutil.rmtree(made)
