@@ -27,5 +27,6 @@ PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 STORAGES["staticfiles"]["BACKEND"] = "django.contrib.staticfiles.storage.StaticFilesStorage"
 ALLOWED_HOSTS = ["*"]
 TEMPLATES[0] |= {"BACKEND": "tests.openclaw_web.templates.strict.Templates"}  # every slip in a template is an error
-TEMPLATES[0]["OPTIONS"] |= {"environment": "tests.openclaw_web.templates.strict.environment", "kept_in": None}
+TEMPLATES[0]["OPTIONS"]["environment"] = "tests.openclaw_web.templates.strict.environment"
+del TEMPLATES[0]["OPTIONS"]["kept_in"]  # it names a place of its own
 STATIC_ROOT.mkdir(exist_ok=True)  # nothing is collected in tests, and whitenoise warns of a missing folder

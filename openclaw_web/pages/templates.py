@@ -102,7 +102,8 @@ def environment(
     # Not optimized: filters of constants would be run while compiling, and what is kept would outlive their code.
     options |= {"undefined": StrictUndefined, "extensions": ["jinja2.ext.i18n", Gaps], "optimized": False}
     options |= {"trim_blocks": True, "lstrip_blocks": True}
-    about = sorted((name, str(value)) for name, value in options.items() if name != "loader")
+    # What is compiled also depends on what Gaps reads.
+    about = [SPACE.pattern, *sorted((name, str(value)) for name, value in options.items() if name != "loader")]
     env = cls(**options, bytecode_cache=Compiled(kept_in, about) if kept_in else None)
     env.newstyle_gettext = True  # type: ignore[attr-defined]
     env.globals |= _names() | {"ui": Components(env)}

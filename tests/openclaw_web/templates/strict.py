@@ -11,6 +11,7 @@ from django.test.signals import template_rendered
 from jinja2 import Environment
 
 from openclaw_web.pages import templates
+from tests import prepared
 
 
 class Templates(templates.Templates):
@@ -58,12 +59,18 @@ class Strict(Environment):
         return Uncalled(found) if is_ours else found
 
 
-def finalize(value):
+class NoneIsNoText:
     """None would be printed as `None`."""
-    if value is None:
-        raise TypeError("None would be printed: say what stands for it")
-    return value
+
+    def __call__(self, value):
+        if value is None:
+            raise TypeError("None would be printed: say what stands for it")
+        return value
+
+    def __str__(self):
+        return "strict"  # in every process: compiled templates are kept under the names of options
 
 
 def environment(**options):
-    return templates.environment(cls=Strict, finalize=finalize, **options)
+    """The site's own, with compiled templates that outlive a run."""
+    return templates.environment(cls=Strict, finalize=NoneIsNoText(), kept_in=prepared.templates(), **options)
