@@ -15,7 +15,8 @@ from playwright.sync_api import expect
 
 from agents import databases
 from openclaw_web import clock
-from tests import factories, prepared, processes
+from tests import browsers, factories, prepared, processes
+from tests.browsers import BACKEND
 from tests.homes import Home
 
 # No time limits in tests: a slow machine is no fault of the code. And the same examples every time: what passed passes
@@ -28,11 +29,11 @@ settings.register_profile(
     derandomize=not os.environ.get("HUNT"),
 )
 settings.load_profile("suite")
+browsers.make_cheaper()
 PATIENCE_MS = 120_000
 expect.set_options(timeout=PATIENCE_MS)
 os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")  # sync playwright keeps a loop in the test's thread
 ALL = ["default", "agent_ada", "agent_bob"]
-BACKEND = "django.contrib.auth.backends.ModelBackend"
 STARTERS = {"subprocess", "backing_up", "old_sessions"}  # what test files import that start processes
 ROLES = ("viewer", "labeller", "operator", "admin")
 
