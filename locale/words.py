@@ -6,7 +6,7 @@ django.po`). That of English has no translations: it is where all sentences can 
 
 import io
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -28,6 +28,7 @@ KEYWORDS = DEFAULT_KEYWORDS | {
     "pgettext_lazy": ((1, "c"), 2),
     "npgettext_lazy": ((1, "c"), 2, 3),
 }
+Use = tuple[str, int, str | tuple[str, ...], list[str], str | None]
 HEAD = """msgid ""
 msgstr ""
 "Language: {language}\\n"
@@ -39,15 +40,15 @@ msgstr ""
 """
 
 
-def collect() -> Catalog:
-    """Every text of templates and code, with its places."""
+def collect(uses: Iterable[Use] | None = None) -> Catalog:
+    """Every text of templates and code, with its places; from its uses, where they are known."""
     found = Catalog(project="openclaw-web", charset="utf-8")
-    for file, line, text, comments, context in extract_texts():
+    for file, line, text, comments, context in extract_texts() if uses is None else uses:
         found.add(text, locations=[(file, line)], auto_comments=comments, context=context)
     return found
 
 
-def extract_texts() -> Iterator[tuple[str, int, str | tuple[str, ...], list[str], str | None]]:
+def extract_texts() -> Iterator[Use]:
     """Every use of a text in templates and code: file, line, text (with its plural), comments, context."""
     return extract_from_dir(
         ROOT,

@@ -15,9 +15,10 @@ from playwright.sync_api import expect
 
 from agents import databases
 from openclaw_web import clock
-from tests import browsers, factories, prepared, processes
-from tests.browsers import BACKEND
+from tests import factories, processes
 from tests.homes import Home
+from tests.suite import browsers, prepared
+from tests.suite.browsers import BACKEND
 
 # No time limits in tests: a slow machine is no fault of the code. And the same examples every time: what passed passes
 # again. HUNT=1 looks for new ones.

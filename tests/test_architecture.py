@@ -5,7 +5,6 @@ import inspect
 import re
 from pathlib import Path
 
-import pytest
 from django.apps import apps
 from django.conf import settings
 from django.urls import URLResolver, get_resolver
@@ -13,33 +12,24 @@ from jinja2 import Environment, nodes
 
 from tests.people.surface import ROUTES
 from tests.people.test_roles import PAGES
+from tests.suite.sources import (
+    ALL_MODULES,
+    MODULES,
+    ORDER,
+    ROOT,
+    SCRIPTS,
+    TEMPLATES,
+    fail_for,
+    imports,
+    lines_matching,
+    source,
+    where,
+)
 
-ROOT = Path(__file__).resolve().parent.parent
-# From the ground up: each may import what stands before it. The roof puts the house together.
-ORDER = [
-    "openclaw_web",
-    "people",
-    "problems",
-    "jobs",
-    "agents",
-    "artifacts",
-    "ledger",
-    "gate",
-    "guardian",
-    "datasets",
-    "automation",
-    "overview",
-    "collecting",
-    "operations",
-    "demo",
-]
 SHAPELESS = {"utils", "helpers", "common", "core", "managers", "signals"}
-MODULES = sorted(f for app in ORDER for f in (ROOT / app).rglob("*.py") if "migrations" not in f.parts)
-ALL_MODULES = MODULES + sorted(f for folder in ("tests", "benchmarks") for f in (ROOT / folder).rglob("*.py"))
-TEMPLATES = sorted((ROOT / "templates").rglob("*.html"))
-SCRIPTS = sorted((ROOT / "static").rglob("*.js"))
 LONG_SCRIPTS = {"app.js": 240, "review.js": 300}  # all others: 200
 SCRIPT_LINES = 900  # of all together: what needs more may want to be a page
+TEST_FILES = {path.name for path in ALL_MODULES if path.is_relative_to(ROOT / "tests")}
 # What a browser gets that is no page: it has no template.
 NO_PAGES = {"artifact_download", "backup_file", "export_file", "export_zip", "healthz", "proposal_patch"}
 
@@ -71,6 +61,7 @@ UNSEEN = re.compile(
 TAGS = re.compile(r"\{%.*?%\}|\{\{.*?\}\}", re.DOTALL)
 HTML_TAGS = re.compile(r"<(?:[^<>\"']|\"[^\"]*\"|'[^']*')*>|&#?\w+;", re.DOTALL)
 TEXT = r"(\"[^\"]*\"|'[^']*')"
+PARSER = Environment(extensions=["jinja2.ext.i18n"])
 GETTEXT = ("_", "gettext", "ngettext", "pgettext")
 SPOKEN_ATTRIBUTES = re.compile(
     rf"\s(?:title|alt|placeholder|aria-label|aria-description|data-label-\w+|data-done)={TEXT}"
@@ -87,29 +78,6 @@ INLINE = [
 ]
 
 
-def where(path, line):
-    return f"{path.relative_to(ROOT)}:{line}"
-
-
-def fail_for(problems):
-    """Fail with every problem, one to a line; pass when there is none."""
-    found = list(problems)
-    if found:
-        pytest.fail("\n".join(found), pytrace=False)
-
-
-def imports(path):
-    """Every (line, dotted name) that `path` imports; names after `from x import` are tried as modules too."""
-    package = list(path.relative_to(ROOT).with_suffix("").parts)
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            yield from ((node.lineno, name.name) for name in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            base = package[: -node.level] if node.level else []
-            module = ".".join([*base, *([node.module] if node.module else [])])
-            yield from ((node.lineno, f"{module}.{name.name}") for name in node.names)
-
-
 def test_readers_know_no_django():
     """Whoever reads a foreign format gives records back; tables and settings are other people's business."""
     readers = [path for path in MODULES if path.parent.name == "collectors" or path.name == "records.py"]
@@ -122,7 +90,7 @@ def test_readers_know_no_django():
 
 
 def untyped(path):
-    for node in ast.parse(path.read_text()).body:
+    for node in source(path).tree.body:
         if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
             arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
             if node.returns is None or any(argument.annotation is None for argument in arguments):
@@ -135,20 +103,18 @@ def test_what_reads_writes_and_exports_is_typed():
 
 
 def test_a_module_is_one_topic():
-    lengths = ((path, len(path.read_text().splitlines())) for path in ALL_MODULES)
+    lengths = ((path, len(source(path).lines)) for path in ALL_MODULES)
     fail_for(f"{where(path, length)}  {length} lines, 400 at most" for path, length in lengths if length > 400)
 
 
 def long_functions(path):
-    source = path.read_text()
-    lines = source.splitlines()
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-            has_reason = first > 1 and lines[first - 2].lstrip().startswith("#")
-            length = node.end_lineno - node.lineno + 1
-            if length > 40 and not has_reason:
-                yield f"{where(path, node.lineno)}  {node.name} has {length} lines: split it or say why above it"
+    lines = source(path).lines
+    for node in source(path).nodes(ast.FunctionDef, ast.AsyncFunctionDef):
+        first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+        has_reason = first > 1 and lines[first - 2].lstrip().startswith("#")
+        length = node.end_lineno - node.lineno + 1
+        if length > 40 and not has_reason:
+            yield f"{where(path, node.lineno)}  {node.name} has {length} lines: split it or say why above it"
 
 
 def test_a_function_fits_on_a_screen():
@@ -256,7 +222,7 @@ def without_stem(stem, view):
         yield f"{place}  the page {stem} has no template {stem}.html"
     elif f'"{template.relative_to(ROOT / "templates")}' not in inspect.getsource(inspect.getmodule(view)):
         yield f"{place}  the page {stem} does not draw {where(template, 1)}"
-    if not any((ROOT / "tests").rglob(f"test_{stem}.py")):
+    if f"test_{stem}.py" not in TEST_FILES:
         yield f"{place}  the page {stem} has no test_{stem}.py"
 
 
@@ -269,11 +235,6 @@ def test_a_page_is_an_address_a_view_a_template_and_a_test_of_one_name():
 def blank(match):
     """Spaces instead of what was matched, with its line breaks: line numbers stay true."""
     return " " + "\n" * match.group().count("\n")
-
-
-def lines_matching(text, pattern):
-    for match in pattern.finditer(text):
-        yield text.count("\n", 0, match.end()) + 1, match
 
 
 def inline_code(path):
@@ -306,7 +267,7 @@ def test_templates_speak_through_translation():
 
 def said_as_it_is(path):
     """Every (line, text) of an expression that begins like a sentence and is not given to a translating function."""
-    tree = Environment(extensions=["jinja2.ext.i18n"]).parse(path.read_text())
+    tree = PARSER.parse(path.read_text())
     calls = (call for call in tree.find_all(nodes.Call) if isinstance(call.node, nodes.Name))
     translated = {id(given) for call in calls if call.node.name in GETTEXT for given in call.args}
     for text in tree.find_all(nodes.Const):
@@ -346,11 +307,10 @@ def test_locks_are_taken_in_one_place():
 
 
 def pages_of_their_own(path):
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.ClassDef):
-            named = {part.target.id for part in node.body if isinstance(part, ast.AnnAssign)}
-            if {"items", "next", "previous"} <= named:
-                yield f"{where(path, node.lineno)}  {node.name} spells out what Page[…] of endpoints/schemas.py is"
+    for node in source(path).nodes(ast.ClassDef):
+        named = {part.target.id for part in node.body if isinstance(part, ast.AnnAssign)}
+        if {"items", "next", "previous"} <= named:
+            yield f"{where(path, node.lineno)}  {node.name} spells out what Page[…] of endpoints/schemas.py is"
 
 
 def test_a_page_of_the_api_is_declared_once():

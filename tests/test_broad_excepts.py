@@ -7,7 +7,8 @@ import importlib
 
 import pytest
 
-from tests.test_architecture import MODULES, ROOT, fail_for, where
+from tests.suite.sources import MODULES, ROOT, dotted, fail_for, where
+from tests.suite.sources import source as source_of
 
 # Where anything may be caught, by file and function.
 CATCH_ALL = {"migrate_agents.run", "running._outcome", "checking._run", "preparation._collect_static", "processes._be"}
@@ -32,17 +33,16 @@ def catches(tree):
             last = node.body[-1]
             if not (isinstance(last, ast.Raise) and last.exc is None):  # who cleans up hides nothing
                 yield node.lineno, function, node.type
-        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("suppress"):
+        elif isinstance(node, ast.Call) and dotted(node.func).endswith("suppress"):
             yield node.lineno, function, ast.Tuple(node.args, ast.Load())
 
 
-def names_of(tree, module):
+def names_of(source, module):
     """What the names of a module mean, those that its functions import included."""
     found = importlib.import_module(module)
     names = {"__package__": found.__package__}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            exec(ast.unparse(node), names)
+    for node in source.nodes(ast.Import, ast.ImportFrom):
+        exec(ast.unparse(node), names)
     return names | vars(found)
 
 
@@ -71,10 +71,10 @@ def broad(tree, names):
 
 
 def broad_in(path):
-    tree = ast.parse(path.read_text())
-    if any(catches(tree)):  # what catches nothing is not imported: wsgi.py would enter the home
+    source = source_of(path)
+    if any(catches(source.tree)):  # what catches nothing is not imported: wsgi.py would enter the home
         module = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
-        for line, function, what in broad(tree, names_of(tree, module)):
+        for line, function, what in broad(source.tree, names_of(source, module)):
             if f"{path.stem}.{function}" not in CATCH_ALL:
                 yield f"{where(path, line)}  {what}"
 

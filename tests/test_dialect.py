@@ -3,9 +3,7 @@
 import ast
 import re
 
-import pytest
-
-from tests.test_architecture import MODULES, ROOT, fail_for, where
+from tests.suite.sources import MODULES, ROOT, fail_for, source, where
 
 DIALECT = ROOT / "openclaw_web" / "sqlite"
 # Ways past the ORM, and words that other databases do not know.
@@ -27,18 +25,18 @@ def named(heading):
     return {ROOT / name for name in NAMED.findall(text)}
 
 
-def texts(tree):
+def texts(path):
     """Every (line, text) of a module that is no docstring; parts of f-strings by themselves."""
-    nodes = (node for node in ast.walk(tree) if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef))
+    nodes = source(path).nodes(ast.Module, ast.ClassDef, ast.FunctionDef)
     docs = {id(node.body[0].value) for node in nodes if node.body and isinstance(node.body[0], ast.Expr)}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs:
+    for node in source(path).nodes(ast.Constant):
+        if isinstance(node.value, str) and id(node) not in docs:
             yield node.lineno, node.value
 
 
-def dialect(tree):
+def dialect(path):
     """Every (line, word) of a module that only who speaks to SQLite needs."""
-    for node in ast.walk(tree):
+    for node in source(path).nodes(ast.Import, ast.ImportFrom, ast.Call, ast.Attribute):
         if isinstance(node, ast.Import | ast.ImportFrom):
             names = [getattr(node, "module", None), *(name.name for name in node.names)]
             yield from ((node.lineno, name) for name in names if name in ("sqlite3", "RawSQL"))
@@ -46,23 +44,21 @@ def dialect(tree):
             yield node.lineno, f".{node.func.attr}("
         elif isinstance(node, ast.Attribute) and node.attr in NAMES:
             yield node.lineno, f".{node.attr}"
-    for line, text in texts(tree):
+    for line, text in texts(path):
         yield from ((line, found) for found in WORDS.findall(text))
 
 
-@pytest.fixture(scope="module")
-def trees():
-    return {path: ast.parse(path.read_text()) for path in MODULES if path.parent != DIALECT}
+OTHERS = [path for path in MODULES if path.parent != DIALECT]
 
 
-def test_one_folder_speaks_to_sqlite(trees):
+def test_one_folder_speaks_to_sqlite():
     """All others say it to the ORM or to `openclaw_web.sqlite`, but for readers of files that are not ours."""
     readers = named("Readers of other programs' databases")
-    fail_for(f"{where(path, line)}  {word}" for path in trees.keys() - readers for line, word in dialect(trees[path]))
+    fail_for(f"{where(path, line)}  {word}" for path in {*OTHERS} - readers for line, word in dialect(path))
 
 
-def test_sql_is_written_out_where_the_docs_say_so(trees):
+def test_sql_is_written_out_where_the_docs_say_so():
     known = named("Hand-written SQL") | named("Readers of other programs' databases")
-    found = {path: [line for line, text in texts(tree) if SQL.match(text)] for path, tree in trees.items()}
+    found = {path: [line for line, text in texts(path) if SQL.match(text)] for path in OTHERS}
     fail_for(f"{where(path, line)}  SQL" for path in found.keys() - known for line in found[path])
     fail_for(f"docs/databases.md  {path.relative_to(ROOT)} has no SQL" for path in known if not found.get(path))

@@ -8,7 +8,7 @@ from django.apps import apps
 from django.core.management import BaseCommand, find_commands, load_command_class
 
 from people.configuration.keys import KEYS
-from tests.test_architecture import MODULES, ROOT, fail_for, lines_matching, where
+from tests.suite.sources import MODULES, ROOT, dotted, fail_for, lines_matching, source, where
 
 DOCS = ROOT / "docs"
 PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
@@ -60,13 +60,13 @@ def test_every_option_is_documented():
 def environment_names(path):
     """Every environment variable that `path` reads: env.str("NAME"), os.environ["NAME"], os.environ.get("NAME")."""
     readers = {"env", "os.environ", "environ", "os", "env_path"}
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in source(path).nodes(ast.Call, ast.Subscript):
         if isinstance(node, ast.Call) and node.args:
-            function = ast.unparse(node.func)
+            function = dotted(node.func)
             is_read = function in readers or function.rpartition(".")[0] in readers
             argument = node.args[0] if is_read else None
         elif isinstance(node, ast.Subscript):
-            argument = node.slice if ast.unparse(node.value) in readers else None
+            argument = node.slice if dotted(node.value) in readers else None
         else:
             continue
         if isinstance(argument, ast.Constant) and re.fullmatch(r"[A-Z][A-Z0-9_]+", str(argument.value)):

@@ -3,7 +3,7 @@
 import ast
 from collections import Counter
 
-from tests.test_architecture import ALL_MODULES, MODULES, ORDER, ROOT, fail_for, imports, where
+from tests.suite.sources import ALL_MODULES, MODULES, ORDER, ROOT, fail_for, imports, source, where
 
 # These put the house together, so they look up. Nobody else does.
 ROOF = {ROOT / "openclaw_web" / name for name in ("urls.py", "api.py", "settings.py", "settings_test.py")}
@@ -14,8 +14,8 @@ DOTTED = {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".
 
 def named_in_strings(path):
     """Every (line, dotted name) of ours that stands in a string, as Django and our settings import by name."""
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+    for node in source(path).nodes(ast.Constant):
+        if isinstance(node.value, str):
             name = node.value
             if any("." in one and one in DOTTED for one in (name, name.rpartition(".")[0])):
                 yield node.lineno, name
@@ -51,7 +51,7 @@ def test_every_folder_can_be_looked_over():
 def test_no_app_is_most_of_the_house():
     lines = Counter()
     for path in MODULES:
-        lines[path.relative_to(ROOT).parts[0]] += len(path.read_text().splitlines())
+        lines[path.relative_to(ROOT).parts[0]] += len(source(path).lines)
     fail_for(
         f"{app}  {count} lines are more than {MOST_OF_ALL:.0%} of all {lines.total()}"
         for app, count in lines.items()

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.test_architecture import MODULES, ROOT, fail_for, where
+from tests.suite.sources import MODULES, ROOT, Source, dotted, fail_for, where
+from tests.suite.sources import source as source_of
 
 # The database-first state spec's list. `*` is any part of a name, `**` any folders.
 LEGACY = """
@@ -46,10 +47,10 @@ sandbox/containers.json  sandbox/browsers.json  sandbox/containers/*.json  sandb
 
 def pattern_of(name):
     parts = [re.escape(part).replace(re.escape("*"), "[^/]*") for part in name.split("**")]
-    return re.compile(f"(?:.*[/*])?{'.*'.join(parts)}", re.DOTALL)
+    return ".*".join(parts)
 
 
-PATTERNS = [pattern_of(name) for name in LEGACY]
+ANY_OF_THEM = re.compile(f"(?:.*[/*])?(?:{'|'.join(map(pattern_of, LEGACY))})", re.DOTALL)
 # Whoever writes a home of the file-based versions on purpose.
 MAY = ("demo/",)
 
@@ -73,20 +74,21 @@ FUNCTIONS = {
 }
 JOINS = {"joinpath", "with_name", "with_suffix", "absolute", "expanduser", "resolve", "as_uri", "join"}
 UNKNOWN = "*"
+ASSIGNMENTS = (ast.Assign, ast.AnnAssign, ast.NamedExpr)
 
 
 def is_legacy(path):
-    return path != UNKNOWN and any(pattern.fullmatch(path) for pattern in PATTERNS)
+    return path != UNKNOWN and ANY_OF_THEM.fullmatch(path) is not None
 
 
 class Texts:
     """What expressions of a module say as paths: constants, names that were given one, and `*` for the rest."""
 
-    def __init__(self, tree, constants):
+    def __init__(self, assignments, constants):
         self.known = dict(constants)
         for _round in range(2):  # a name may be used above the line that gives it its value
-            for node in ast.walk(tree):
-                if isinstance(node, ast.Assign | ast.AnnAssign | ast.NamedExpr) and node.value is not None:
+            for node in assignments:
+                if node.value is not None:
                     targets = node.targets if isinstance(node, ast.Assign) else [node.target]
                     text = self.of(node.value)
                     for target in targets:
@@ -111,7 +113,7 @@ class Texts:
         return self._call(node) if isinstance(node, ast.Call) else UNKNOWN
 
     def _call(self, node):
-        name = ast.unparse(node.func)
+        name = dotted(node.func)
         parts = [self.of(argument) for argument in node.args]
         if name in ("Path", "pathlib.Path", "str", "os.fspath", "os.path.join"):
             return "/".join(parts) or UNKNOWN
@@ -127,7 +129,7 @@ class Texts:
 
 def written(node, texts):
     """The paths that a call may write to, move or remove, as far as the source tells."""
-    name = ast.unparse(node.func)
+    name = dotted(node.func)
     arguments = [*node.args, *(keyword.value for keyword in node.keywords)]
     said = [argument.value for argument in arguments if isinstance(argument, ast.Constant)]
     is_method = isinstance(node.func, ast.Attribute) and not name.startswith(("os.", "shutil.", "sqlite3.", "io."))
@@ -150,19 +152,17 @@ def constants_of(paths):
     """Constants of all modules by name: one module may name a path, another write to it."""
     found = {}
     for path in paths:
-        own = ast.Module([node for node in ast.parse(path.read_text()).body if isinstance(node, ast.Assign)], [])
-        known = Texts(own, {}).known
+        own = [node for node in source_of(path).tree.body if isinstance(node, ast.Assign)]
+        known = Texts([one for node in own for one in ast.walk(node) if isinstance(one, ASSIGNMENTS)], {}).known
         found |= {name: text for name, text in known.items() if name.isupper() and is_legacy(text)}
     return found
 
 
 def problems_in(source, constants=()):
     """Every (line, path) at which a source writes to a legacy path."""
-    tree = ast.parse(source)
-    texts = Texts(tree, dict(constants))
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call):
-            yield from ((node.lineno, path) for path in written(node, texts) if is_legacy(path))
+    texts = Texts(source.nodes(*ASSIGNMENTS), dict(constants))
+    for node in source.nodes(ast.Call):
+        yield from ((node.lineno, path) for path in written(node, texts) if is_legacy(path))
 
 
 def test_no_legacy_path_is_written():
@@ -171,7 +171,7 @@ def test_no_legacy_path_is_written():
         f"{where(path, line)}  writes to {name}, a path of OpenClaw's own past"
         for path in MODULES
         if not path.relative_to(ROOT).as_posix().startswith(MAY)
-        for line, name in problems_in(path.read_text(), constants)
+        for line, name in problems_in(source_of(path), constants)
     )
 
 
@@ -187,8 +187,8 @@ def test_who_may_does():
 @pytest.mark.parametrize("name", LEGACY)
 def test_each_name_is_banned(name):
     concrete = name.replace("**", "x1/x2").replace("*", "x1")
-    assert list(problems_in(f"from pathlib import Path\nPath(root, {concrete!r}).write_text('x')"))
-    assert list(problems_in(f"with open(home / {concrete!r}, 'w') as file: pass"))
+    assert list(problems_in(Source(f"from pathlib import Path\nPath(root, {concrete!r}).write_text('x')")))
+    assert list(problems_in(Source(f"with open(home / {concrete!r}, 'w') as file: pass")))
 
 
 @pytest.mark.parametrize(
@@ -209,7 +209,7 @@ def test_each_name_is_banned(name):
     ],
 )
 def test_it_finds(source):
-    assert list(problems_in(source))
+    assert list(problems_in(Source(source)))
 
 
 @pytest.mark.parametrize(
@@ -227,13 +227,13 @@ def test_it_finds(source):
     ],
 )
 def test_it_lets_pass(source):
-    assert not list(problems_in(source))
+    assert not list(problems_in(Source(source)))
 
 
 def test_a_constant_of_another_module_counts():
     constants = {"JOBS": "cron/jobs.json"}
-    assert list(problems_in("from agents.homes import JOBS\n(root / JOBS).write_text('')", constants))
-    assert list(problems_in("from agents import homes\n(root / homes.JOBS).write_text('')", constants))
+    assert list(problems_in(Source("from agents.homes import JOBS\n(root / JOBS).write_text('')"), constants))
+    assert list(problems_in(Source("from agents import homes\n(root / homes.JOBS).write_text('')"), constants))
 
 
 def test_every_module_is_looked_at():

@@ -1,11 +1,11 @@
 """CONTRIBUTING says: mock nothing of ours. Tests may change a bound that is too big for them, and the clock."""
 
 import ast
-from pathlib import Path
 
-from tests.test_architecture import ORDER
+from tests.suite.sources import ALL_MODULES, ORDER, ROOT, Source
+from tests.suite.sources import source as source_of
 
-TESTS = Path(__file__).parent
+TESTS = ROOT / "tests"
 OURS = tuple(ORDER)
 # (file, what): each with its reason.
 ALLOWED = {
@@ -14,20 +14,20 @@ ALLOWED = {
 }
 
 
-def imported(tree):
+def imported(source):
     """Names of a test module that come from our packages."""
-    for node in ast.walk(tree):
+    for node in source.nodes(ast.Import, ast.ImportFrom):
         if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in OURS:
             yield from (alias.asname or alias.name for alias in node.names)
         if isinstance(node, ast.Import):
             yield from (alias.asname or alias.name for alias in node.names if alias.name.split(".")[0] in OURS)
 
 
-def replaced(tree):
+def replaced(source):
     """(line, name) of everything of ours that is replaced."""
-    ours = set(imported(tree))
-    for node in ast.walk(tree):
-        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "setattr"):
+    ours = set(imported(source))
+    for node in source.nodes(ast.Call):
+        if not (isinstance(node.func, ast.Attribute) and node.func.attr == "setattr"):
             continue
         target = node.args[0]
         if isinstance(target, ast.Constant):
@@ -50,9 +50,9 @@ def _root(node):
 
 def test_nothing_of_ours_is_replaced():
     wrong = []
-    for file in sorted(TESTS.rglob("*.py")):
+    for file in (path for path in ALL_MODULES if path.is_relative_to(TESTS)):
         place = file.relative_to(TESTS).as_posix()
-        for line, name in replaced(ast.parse(file.read_text())):
+        for line, name in replaced(source_of(file)):
             is_bound_or_clock = name.isupper() or name == "now_ms"
             if not is_bound_or_clock and (place, name) not in ALLOWED:
                 wrong.append(f"{place}:{line}: {name}")
@@ -61,6 +61,6 @@ def test_nothing_of_ours_is_replaced():
 
 def test_a_replacement_would_be_found():
     code = "from artifacts import garbage\ndef test(monkeypatch):\n    monkeypatch.setattr(garbage, '_remove', None)\n"
-    assert list(replaced(ast.parse(code))) == [(3, "_remove")]
+    assert list(replaced(Source(code))) == [(3, "_remove")]
     code = "def test(monkeypatch):\n    monkeypatch.setattr('jobs.services.start', None)\n"
-    assert list(replaced(ast.parse(code))) == [(2, "start")]
+    assert list(replaced(Source(code))) == [(2, "start")]

@@ -2,16 +2,15 @@
 
 import ast
 import re
-from pathlib import Path
 
 import pytest
 from jinja2 import Environment
 
 from openclaw_web import amounts
 from openclaw_web.pages.formatting import size
-from tests.test_architecture import ORDER as APPS
+from tests.suite.sources import ORDER as APPS
+from tests.suite.sources import ROOT, source
 
-ROOT = Path(__file__).parents[2]
 ONE_FORM = {"_", "gettext", "gettext_lazy"}
 # A number and a plural after it. Words of what is always more than one, and bounds, are named below.
 PLURAL = re.compile(r"%\((\w+)\)[sd] (?:(?:more|new|of its|of these|damaged) )?([a-z-]+[^s\W]s)\b")
@@ -79,8 +78,8 @@ def sentences():
     """Every text in one form, with its place."""
     for app in APPS:
         for file in sorted((ROOT / app).rglob("*.py")):
-            for node in ast.walk(ast.parse(file.read_text())):
-                is_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ONE_FORM
+            for node in source(file).nodes(ast.Call):
+                is_call = isinstance(node.func, ast.Name) and node.func.id in ONE_FORM
                 if is_call and node.args and isinstance(node.args[0], ast.Constant):
                     yield f"{file.relative_to(ROOT)}:{node.lineno}", node.args[0].value
 

@@ -13,7 +13,7 @@ import pytest
 from tests.complaints import listen
 from tests.people.test_roles import PAGES
 from tests.processes import Home
-from tests.test_architecture import fail_for
+from tests.suite.sources import fail_for
 
 pytestmark = [pytest.mark.browser, pytest.mark.kill]
 

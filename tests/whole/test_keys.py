@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.test_architecture import fail_for
+from tests.suite.sources import fail_for
 from tests.whole.test_accessibility import ADDRESSES, BEFORE_SIGN_IN, BOTH_AT_ONCE, full  # noqa: F401 (a fixture)
 
 pytestmark = [pytest.mark.browser, pytest.mark.kill]

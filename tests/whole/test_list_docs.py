@@ -8,7 +8,7 @@ import re
 import pytest
 
 from openclaw_web.lists.declaration import every
-from tests.test_architecture import MODULES, ROOT, fail_for
+from tests.suite.sources import MODULES, ROOT, fail_for
 from tests.test_query_plans import PAGES
 
 pytestmark = pytest.mark.django_db

@@ -9,7 +9,7 @@ import zipfile
 
 import pytest
 
-from tests.test_architecture import ROOT
+from tests.suite.sources import ROOT
 
 
 @pytest.fixture

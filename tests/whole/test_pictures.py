@@ -16,7 +16,7 @@ from demo.files.home import write_home
 from demo.showcase import MARKER
 from tests.complaints import listen
 from tests.processes import Home
-from tests.test_architecture import ROOT
+from tests.suite.sources import ROOT
 
 pytestmark = [pytest.mark.browser, pytest.mark.kill]
 

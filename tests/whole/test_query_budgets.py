@@ -17,7 +17,7 @@ from openclaw_web import clock
 from tests.conftest import ALL
 from tests.factories import T0
 from tests.people.test_roles import PAGES
-from tests.test_architecture import fail_for
+from tests.suite.sources import fail_for
 from tests.whole.everything import fill
 from tests.whole.test_accessibility import ADDRESSES, BEFORE_SIGN_IN, NO_PAGES
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.complaints import listen
 from tests.processes import Home
-from tests.test_architecture import fail_for
+from tests.suite.sources import fail_for
 from tests.whole.test_accessibility import ADDRESSES, BEFORE_SIGN_IN, FACTS
 
 pytestmark = [pytest.mark.browser, pytest.mark.kill]

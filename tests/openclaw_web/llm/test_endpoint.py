@@ -8,7 +8,7 @@ import pytest
 
 from openclaw_web.errors import Refused
 from openclaw_web.llm.endpoint import from_environment, is_configured
-from tests.test_architecture import ROOT
+from tests.suite.sources import ROOT
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from django.views.debug import technical_500_response
 from openclaw_web.llm.client import CallFailed, Failure, ask
 from openclaw_web.llm.endpoint import Endpoint
 from tests import llm_endpoint as scripted
-from tests.test_architecture import MODULES, ROOT
+from tests.suite.sources import MODULES, ROOT
 
 KEY, USER = "+".join(["sk-live-0123/4567", "89"]), "ada:password"  # in no line: pages about errors show lines
 MESSAGES = [{"role": "user", "content": "Hello"}]

@@ -11,7 +11,7 @@ from django.test.signals import template_rendered
 from jinja2 import Environment
 
 from openclaw_web.pages import templates
-from tests import prepared
+from tests.suite import prepared
 
 
 class Templates(templates.Templates):

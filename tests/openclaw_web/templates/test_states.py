@@ -12,7 +12,7 @@ from automation import schedules
 from datasets.review.parts import GUARDIAN_STATUSES
 from openclaw_web.pages import states
 from operations.doctor.sources import home_sources
-from tests.test_architecture import MODULES, ROOT, TEMPLATES
+from tests.suite.sources import MODULES, ROOT, TEMPLATES
 
 TABLE = "openclaw_web/pages/states.py"
 # What is said with the same word and is no state: heads of columns, names of things, verbs.

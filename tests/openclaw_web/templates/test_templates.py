@@ -12,7 +12,7 @@ from jinja2 import UndefinedError
 from markupsafe import Markup
 
 from openclaw_web.pages import formatting, templates
-from tests.test_architecture import MODULES, ROOT, TEMPLATES, fail_for, where
+from tests.suite.sources import MODULES, ROOT, TEMPLATES, fail_for, source, where
 
 HOSTILE = "<script>alert(\"1\")</script> & 'x'"
 ESCAPED = "&lt;script&gt;alert(&#34;1&#34;)&lt;/script&gt; &amp; &#39;x&#39;"
@@ -109,9 +109,8 @@ def test_nothing_says_of_itself_that_it_is_safe():
 
 def strings(module):
     """Every text in a module that is not its documentation, with its line."""
-    nodes = list(ast.walk(ast.parse(module.read_text())))
-    told = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
-    texts = (node for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str))
+    told = {id(node.value) for node in source(module).nodes(ast.Expr)}
+    texts = (node for node in source(module).nodes(ast.Constant) if isinstance(node.value, str))
     return [(node.lineno, node.value) for node in texts if id(node) not in told]
 
 

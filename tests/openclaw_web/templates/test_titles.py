@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.test_architecture import ROOT, TEMPLATES, fail_for, where
+from tests.suite.sources import ROOT, TEMPLATES, fail_for, where
 
 BLOCK = re.compile(
     r"\{% block (?:title|heading) %\}(.*?)\{% endblock"

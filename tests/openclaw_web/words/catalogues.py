@@ -3,7 +3,7 @@
 import importlib.util
 from functools import cache
 
-from tests.test_architecture import ROOT
+from tests.suite.sources import ROOT
 
 _spec = importlib.util.spec_from_file_location("words_of_the_site", ROOT / "locale" / "words.py")
 words = importlib.util.module_from_spec(_spec)
@@ -18,7 +18,13 @@ def forms(text):
 @cache
 def found():
     """All texts that are there, collected once."""
-    return words.collect()
+    return words.collect(uses())
+
+
+@cache
+def uses():
+    """Every use of a text, extracted once."""
+    return list(words.extract_texts())
 
 
 def texts():

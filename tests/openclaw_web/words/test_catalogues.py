@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from tests.test_architecture import fail_for
+from tests.suite.sources import fail_for
 
-from .catalogues import forms, found, words
+from .catalogues import forms, found, uses, words
 
 PLACEHOLDER = re.compile(r"%\(\w+\)[sd]|%%|\{\w*\}")
 TAG = re.compile(r"</?[a-z][^>]*>")
@@ -68,7 +68,7 @@ def test_every_text_is_translated(language):
 
 def test_no_text_is_said_both_with_and_without_a_plural():
     """Only one of the two would be in the catalogue, and the other would be read in English."""
-    texts = [(message, context) for _file, _line, message, _comments, context in words.extract_texts()]
+    texts = [(message, context) for _file, _line, message, _comments, context in uses()]
     plural = {(message[0], context) for message, context in texts if isinstance(message, tuple)}
     fail_for(sorted(message for message, context in texts if (message, context) in plural))
 

@@ -4,22 +4,21 @@ import ast
 
 import pytest
 
-from tests.test_architecture import MODULES, fail_for, where
+from tests.suite.sources import MODULES, Source, fail_for, where
+from tests.suite.sources import source as source_of
 
 GETTEXT = {"gettext", "ngettext", "pgettext", "npgettext", "gettext_lazy", "ngettext_lazy", "gettext_noop"}
 
 
-def calls_within(tree):
+def calls_within(source):
     """Every call of a function of gettext, under any name it was imported as, that stands inside of an f-string."""
     names = GETTEXT | {
         alias.asname or alias.name
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ImportFrom)
+        for node in source.nodes(ast.ImportFrom)
         for alias in node.names
         if alias.name in GETTEXT
     }
-    texts = (node for node in ast.walk(tree) if isinstance(node, ast.JoinedStr))
-    calls = (call for text in texts for call in ast.walk(text) if isinstance(call, ast.Call))
+    calls = (call for text in source.nodes(ast.JoinedStr) for call in ast.walk(text) if isinstance(call, ast.Call))
     return [call for call in calls if getattr(call.func, "id", getattr(call.func, "attr", "")) in names]
 
 
@@ -27,7 +26,7 @@ def test_no_text_for_translators_is_inside_of_an_fstring():
     fail_for(
         f"{where(path, call.lineno)}  {ast.unparse(call)} is not extracted here: give it a name first"
         for path in MODULES
-        for call in calls_within(ast.parse(path.read_text()))
+        for call in calls_within(source_of(path))
     )
 
 
@@ -43,5 +42,5 @@ def test_no_text_for_translators_is_inside_of_an_fstring():
     ],
 )
 def test_the_rule_finds_them(code, count):
-    assert len({call.lineno for call in calls_within(ast.parse(code))}) == min(count, 1)
-    assert bool(calls_within(ast.parse(code))) == bool(count)
+    assert len({call.lineno for call in calls_within(Source(code))}) == min(count, 1)
+    assert bool(calls_within(Source(code))) == bool(count)

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.test_architecture import fail_for
+from tests.suite.sources import fail_for
 
 from .catalogues import texts
 

@@ -12,8 +12,9 @@ from pathlib import Path
 import orjson
 
 from operations.backups import parts
-from tests import homes, prepared
+from tests import homes
 from tests.jobs import nursery
+from tests.suite import prepared
 
 ROOT = Path(__file__).resolve().parents[3]
 # What a restored home says otherwise: emptied on purpose, ended, or written by the backup and the restore themselves.

@@ -29,7 +29,7 @@ from tests.factories import (
     TurnFactory,
     WorkspaceFileFactory,
 )
-from tests.test_architecture import ORDER
+from tests.suite.sources import ORDER
 
 pytestmark = pytest.mark.django_db
 DB = "agent_ada"

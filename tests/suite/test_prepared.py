@@ -8,8 +8,8 @@ from contextlib import closing
 import pytest
 
 from agents import databases
-from tests import prepared
 from tests.operations.backups import backing_up
+from tests.suite import prepared
 
 SEEN = {"django_migrations": "app, name"}  # each also says when it was applied
 

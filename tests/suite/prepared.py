@@ -1,7 +1,7 @@
 """What many tests begin with, made once per checkout and copied: databases, homes of ours, compiled templates.
 
 It is in `.prepared/` of the checkout, in folders named after what it was made from: whoever changes a migration or a
-table finds none and has it made again. `tests/test_prepared.py` says that copies are what migrating makes.
+table finds none and has it made again. `tests/suite/test_prepared.py` says that copies are what migrating makes.
 """
 
 import fcntl
@@ -16,14 +16,14 @@ import time
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-CHECKOUT = Path(__file__).resolve().parents[1]
+CHECKOUT = Path(__file__).resolve().parents[2]
 FOLDER = CHECKOUT / ".prepared"
 KEPT_SECONDS = 24 * 3600  # of what nobody asked for: another run of the tests may still copy it
 # What tables are made from, and what is in them before anybody was there.
 OF_TABLES = (
     *("*/migrations/*.py", "*/models.py", "*/models/*.py", "*/fields.py", "openclaw_web/sqlite/*.py"),
     *("openclaw_web/settings.py", "agents/databases.py", "agents/routers.py", "requirements-test.lock"),
-    "tests/prepared.py",
+    "tests/suite/prepared.py",
 )
 # What `serve` makes of files beside them: static files with hashes in their names, compiled templates.
 OF_SITE = (*OF_TABLES, "static/**/*", "templates/**/*.html", "openclaw_web/pages/*.py", "operations/serving/*.py")
