@@ -41,14 +41,19 @@ def free_port():
         return port
 
 
-KILLS, MOST_TRIES = 20, 60
+# Kills at any moment of work: KILLS for what keeps work whole (a job with progress, a transaction in an agent's file,
+# drafts that are published, a rollback, a backup, a restore, an import), FEW for each other thing that relies on these.
+KILLS, FEW, MOST_TRIES = 20, 3, 60
 TALLIES = {}  # kills that met work and tries, by test: what the end of a test run tells
 
 
-def until_met(*killers, kills=KILLS):
-    """Numbers of tries, until so many kills of these killers met processes at work; fails when too few of 60 did."""
+def until_met(*killers, kills=KILLS, and_until=lambda: True):
+    """Numbers of tries, until so many kills of these killers met processes at work; fails when too few of 60 did.
+
+    `and_until` says what else has to have been met, such as a moment between the first row and the last.
+    """
     tries = 0
-    while (met := sum(killer.met for killer in killers)) < kills and tries < MOST_TRIES:
+    while ((met := sum(killer.met for killer in killers)) < kills or not and_until()) and tries < MOST_TRIES:
         yield tries
         tries += 1
     note_kills(met, tries)

@@ -8,7 +8,8 @@ import pytest
 
 from tests.collecting.test_collect_kill import begun, contents, manage, span
 from tests.homes import Home, assistant, result, user
-from tests.processes import Killer, until_met
+from tests.processes import FEW, Killer, until_met
+from tests.suite import prepared
 
 pytestmark = pytest.mark.kill
 DAMAGE = """
@@ -37,7 +38,7 @@ def test_kills_while_sessions_are_made_again(tmp_path):
             script.add(user(f"Question {turn}"), assistant("", (call, "exec", {"n": turn})), result(call, "x" * 900))
             script.add(assistant(f"Answer {turn}"))
     words = ("collect", "--source", str(home.root))
-    assert manage(tmp_path / "clean", "migrate", "-v0").wait() == 0
+    prepared.copy_home(tmp_path / "clean")
     assert manage(tmp_path / "clean", *words).wait() == 0
     wanted, rows = contents(tmp_path / "clean"), sessions_with_rows(tmp_path / "clean")
     for copy in ("measured", "killed"):
@@ -45,7 +46,7 @@ def test_kills_while_sessions_are_made_again(tmp_path):
         damage(tmp_path / copy)
     killer = Killer(11, span(tmp_path / "measured", manage(tmp_path / "measured", *words, "--again"))[0] / 2)
     assert contents(tmp_path / "measured") == wanted
-    for _kill in until_met(killer):
+    for _kill in until_met(killer, kills=FEW):
         process = manage(tmp_path / "killed", *words, "--again")
         begun(tmp_path / "killed", process)
         if not killer.kill(process):  # it got to its end: give it something to do

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.homes import Home, assistant, result, user
+from tests.suite import prepared
 
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.kill
@@ -45,8 +46,7 @@ def test_a_full_disk(tmp_path):
     environment = {**os.environ, "OPENCLAW_WEB_HOME": str(tmp_path / "empty")}
     environment["DJANGO_SETTINGS_MODULE"] = "openclaw_web.settings"
     environment.pop("PYTHONDEVMODE", None)
-    migrate = [sys.executable, "manage.py", "migrate", "-v0"]
-    subprocess.run(migrate, cwd=ROOT, env=environment, check=True)
+    prepared.copy_home(tmp_path / "empty")
     used = sum(file.stat().st_size for file in (tmp_path / "empty").rglob("*") if file.is_file()) // 1024
     seen, kept = set(), []
     for more in (1000, 3000, 80_000):

@@ -10,8 +10,9 @@ import pytest
 
 from tests.homes import Home, assistant, result, user
 from tests.jobs import nursery
-from tests.processes import Killer, until_met
+from tests.processes import FEW, Killer, until_met
 from tests.sqlite_homes import SqliteHome
+from tests.suite import prepared
 
 pytestmark = pytest.mark.kill
 
@@ -40,7 +41,7 @@ def test_twenty_kills_lose_nothing_and_double_nothing(tmp_path):
             script.add(user(f"Question {turn}"), assistant("", (call, "exec", {"n": turn})), result(call, "x" * 900))
             script.add(assistant(f"Answer {turn}"))
     home.transcript(user("One")).raw("not a record\n")
-    manage(tmp_path / "clean", "migrate", "-v0").wait()
+    prepared.copy_home(tmp_path / "clean")
     shutil.copytree(tmp_path / "clean", tmp_path / "killed")
     seconds, status = span(tmp_path / "clean", manage(tmp_path / "clean", "collect", "--source", str(home.root)))
     assert status == 4  # a line that is no record
@@ -64,12 +65,12 @@ def test_kills_while_a_database_is_collected(tmp_path):
         turns = [one for turn in range(60) for one in (user(f"Question {turn}"), assistant("Answer " * 300))]
         home.session(str(uuid.UUID(int=number)), *turns, agent=("main", "research")[number % 2])
     home.archive(str(uuid.UUID(int=99)), user("Gone"))
-    manage(tmp_path / "clean", "migrate", "-v0").wait()
+    prepared.copy_home(tmp_path / "clean")
     for copy in ("killed", "measured"):
         shutil.copytree(tmp_path / "clean", tmp_path / copy)
     words = ("collect", "--source", str(home.root), "--include-deleted")
     killer = Killer(7, span(tmp_path / "measured", manage(tmp_path / "measured", *words))[0] / 4)
-    for number in until_met(killer):
+    for number in until_met(killer, kills=FEW):
         process = manage(tmp_path / "killed", *words)
         begun(tmp_path / "killed", process)
         if not killer.kill(process):  # it got to its end: give it something new to do

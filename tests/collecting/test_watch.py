@@ -13,6 +13,7 @@ import pytest
 from tests.homes import Home, assistant, user
 from tests.processes import wait_for
 from tests.sqlite_homes import SqliteHome
+from tests.suite import prepared
 
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.kill
@@ -56,7 +57,7 @@ def watching(tmp_path, home):
     environment = {**os.environ, "OPENCLAW_WEB_HOME": str(tmp_path / "store")}
     environment |= {"DJANGO_SETTINGS_MODULE": "openclaw_web.settings"}
     command = [sys.executable, "manage.py"]
-    subprocess.run([*command, "migrate", "-v0"], cwd=ROOT, env=environment, check=True)
+    prepared.copy_home(tmp_path / "store")
     watcher = subprocess.Popen([*command, "collect", "--watch", "--source", str(home.root)], cwd=ROOT, env=environment)
     try:
         yield

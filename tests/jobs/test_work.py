@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from tests.processes import Home, wait_for
+from tests.processes import KILLS, Home, note_kills, wait_for
 
 pytestmark = pytest.mark.kill
 RUN_NOW = "from jobs import services; print(services.run_now({!r}, {!r}, by='ada').state)"
@@ -45,22 +45,23 @@ def test_it_works(home, tmp_path):
     assert worker.end() == 0, worker.said
 
 
-def test_a_job_whose_worker_is_killed_ten_times_is_done_once(home, tmp_path, gate):
+def test_a_job_whose_worker_is_killed_twenty_times_is_done_once(home, tmp_path, gate):
     out = tmp_path / "out"
-    job_id = home.start_job("lines", file=str(out), count=1_000, pause=0.002, gate=gate(0))
-    for kill in range(10):
+    job_id = home.start_job("lines", file=str(out), count=2_000, pause=0.002, gate=gate(0))
+    for kill in range(KILLS):
         gate(kill * 50 + 50)
         worker = home.start("work")
         wait_for(lambda kill=kill: home.job(job_id)["done"] > kill * 50)
         os.kill(worker.pid, signal.SIGKILL)
         worker.end()
         assert home.job(job_id)["state"] == "running"
-    gate(1_000)
+    note_kills(KILLS, KILLS)
+    gate(2_000)
     home.start("work")
     wait_for(lambda: home.job(job_id)["state"] == "finished")
     job = home.job(job_id)
-    assert out.read_text().split() == numbers(1_000)
-    assert (job["done"], job["total"]) == (1_000, 1_000)
+    assert out.read_text().split() == numbers(2_000)
+    assert (job["done"], job["total"]) == (2_000, 2_000)
     assert home.count("SELECT count(*) FROM job_runs") == 1
     assert not list((home.path / "state" / "running").iterdir())
 

@@ -48,6 +48,11 @@ def home():
     return _made("home", OF_TABLES, _make_home)
 
 
+def copy_home(place):
+    """The same as a home of one's own at `place`."""
+    return shutil.copytree(home(), place, dirs_exist_ok=True)
+
+
 def served():
     """The folder of such a home that was served: static files are collected, and templates compiled."""
     return _made("served", OF_SITE, _make_served)

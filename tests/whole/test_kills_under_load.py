@@ -13,9 +13,8 @@ from contextlib import closing, suppress
 import pytest
 
 from tests import homes
-from tests.processes import Home, children, free_port, name_of, note_kills, wait_for
+from tests.processes import KILLS, Home, children, free_port, name_of, note_kills, wait_for
 
-KILLS = 30
 SAMPLES = 3_000
 LABELLERS = 4
 TARGETS = ("web process", "jobs", "web process", "supervisor", "site", "web process")
@@ -145,7 +144,7 @@ class Labeller(threading.Thread):
             self.unexpected.append(answer)
 
 
-def test_thirty_kills_under_load_lose_nothing_and_double_nothing(served):
+def test_twenty_kills_under_load_lose_nothing_and_double_nothing(served):
     chance, stop = random.Random(3), threading.Event()
     labellers = [Labeller(served, stop) for _ in range(LABELLERS)]
     for labeller in labellers:

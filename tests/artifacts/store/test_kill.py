@@ -13,15 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.processes import note_kills
+from tests.processes import KILLS, note_kills
+from tests.suite import prepared
 
 ROOT = Path(__file__).resolve().parents[3]
 pytestmark = pytest.mark.kill
+ROUNDS = KILLS // 2  # each kills two writers, and who clears
 
 START = "import os, django; os.environ['DJANGO_SETTINGS_MODULE'] = 'openclaw_web.settings'; django.setup()\n"
 PREPARE = """
-from django.core.management import call_command
-call_command("migrate", verbosity=0)
 from agents import services
 db = services.register("main").db
 from artifacts import services
@@ -92,10 +92,10 @@ def check(home):
     return len(blobs), len(rows)
 
 
-def test_twenty_kills_lose_nothing_and_leave_no_half_blob(tmp_path):
-    finish(python(tmp_path, PREPARE))
+def test_twenty_kills_of_writers_lose_nothing_and_leave_no_half_blob(tmp_path):
+    finish(python(prepared.copy_home(tmp_path), PREPARE))
     chance, left_behind = random.Random(11), 0
-    for seed in range(20):
+    for seed in range(ROUNDS):
         running = [python(tmp_path, ALIAS + code, seed, 10_000) for code in (ADOPT, ADOPT, CLEAR)]
         for process in running:
             assert process.stdout.readline() == "ready\n"
@@ -108,7 +108,7 @@ def test_twenty_kills_lose_nothing_and_leave_no_half_blob(tmp_path):
             process.stdout.close()
         left_behind += len(list((tmp_path / "artifacts" / "tmp").iterdir()))
         check(tmp_path)
-    note_kills(20 * len(running), 20 * len(running))  # each was seen at work before
+    note_kills(ROUNDS * len(running), ROUNDS * len(running))  # each was seen at work before
     for code, rounds in ((ADOPT, 5), (CLEAR, 1)):
         finish(python(tmp_path, ALIAS + code, 99, rounds))
     blobs, rows = check(tmp_path)
@@ -118,7 +118,7 @@ def test_twenty_kills_lose_nothing_and_leave_no_half_blob(tmp_path):
 
 
 def test_processes_that_stash_the_same_bytes_make_one_blob_each(tmp_path):
-    finish(python(tmp_path, PREPARE))
+    finish(python(prepared.copy_home(tmp_path), PREPARE))
     running = [python(tmp_path, ALIAS + ADOPT, 5, 30) for _process in range(3)]
     for process in running:
         finish(process)

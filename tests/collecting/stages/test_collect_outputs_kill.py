@@ -16,7 +16,8 @@ from pathlib import Path
 import pytest
 
 from tests.homes import Home, assistant, result, user
-from tests.processes import Killer, until_met
+from tests.processes import FEW, Killer, until_met
+from tests.suite import prepared
 
 ROOT = Path(__file__).resolve().parents[3]
 pytestmark = pytest.mark.kill
@@ -25,13 +26,11 @@ START = """
 import os, sys, django
 os.environ["DJANGO_SETTINGS_MODULE"] = "openclaw_web.settings"
 django.setup()
-from django.core.management import call_command
 from people.configuration import keys as configuration
 from collecting import collect
 from jobs.progress import Progress
 print("ready", flush=True)
 """
-PREPARE = "call_command('migrate', verbosity=0)\n"
 OFF = "configuration.put('collector.stashOutputs', False)\n"
 ON = OFF.replace("False", "True")
 COLLECT = "collect.run({'source': sys.argv[1]}, Progress())\n"
@@ -100,24 +99,25 @@ def check(home):
 def killed_often(tmp_path, source, code, template, seconds):
     """Run `code`, which takes so many seconds, on copies of a home and kill it at random. The last home is left, and
     how many kills met it between its first and its last artifact."""
-    killer, home, met = Killer(11, seconds), tmp_path / "killed", 0
+    killer, home, met = Killer(11, seconds), tmp_path / "killed", []
     wanted = check(tmp_path / "clean")[1]
-    for _kill in until_met(killer):
+    for _kill in until_met(killer, kills=FEW, and_until=lambda: met):
         if not home.exists():
             shutil.copytree(template, home)
         process = python(home, code, source)
         assert process.stdout.readline() == "ready\n"
         is_at_work = killer.kill(process)
-        met += 0 < check(home)[1] < wanted
+        if 0 < (count := check(home)[1]) < wanted:
+            met.append(count)
         if not is_at_work:
             shutil.rmtree(home)
     if not home.exists():
         shutil.copytree(template, home)
-    return home, met
+    return home, len(met)
 
 
-def test_twenty_kills_of_a_collect_leave_no_note_without_its_content(tmp_path, source):
-    finish(tmp_path / "template", PREPARE, source)
+def test_kills_of_a_collect_leave_no_note_without_its_content(tmp_path, source):
+    prepared.copy_home(tmp_path / "template")
     shutil.copytree(tmp_path / "template", tmp_path / "clean")
     seconds = finish(tmp_path / "clean", COLLECT, source)
     home, met = killed_often(tmp_path, source, COLLECT, tmp_path / "template", seconds)
@@ -126,8 +126,8 @@ def test_twenty_kills_of_a_collect_leave_no_note_without_its_content(tmp_path, s
     assert met, "no kill ever met it between the first and the last artifact"
 
 
-def test_twenty_kills_of_the_move_leave_no_note_without_its_content(tmp_path, source):
-    finish(tmp_path / "template", PREPARE + OFF + COLLECT + ON, source)
+def test_kills_of_the_move_leave_no_note_without_its_content(tmp_path, source):
+    finish(prepared.copy_home(tmp_path / "template"), OFF + COLLECT + ON, source)
     shutil.copytree(tmp_path / "template", tmp_path / "clean")
     seconds = finish(tmp_path / "clean", MOVE, source)
     home, met = killed_often(tmp_path, source, MOVE, tmp_path / "template", seconds)

@@ -13,7 +13,8 @@ import pytest
 
 from tests.collecting.plugin_log import KEY, PluginLog, written
 from tests.homes import Home, assistant, user
-from tests.processes import Killer, until_met
+from tests.processes import FEW, Killer, until_met
+from tests.suite import prepared
 
 ROOT = Path(__file__).resolve().parents[3]
 T0 = 1_771_642_801_000
@@ -25,13 +26,12 @@ START = """
 import os, sys, django
 os.environ["DJANGO_SETTINGS_MODULE"] = "openclaw_web.settings"
 django.setup()
-from django.core.management import call_command
 from people.configuration import keys as configuration
 from collecting import collect
 from jobs.progress import Progress
 print("ready", flush=True)
 """
-PREPARE = "call_command('migrate', verbosity=0)\nconfiguration.put('reflection.logFolder', sys.argv[2])\n"
+PREPARE = "configuration.put('reflection.logFolder', sys.argv[2])\n"
 COLLECT = "collect.run({'source': sys.argv[1]}, Progress())\n"
 
 
@@ -69,10 +69,10 @@ def ended(process):
     assert process.returncode == 0
 
 
-def test_twenty_kills_lose_and_double_no_decision(tmp_path, source):
+def test_kills_lose_and_double_no_decision(tmp_path, source):
     killer = Killer(seed=13, seconds=2.0)
-    ended(python(tmp_path / "prepared", PREPARE, *source))
-    for number in until_met(killer):
+    ended(python(prepared.copy_home(tmp_path / "prepared"), PREPARE, *source))
+    for number in until_met(killer, kills=FEW):
         home = shutil.copytree(tmp_path / "prepared", tmp_path / f"home-{number}")
         process = python(home, COLLECT, *source)
         assert process.stdout.readline() == "ready\n"
@@ -92,19 +92,19 @@ def check(home):
         assert db.execute(kept).fetchone() == (DECISIONS,)
 
 
-def test_twenty_kills_of_an_import_that_goes_on_where_one_stopped(tmp_path, source):
+def test_kills_of_an_import_that_goes_on_where_one_stopped(tmp_path, source):
     root, logs = source
     files = [next(logs.iterdir()), root / "workspace" / ".openclaw-reflection" / "write-guardian.log.jsonl"]
     whole = [file.read_bytes() for file in files]
     halves = [data.find(b"\n", data.find(mark, len(data) // 2)) + 1 for data, mark in zip(whole, MARKS, strict=True)]
     for file, half in zip(files, halves, strict=True):
         os.truncate(file, half)
-    ended(python(tmp_path / "prepared", PREPARE + COLLECT, *source))
+    ended(python(prepared.copy_home(tmp_path / "prepared"), PREPARE + COLLECT, *source))
     for file, data, half in zip(files, whole, halves, strict=True):
         with file.open("ab") as handle:
             handle.write(data[half:])
     killer = Killer(seed=17, seconds=1.5)
-    for number in until_met(killer):
+    for number in until_met(killer, kills=FEW):
         home = shutil.copytree(tmp_path / "prepared", tmp_path / f"home-{number}")
         process = python(home, COLLECT, *source)
         assert process.stdout.readline() == "ready\n"

@@ -11,7 +11,8 @@ from tests.collecting.plugin_log import KEY, PluginLog, written
 from tests.collecting.stages.test_collect_reflection_kill import COLLECT, PREPARE, T0, ended, iso, python
 from tests.collecting.stages.test_collect_written_databases import SCHEMA
 from tests.homes import Home, assistant, user
-from tests.processes import Killer, until_met
+from tests.processes import FEW, Killer, until_met
+from tests.suite import prepared
 
 WRITES = 400
 pytestmark = pytest.mark.kill
@@ -41,7 +42,7 @@ def source(tmp_path):
     (home.root / "workspace").mkdir()
     log = PluginLog(tmp_path / "logs").start(T0 - 1)
     put(home, 0)
-    ended(python(tmp_path / "prepared", PREPARE + COLLECT, home.root, tmp_path / "logs"))
+    ended(python(prepared.copy_home(tmp_path / "prepared"), PREPARE + COLLECT, home.root, tmp_path / "logs"))
     put(home, 50)
     ended(python(tmp_path / "prepared", COLLECT, home.root, tmp_path / "logs"))
     put(home, WRITES)
@@ -73,13 +74,13 @@ def contents(home):
         }
 
 
-def test_twenty_kills_change_nothing(tmp_path, source):
+def test_kills_change_nothing(tmp_path, source):
     clean = shutil.copytree(tmp_path / "prepared", tmp_path / "clean")
     ended(python(clean, COLLECT, *source))
     wanted = contents(clean)
     assert len(wanted["write_guardian_audit"]) == WRITES  # what changed the file for the first time is one of them
     killer = Killer(seed=14, seconds=3.0)
-    for number in until_met(killer):
+    for number in until_met(killer, kills=FEW):
         home = shutil.copytree(tmp_path / "prepared", tmp_path / f"home-{number}")
         process = python(home, COLLECT, *source)
         assert process.stdout.readline() == "ready\n"

@@ -13,6 +13,9 @@ from pathlib import Path
 import orjson
 import pytest
 
+from tests.processes import FEW, MOST_TRIES, note_kills
+from tests.suite import prepared
+
 ROOT = Path(__file__).resolve().parents[3]
 SAMPLES = 12_000
 AGAIN = """
@@ -32,7 +35,7 @@ pytestmark = pytest.mark.kill
 
 
 def test_a_killed_export_leaves_nothing_and_is_completed_by_the_next_run(tmp_path):
-    assert python(tmp_path, "manage.py", "migrate", "-v0").wait() == 0
+    prepared.copy_home(tmp_path)
     store = sqlite3.connect(tmp_path / "state" / "openclaw.sqlite")
     seed(store)
     folders = tmp_path / "exports"
@@ -58,12 +61,12 @@ def test_a_killed_export_leaves_nothing_and_is_completed_by_the_next_run(tmp_pat
 
 
 def test_the_next_command_clears_away_what_a_kill_left_and_says_so(tmp_path):
-    """Eight kills between the first byte and the last; the command after each is one that only reads."""
-    assert python(tmp_path, "manage.py", "migrate", "-v0").wait() == 0
+    """Kills between the first byte and the last; the command after each is one that only reads."""
+    prepared.copy_home(tmp_path)
     store = sqlite3.connect(tmp_path / "state" / "openclaw.sqlite")
     seed(store)
     folders, chance, seconds, outcomes = tmp_path / "exports", random.Random(8), 1.5, []
-    for number in range(8):
+    for number in range(MOST_TRIES):
         is_done = killed_after(seconds * chance.random(), tmp_path, store, f"n{number}")
         told = said(tmp_path, "jobs")
         [state] = store.execute("SELECT state FROM dataset_exports WHERE export_name = ?", [f"n{number}"]).fetchone()
@@ -75,7 +78,10 @@ def test_the_next_command_clears_away_what_a_kill_left_and_says_so(tmp_path):
             "SELECT count(*) FROM job_runs WHERE state IN ('running', 'queued') AND kind = 'export'"
         ).fetchone()
         assert running == (0,)
-    assert "failed" in outcomes
+        if outcomes.count("failed") == FEW:
+            break
+    note_kills(outcomes.count("failed"), len(outcomes))
+    assert outcomes.count("failed") == FEW
     assert said(tmp_path, "jobs") == "", "it is said once"
     # The name is free, and nothing is in the way.
     free = outcomes.index("failed")
@@ -84,7 +90,7 @@ def test_the_next_command_clears_away_what_a_kill_left_and_says_so(tmp_path):
 
 
 def test_a_draft_that_a_living_process_writes_is_not_touched(tmp_path):
-    assert python(tmp_path, "manage.py", "migrate", "-v0").wait() == 0
+    prepared.copy_home(tmp_path)
     store = sqlite3.connect(tmp_path / "state" / "openclaw.sqlite")
     seed(store)
     folders = tmp_path / "exports"
@@ -107,7 +113,7 @@ def test_a_draft_that_a_living_process_writes_is_not_touched(tmp_path):
 
 def test_what_the_site_promised_is_written_again_by_its_worker(tmp_path):
     """A worker that is killed: the next command removes the draft, the next worker completes the export."""
-    assert python(tmp_path, "manage.py", "migrate", "-v0").wait() == 0
+    prepared.copy_home(tmp_path)
     store = sqlite3.connect(tmp_path / "state" / "openclaw.sqlite")
     seed(store)
     assert python(tmp_path, "-c", ASK).wait() == 0
@@ -135,7 +141,7 @@ def test_what_the_site_promised_is_written_again_by_its_worker(tmp_path):
 
 def test_after_a_kill_when_the_files_were_complete_its_rows_can_be_looked_at(tmp_path):
     """What a kill leaves between the files and what is noted about them: such a moment is too short to be met."""
-    assert python(tmp_path, "manage.py", "migrate", "-v0").wait() == 0
+    prepared.copy_home(tmp_path)
     store = sqlite3.connect(tmp_path / "state" / "openclaw.sqlite")
     seed(store)
     assert python(tmp_path, "manage.py", "export", "--format", "alpaca", "--name", "x").wait() == 0

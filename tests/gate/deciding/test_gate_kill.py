@@ -14,7 +14,7 @@ import pytest
 from tests import processes
 from tests.homes import Home, assistant, user
 from tests.llm_endpoint import Endpoint, says
-from tests.processes import Killer, until_met, wait_for
+from tests.processes import FEW, Killer, until_met, wait_for
 
 from .judged import USED, answer, decides
 
@@ -83,12 +83,12 @@ def windows_sent(site):
     return found
 
 
-def test_twenty_kills_lose_no_decision_and_double_none(site, source):
+def test_kills_lose_no_decision_and_double_none(site, source):
     for number in range(20):
         tell(source, 30, session=f"00000000-0000-0000-0000-0000000000{number:02}")
     collect(site, source)
     killer = Killer(11, 0.6)
-    for number in until_met(killer):
+    for number in until_met(killer, kills=FEW):
         process = begin(site)
         if not killer.kill(process.popen):  # it got to its end: give it something new to do
             tell(source, 30, session=f"11111111-0000-0000-0000-0000000000{number:02}")

@@ -18,7 +18,7 @@ from tests.gate.deciding.test_gate_kill import (  # noqa: F401 - fixtures
     tell,
     windows_sent,
 )
-from tests.processes import Killer, until_met, wait_for
+from tests.processes import FEW, Killer, until_met, wait_for
 
 pytestmark = pytest.mark.kill
 BEGIN = "from agents.models import Agent; from gate.replaying import starting; main = Agent.objects.get(); "
@@ -100,7 +100,7 @@ def test_kills_at_any_moment_lose_no_decision_and_double_none(judged):
     before = rows(judged, "SELECT * FROM memory_gate_decisions ORDER BY id")
     begun(judged)
     killer, replays = Killer(5, 0.5), 1
-    for _number in until_met(killer):
+    for _number in until_met(killer, kills=FEW):
         process = begin(judged, RUN)
         if not killer.kill(process.popen):  # it got to its end: give it something new to do
             begun(judged)

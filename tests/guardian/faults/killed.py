@@ -5,9 +5,8 @@ import sqlite3
 import time
 from contextlib import closing
 
-from tests.processes import HANG, note_kills
+from tests.processes import HANG
 
-KILLS, LEAST_MET = 30, 20
 INTENTS = "SELECT count(*) FROM rollback_intents WHERE ended_at IS NULL"
 # As on a kernel or a file system that exchanges no files: it refuses flags that it does not know.
 SWITCHED_OFF = """
@@ -32,7 +31,7 @@ class Killer:
     def __init__(self, site, seed, *, pause=0.2):
         self.pause = pause  # before it looks for work: up to so many seconds
         self.site, self.chance = site, random.Random(seed)
-        self.seconds, self.met, self.tries = 0.02, 0, 0
+        self.seconds, self.met = 0.02, 0
 
     def kill(self, process, work):
         """Kill a process after the query `work` began to count something; what it counts when the process is gone."""
@@ -47,10 +46,5 @@ class Killer:
         process.end()
         ((found,),) = rows(self.site, work)
         self.seconds *= 1.05 if found else 0.6
-        self.met, self.tries = self.met + bool(found), self.tries + 1
+        self.met += bool(found)
         return found
-
-    def check(self):
-        """Have the end of the test run tell of it; that most kills met work."""
-        note_kills(self.met, self.tries)
-        assert self.met >= LEAST_MET, f"{self.met} of {self.tries} kills met work"

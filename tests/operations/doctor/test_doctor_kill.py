@@ -14,8 +14,9 @@ from tests.operations.backups import backing_up
 from tests.operations.backups.backing_up import run, start
 from tests.operations.backups.test_backup_kill import begun, span
 from tests.operations.doctor.doctoring import doctor, picture, rows, talk
-from tests.processes import MOST_TRIES, Killer, until_met
+from tests.processes import FEW, MOST_TRIES, Killer, until_met
 from tests.sqlite_homes import SqliteHome
+from tests.suite import prepared
 
 pytestmark = pytest.mark.kill
 YESTERDAY = 1_795_000_000
@@ -38,9 +39,9 @@ def rest(root):
             os.utime(path, (YESTERDAY, YESTERDAY))
 
 
-def test_twenty_kills_lose_nothing_and_double_nothing(tmp_path):
+def test_kills_lose_nothing_and_double_nothing(tmp_path):
     source, home = filled(tmp_path / "killed-source"), tmp_path / "killed"
-    assert run(home, "migrate", "-v0")[0] == 0
+    prepared.copy_home(home)
     (home / "backups").mkdir(mode=0o700)
     files: dict[Path, bytes] = {}
     remember(source, files)
@@ -49,15 +50,15 @@ def test_twenty_kills_lose_nothing_and_double_nothing(tmp_path):
     more(source, MOST_TRIES)
     remember(source, files)
     killer = Killer(11, span(start(home, "doctor", "--fix", "--quiet"), home / "backups", ".backup.*") * 0.9)
-    broken = 0
-    for number in until_met(killer):
+    broken = []
+    for number in until_met(killer, kills=FEW, and_until=lambda: broken):
         more(source, number)
         remember(source, files)
         words = ("--sources", "archive") if number % 2 else ()
         process = start(home, "doctor", "--fix", "--quiet", *words)
         begun(process, home / "backups", ".backup.*")
         killer.kill(process)
-        broken += rows(home, "SELECT count(*) FROM migration_runs WHERE status = 'running'")[0][0]
+        broken.extend(rows(home, "SELECT id FROM migration_runs WHERE status = 'running'"))
         for agent in (None, *(file.parts[-3] for file in home.glob("agents/*/agent/openclaw-agent.sqlite"))):
             assert rows(home, "PRAGMA integrity_check", agent) == [("ok",)]
         for name, content in files.items():  # what is not in its place is in the backup folder, whole
@@ -97,7 +98,7 @@ def test_a_full_disk(tmp_path):
         pytest.skip("this system has no user namespaces")
     source, home = filled(tmp_path / "home-source", sessions=60, turns=30), tmp_path / "home"
     before, small = picture(source.root), tmp_path / "small"
-    assert run(home, "migrate", "-v0")[0] == 0
+    prepared.copy_home(home)
     small.mkdir()
     seen = set()
     for size in ("1600k", "3m", "5m", "8m"):

@@ -17,6 +17,7 @@ from tests.operations.backups.backing_up import start
 from tests.operations.doctor import doctoring
 from tests.operations.doctor.doctoring import doctor, fill, picture, rows
 from tests.sqlite_homes import SqliteHome
+from tests.suite import prepared
 
 pytestmark = pytest.mark.kill
 home = doctoring.home
@@ -146,7 +147,7 @@ def test_a_gateway_that_starts_meanwhile_keeps_its_files(home, source):
 @pytest.mark.parametrize("how", ["gone", "a link", "a folder"])
 def test_a_file_that_cannot_be_packed_stays_behind(home, source, tmp_path, how):
     """The plan saw it; when the backup is made it is there no more, or something else."""
-    assert backing_up.run(home, "migrate", "-v0")[0] == 0
+    prepared.copy_home(home)
     (home / "backups").mkdir(mode=0o700)
     file = next(source.root.glob("agents/research/sessions/*.jsonl"))
     process = start(home, "doctor", "--fix", "--sources", "remove", "--json", "--quiet")

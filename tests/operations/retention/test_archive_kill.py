@@ -12,7 +12,7 @@ import pytest
 
 from tests.operations.backups.backing_up import run, start, tables
 from tests.operations.retention import old_sessions
-from tests.processes import Killer, until_met
+from tests.processes import FEW, Killer, until_met
 
 pytestmark = pytest.mark.kill
 AGE = ("--older-than", "30d")
@@ -71,7 +71,7 @@ def archived(home):
     return {one["session"] for one in manifests if one["file"] in files}
 
 
-def test_twenty_killed_archives_and_restores_lose_nothing(tmp_path):
+def test_killed_archives_and_restores_lose_nothing(tmp_path):
     home = tmp_path / "own"
     old_sessions.fill(home, sessions=40)
     before, met = tables(home), set()
@@ -79,7 +79,7 @@ def test_twenty_killed_archives_and_restores_lose_nothing(tmp_path):
     runs = (("archive", *AGE, "--quiet"), ("archive", "restore", str(home / "archive"), "--quiet"))
     # Of each: at any moment of the whole, and of its work once that has begun.
     killers = [[Killer(12, seconds) for seconds in span(home, *words)] for words in runs]
-    for kill in until_met(*chain.from_iterable(killers)):
+    for kill in until_met(*chain.from_iterable(killers), kills=2 * FEW, and_until=lambda: len(met) > 2):
         way, is_aimed = kill % 2, kill % 4 > 1
         process = start(home, *runs[way])
         if is_aimed:
@@ -112,7 +112,7 @@ def test_twenty_killed_removals_leave_whole_sessions(tmp_path):
     for copy in ("full", "other"):
         shutil.copytree(home, tmp_path / copy)
     killers = [Killer(7, seconds) for seconds in span(tmp_path / "other", *words)]
-    for kill in until_met(*killers):
+    for kill in until_met(*killers, and_until=lambda: len(met) > 2):
         process = start(home, *words)
         if kill % 2:
             begun(home, process)

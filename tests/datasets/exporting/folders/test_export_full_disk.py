@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.datasets.exporting.test_export_kill import seed
+from tests.suite import prepared
 
 ROOT = Path(__file__).resolve().parents[4]
 pytestmark = pytest.mark.kill
@@ -28,7 +29,7 @@ def test_a_full_disk(tmp_path):
     home = tmp_path / "home"
     environment = {**os.environ, "OPENCLAW_WEB_HOME": str(home), "DJANGO_SETTINGS_MODULE": "openclaw_web.settings"}
     environment.pop("PYTHONDEVMODE", None)
-    subprocess.run([sys.executable, "manage.py", "migrate", "-v0"], cwd=ROOT, env=environment, check=True)
+    prepared.copy_home(home)
     store = sqlite3.connect(home / "state" / "openclaw.sqlite")
     seed(store)
     store.close()
