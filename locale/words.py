@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
-from babel.messages import Catalog
+from babel.messages import Catalog, Message
 from babel.messages.extract import DEFAULT_KEYWORDS, extract_from_dir
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
@@ -104,6 +104,13 @@ def untranslated(catalog: Catalog) -> list:
     return [message for message in catalog if message.id and not _is_translated(message)]
 
 
+def named(message: Message) -> str:
+    """A text and the first place it stands at, on one line."""
+    places = [f"{file}:{line}" if line else file for file, line in message.locations]
+    forms = [message.id] if isinstance(message.id, str) else message.id
+    return f"{', '.join(places[:1])}  {' | '.join(' '.join(form.split()) for form in forms)}"
+
+
 def _is_translated(message):
     return all(message.string) if isinstance(message.string, tuple) else bool(message.string)
 
@@ -120,9 +127,11 @@ def main() -> int:
         catalog = updated(language, found)
         place(language).parent.mkdir(parents=True, exist_ok=True)
         place(language).write_bytes(in_file(catalog))
-        left = 0 if language == "en" else len(untranslated(catalog))
-        waiting += left
-        print(f"{language}: {len(found)} texts, {left} without a translation")  # noqa: T201
+        left = [] if language == "en" else untranslated(catalog)
+        waiting += len(left)
+        print(f"{language}: {len(found)} texts, {len(left)} without a translation")  # noqa: T201
+        for message in left:
+            print(f"  {named(message)}")  # noqa: T201
         if language != "en":
             place(language).with_suffix(".mo").write_bytes(compiled(catalog))
     return 1 if waiting else 0

@@ -128,4 +128,6 @@ def test_a_text_without_a_translation_is_noticed():
         "Nobody translated this",
         ("%(n)s thing", "%(n)s things"),
     ]
+    message = words.Message("Nobody\ntranslated this", locations=[("templates/a.html", 3)])
+    assert words.named(message) == "templates/a.html:3  Nobody translated this"
     assert "完成".encode() in words.compiled(catalog) and b"Nobody" not in words.compiled(catalog)

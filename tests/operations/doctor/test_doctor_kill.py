@@ -98,7 +98,7 @@ def test_a_full_disk(tmp_path):
         pytest.skip("this system has no user namespaces")
     source, home = filled(tmp_path / "home-source", sessions=60, turns=30), tmp_path / "home"
     before, small = picture(source.root), tmp_path / "small"
-    prepared.copy_home(home)
+    assert run(home, "migrate", "-v0")[0] == 0
     small.mkdir()
     seen = set()
     for size in ("1600k", "3m", "5m", "8m"):
