@@ -3,7 +3,7 @@
 from django.db import models
 from django.urls import reverse
 
-from openclaw_web.sqlite.fields import Count, EpochMs
+from openclaw_web.sqlite.fields import Count, EpochMs, Own, Plain, Who, WordsBytes
 
 from . import databases
 
@@ -11,15 +11,15 @@ from . import databases
 class Agent(models.Model):
     """One OpenClaw agent; its rows are in a file of its own (columns of the database-first state spec)."""
 
-    agent_id = models.TextField(primary_key=True)
-    config_fingerprint = models.TextField(null=True)
+    agent_id = Plain(primary_key=True)
+    config_fingerprint = Plain(null=True)
     created_at = EpochMs()
     updated_at = EpochMs()
-    agent_db_path = models.TextField()
+    agent_db_path = Plain()
     # Ours: the name its own home gives it, when --as chose another one here.
-    home_name = models.TextField(default="")
-    workspace = models.TextField(default="", blank=True, help_text="the real path of the workspace that was read last")
-    reported_workspace = models.TextField(
+    home_name = Plain(default="")
+    workspace = Own(default="", blank=True, help_text="the real path of the workspace that was read last")
+    reported_workspace = Own(
         default="", blank=True, help_text="what the newest report of a prompt names, as it is written there"
     )
     workspace_reported_at = EpochMs(null=True, help_text="when that was; 0: no report says so; empty: not known yet")
@@ -50,7 +50,7 @@ class AgentDatabase(models.Model):
     """The registry of agents' files (columns of the database-first state spec)."""
 
     agent = models.OneToOneField(Agent, models.CASCADE, primary_key=True, related_name="database")
-    path = models.TextField(help_text="relative to the home")
+    path = Plain(help_text="relative to the home")
     schema_version = Count()
     last_seen_at = EpochMs(null=True)
     size_bytes = Count(null=True)
@@ -81,22 +81,22 @@ class CollectorSource(models.Model):
         GUARDIAN_LOG = "guardian_log"
         GUARDIAN_WRITES = "guardian_writes"
 
-    source_key = models.TextField(primary_key=True, help_text="sha256 of root, kind and path")
-    kind = models.TextField(choices=Kind.choices)
-    root = models.TextField(help_text="the OpenClaw home")
-    path = models.TextField(help_text="relative to the root, or absolute for a workspace elsewhere")
-    agent_id = models.TextField(default="")
+    source_key = Plain(primary_key=True, help_text="sha256 of root, kind and path")
+    kind = Plain(choices=Kind.choices)
+    root = Own(help_text="the OpenClaw home")
+    path = Own(help_text="relative to the root, or absolute for a workspace elsewhere")
+    agent_id = Plain(default="")
     inode = Count(default=0)
     size_bytes = Count(default=0)
     mtime_ns = Count(default=0)
     byte_offset = Count(default=0, help_text="everything before it is in the store")
-    head_sha256 = models.TextField(default="", help_text="fingerprint of the first bytes before the offset")
+    head_sha256 = Plain(default="", help_text="fingerprint of the first bytes before the offset")
     head_bytes = Count(default=0)
-    tail_sha256 = models.TextField(
+    tail_sha256 = Plain(
         default="", db_default="", help_text="fingerprint of the last bytes before the offset; empty: none"
     )
     last_read_at = EpochMs(null=True)
-    session_id = models.TextField(
+    session_id = Plain(
         default="", db_default="", help_text="whose transcript a file was found to be; empty: none, or not known"
     )
     is_named = models.BooleanField(
@@ -122,9 +122,9 @@ class ReaderState(models.Model):
     None is kept while somebody has opted out, as it may hold what people said.
     """
 
-    source_key = models.TextField(primary_key=True, help_text="as of collector_sources")
-    how = models.TextField(help_text="how the log was read; read in another way, it is read from its start")
-    state_zstd = models.BinaryField(help_text="JSON of the reader, packed")
+    source_key = Plain(primary_key=True, help_text="as of collector_sources")
+    how = Plain(help_text="how the log was read; read in another way, it is read from its start")
+    state_zstd = WordsBytes(help_text="JSON of the reader, packed")
 
     class Meta:
         db_table = "collector_reader_states"
@@ -143,12 +143,12 @@ class CollectedSession(models.Model):
         OPTED_OUT = "opted_out"
 
     pk = models.CompositePrimaryKey("agent_id", "session_id")
-    agent_id = models.TextField()
-    session_id = models.TextField()
-    kind_counts = models.TextField(default="{}", help_text="JSON: kind of record -> how many")
+    agent_id = Plain()
+    session_id = Plain()
+    kind_counts = Plain(default="{}", help_text="JSON: kind of record -> how many")
     record_count = Count(default=0)
-    id_checksum = models.TextField(default="", db_default="", help_text="of the ids of its records; empty: not known")
-    removed_why = models.TextField(default="", blank=True, choices=Why.choices, help_text="empty: it has to be there")
+    id_checksum = Plain(default="", db_default="", help_text="of the ids of its records; empty: not known")
+    removed_why = Plain(default="", blank=True, choices=Why.choices, help_text="empty: it has to be there")
     noted_at = EpochMs()
 
     class Meta:
@@ -210,14 +210,14 @@ class SkippedSource(models.Model):
         EMPTY = "empty", "transcript without a record"
         NO_RECORDS = "no_records", "nothing holds its records"
 
-    source_key = models.TextField(primary_key=True, help_text="sha256 of root, kind, agent and path")
-    kind = models.TextField(choices=Kind.choices)
-    root = models.TextField(help_text="the OpenClaw home")
-    agent_id = models.TextField()
-    path = models.TextField(help_text="as of collector_sources; of an index entry its session key")
-    session_id = models.TextField(default="", help_text="whose transcript it is, as far as that is known")
-    reason = models.TextField(choices=Reason.choices)
-    detail = models.TextField(default="", help_text="the end of a sentence: why it cannot be opened, what it names")
+    source_key = Plain(primary_key=True, help_text="sha256 of root, kind, agent and path")
+    kind = Plain(choices=Kind.choices)
+    root = Own(help_text="the OpenClaw home")
+    agent_id = Plain()
+    path = Who(help_text="as of collector_sources; of an index entry its session key")
+    session_id = Plain(default="", help_text="whose transcript it is, as far as that is known")
+    reason = Plain(choices=Reason.choices)
+    detail = Own(default="", help_text="the end of a sentence: why it cannot be opened, what it names")
     size_bytes = Count(default=0)
     mtime_ns = Count(default=0)
     inode = Count(default=0)

@@ -2,30 +2,30 @@
 
 from django.db import models
 
-from openclaw_web.sqlite.fields import Count, EpochMs, SpecBoolean
+from openclaw_web.sqlite.fields import Count, EpochMs, Plain, SpecBoolean, Words
 
 
 class Artifact(models.Model):
     """One use of a content: the content itself is a file, named by its hash and shared by all who refer to it."""
 
-    id = models.TextField(primary_key=True, help_text="made of the handle and the place: stashed twice, it is one row")
-    handle = models.TextField(help_text="ocm_artifact:v1:sha256:<64 hexadecimal digits>")
-    kind = models.TextField(default="tool_output")
+    id = Plain(primary_key=True, help_text="made of the handle and the place: stashed twice, it is one row")
+    handle = Plain(help_text="ocm_artifact:v1:sha256:<64 hexadecimal digits>")
+    kind = Plain(default="tool_output")
     bytes = Count()
     stored_bytes = Count()
     chars = Count(help_text="of UTF-8, bad bytes replaced")
     lines = Count()
-    content_type = models.TextField()
+    content_type = Plain()
     is_compressed = SpecBoolean(default=False)
-    preview = models.TextField(default="", help_text="both ends, short; of a binary content, its first bytes")
-    summary = models.TextField(default="", help_text="one line, made without a model")
-    secret_kinds = models.TextField(default="[]", help_text="JSON list of names from artifacts.contents.secrets")
-    session_id = models.TextField(null=True)
-    turn_id = models.TextField(null=True)
-    record_id = models.TextField(null=True)
-    tool = models.TextField(null=True)
-    tool_call_id = models.TextField(null=True)
-    meta_json = models.TextField(default="{}", help_text="what whoever stashed it said of it; never content")
+    preview = Words(default="", help_text="both ends, short; of a binary content, its first bytes")
+    summary = Words(default="", help_text="one line, made without a model")
+    secret_kinds = Plain(default="[]", help_text="JSON list of names from artifacts.contents.secrets")
+    session_id = Plain(null=True)
+    turn_id = Plain(null=True)
+    record_id = Plain(null=True)
+    tool = Plain(null=True)
+    tool_call_id = Plain(null=True)
+    meta_json = Words(default="{}", help_text="what whoever stashed it said of it; never content")
     created_at = EpochMs()
 
     class Meta:

@@ -2,7 +2,7 @@
 
 from django.db import models
 
-from openclaw_web.sqlite.fields import Count, EpochMs, SpecBoolean
+from openclaw_web.sqlite.fields import Count, EpochMs, Own, Plain, SpecBoolean, Who
 
 
 class MigrationRun(models.Model):
@@ -15,16 +15,16 @@ class MigrationRun(models.Model):
         FAILED = "failed"
         UNDONE = "undone"
 
-    id = models.TextField(primary_key=True)
+    id = Plain(primary_key=True)
     started_at = EpochMs()
     finished_at = EpochMs(null=True)
-    status = models.TextField(choices=Status.choices, default=Status.RUNNING)
-    report_json = models.TextField(default="{}", help_text="the receipt; names the backup that was made before")
+    status = Plain(choices=Status.choices, default=Status.RUNNING)
+    report_json = Who(default="{}", help_text="the receipt; names the backup that was made before")
     # Ours.
-    root = models.TextField(default="", help_text="the OpenClaw home")
-    made_by = models.TextField(default="")
-    message = models.TextField(default="", help_text="the sentence it ended with")
-    before_json = models.TextField(default="{}", help_text="sessions by agent that were there before it began")
+    root = Own(default="", help_text="the OpenClaw home")
+    made_by = Who(default="")
+    message = Own(default="", help_text="the sentence it ended with")
+    before_json = Plain(default="{}", help_text="sessions by agent that were there before it began")
 
     class Meta:
         db_table = "migration_runs"
@@ -42,23 +42,21 @@ class MigrationSource(models.Model):
         WARNING = "warning"
         IGNORED = "ignored"
 
-    source_key = models.TextField(
-        primary_key=True, help_text="sha256 of home, path, modification time, size, hash and target"
-    )
-    migration_kind = models.TextField(help_text="transcript, session_index, database, cron_jobs, ...")
-    source_path = models.TextField(help_text="relative to the home, or absolute for a workspace elsewhere")
-    target_table = models.TextField()
-    source_sha256 = models.TextField(default="", help_text="empty: it could not be read")
+    source_key = Plain(primary_key=True, help_text="sha256 of home, path, modification time, size, hash and target")
+    migration_kind = Plain(help_text="transcript, session_index, database, cron_jobs, ...")
+    source_path = Own(help_text="relative to the home, or absolute for a workspace elsewhere")
+    target_table = Plain()
+    source_sha256 = Plain(default="", help_text="empty: it could not be read")
     source_size_bytes = Count(default=0)
     source_record_count = Count(default=0)
     last_run = models.ForeignKey(MigrationRun, models.CASCADE, related_name="sources", db_column="last_run_id")
-    status = models.TextField(choices=Status.choices)
+    status = Plain(choices=Status.choices)
     imported_at = EpochMs(null=True)
     removed_source = SpecBoolean(default=False)
-    report_json = models.TextField(default="{}", help_text="why it is a warning, tables left alone, ignored sessions")
+    report_json = Who(default="{}", help_text="why it is a warning, tables left alone, ignored sessions")
     # Ours.
-    root = models.TextField(default="", help_text="the OpenClaw home")
-    agent_id = models.TextField(default="")
+    root = Own(default="", help_text="the OpenClaw home")
+    agent_id = Plain(default="")
     mtime_ns = Count(default=0)
 
     class Meta:

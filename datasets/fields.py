@@ -4,9 +4,13 @@ from collections.abc import Iterable
 
 from django.db import models
 
+from openclaw_web.sqlite.fields import Plain
 
-class OneOf(models.TextField):
+
+class OneOf(Plain):
     """A text out of `choices` or NULL, checked by the column itself: adding one does not make a table anew."""
+
+    migrated_as = ""  # the check is of its own
 
     def db_check(self, connection):
         values = ", ".join(f"'{value}'" for value, _word in self.flatchoices)

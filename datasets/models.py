@@ -5,7 +5,7 @@ from django.db import models
 from django.db.models.functions import Substr
 from django.urls import reverse
 
-from openclaw_web.sqlite.fields import Count, EpochMs, SpecBoolean
+from openclaw_web.sqlite.fields import Count, EpochMs, Own, Plain, PlainBytes, SpecBoolean, Who, Words
 
 from .fields import OneOf
 from .from_decisions import listed
@@ -62,43 +62,41 @@ class DatasetSample(models.Model):
 
     APPROVED = (Status.APPROVED, Status.AUTO_APPROVED)
 
-    id = models.TextField(primary_key=True)
-    sample_type = models.TextField(choices=Type.choices)
-    turn_id = models.TextField(null=True)
-    decision_id = models.TextField(null=True)
-    audit_id = models.TextField(null=True)
-    session_id = models.TextField()
-    content = models.TextField(help_text="JSON, shaped by sample_type")
+    id = Plain(primary_key=True)
+    sample_type = Plain(choices=Type.choices)
+    turn_id = Plain(null=True)
+    decision_id = Plain(null=True)
+    audit_id = Plain(null=True)
+    session_id = Plain()
+    content = Words(help_text="JSON, shaped by sample_type")
     quality_score = models.FloatField(null=True)
-    quality_factors = models.TextField(null=True)
-    annotation_status = models.TextField(choices=Status.choices, default=Status.PENDING, null=True)
-    annotated_by = models.TextField(null=True)
+    quality_factors = Plain(null=True)
+    annotation_status = Plain(choices=Status.choices, default=Status.PENDING, null=True)
+    annotated_by = Who(null=True)
     annotated_at = EpochMs(null=True)
-    annotation_notes = models.TextField(null=True)
+    annotation_notes = Own(null=True)
     privacy_checked = SpecBoolean(default=False, null=True)
     contains_pii = SpecBoolean(default=False, null=True)
-    pii_redacted_content = models.TextField(null=True)
-    collection_strategy = models.TextField(null=True)
+    pii_redacted_content = Words(null=True)
+    collection_strategy = Plain(null=True)
     created_at = EpochMs()
     # Ours.
-    agent_id = models.TextField()
+    agent_id = Plain()
     turn_number = Count(null=True)
-    output = models.TextField(null=True, help_text="the reply as a person edited it; null: as the agent gave it")
+    output = Words(null=True, help_text="the reply as a person edited it; null: as the agent gave it")
     gate_label = OneOf(null=True, choices=PART_LABELS, help_text="the spec's memoryGate.label")
-    gate_corrected_output = models.TextField(null=True, help_text="JSON, the spec's memoryGate.correctedOutput")
+    gate_corrected_output = Words(null=True, help_text="JSON, the spec's memoryGate.correctedOutput")
     guardian_label = OneOf(null=True, choices=PART_LABELS, help_text="the spec's writeGuardian.label")
-    guardian_corrected_output = models.TextField(null=True, help_text="JSON, the spec's writeGuardian.correctedOutput")
-    prompted_by = models.TextField(
-        default="", help_text="which prompt of OpenClaw's own, or `silent`; empty: a person's"
-    )
-    reply_stop = models.TextField(default="", help_text="the stop reason recorded with the reply; empty: none")
-    turn_traits = models.TextField(
+    guardian_corrected_output = Words(null=True, help_text="JSON, the spec's writeGuardian.correctedOutput")
+    prompted_by = Plain(default="", help_text="which prompt of OpenClaw's own, or `silent`; empty: a person's")
+    reply_stop = Plain(default="", help_text="the stop reason recorded with the reply; empty: none")
+    turn_traits = Plain(
         default="",
         help_text="tools, envelope, unrecognized, images or gone, with blanks between them (datasets.turn_facts)",
     )
-    label_id = models.TextField(null=True, help_text="the verdict in force; null: none")
-    reject_reason = models.TextField(null=True, help_text="a code of review.rejectReasons; null: none, or no reject")
-    repeat_of = models.TextField(null=True, help_text="the session that has its turn, of which this one is a copy")
+    label_id = Plain(null=True, help_text="the verdict in force; null: none")
+    reject_reason = Plain(null=True, help_text="a code of review.rejectReasons; null: none, or no reject")
+    repeat_of = Plain(null=True, help_text="the session that has its turn, of which this one is a copy")
 
     objects = SampleQuerySet.as_manager()
 
@@ -183,23 +181,23 @@ class DatasetSample(models.Model):
 class SampleLabel(models.Model):
     """One verdict of one person, or one taken back. Rows are only ever added: triggers refuse everything else."""
 
-    id = models.TextField(primary_key=True)
+    id = Plain(primary_key=True)
     sample = models.ForeignKey(DatasetSample, models.PROTECT, related_name="labels", db_index=False)
-    status = models.TextField(choices=DatasetSample.Status.choices)
-    output = models.TextField(null=True)
-    notes = models.TextField(default="")
-    previous_status = models.TextField()
-    labelled_by = models.TextField()
+    status = Plain(choices=DatasetSample.Status.choices)
+    output = Words(null=True)
+    notes = Own(default="")
+    previous_status = Plain()
+    labelled_by = Who()
     labelled_at = EpochMs()
     gate_label = OneOf(null=True, choices=PART_LABELS)
-    gate_corrected_output = models.TextField(null=True)
+    gate_corrected_output = Words(null=True)
     guardian_label = OneOf(null=True, choices=PART_LABELS)
-    guardian_corrected_output = models.TextField(null=True)
-    undoes = models.TextField(null=True, help_text="id of the label that this one takes back")
-    bulk_id = models.TextField(null=True, help_text="what verdicts given in one go share")
-    before_json = models.TextField(null=True, help_text="the sample's columns before it, to restore them exactly")
-    reason = models.TextField(null=True, help_text="of a reject: a code of review.rejectReasons")
-    amends = models.TextField(null=True, help_text="id of the reject whose reason this row gives: both are one verdict")
+    guardian_corrected_output = Words(null=True)
+    undoes = Plain(null=True, help_text="id of the label that this one takes back")
+    bulk_id = Plain(null=True, help_text="what verdicts given in one go share")
+    before_json = Words(null=True, help_text="the sample's columns before it, to restore them exactly")
+    reason = Plain(null=True, help_text="of a reject: a code of review.rejectReasons")
+    amends = Plain(null=True, help_text="id of the reject whose reason this row gives: both are one verdict")
 
     class Meta:
         db_table = "sample_labels"
@@ -221,9 +219,9 @@ class SampleSignature(models.Model):
     id = models.BigAutoField(primary_key=True)
     sample = models.OneToOneField(DatasetSample, models.CASCADE, related_name="signature")
     rule = Count(help_text="the version of the rules it follows: likeness.signatures.RULE")
-    made_from = models.BinaryField(help_text="SHA-256 of prompt and reply, the reply as a person edited it")
-    words = models.BinaryField(help_text="hash of their normalised words: the same words, the same sample")
-    numbers = models.BinaryField(help_text="MinHash of every five words, 128 numbers of four bytes; empty: no words")
+    made_from = PlainBytes(help_text="SHA-256 of prompt and reply, the reply as a person edited it")
+    words = PlainBytes(help_text="hash of their normalised words: the same words, the same sample")
+    numbers = PlainBytes(help_text="MinHash of every five words, 128 numbers of four bytes; empty: no words")
     checksum = Count(help_text="CRC-32 of everything above and of the sample's id")
 
     class Meta:
@@ -236,8 +234,8 @@ class SampleSignature(models.Model):
 class SampleClaim(models.Model):
     """Who has a sample on the screen, and until when. Whoever wants it meanwhile gets another one."""
 
-    sample_id = models.TextField(primary_key=True)
-    claimed_by = models.TextField()
+    sample_id = Plain(primary_key=True)
+    claimed_by = Who()
     claimed_at = EpochMs(help_text="changes whenever the page is opened anew: an old page does not free it")
     expires_at = EpochMs()
 
@@ -251,11 +249,11 @@ class SampleClaim(models.Model):
 class ReviewDraw(models.Model):
     """Decisions of an agent that were drawn at random for review: their samples are a queue of its own."""
 
-    id = models.TextField(primary_key=True, help_text="decides which are drawn: the same one draws the same ones")
-    agent_id = models.TextField()
-    drawn_by = models.TextField()
+    id = Plain(primary_key=True, help_text="decides which are drawn: the same one draws the same ones")
+    agent_id = Plain()
+    drawn_by = Who()
     drawn_at = EpochMs()
-    samples_json = models.TextField(help_text="JSON list of the ids of samples")
+    samples_json = Plain(help_text="JSON list of the ids of samples")
 
     class Meta:
         db_table = "review_draws"
@@ -268,10 +266,10 @@ class SampleDraft(models.Model):
     """What somebody typed on the page of a sample and has not sent yet. Nobody else ever sees it."""
 
     id = models.BigAutoField(primary_key=True)
-    username = models.TextField()
-    sample_id = models.TextField()
-    page = models.TextField(help_text="the opening of the page it was typed on: two tabs do not write over each other")
-    fields_json = models.TextField(help_text="the fields of the verdict's form, by name")
+    username = Who()
+    sample_id = Plain()
+    page = Plain(help_text="the opening of the page it was typed on: two tabs do not write over each other")
+    fields_json = Words(help_text="the fields of the verdict's form, by name")
     saved_at = EpochMs()
 
     class Meta:
@@ -297,13 +295,13 @@ class ReviewAction(models.Model):
         OVERTAKEN = "overtaken"  # somebody judged the sample since: it can no longer be undone
 
     id = models.BigAutoField(primary_key=True)
-    actor = models.TextField()
+    actor = Who()
     kind = OneOf(choices=Kind.choices)
     at = EpochMs()
     state = OneOf(choices=State.choices, default=State.DONE)
-    sample_id = models.TextField(null=True)
-    label_id = models.TextField(null=True)
-    bulk_id = models.TextField(null=True)
+    sample_id = Plain(null=True)
+    label_id = Plain(null=True)
+    bulk_id = Plain(null=True)
     sample_count = Count(default=1)
 
     class Meta:
@@ -340,29 +338,29 @@ class DatasetExport(models.Model):
         REFUSED = "refused"
         FAILED = "failed"
 
-    id = models.TextField(primary_key=True)
-    export_name = models.TextField()
-    export_format = models.TextField(choices=Format.choices)
-    sample_types = models.TextField(help_text="JSON list")
-    filters = models.TextField(null=True, help_text="JSON: onlyApproved, trainSplit, seed, agent, ...")
+    id = Plain(primary_key=True)
+    export_name = Own()
+    export_format = Plain(choices=Format.choices)
+    sample_types = Plain(help_text="JSON list")
+    filters = Words(null=True, help_text="JSON: onlyApproved, trainSplit, seed, agent, ...")
     total_samples = Count(null=True)
     approved_samples = Count(null=True)
     rejected_samples = Count(null=True)
     avg_quality_score = models.FloatField(null=True)
-    file_path = models.TextField(help_text="folder, relative to the home")
+    file_path = Own(help_text="folder, relative to the home")
     file_size_bytes = Count(null=True)
-    checksum = models.TextField(null=True, help_text="sha256 of manifest.json")
-    exported_by = models.TextField(null=True)
+    checksum = Plain(null=True, help_text="sha256 of manifest.json")
+    exported_by = Who(null=True)
     exported_at = EpochMs()
     # Ours.
-    task = models.TextField(choices=Task.choices, default=Task.REPLY)
-    state = models.TextField(choices=State.choices, default=State.WAITING)
-    sentence = models.TextField(default="", help_text="why it was refused or failed")
-    reasons_json = models.TextField(default="[]", help_text="rows that stood in the way: sample, reason")
-    manifest_json = models.TextField(null=True)
-    job_id = models.TextField(null=True)
-    places_json = models.TextField(null=True, help_text="where rows begin in its file, to find any of them")
-    difference_json = models.TextField(null=True, help_text="compared with the export before; null: not yet")
+    task = Plain(choices=Task.choices, default=Task.REPLY)
+    state = Plain(choices=State.choices, default=State.WAITING)
+    sentence = Own(default="", help_text="why it was refused or failed")
+    reasons_json = Own(default="[]", help_text="rows that stood in the way: sample, reason")
+    manifest_json = Words(null=True)
+    job_id = Plain(null=True)
+    places_json = Plain(null=True, help_text="where rows begin in its file, to find any of them")
+    difference_json = Plain(null=True, help_text="compared with the export before; null: not yet")
 
     class Meta:
         db_table = "dataset_exports"

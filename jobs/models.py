@@ -5,7 +5,7 @@ from django.db import models
 from django.urls import reverse
 from django.utils import translation
 
-from openclaw_web.sqlite.fields import Count, EpochMs
+from openclaw_web.sqlite.fields import Count, EpochMs, Own, Plain, Who, Words
 
 
 class JobRun(models.Model):
@@ -22,26 +22,26 @@ class JobRun(models.Model):
 
     ENDED = (State.FINISHED, State.REFUSED, State.FAILED, State.CANCELLED, State.STOPPED)
 
-    id = models.TextField(primary_key=True)
-    kind = models.TextField()
-    params_json = models.TextField(default="{}")
-    state = models.TextField(choices=State.choices, default=State.QUEUED)
+    id = Plain(primary_key=True)
+    kind = Plain()
+    params_json = Words(default="{}")
+    state = Plain(choices=State.choices, default=State.QUEUED)
     attempts = Count(default=0)
     done = Count(default=0)
     total = Count(null=True, help_text="null: not known yet")
-    message = models.TextField(default="", help_text="what it is doing, or the sentence it ended with")
-    log = models.TextField(default="")
-    result_json = models.TextField(null=True)
-    started_by = models.TextField(default="")
-    language = models.TextField(default="", help_text="of its messages: that of whoever started it; empty: English")
-    worker = models.TextField(default="")
+    message = Own(default="", help_text="what it is doing, or the sentence it ended with")
+    log = Own(default="")
+    result_json = Own(null=True)
+    started_by = Who(default="")
+    language = Plain(default="", help_text="of its messages: that of whoever started it; empty: English")
+    worker = Plain(default="")
     ends_with_process = models.BooleanField(default=False, help_text="nobody goes on with it when its process is gone")
     created_at = EpochMs()
     started_at = EpochMs(null=True)
     heartbeat_at = EpochMs(null=True)
     finished_at = EpochMs(null=True)
     cancel_requested_at = EpochMs(null=True, help_text="when somebody asked it to end before it is done")
-    cancel_requested_by = models.TextField(default="")
+    cancel_requested_by = Who(default="")
 
     class Meta:
         db_table = "job_runs"

@@ -2,7 +2,7 @@
 
 from django.db import models
 
-from openclaw_web.sqlite.fields import Count, EpochMs
+from openclaw_web.sqlite.fields import Count, EpochMs, Own, Plain, Who
 
 
 class BackupRun(models.Model):
@@ -19,16 +19,16 @@ class BackupRun(models.Model):
 
     USABLE = (Status.VERIFIED, Status.INCOMPLETE, Status.FOUND, Status.DAMAGED)
 
-    id = models.TextField(primary_key=True)
+    id = Plain(primary_key=True)
     created_at = EpochMs()
-    archive_path = models.TextField(default="")
-    status = models.TextField(choices=Status.choices, default=Status.RUNNING)
-    manifest_json = models.TextField(default="{}")
+    archive_path = Own(default="")
+    status = Plain(choices=Status.choices, default=Status.RUNNING)
+    manifest_json = Own(default="{}")
     # Ours.
     archive_bytes = Count(null=True)
-    archive_sha256 = models.TextField(default="", help_text="empty: not read in full here")
-    made_by = models.TextField(default="")
-    message = models.TextField(default="", help_text="why it failed, is damaged or is incomplete")
+    archive_sha256 = Plain(default="", help_text="empty: not read in full here")
+    made_by = Who(default="")
+    message = Own(default="", help_text="why it failed, is damaged or is incomplete")
     finished_at = EpochMs(null=True)
     verified_at = EpochMs(null=True, help_text="when every byte was last read and was right")
     proven_at = EpochMs(null=True, help_text="when it was last restored")

@@ -2,7 +2,7 @@
 
 from django.db import models
 
-from openclaw_web.sqlite.fields import Count, EpochMs
+from openclaw_web.sqlite.fields import Count, EpochMs, Plain, Who, Words
 
 
 class SpanDetails(models.Model):
@@ -10,12 +10,10 @@ class SpanDetails(models.Model):
 
     removed_turn_count = Count(default=0, help_text="of sessions that were removed because of their age")
     removed_error_count = Count(default=0, help_text="the same")
-    latency_json = models.TextField(
+    latency_json = Plain(
         default="", db_default="", help_text="bucket -> turns (overview.latency); empty: nobody counted"
     )
-    models_json = models.TextField(
-        default="", db_default="", help_text="model -> cost and unpriced tokens; empty: nobody counted"
-    )
+    models_json = Plain(default="", db_default="", help_text="model -> cost and unpriced tokens; empty: nobody counted")
 
     class Meta:
         abstract = True
@@ -25,8 +23,8 @@ class AgentDailyStat(SpanDetails):
     """One agent on one UTC day; rebuilt from the agent's `session_days`."""
 
     pk = models.CompositePrimaryKey("agent_id", "date")
-    agent_id = models.TextField()
-    date = models.TextField()
+    agent_id = Plain()
+    date = Plain()
     session_count = Count(default=0)
     turn_count = Count(default=0)
     record_count = Count(default=0)
@@ -65,8 +63,8 @@ class AgentHour(ShortSums):
     """One agent in one UTC hour of its last days with activity; rebuilt from the agent's records and turns."""
 
     pk = models.CompositePrimaryKey("agent_id", "span")
-    agent_id = models.TextField()
-    span = models.TextField(help_text="YYYY-MM-DDTHH")
+    agent_id = Plain()
+    span = Plain(help_text="YYYY-MM-DDTHH")
 
     class Meta:
         db_table = "agent_hours"
@@ -91,8 +89,8 @@ class MemorySpan(WriteCounts):
     """The memory writes of one agent on one UTC day, or in one hour of the last days; rebuilt from its writes."""
 
     pk = models.CompositePrimaryKey("agent_id", "span")
-    agent_id = models.TextField()
-    span = models.TextField(help_text="YYYY-MM-DD or YYYY-MM-DDTHH")
+    agent_id = Plain()
+    span = Plain(help_text="YYYY-MM-DD or YYYY-MM-DDTHH")
 
     class Meta:
         db_table = "memory_spans"
@@ -105,7 +103,7 @@ class MemorySpan(WriteCounts):
 class SiteSpan(ShortSums, WriteCounts):
     """All agents together on one UTC day, or in one of the hours that agents have; rebuilt from their rows."""
 
-    span = models.TextField(primary_key=True, help_text="YYYY-MM-DD or YYYY-MM-DDTHH")
+    span = Plain(primary_key=True, help_text="YYYY-MM-DD or YYYY-MM-DDTHH")
 
     class Meta:
         db_table = "site_spans"
@@ -117,7 +115,7 @@ class SiteSpan(ShortSums, WriteCounts):
 class AgentSummary(models.Model):
     """One agent in one row, for the pages that compare agents; rebuilt after each collect."""
 
-    agent_id = models.TextField(primary_key=True)
+    agent_id = Plain(primary_key=True)
     session_count = Count(default=0)
     turn_count = Count(default=0)
     error_count = Count(default=0)
@@ -141,15 +139,15 @@ class NewestSession(models.Model):
     """One of the newest sessions of an agent, as the first page shows it; rebuilt whenever its file changes."""
 
     pk = models.CompositePrimaryKey("agent_id", "session_id")
-    agent_id = models.TextField()
-    session_id = models.TextField()
+    agent_id = Plain()
+    session_id = Plain()
     last_activity_at = EpochMs()
-    title = models.TextField(default="")
-    channel_id = models.TextField(default="")
+    title = Words(default="")
+    channel_id = Plain(default="")
     error_count = Count(default=0)
     has_parents = models.BooleanField(default=False, help_text="it may repeat records of other sessions")
-    words = models.TextField(default="", help_text="how the last reply begins, or what waits for one")
-    speaker = models.TextField(default="", help_text="who asked last")
+    words = Words(default="", help_text="how the last reply begins, or what waits for one")
+    speaker = Who(default="", help_text="who asked last")
 
     class Meta:
         db_table = "newest_sessions"
@@ -163,12 +161,12 @@ class NewestWrite(models.Model):
     """One of the last writes that changed a memory file, with a few of its lines; rebuilt as the sums of writes are."""
 
     pk = models.CompositePrimaryKey("agent_id", "audit_id")
-    agent_id = models.TextField()
-    audit_id = models.TextField()
+    agent_id = Plain()
+    audit_id = Plain()
     created_at = EpochMs()
-    file_name = models.TextField(default="")
-    author = models.TextField(default="", help_text="who rolled back, whose message it came from, or what wrote it")
-    lines_json = models.TextField(default="[]", help_text="pairs of + or - and the beginning of the line")
+    file_name = Plain(default="")
+    author = Who(default="", help_text="who rolled back, whose message it came from, or what wrote it")
+    lines_json = Words(default="[]", help_text="pairs of + or - and the beginning of the line")
 
     class Meta:
         db_table = "newest_writes"
@@ -181,19 +179,19 @@ class NewestWrite(models.Model):
 class MemoryStanding(models.Model):
     """Where one memory file of an agent stands with OpenClaw, as of the last import."""
 
-    id = models.TextField(primary_key=True, help_text="<agent>/<file>")
-    agent_id = models.TextField()
-    file_name = models.TextField()
-    state = models.TextField()
+    id = Plain(primary_key=True, help_text="<agent>/<file>")
+    agent_id = Plain()
+    file_name = Plain()
+    state = Plain()
     rank = Count(help_text="the worst state is 0")
     raw_chars = Count(null=True)
     injected_chars = Count(null=True)
     lost_chars = Count(default=0)
     since = EpochMs(null=True, help_text="when OpenClaw saw the write that its record names")
-    session_id = models.TextField(default="")
-    session_key = models.TextField(default="")
-    record_hash = models.TextField(default="")
-    record_class = models.TextField(default="")
+    session_id = Plain(default="")
+    session_key = Who(default="")
+    record_hash = Plain(default="")
+    record_class = Plain(default="")
     is_equal = models.BooleanField(null=True, help_text="whether the file has the recorded hash; null: no record")
     reported_at = EpochMs(null=True)
     noted_at = EpochMs()

@@ -2,7 +2,7 @@
 
 from django.db import models
 
-from openclaw_web.sqlite.fields import Count, EpochMs
+from openclaw_web.sqlite.fields import Count, EpochMs, Own, Plain, Who
 
 
 class Problem(models.Model):
@@ -13,27 +13,27 @@ class Problem(models.Model):
         MUTED = "muted"
         CLOSED = "closed"
 
-    id = models.TextField(primary_key=True, help_text="made of kind, agent and subject: a problem keeps it for ever")
-    kind = models.TextField(help_text="its name in the setting PROBLEM_KINDS")
-    subject = models.TextField(default="", help_text="what it is about: a file, a rule, a scheduled task")
-    agent_id = models.TextField(default="", help_text="empty: it is about no agent")
+    id = Plain(primary_key=True, help_text="made of kind, agent and subject: a problem keeps it for ever")
+    kind = Plain(help_text="its name in the setting PROBLEM_KINDS")
+    subject = Who(default="", help_text="what it is about: a file, a rule, a scheduled task")
+    agent_id = Plain(default="", help_text="empty: it is about no agent")
     severity = Count(help_text="the worst has the highest number")
     level = Count(default=0, help_text="how bad it is within its kind: a muted problem opens again when this rises")
     is_counted = models.BooleanField(default=True, help_text="whether the number beside System counts it")
-    detail_json = models.TextField(default="{}", help_text="facts: numbers, ids and names, never a sentence")
-    state = models.TextField(choices=State.choices, default=State.OPEN)
+    detail_json = Who(default="{}", help_text="facts: numbers, ids and names, never a sentence")
+    state = Plain(choices=State.choices, default=State.OPEN)
     is_found = models.BooleanField(default=True, help_text="whether the last check found it")
     since_at = EpochMs(help_text="when it began, as far as known; else when it was found")
     opened_at = EpochMs(help_text="when it was opened last")
     last_seen_at = EpochMs(help_text="the last check that found it")
     reopened_count = Count(default=0)
     seen_at = EpochMs(null=True, help_text="when a person marked it as seen")
-    seen_by = models.TextField(default="")
+    seen_by = Who(default="")
     muted_at = EpochMs(null=True)
-    muted_by = models.TextField(default="")
-    mute_reason = models.TextField(default="")
+    muted_by = Who(default="")
+    mute_reason = Own(default="")
     closed_at = EpochMs(null=True)
-    closed_by = models.TextField(default="", help_text="empty: a check did not find it any more")
+    closed_by = Who(default="", help_text="empty: a check did not find it any more")
     settled_level = Count(default=0, help_text="its level when a person muted or closed it")
 
     class Meta:
@@ -55,8 +55,8 @@ class Problem(models.Model):
 class ProblemCheck(models.Model):
     """When a place was last checked, and the state it was in then: the site (an empty name) or an agent."""
 
-    place = models.TextField(primary_key=True)
-    state = models.TextField(default="", help_text="changes when what is checked changes; empty: it is always checked")
+    place = Plain(primary_key=True)
+    state = Plain(default="", help_text="changes when what is checked changes; empty: it is always checked")
     checked_at = EpochMs(help_text="of the site: when a check last got through everything")
 
     class Meta:

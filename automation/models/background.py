@@ -5,36 +5,36 @@ Columns keep the names of OpenClaw's state database; derived rows, read again wh
 
 from django.db import models
 
-from openclaw_web.sqlite.fields import Count, EpochMs
+from openclaw_web.sqlite.fields import Count, EpochMs, Plain, Who, Words
 
 
 class TaskRun(models.Model):
     """One task that is no run of a scheduled job."""
 
-    task_id = models.TextField(primary_key=True)
-    runtime = models.TextField(default="")
-    task_kind = models.TextField(default="")
-    source_id = models.TextField(default="")
-    requester_session_key = models.TextField(default="")
-    child_session_key = models.TextField(default="")
-    parent_flow_id = models.TextField(default="")
-    parent_task_id = models.TextField(default="")
-    run_id = models.TextField(default="")
-    label = models.TextField(default="")
-    task = models.TextField(default="")
-    status = models.TextField(default="")
-    delivery_status = models.TextField(default="")
-    last_tool_name = models.TextField(default="")
-    error = models.TextField(default="")
-    progress_summary = models.TextField(default="")
-    terminal_summary = models.TextField(default="")
-    terminal_outcome = models.TextField(default="")
+    task_id = Plain(primary_key=True)
+    runtime = Plain(default="")
+    task_kind = Plain(default="")
+    source_id = Plain(default="")
+    requester_session_key = Who(default="")
+    child_session_key = Who(default="")
+    parent_flow_id = Plain(default="")
+    parent_task_id = Plain(default="")
+    run_id = Plain(default="")
+    label = Words(default="")
+    task = Words(default="")
+    status = Plain(default="")
+    delivery_status = Plain(default="")
+    last_tool_name = Plain(default="")
+    error = Words(default="")
+    progress_summary = Words(default="")
+    terminal_summary = Words(default="")
+    terminal_outcome = Plain(default="")
     tool_use_count = Count(default=0)
     created_at = EpochMs(default=0)
     started_at = EpochMs(null=True)
     ended_at = EpochMs(null=True)
     # Ours.
-    agent_id = models.TextField()
+    agent_id = Plain()
 
     class Meta:
         db_table = "task_runs"
@@ -47,18 +47,18 @@ class TaskRun(models.Model):
 class FlowRun(models.Model):
     """Tasks that belong together."""
 
-    flow_id = models.TextField(primary_key=True)
-    shape = models.TextField(default="")
-    owner_key = models.TextField(default="")
-    status = models.TextField(default="")
-    goal = models.TextField(default="")
-    current_step = models.TextField(default="")
-    blocked_summary = models.TextField(default="")
+    flow_id = Plain(primary_key=True)
+    shape = Plain(default="")
+    owner_key = Who(default="")
+    status = Plain(default="")
+    goal = Words(default="")
+    current_step = Words(default="")
+    blocked_summary = Words(default="")
     created_at = EpochMs(default=0)
     updated_at = EpochMs(null=True)
     ended_at = EpochMs(null=True)
     # Ours.
-    agent_id = models.TextField()
+    agent_id = Plain()
 
     class Meta:
         db_table = "flow_runs"
@@ -72,20 +72,20 @@ class DeliveryQueueEntry(models.Model):
     """A message on its way out: where it stands; what it says and to whom is not kept."""
 
     pk = models.CompositePrimaryKey("queue_name", "id")
-    queue_name = models.TextField()
-    id = models.TextField()
-    status = models.TextField(default="")
-    entry_kind = models.TextField(default="")
-    session_key = models.TextField(default="")
-    channel = models.TextField(default="")
-    last_error = models.TextField(default="")
+    queue_name = Plain()
+    id = Plain()
+    status = Plain(default="")
+    entry_kind = Plain(default="")
+    session_key = Who(default="")
+    channel = Plain(default="")
+    last_error = Words(default="")
     retry_count = Count(default=0)
     last_attempt_at = EpochMs(null=True)
     enqueued_at = EpochMs(default=0)
     updated_at = EpochMs(null=True)
     failed_at = EpochMs(null=True)
     # Ours.
-    agent_id = models.TextField()
+    agent_id = Plain()
 
     class Meta:
         db_table = "delivery_queue_entries"

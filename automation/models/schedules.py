@@ -2,22 +2,22 @@
 
 from django.db import models
 
-from openclaw_web.sqlite.fields import Count, EpochMs
+from openclaw_web.sqlite.fields import Count, EpochMs, Plain, Who, Words
 
 
 class CronJob(models.Model):
     """A scheduled job of an OpenClaw home."""
 
-    id = models.TextField(primary_key=True)
-    agent_id = models.TextField()
-    name = models.TextField(default="")
+    id = Plain(primary_key=True)
+    agent_id = Plain()
+    name = Words(default="")
     enabled = models.BooleanField(default=True)
-    prompt = models.TextField(default="")
-    schedule_json = models.TextField(default="{}")
+    prompt = Words(default="")
+    schedule_json = Plain(default="{}")
     created_at = EpochMs(null=True)
     updated_at = EpochMs(null=True)
     next_run_at = EpochMs(null=True)
-    job_json = models.TextField(help_text="the definition as it was found")
+    job_json = Words(help_text="the definition as it was found")
 
     class Meta:
         db_table = "cron_jobs"
@@ -31,16 +31,16 @@ class CronRunLog(models.Model):
     """One run of a scheduled job."""
 
     pk = models.CompositePrimaryKey("job_id", "seq")
-    job_id = models.TextField()
+    job_id = Plain()
     seq = Count(help_text="byte offset in the run log; of a run in a database, the moment it began")
-    agent_id = models.TextField()
+    agent_id = Plain()
     ts = EpochMs()
-    status = models.TextField(default="")
-    error = models.TextField(default="")
-    summary = models.TextField(default="")
+    status = Plain(default="")
+    error = Words(default="")
+    summary = Words(default="")
     duration_ms = Count(null=True)
-    session_id = models.TextField(null=True)
-    entry_json = models.TextField()
+    session_id = Plain(null=True)
+    entry_json = Words()
 
     class Meta:
         db_table = "cron_run_logs"
@@ -57,16 +57,16 @@ class CronRunLog(models.Model):
 class SubagentRun(models.Model):
     """One sub-agent run (columns of the database-first state spec)."""
 
-    run_id = models.TextField(primary_key=True)
-    child_session_key = models.TextField()
-    requester_session_key = models.TextField(default="")
-    controller_session_key = models.TextField(null=True)
+    run_id = Plain(primary_key=True)
+    child_session_key = Who()
+    requester_session_key = Who(default="")
+    controller_session_key = Who(null=True)
     created_at = EpochMs()
     ended_at = EpochMs(null=True)
     cleanup_handled = models.BooleanField(default=False)
-    payload_json = models.TextField()
+    payload_json = Words()
     # Ours.
-    agent_id = models.TextField(help_text="the agent that asked for it")
+    agent_id = Plain(help_text="the agent that asked for it")
 
     class Meta:
         db_table = "subagent_runs"

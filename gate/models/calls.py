@@ -5,7 +5,7 @@ from django.db.models import Q
 from django.urls import reverse
 
 from ledger.models import PlacedQuerySet
-from openclaw_web.sqlite.fields import Count, EpochMs
+from openclaw_web.sqlite.fields import Count, EpochMs, Own, Plain, Who, Words
 
 from .decisions import MemoryGateDecision
 
@@ -19,25 +19,25 @@ class GateCall(models.Model):
         FAILED = "failed"  # the endpoint did not answer, or answered with an error
         MALFORMED = "malformed"  # it answered something else than a decision
 
-    id = models.TextField(primary_key=True)
-    turn_id = models.TextField(null=True)
-    session_id = models.TextField()
-    decision_id = models.TextField(null=True)
-    replay_id = models.TextField(null=True)
-    origin = models.TextField(choices=MemoryGateDecision.Origin.choices)
-    llm_model = models.TextField(null=True)
-    prompt_version = models.TextField(null=True)
-    window_hash = models.TextField(null=True)
+    id = Plain(primary_key=True)
+    turn_id = Plain(null=True)
+    session_id = Who()
+    decision_id = Plain(null=True)
+    replay_id = Plain(null=True)
+    origin = Plain(choices=MemoryGateDecision.Origin.choices)
+    llm_model = Plain(null=True)
+    prompt_version = Plain(null=True)
+    window_hash = Plain(null=True)
     attempt = Count(default=1)
-    outcome = models.TextField(choices=Outcome.choices)
-    failure = models.TextField(default="", help_text="what kind of failure, one word")
-    reason = models.TextField(default="", help_text="the same for people")
+    outcome = Plain(choices=Outcome.choices)
+    failure = Plain(default="", help_text="what kind of failure, one word")
+    reason = Words(default="", help_text="the same for people")
     llm_latency_ms = Count(null=True)
     prompt_tokens = Count(null=True)
     completion_tokens = Count(null=True)
     reserved_tokens = Count(default=0, help_text="taken from the day's limit before it was sent")
     cost_usd = models.FloatField(null=True)
-    raw_response = models.TextField(null=True, help_text="or the handle of an artifact that holds it")
+    raw_response = Words(null=True, help_text="or the handle of an artifact that holds it")
     created_at = EpochMs()
 
     objects = PlacedQuerySet.as_manager()
@@ -61,8 +61,8 @@ class GateCall(models.Model):
 class GatePrompt(models.Model):
     """A prompt of the gate, kept with the first call that was made with it."""
 
-    id = models.TextField(primary_key=True, help_text="the first 12 hex digits of the text's sha256")
-    text = models.TextField()
+    id = Plain(primary_key=True, help_text="the first 12 hex digits of the text's sha256")
+    text = Own()
     created_at = EpochMs()
 
     class Meta:
@@ -80,18 +80,18 @@ class GateReplay(models.Model):
         FINISHED = "finished"
         STOPPED = "stopped"
 
-    id = models.TextField(primary_key=True)
-    llm_model = models.TextField()
-    prompt_version = models.TextField()
-    filters_json = models.TextField(default="{}", help_text="which decisions: filters of the list, or approved samples")
-    state = models.TextField(choices=State.choices, default=State.RUNNING)
+    id = Plain(primary_key=True)
+    llm_model = Plain()
+    prompt_version = Plain()
+    filters_json = Words(default="{}", help_text="which decisions: filters of the list, or approved samples")
+    state = Plain(choices=State.choices, default=State.RUNNING)
     total = Count(default=0)
     skipped = Count(default=0, help_text="decisions that fit, but whose window is not there")
     decided = Count(default=0, help_text="of its decisions, those that were made again by now")
     agreed = Count(default=0, help_text="of these, those that became the same")
-    started_by = models.TextField()
+    started_by = Who()
     created_at = EpochMs()
-    job_id = models.TextField(null=True)
+    job_id = Plain(null=True)
 
     class Meta:
         db_table = "gate_replays"
@@ -116,14 +116,14 @@ class GateReplayDecision(models.Model):
 
     pk = models.CompositePrimaryKey("replay", "decision_id")
     replay = models.ForeignKey(GateReplay, models.CASCADE, db_index=False, related_name="decisions")
-    decision_id = models.TextField(help_text="the decision that is made again")
+    decision_id = Plain(help_text="the decision that is made again")
     number = Count(help_text="the newest decision is the first")
-    original = models.TextField(choices=MemoryGateDecision.Decision.choices, help_text="what the first gate decided")
-    outcome = models.TextField(choices=Outcome.choices, default=Outcome.WAITING)
-    decision = models.TextField(choices=MemoryGateDecision.Decision.choices, null=True)
+    original = Plain(choices=MemoryGateDecision.Decision.choices, help_text="what the first gate decided")
+    outcome = Plain(choices=Outcome.choices, default=Outcome.WAITING)
+    decision = Plain(choices=MemoryGateDecision.Decision.choices, null=True)
     is_same = models.BooleanField(null=True, help_text="whether both decided the same")
-    reason = models.TextField(default="")
-    candidate_fact = models.TextField(null=True)
+    reason = Words(default="")
+    candidate_fact = Words(null=True)
     llm_latency_ms = Count(null=True)
     prompt_tokens = Count(null=True)
     completion_tokens = Count(null=True)

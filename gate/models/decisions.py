@@ -5,7 +5,7 @@ from django.db.models import Q
 from django.urls import reverse
 
 from ledger.models import PlacedQuerySet
-from openclaw_web.sqlite.fields import Count, EpochMs
+from openclaw_web.sqlite.fields import Count, EpochMs, Plain, Who, Words, WordsBytes
 
 SLOW_MS = 5_000  # from here on a decision is slow: an index holds these
 
@@ -46,29 +46,29 @@ class MemoryGateDecision(models.Model):
         RIGHT = "right"
         WRONG = "wrong"
 
-    id = models.TextField(primary_key=True)
-    turn_id = models.TextField(null=True)
-    session_id = models.TextField(help_text="the session key where no session was found")
-    decision = models.TextField(choices=Decision.choices)
-    reason = models.TextField()
-    candidate_fact = models.TextField(null=True)
-    llm_model = models.TextField(null=True)
+    id = Plain(primary_key=True)
+    turn_id = Plain(null=True)
+    session_id = Who(help_text="the session key where no session was found")
+    decision = Plain(choices=Decision.choices)
+    reason = Words()
+    candidate_fact = Words(null=True)
+    llm_model = Plain(null=True)
     llm_latency_ms = Count(null=True)
     prompt_tokens = Count(null=True)
     completion_tokens = Count(null=True)
-    raw_response = models.TextField(null=True, help_text="or the handle of an artifact that holds it")
+    raw_response = Words(null=True, help_text="or the handle of an artifact that holds it")
     created_at = EpochMs()
     # Ours.
-    origin = models.TextField(choices=Origin.choices, default=Origin.RECORDED)
-    match = models.TextField(choices=Match.choices, default=Match.GIVEN)
+    origin = Plain(choices=Origin.choices, default=Origin.RECORDED)
+    match = Plain(choices=Match.choices, default=Match.GIVEN)
     sources = Count(default=0, help_text="the bits of Source")
-    session_key = models.TextField(null=True)
-    window_hash = models.TextField(null=True, help_text="of gate_windows; null: what the gate saw is not known")
+    session_key = Who(null=True)
+    window_hash = Plain(null=True, help_text="of gate_windows; null: what the gate saw is not known")
     is_window_derived = models.BooleanField(default=False, help_text="made of the turns before it, not told")
     saw_user = models.BooleanField(null=True, help_text="whether the gate had the message of the user")
-    prompt_version = models.TextField(null=True)
+    prompt_version = Plain(null=True)
     cost_usd = models.FloatField(null=True)
-    verdict = models.TextField(
+    verdict = Plain(
         choices=Verdict.choices, null=True, help_text="what people said of it, copied from its samples; null: nothing"
     )
 
@@ -124,8 +124,8 @@ class MemoryGateDecision(models.Model):
 class GateWindow(models.Model):
     """What a gate was shown: the messages of its window and the turn itself. Equal ones are one row."""
 
-    hash = models.TextField(primary_key=True, help_text="sha256 of the JSON")
-    body_zstd = models.BinaryField(help_text="the JSON of gate.recording.windows.Window, packed")
+    hash = Plain(primary_key=True, help_text="sha256 of the JSON")
+    body_zstd = WordsBytes(help_text="the JSON of gate.recording.windows.Window, packed")
     message_count = Count()
     created_at = EpochMs()
 
@@ -139,9 +139,9 @@ class GateWindow(models.Model):
 class GateReceipt(models.Model):
     """An id under which somebody told of a decision, and the hash of all that was told: told again, it is known."""
 
-    id = models.TextField(primary_key=True)
-    decision_id = models.TextField()
-    body_sha256 = models.TextField()
+    id = Plain(primary_key=True)
+    decision_id = Plain()
+    body_sha256 = Plain()
 
     class Meta:
         db_table = "gate_receipts"

@@ -2,7 +2,7 @@
 
 from django.db import models
 
-from openclaw_web.sqlite.fields import Count, EpochMs
+from openclaw_web.sqlite.fields import Count, EpochMs, Plain, Who
 
 from .decisions import MemoryGateDecision
 
@@ -10,7 +10,7 @@ from .decisions import MemoryGateDecision
 class MemoryGateStats(models.Model):
     """One UTC day (Reflection spec REQ-002 `memory_gate_stats`)."""
 
-    date = models.TextField(primary_key=True, help_text="YYYY-MM-DD, UTC")
+    date = Plain(primary_key=True, help_text="YYYY-MM-DD, UTC")
     session_count = Count(null=True)
     total_decisions = Count(null=True)
     no_write_count = Count(null=True)
@@ -44,7 +44,7 @@ class GateSums(models.Model):
     malformed_count = Count(default=0, help_text="the same of calls whose answer was no decision")
     latency_count = Count(default=0, help_text="decisions whose latency is known")
     latency_sum_ms = Count(default=0)
-    latency_json = models.TextField(default="{}", help_text="JSON: bucket -> decisions, see gate.statistics.latency")
+    latency_json = Plain(default="{}", help_text="JSON: bucket -> decisions, see gate.statistics.latency")
     token_count = Count(default=0, help_text="decisions whose tokens are known")
     prompt_tokens = Count(default=0)
     completion_tokens = Count(default=0)
@@ -60,8 +60,8 @@ class GateHour(GateSums):
 
     pk = models.CompositePrimaryKey("hour", "llm_model", "prompt_version")
     hour = EpochMs(help_text="its first millisecond")
-    llm_model = models.TextField(help_text="empty: not known")
-    prompt_version = models.TextField(help_text="empty: not known")
+    llm_model = Plain(help_text="empty: not known")
+    prompt_version = Plain(help_text="empty: not known")
 
     class Meta:
         db_table = "gate_hours"
@@ -75,8 +75,8 @@ class GateDay(GateSums):
 
     pk = models.CompositePrimaryKey("day", "llm_model", "prompt_version")
     day = EpochMs(help_text="its first millisecond")
-    llm_model = models.TextField(help_text="empty: not known")
-    prompt_version = models.TextField(help_text="empty: not known")
+    llm_model = Plain(help_text="empty: not known")
+    prompt_version = Plain(help_text="empty: not known")
 
     class Meta:
         db_table = "gate_days"
@@ -88,7 +88,7 @@ class GateDay(GateSums):
 class GateSessionSums(GateSums):
     """The decisions of one session."""
 
-    session_id = models.TextField(primary_key=True)
+    session_id = Who(primary_key=True)
     first_at = EpochMs()
     last_at = EpochMs()
 
@@ -106,9 +106,9 @@ class GateSessionSums(GateSums):
 class GateSumsState(models.Model):
     """How far the sums have been made, while they are; without a row they hold everything."""
 
-    id = models.TextField(primary_key=True, default="sums")
+    id = Plain(primary_key=True, default="sums")
     hours_made = EpochMs(help_text="the last hour whose sums are made, with all hours before it")
-    sessions_made = models.TextField(help_text="the same of sessions, in the order of their ids")
+    sessions_made = Who(help_text="the same of sessions, in the order of their ids")
 
     class Meta:
         db_table = "gate_sums_state"
@@ -122,10 +122,10 @@ class GateVerdictDay(models.Model):
 
     pk = models.CompositePrimaryKey("day", "decision", "verdict", "llm_model", "prompt_version")
     day = EpochMs(help_text="its first millisecond")
-    decision = models.TextField(choices=MemoryGateDecision.Decision.choices)
-    verdict = models.TextField(choices=MemoryGateDecision.Verdict.choices)
-    llm_model = models.TextField(help_text="empty: not known")
-    prompt_version = models.TextField(help_text="empty: not known")
+    decision = Plain(choices=MemoryGateDecision.Decision.choices)
+    verdict = Plain(choices=MemoryGateDecision.Verdict.choices)
+    llm_model = Plain(help_text="empty: not known")
+    prompt_version = Plain(help_text="empty: not known")
     total = Count()
 
     class Meta:
@@ -138,7 +138,7 @@ class GateVerdictDay(models.Model):
 class GateVerdictsState(models.Model):
     """How far the verdicts of decisions were copied from the samples; without a row nothing was."""
 
-    id = models.TextField(primary_key=True, default="verdicts")
+    id = Plain(primary_key=True, default="verdicts")
     labels_read = Count(default=0, help_text="the place of the last row of sample_labels that was read")
 
     class Meta:

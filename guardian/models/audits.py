@@ -5,9 +5,9 @@ from django.db.models import F, Q
 from django.urls import reverse
 
 from ledger.models import PlacedQuerySet
-from openclaw_web.sqlite.fields import Count, EpochMs
+from openclaw_web.sqlite.fields import Count, EpochMs, Plain, Who, Words
 
-from .shared_columns import SharedText
+from .shared_columns import SharedPlain, SharedText
 from .versions import FileSnapshot
 
 
@@ -42,34 +42,34 @@ class WriteGuardianAudit(models.Model):
         OWN = 16
         ELSEWHERE = 32  # told in a workspace that no agent has: its files are not those of the agent it is shown with
 
-    id = models.TextField(primary_key=True)
-    decision_id = models.TextField(null=True)
-    turn_id = models.TextField(null=True)
-    session_id = models.TextField(null=True, help_text="the session key where no session was found")
-    target_file = models.TextField(null=True)
-    candidate_fact = models.TextField(null=True)
+    id = Plain(primary_key=True)
+    decision_id = Plain(null=True)
+    turn_id = Plain(null=True)
+    session_id = Who(null=True, help_text="the session key where no session was found")
+    target_file = Plain(null=True)
+    candidate_fact = Words(null=True)
     before_snapshot = models.ForeignKey(FileSnapshot, models.PROTECT, null=True, related_name="+", db_index=False)
     after_snapshot = models.ForeignKey(FileSnapshot, models.PROTECT, null=True, related_name="+", db_index=False)
     diff = SharedText(null=True, help_text="unified; null where the versions are not known")
     lines_added = Count(null=True)
     lines_removed = Count(null=True)
     lines_modified = Count(null=True, help_text="the smaller of removed and added, of each hunk")
-    status = models.TextField(choices=Status.choices)
-    reason = models.TextField(null=True)
-    llm_model = models.TextField(null=True)
+    status = Plain(choices=Status.choices)
+    reason = Words(null=True)
+    llm_model = Plain(null=True)
     llm_latency_ms = Count(null=True)
     agent_steps = Count(null=True)
     created_at = EpochMs()
     # Ours.
-    origin = models.TextField(choices=Origin.choices, default=Origin.RECORDED)
-    match = models.TextField(default="none", help_text="how its turn was found, as for decisions")
+    origin = Plain(choices=Origin.choices, default=Origin.RECORDED)
+    match = Plain(default="none", help_text="how its turn was found, as for decisions")
     sources = Count(default=0, help_text="the bits of Source")
-    session_key = models.TextField(null=True)
-    hunks_json = SharedText(null=True, help_text="where lines went, as they were when it was written")
+    session_key = Who(null=True)
+    hunks_json = SharedPlain(null=True, help_text="where lines went, as they were when it was written")
     is_diff_shared = models.BooleanField(default=False, help_text="several writes came between two versions")
     earliest_at = EpochMs(null=True, help_text="of an unattributed write: when the file was last seen without it")
-    retry_of = models.TextField(null=True, help_text="the write that was asked for again")
-    rule_id = models.TextField(null=True, help_text="the correction that decided it")
+    retry_of = Plain(null=True, help_text="the write that was asked for again")
+    rule_id = Plain(null=True, help_text="the correction that decided it")
 
     objects = PlacedQuerySet.as_manager()
 
@@ -113,9 +113,9 @@ class WriteGuardianAudit(models.Model):
 class GuardianReceipt(models.Model):
     """That somebody told of a write, by the id they gave it: told again with the same body, it is the same."""
 
-    id = models.TextField(primary_key=True)
-    audit_id = models.TextField()
-    body_sha256 = models.TextField()
+    id = Plain(primary_key=True)
+    audit_id = Plain()
+    body_sha256 = Plain()
 
     class Meta:
         db_table = "guardian_receipts"
@@ -132,9 +132,9 @@ class GuardianStatus(models.Model):
     """A status that a write had, from a moment on: who gave it and why."""
 
     audit = models.ForeignKey(WriteGuardianAudit, models.CASCADE, related_name="statuses", db_index=False)
-    status = models.TextField(choices=WriteGuardianAudit.Status.choices)
-    given_by = models.TextField()
-    reason = models.TextField(default="")
+    status = Plain(choices=WriteGuardianAudit.Status.choices)
+    given_by = Who()
+    reason = Words(default="")
     created_at = EpochMs()
 
     class Meta:

@@ -4,7 +4,7 @@ from django.db import models
 from django.db.models import Q
 from django.urls import reverse
 
-from openclaw_web.sqlite.fields import Count, EpochMs
+from openclaw_web.sqlite.fields import Count, EpochMs, Own, Plain, Who, Words, WordsBytes
 
 
 class Handover(models.Model):
@@ -28,25 +28,25 @@ class Handover(models.Model):
         FAILED = "failed"  # the command failed
         NOT_STARTED = "not_started"  # the file or its record had changed before the command was started
 
-    id = models.TextField(primary_key=True)
-    file_name = models.TextField()
-    audit_id = models.TextField(null=True, help_text="the write that is rolled back")
+    id = Plain(primary_key=True)
+    file_name = Plain()
+    audit_id = Plain(null=True, help_text="the write that is rolled back")
     hunk = Count(null=True, help_text="only this change of it, from 0")
-    run_id = models.TextField(null=True, help_text="the proposal that is written")
-    way = models.TextField(default="", help_text="of a rollback, as in rollbacks")
-    restored_snapshot_id = models.TextField(null=True, help_text="of a rollback: the version that comes back")
-    own_audit_id = models.TextField(help_text="what the change is as a write, once it is done")
-    now_hash = models.TextField(help_text="sha256 of the file when this was asked for")
-    before_hash = models.TextField(help_text="sha256 of what the agent changes, which OpenClaw's record names")
-    wanted_hash = models.TextField(help_text="sha256 of what the file shall hold")
-    before_zstd = models.BinaryField(null=True)
-    wanted_zstd = models.BinaryField(null=True, help_text="gone, as before_zstd, once the change is done")
+    run_id = Plain(null=True, help_text="the proposal that is written")
+    way = Plain(default="", help_text="of a rollback, as in rollbacks")
+    restored_snapshot_id = Plain(null=True, help_text="of a rollback: the version that comes back")
+    own_audit_id = Plain(help_text="what the change is as a write, once it is done")
+    now_hash = Plain(help_text="sha256 of the file when this was asked for")
+    before_hash = Plain(help_text="sha256 of what the agent changes, which OpenClaw's record names")
+    wanted_hash = Plain(help_text="sha256 of what the file shall hold")
+    before_zstd = WordsBytes(null=True)
+    wanted_zstd = WordsBytes(null=True, help_text="gone, as before_zstd, once the change is done")
     puts_back = models.BooleanField(default=False, help_text="the recorded version is put back first")
-    reason = models.TextField(default="")
-    asked_by = models.TextField()
-    state = models.TextField(choices=State.choices, default=State.QUEUED)
-    outcome = models.TextField(choices=Outcome.choices, default="", blank=True)
-    answer = models.TextField(default="", help_text="what the command printed; its beginning")
+    reason = Own(default="")
+    asked_by = Who()
+    state = Plain(choices=State.choices, default=State.QUEUED)
+    outcome = Plain(choices=Outcome.choices, default="", blank=True)
+    answer = Words(default="", help_text="what the command printed; its beginning")
     created_at = EpochMs()
     started_at = EpochMs(null=True)
     ended_at = EpochMs(null=True)

@@ -4,7 +4,7 @@ from django.db import models
 from django.db.models import Q
 from django.urls import reverse
 
-from openclaw_web.sqlite.fields import Count, EpochMs
+from openclaw_web.sqlite.fields import Count, EpochMs, Own, Plain, Who, Words, WordsBytes
 
 
 class GuardianRun(models.Model):
@@ -24,30 +24,30 @@ class GuardianRun(models.Model):
         SKIPPED = "skipped"  # the file holds it already
         FAILED = "failed"  # the model answered, and nothing could be made of it
 
-    id = models.TextField(primary_key=True)
-    decision_id = models.TextField(null=True)
-    turn_id = models.TextField(null=True)
-    session_id = models.TextField(null=True)
-    session_key = models.TextField(null=True)
-    target_file = models.TextField()
-    candidate_fact = models.TextField()
-    retry_of = models.TextField(null=True, help_text="the write that was asked for again")
-    rule_id = models.TextField(null=True, help_text="the correction that changed or refused it")
-    llm_model = models.TextField(default="")
-    prompt_version = models.TextField(default="")
-    state = models.TextField(choices=State.choices)
-    reason = models.TextField(default="")
-    note = models.TextField(default="", help_text="why it was not written unattended")
-    before_hash = models.TextField(null=True, help_text="of the file when the model was asked; null: there was none")
-    before_zstd = models.BinaryField(null=True)
-    after_zstd = models.BinaryField(null=True, help_text="what the model would write; gone once it is written")
+    id = Plain(primary_key=True)
+    decision_id = Plain(null=True)
+    turn_id = Plain(null=True)
+    session_id = Plain(null=True)
+    session_key = Who(null=True)
+    target_file = Plain()
+    candidate_fact = Words()
+    retry_of = Plain(null=True, help_text="the write that was asked for again")
+    rule_id = Plain(null=True, help_text="the correction that changed or refused it")
+    llm_model = Plain(default="")
+    prompt_version = Plain(default="")
+    state = Plain(choices=State.choices)
+    reason = Words(default="")
+    note = Own(default="", help_text="why it was not written unattended")
+    before_hash = Plain(null=True, help_text="of the file when the model was asked; null: there was none")
+    before_zstd = WordsBytes(null=True)
+    after_zstd = WordsBytes(null=True, help_text="what the model would write; gone once it is written")
     lines_added = Count(default=0)
     lines_removed = Count(default=0)
     step_count = Count(default=0)
     llm_latency_ms = Count(default=0)
-    audit_id = models.TextField(null=True, help_text="the write that it became")
-    started_by = models.TextField()
-    decided_by = models.TextField(default="")
+    audit_id = Plain(null=True, help_text="the write that it became")
+    started_by = Who()
+    decided_by = Who(default="")
     created_at = EpochMs()
     decided_at = EpochMs(null=True)
 
@@ -76,16 +76,16 @@ class GuardianStep(models.Model):
         ANSWERED = "answered"
         FAILED = "failed"
 
-    id = models.TextField(primary_key=True)
+    id = Plain(primary_key=True)
     run = models.ForeignKey(GuardianRun, models.CASCADE, related_name="steps", db_index=False)
     number = Count()
     attempt = Count(default=1)
-    outcome = models.TextField(choices=Outcome.choices)
-    tool = models.TextField(default="")
-    arguments_json = models.TextField(default="", help_text="long texts are cut")
-    answer = models.TextField(default="", help_text="what the tool answered; long texts are cut")
-    failure = models.TextField(default="", help_text="what kind of failure, one word")
-    reason = models.TextField(default="", help_text="the same for people")
+    outcome = Plain(choices=Outcome.choices)
+    tool = Plain(default="")
+    arguments_json = Words(default="", help_text="long texts are cut")
+    answer = Words(default="", help_text="what the tool answered; long texts are cut")
+    failure = Plain(default="", help_text="what kind of failure, one word")
+    reason = Own(default="", help_text="the same for people")
     llm_latency_ms = Count(null=True)
     prompt_tokens = Count(null=True)
     completion_tokens = Count(null=True)

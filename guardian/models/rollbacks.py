@@ -5,7 +5,7 @@ import re
 from django.db import models
 from django.db.models import Q
 
-from openclaw_web.sqlite.fields import EpochMs, SpecBoolean
+from openclaw_web.sqlite.fields import EpochMs, Own, Plain, SpecBoolean, Who, Words
 
 from .audits import WriteGuardianAudit
 from .versions import FileSnapshot
@@ -23,20 +23,20 @@ class Rollback(models.Model):
         MERGED = "merged"  # it had changed since: only the lines of the write were taken out
         CHOSEN = "chosen"  # a person chose what the file holds
 
-    id = models.TextField(primary_key=True)
+    id = Plain(primary_key=True)
     audit = models.OneToOneField(WriteGuardianAudit, models.PROTECT, related_name="rollback")
     rolled_back_at = EpochMs()
-    rolled_back_by = models.TextField()
-    reason = models.TextField()
+    rolled_back_by = Who()
+    reason = Own()
     restored_snapshot = models.ForeignKey(FileSnapshot, models.PROTECT, null=True, related_name="+", db_index=False)
-    previous_status = models.TextField()
+    previous_status = Plain()
     # Ours.
     own_audit = models.ForeignKey(
         WriteGuardianAudit, models.PROTECT, null=True, related_name="+", db_index=False, help_text="itself, as a write"
     )
-    way = models.TextField(choices=Way.choices, default=Way.EXACT)
-    group_id = models.TextField(null=True, help_text="rollbacks of a session are of one group")
-    effect = models.TextField(
+    way = Plain(choices=Way.choices, default=Way.EXACT)
+    group_id = Plain(null=True, help_text="rollbacks of a session are of one group")
+    effect = Plain(
         default="", help_text="what a person accepted about the file's place in the prompt; empty: nothing happens"
     )
 
@@ -61,23 +61,23 @@ class RollbackIntent(models.Model):
         DONE = "done"
         UNDONE = "undone"
 
-    id = models.TextField(primary_key=True)
-    group_id = models.TextField(null=True)
-    file_name = models.TextField()
-    audits_json = models.TextField(help_text="JSON list of the writes that it takes back")
-    before_hash = models.TextField(null=True, help_text="sha256 of the file when this was stored; null: there was none")
+    id = Plain(primary_key=True)
+    group_id = Plain(null=True)
+    file_name = Plain()
+    audits_json = Plain(help_text="JSON list of the writes that it takes back")
+    before_hash = Plain(null=True, help_text="sha256 of the file when this was stored; null: there was none")
     after_snapshot = models.ForeignKey(FileSnapshot, models.PROTECT, null=True, related_name="+", db_index=False)
-    draft_name = models.TextField(help_text="of the draft beside the file, which then holds what was displaced")
-    told_json = models.TextField(default="{}", help_text="who asked, why, and how")
-    state = models.TextField(choices=State.choices, default=State.PLANNED)
+    draft_name = Plain(help_text="of the draft beside the file, which then holds what was displaced")
+    told_json = Own(default="{}", help_text="who asked, why, and how")
+    state = Plain(choices=State.choices, default=State.PLANNED)
     created_at = EpochMs()
     ended_at = EpochMs(null=True)
-    meanwhile_json = models.TextField(
+    meanwhile_json = Plain(
         default="[]", help_text="JSON list of versions that somebody wrote while the file was exchanged"
     )
-    settled_json = models.TextField(default="[]", help_text="JSON list of those of which a person said what becomes")
+    settled_json = Plain(default="[]", help_text="JSON list of those of which a person said what becomes")
     settled_at = EpochMs(null=True, help_text="when a person had said what becomes of all of them")
-    settled_by = models.TextField(null=True)
+    settled_by = Who(null=True)
 
     class Meta:
         db_table = "rollback_intents"
@@ -99,24 +99,24 @@ class RollbackIntent(models.Model):
 class BehaviorCorrection(models.Model):
     """What a write should have been (Reflection REQ-003 `behavior_corrections`); with a pattern, a rule."""
 
-    id = models.TextField(primary_key=True)
+    id = Plain(primary_key=True)
     audit = models.ForeignKey(WriteGuardianAudit, models.PROTECT, related_name="corrections", db_index=False)
-    original_status = models.TextField()
-    original_candidate_fact = models.TextField(null=True)
-    original_target_file = models.TextField(null=True)
-    corrected_status = models.TextField()
-    corrected_candidate_fact = models.TextField(null=True)
-    corrected_target_file = models.TextField(null=True)
-    correction_reason = models.TextField()
+    original_status = Plain()
+    original_candidate_fact = Words(null=True)
+    original_target_file = Plain(null=True)
+    corrected_status = Plain()
+    corrected_candidate_fact = Words(null=True)
+    corrected_target_file = Plain(null=True)
+    correction_reason = Own()
     apply_to_future = SpecBoolean(default=False)
-    correction_pattern = models.TextField(null=True)
-    corrected_by = models.TextField()
+    correction_pattern = Words(null=True)
+    corrected_by = Who()
     corrected_at = EpochMs()
     # Ours.
     switched_off_at = EpochMs(null=True)
-    switched_off_by = models.TextField(null=True)
-    imported_from = models.TextField(null=True, help_text="who else said so; null: a person of this site")
-    rule_name = models.TextField(default="", help_text="of a rule, in words; empty: its pattern says it")
+    switched_off_by = Who(null=True)
+    imported_from = Plain(null=True, help_text="who else said so; null: a person of this site")
+    rule_name = Words(default="", help_text="of a rule, in words; empty: its pattern says it")
 
     class Meta:
         db_table = "behavior_corrections"

@@ -7,6 +7,7 @@ from typing import Any
 from django.db import models
 
 from openclaw_web.sqlite import statements, words
+from openclaw_web.sqlite.fields import Kind, Plain, Words, WordsBytes
 
 INLINE = 1_000  # characters or bytes that a column keeps itself, so that the spec's own SQL reads them there
 PREFIX = "sha256:"
@@ -20,9 +21,9 @@ RAW = "SELECT raw FROM file_contents WHERE id = %s"
 class FileContent(models.Model):
     """One content, however many versions and diffs hold it: a text, or the bytes of what is none."""
 
-    id = models.TextField(primary_key=True, help_text="sha256 of a text, or raw- and that of bytes")
-    text = models.TextField(default="")
-    raw = models.BinaryField(null=True)
+    id = Plain(primary_key=True, help_text="sha256 of a text, or raw- and that of bytes")
+    text = Words(default="")
+    raw = WordsBytes(null=True)
 
     class Meta:
         db_table = "file_contents"
@@ -31,13 +32,8 @@ class FileContent(models.Model):
         return self.id
 
 
-class SharedText(models.TextField):
+class SharedText(Words):
     """A text whose column keeps `sha256:<hash>` of a long one. Whoever reads the column gets the text."""
-
-    def deconstruct(self) -> Any:
-        """As the plain field: the column is the same, and the table is not rebuilt."""
-        name, _path, args, kwargs = super().deconstruct()
-        return name, "django.db.models.TextField", args, kwargs
 
     def get_db_prep_save(self, value, connection):
         """What the column keeps; a long text is stored first, in the caller's transaction."""
@@ -56,13 +52,14 @@ class SharedText(models.TextField):
         return row[0] if row else value
 
 
-class SharedBytes(models.BinaryField):
-    """The same for bytes."""
+class SharedPlain(SharedText):
+    """The same of a text in which nobody said anything."""
 
-    def deconstruct(self) -> Any:
-        """As the plain field."""
-        name, _path, args, kwargs = super().deconstruct()
-        return name, "django.db.models.BinaryField", args, kwargs
+    kind = Kind.PLAIN
+
+
+class SharedBytes(WordsBytes):
+    """The same for bytes."""
 
     def get_db_prep_save(self, value, connection):
         """What the column keeps; long bytes are stored first."""

@@ -2,7 +2,7 @@
 
 from django.db import models
 
-from openclaw_web.sqlite.fields import Count, EpochMs
+from openclaw_web.sqlite.fields import Count, EpochMs, Plain
 
 from ..files import MEMORY_FILES
 from .shared_columns import SharedBytes, SharedText
@@ -11,9 +11,9 @@ from .shared_columns import SharedBytes, SharedText
 class FileVersion(models.Model):
     """One state a file was seen in. A file that returns to an old state gets a new row: history is a list."""
 
-    id = models.TextField(primary_key=True, help_text="<file>@<content hash>@<modified ms>: importing twice is once")
+    id = Plain(primary_key=True, help_text="<file>@<content hash>@<modified ms>: importing twice is once")
     content = SharedText()
-    content_hash = models.TextField(help_text="sha256 of the bytes")
+    content_hash = Plain(help_text="sha256 of the bytes")
     created_at = EpochMs(help_text="when the file was modified")
     # Ours.
     size_bytes = Count()
@@ -27,7 +27,7 @@ class FileVersion(models.Model):
 class FileSnapshot(FileVersion):
     """A version of one of the five memory files (Reflection spec REQ-003 `file_snapshots`)."""
 
-    file_name = models.TextField()
+    file_name = Plain()
 
     class Meta:
         db_table = "file_snapshots"
@@ -44,7 +44,7 @@ class FileSnapshot(FileVersion):
 class WorkspaceFile(FileVersion):
     """A version of another workspace file: AGENTS.md, HEARTBEAT.md, memory/*.md."""
 
-    file_name = models.TextField(help_text="relative to the workspace")
+    file_name = Plain(help_text="relative to the workspace")
 
     class Meta:
         db_table = "workspace_files"

@@ -7,7 +7,7 @@ is ours and comes after them.
 from django.db import models
 from django.urls import reverse
 
-from openclaw_web.sqlite.fields import Count, EpochMs, KnownCost, Place
+from openclaw_web.sqlite.fields import Count, EpochMs, KnownCost, Place, Plain, Who, Words, WordsBytes
 
 from .around import IndexedFile, TrajectoryEvent, VfsEntry  # noqa: F401 - Django looks for models here
 from .removed import RemovedSession  # noqa: F401 - as above
@@ -17,8 +17,8 @@ from .sums import SessionDay, SessionTool, ToolDay, Totals  # noqa: F401 - as ab
 class PromptReport(models.Model):
     """Skills, injected files and tools that sessions were started with; equal reports are one row."""
 
-    id = models.TextField(primary_key=True, help_text="sha256 of report_json")
-    report_json = models.TextField()
+    id = Plain(primary_key=True, help_text="sha256 of report_json")
+    report_json = Who()
 
     class Meta:
         db_table = "prompt_reports"
@@ -42,33 +42,31 @@ class Session(Totals):
         DELETED = "deleted"
         BACKUP = "bak"
 
-    id = models.TextField(primary_key=True)
-    channel_id = models.TextField(default="unknown")
-    conversation_target = models.TextField(null=True)
-    account_id = models.TextField(null=True)
+    id = Plain(primary_key=True)
+    channel_id = Plain(default="unknown")
+    conversation_target = Who(null=True)
+    account_id = Who(null=True)
     created_at = EpochMs()
     last_activity_at = EpochMs()
-    metadata = models.TextField(null=True, help_text="JSON")
+    metadata = Words(null=True, help_text="JSON")
     # Ours.
-    session_key = models.TextField(null=True)
-    origin = models.TextField(default="unknown", help_text="main, direct, group, channel, cron, subagent, ...")
-    source_state = models.TextField(choices=State.choices, default=State.LIVE)
-    title = models.TextField(default="")
-    model = models.TextField(null=True, help_text="the last model that answered")
+    session_key = Who(null=True)
+    origin = Plain(default="unknown", help_text="main, direct, group, channel, cron, subagent, ...")
+    source_state = Plain(choices=State.choices, default=State.LIVE)
+    title = Words(default="")
+    model = Plain(null=True, help_text="the last model that answered")
     prompt_report = models.ForeignKey(PromptReport, models.SET_NULL, null=True, db_index=False)
-    leaf_record_id = models.TextField(null=True, help_text="the record the active branch ends with")
+    leaf_record_id = Plain(null=True, help_text="the record the active branch ends with")
     record_count = Count(default=0)
-    kind_counts = models.TextField(default="{}", db_default="{}", help_text="JSON: kind -> records")
-    id_checksum = models.TextField(
-        default="0" * 16, db_default="0" * 16, help_text="of the ids of its records (agents.holdings)"
-    )
+    kind_counts = Plain(default="{}", db_default="{}", help_text="JSON: kind -> records")
+    id_checksum = Plain(default="0" * 16, db_default="0" * 16, help_text="of the ids of its records (agents.holdings)")
     turn_count = Count(default=0, help_text="on the active branch")
     compaction_count = Count(default=0)
     withheld_count = Count(default=0, help_text="records not kept because their sender opted out")
-    parents = models.TextField(
+    parents = Plain(
         default="", help_text="JSON: the sessions whose records it may repeat; empty: it names none (repeats.lineage)"
     )
-    repeats_mark = models.TextField(default="", help_text="the sessions that its repeated records were compared with")
+    repeats_mark = Plain(default="", help_text="the sessions that its repeated records were compared with")
 
     objects = SessionQuerySet.as_manager()
 
@@ -147,13 +145,13 @@ class TranscriptEvent(models.Model):
     seq = Count(help_text="order of arrival in the store")
     created_at = EpochMs()
     # Ours. event_json comes last so that reading the small columns does not walk through the big one.
-    kind = models.TextField(choices=Kind.choices)
+    kind = Plain(choices=Kind.choices)
     turn_number = Count(null=True)
     is_active = models.BooleanField(default=True, help_text="on the branch the session ended with")
     is_failed = models.BooleanField(default=False)
     is_synthetic = models.BooleanField(default=False, help_text="delivery-mirror or gateway-injected")
-    model = models.TextField(null=True)
-    tool_name = models.TextField(null=True)
+    model = Plain(null=True)
+    tool_name = Plain(null=True)
     tool_call_count = Count(default=0)
     input_tokens = Count(null=True)
     output_tokens = Count(null=True)
@@ -161,10 +159,10 @@ class TranscriptEvent(models.Model):
     cache_write_tokens = Count(null=True)
     total_tokens = Count(null=True)
     cost_usd = models.FloatField(null=True)
-    repeat_of = models.TextField(null=True, help_text="the session that has this record, which this one repeats")
-    trim_json = models.TextField(null=True, help_text="what event_json leaves out: see ledger.transcripts.trimming")
-    event_json = models.TextField()
-    full_zstd = models.BinaryField(null=True, help_text="the rests of the texts that are capped")
+    repeat_of = Plain(null=True, help_text="the session that has this record, which this one repeats")
+    trim_json = Words(null=True, help_text="what event_json leaves out: see ledger.transcripts.trimming")
+    event_json = Words()
+    full_zstd = WordsBytes(null=True, help_text="the rests of the texts that are capped")
 
     objects = PlacedQuerySet.as_manager()
 
@@ -190,12 +188,12 @@ class TranscriptEventIdentity(models.Model):
 
     pk = models.CompositePrimaryKey("session_id", "event_id")
     session = models.ForeignKey(Session, models.CASCADE, db_index=False, related_name="identities")
-    event_id = models.TextField(help_text="the record's id, or @<byte offset> when it has none")
+    event_id = Plain(help_text="the record's id, or @<byte offset> when it has none")
     seq = Count()
-    event_type = models.TextField()
+    event_type = Plain()
     has_parent = models.BooleanField()
-    parent_id = models.TextField(null=True)
-    message_idempotency_key = models.TextField(null=True)
+    parent_id = Plain(null=True)
+    message_idempotency_key = Who(null=True)
     created_at = EpochMs()
 
     class Meta:
@@ -217,13 +215,11 @@ class TranscriptSnapshot(models.Model):
 
     pk = models.CompositePrimaryKey("session_id", "snapshot_id")
     session = models.ForeignKey(Session, models.CASCADE, db_index=False, related_name="snapshots")
-    snapshot_id = models.TextField(help_text="the compaction record's id")
-    reason = models.TextField()
+    snapshot_id = Plain(help_text="the compaction record's id")
+    reason = Plain()
     event_count = Count(help_text="records before it on its branch")
     created_at = EpochMs()
-    metadata_json = models.TextField(
-        help_text="summary, readFiles, modifiedFiles, firstKeptEntryId, tokensBefore, tokensAfter"
-    )
+    metadata_json = Words(help_text="summary, readFiles, modifiedFiles, firstKeptEntryId, tokensBefore, tokensAfter")
 
     class Meta:
         db_table = "transcript_snapshots"
@@ -241,16 +237,16 @@ class TurnQuerySet(PlacedQuerySet):
 class ConversationTurn(Totals):
     """One user message and everything up to the next one (Reflection spec REQ-001); `id` is `<session>:<record>`."""
 
-    id = models.TextField(primary_key=True)
+    id = Plain(primary_key=True)
     session = models.ForeignKey(Session, models.CASCADE, db_index=False, related_name="turns")
     turn_number = Count(help_text="never given to another turn, also when this one leaves the active branch")
-    user_message_id = models.TextField(null=True)
-    user_message_content = models.TextField()
-    user_from = models.TextField(null=True)
-    user_metadata = models.TextField(null=True)
-    agent_message_id = models.TextField(null=True)
-    agent_message_content = models.TextField()
-    agent_metadata = models.TextField(null=True)
+    user_message_id = Plain(null=True)
+    user_message_content = Words()
+    user_from = Who(null=True)
+    user_metadata = Who(null=True)
+    agent_message_id = Plain(null=True)
+    agent_message_content = Words()
+    agent_metadata = Words(null=True)
     created_at = EpochMs()
     # Ours.
     is_active = models.BooleanField(default=True)
@@ -258,9 +254,9 @@ class ConversationTurn(Totals):
     last_seq = Count()
     record_count = Count(default=0)
     latency_ms = Count(null=True, help_text="from the user message to the reply")
-    model = models.TextField(null=True)
+    model = Plain(null=True)
     prompt_tokens = Count(null=True, help_text="the prompt of its biggest model call; null: none is known")
-    repeat_of = models.TextField(null=True, help_text="the session that has this turn, which this one repeats")
+    repeat_of = Plain(null=True, help_text="the session that has this turn, which this one repeats")
 
     objects = TurnQuerySet.as_manager()
 
@@ -291,8 +287,8 @@ class ConversationContext(models.Model):
 
     id = models.AutoField(primary_key=True)
     turn = models.ForeignKey(ConversationTurn, models.CASCADE, db_index=False, related_name="contexts")
-    role = models.TextField(choices=Role.choices)
-    message = models.TextField()
+    role = Plain(choices=Role.choices)
+    message = Words()
     timestamp = EpochMs()
     sequence_number = Count()
 
@@ -311,13 +307,13 @@ class RejectedRecord(models.Model):
     """A line that could not be read: kept with its place and the reason, never in the way of the rest."""
 
     id = models.AutoField(primary_key=True)
-    file = models.TextField(help_text="relative to the home it was read from")
+    file = Plain(help_text="relative to the home it was read from")
     byte_offset = Count()
     byte_length = Count()
-    reason = models.TextField(help_text="one word: not_json, not_utf8, nul_bytes, not_an_object, missing_type, ...")
-    detail = models.TextField(default="")
-    raw_preview = models.TextField(default="", help_text="the first 2,000 characters, undecodable bytes replaced")
-    session_id = models.TextField(null=True)
+    reason = Plain(help_text="one word: not_json, not_utf8, nul_bytes, not_an_object, missing_type, ...")
+    detail = Words(default="")
+    raw_preview = Words(default="", help_text="the first 2,000 characters, undecodable bytes replaced")
+    session_id = Plain(null=True)
     created_at = EpochMs()
 
     class Meta:

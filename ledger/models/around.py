@@ -2,19 +2,19 @@
 
 from django.db import models
 
-from openclaw_web.sqlite.fields import Count, EpochMs
+from openclaw_web.sqlite.fields import Count, EpochMs, Plain
 
 
 class TrajectoryEvent(models.Model):
     """One step of a run as OpenClaw measured it; texts are left out (transcripts have them), prompts are artifacts."""
 
-    id = models.TextField(primary_key=True, help_text="made of session, run, type, time and seq")
-    session_id = models.TextField()
+    id = Plain(primary_key=True, help_text="made of session, run, type, time and seq")
+    session_id = Plain()
     seq = Count(help_text="within one attempt of a run")
-    run_id = models.TextField(default="")
-    type = models.TextField(help_text="session.started, context.compiled, tool.call, model.completed, ...")
+    run_id = Plain(default="")
+    type = Plain(help_text="session.started, context.compiled, tool.call, model.completed, ...")
     created_at = EpochMs(null=True)
-    about_json = models.TextField(default="{}")
+    about_json = Plain(default="{}")
 
     class Meta:
         db_table = "trajectory_events"
@@ -28,9 +28,9 @@ class IndexedFile(models.Model):
     """A file that an agent's memory index holds, in so many pieces. Embeddings are never read."""
 
     pk = models.CompositePrimaryKey("database", "source", "path")
-    database = models.TextField(help_text="relative to the home")
-    source = models.TextField(help_text="memory or sessions")
-    path = models.TextField()
+    database = Plain(help_text="relative to the home")
+    source = Plain(help_text="memory or sessions")
+    path = Plain()
     size_bytes = Count(null=True)
     modified_at = EpochMs(null=True)
     chunk_count = Count(default=0)
@@ -46,13 +46,11 @@ class VfsEntry(models.Model):
     """A file or folder of the file system that some versions keep in the agent's database."""
 
     pk = models.CompositePrimaryKey("namespace", "path")
-    namespace = models.TextField()
-    path = models.TextField()
-    kind = models.TextField(default="")
+    namespace = Plain()
+    path = Plain()
+    kind = Plain(default="")
     bytes = Count(null=True)
-    handle = models.TextField(
-        null=True, help_text="of the artifact that holds the content; null: a folder, or not kept"
-    )
+    handle = Plain(null=True, help_text="of the artifact that holds the content; null: a folder, or not kept")
     updated_at = EpochMs(null=True)
 
     class Meta:

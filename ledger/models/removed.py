@@ -2,7 +2,7 @@
 
 from django.db import models
 
-from openclaw_web.sqlite.fields import Count, EpochMs
+from openclaw_web.sqlite.fields import Count, EpochMs, Own, Plain
 
 
 class RemovedSession(models.Model):
@@ -12,12 +12,12 @@ class RemovedSession(models.Model):
         RETENTION = "retention"
         ARCHIVE = "archive"
 
-    session_id = models.TextField(primary_key=True)
+    session_id = Plain(primary_key=True)
     removed_at = EpochMs()
-    why = models.TextField(choices=Why.choices)
+    why = Plain(choices=Why.choices)
     last_activity_at = EpochMs()
     record_count = Count(default=0)
-    archive = models.TextField(default="", help_text="its file; within the home relative to it")
+    archive = Own(default="", help_text="its file; within the home relative to it")
 
     class Meta:
         db_table = "removed_sessions"

@@ -2,7 +2,7 @@
 
 from django.db import models
 
-from openclaw_web.sqlite.fields import Count
+from openclaw_web.sqlite.fields import Count, Plain
 
 
 class Totals(models.Model):
@@ -30,7 +30,7 @@ class SessionDay(Totals):
     session = models.ForeignKey(
         "ledger.Session", models.CASCADE, db_index=False, db_constraint=False, related_name="days"
     )
-    date = models.TextField(help_text="YYYY-MM-DD, UTC")
+    date = Plain(help_text="YYYY-MM-DD, UTC")
     turn_count = Count(
         default=0
     )  # of the active branch, by the day of their user messages (ledger.transcripts.day_sums)
@@ -50,9 +50,9 @@ class ToolSums(models.Model):
     They follow their session when the index says later that it was in another channel.
     """
 
-    date = models.TextField(help_text="YYYY-MM-DD, UTC")
-    tool = models.TextField(help_text="empty when the record does not say")
-    channel_id = models.TextField(help_text="of the session when its first records came")
+    date = Plain(help_text="YYYY-MM-DD, UTC")
+    tool = Plain(help_text="empty when the record does not say")
+    channel_id = Plain(help_text="of the session when its first records came")
     call_count = Count(default=0)
     result_count = Count(default=0)
     failed_count = Count(default=0)

@@ -1,7 +1,87 @@
-"""Column types as the storage specs spell them, on SQLite."""
+"""Column types as the storage specs spell them, on SQLite, and what their columns hold.
+
+What a field says beyond its type never makes a migration.
+"""
+
+from enum import Enum
+from typing import Any
 
 from django.db import models
 from django.db.models.expressions import Expression
+
+
+class Kind(Enum):
+    """What a column of texts or bytes holds: every one of them says it, and there is no default."""
+
+    WORDS = "words"  # what people or the agent said, and what a model made of it
+    WHO = "who"  # may name a person: keys of sessions, users of this site
+    OWN = "own"  # words of whoever runs this site, or of the site itself
+    PLAIN = "plain"  # ids, hashes, names of models, words of a closed list
+
+
+class Words(models.TextField):
+    """What people or the agent said, and what a model made of it."""
+
+    kind = Kind.WORDS
+    migrated_as = "django.db.models.TextField"  # with another name, what a column holds would make a migration
+
+    def deconstruct(self) -> Any:
+        """As Django's own field."""
+        name, path, args, kwargs = super().deconstruct()
+        return name, self.migrated_as or path, args, kwargs
+
+
+class Who(Words):
+    """May name a person: keys of sessions, users of this site."""
+
+    kind = Kind.WHO
+
+
+class Own(Words):
+    """Words of whoever runs this site, or of the site itself."""
+
+    kind = Kind.OWN
+
+
+class Plain(Words):
+    """Ids, hashes, names of models, words of a closed list."""
+
+    kind = Kind.PLAIN
+
+
+class WordsBytes(models.BinaryField):
+    """What was said, as bytes or packed."""
+
+    kind = Kind.WORDS
+
+    def deconstruct(self) -> Any:
+        """As Django's own field."""
+        name, _path, args, kwargs = super().deconstruct()
+        return name, "django.db.models.BinaryField", args, kwargs
+
+
+class PlainBytes(WordsBytes):
+    """Hashes and the like, as bytes."""
+
+    kind = Kind.PLAIN
+
+
+NO_WORDS = (models.IntegerField, models.FloatField, models.BooleanField, models.DateField)
+
+
+def kind_of(field: models.Field) -> Kind | None:
+    """What a column holds; a key of another table holds what that table's does. None: a number, or it does not say.
+
+    `column_kinds` of a model says it of columns that Django declares.
+    """
+    field = field.target_field if field.is_relation else field
+    declared: dict[str, Kind] = getattr(getattr(field, "model", None), "column_kinds", {})
+    return getattr(field, "kind", None) or declared.get(field.name)
+
+
+def may_hold_words(field: models.Field) -> bool:
+    """Whether a column is of texts or bytes, of which each says what it holds."""
+    return not isinstance(field.target_field if field.is_relation else field, NO_WORDS)
 
 
 class EpochMs(models.BigIntegerField):

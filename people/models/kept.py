@@ -2,16 +2,16 @@
 
 from django.db import models
 
-from openclaw_web.sqlite.fields import Count, EpochMs
+from openclaw_web.sqlite.fields import Count, EpochMs, Own, Plain, Who, WordsBytes
 
 
 class KeyValue(models.Model):
     """What an operator tunes (columns of the database-first state spec); read through `people.configuration.keys`."""
 
     pk = models.CompositePrimaryKey("scope", "key")
-    scope = models.TextField()
-    key = models.TextField()
-    value_json = models.TextField()
+    scope = Plain()
+    key = Who()
+    value_json = Own()
     updated_at = EpochMs()
 
     class Meta:
@@ -26,13 +26,13 @@ class AuditEntry(models.Model):
 
     id = models.BigAutoField(primary_key=True)
     at = EpochMs()
-    actor = models.TextField(help_text="user name; empty when nobody was signed in")
-    via = models.TextField(help_text="page, api, token oc_<prefix>, command or job")
-    action = models.TextField(help_text="in the past tense: signed_in, labelled, exported, read, ...")
-    object_type = models.TextField(default="", help_text="sample, session, export, user, token, setting, ...")
-    object_id = models.TextField(default="")
-    agent_id = models.TextField(default="")
-    detail_json = models.TextField(default="{}", help_text="never a secret and never content")
+    actor = Who(help_text="user name; empty when nobody was signed in")
+    via = Plain(help_text="page, api, token oc_<prefix>, command or job")
+    action = Plain(help_text="in the past tense: signed_in, labelled, exported, read, ...")
+    object_type = Plain(default="", help_text="sample, session, export, user, token, setting, ...")
+    object_id = Who(default="")
+    agent_id = Plain(default="")
+    detail_json = Who(default="{}", help_text="never a secret and never content")
 
     class Meta:
         db_table = "operator_audit"
@@ -53,13 +53,13 @@ class IdempotencyKey(models.Model):
 
     id = models.AutoField(primary_key=True)
     user = models.ForeignKey("people.User", models.CASCADE, db_index=False)
-    key = models.TextField()
-    fingerprint = models.TextField(help_text="sha256 of method, address and body")
-    claim = models.TextField(help_text="who carries it out")
+    key = Plain()
+    fingerprint = Plain(help_text="sha256 of method, address and body")
+    claim = Plain(help_text="who carries it out")
     leased_until = EpochMs(help_text="when whoever carries it out is taken for dead")
     status = Count(null=True, help_text="null: no answer yet")
-    content_type = models.TextField(default="")
-    body_zstd = models.BinaryField(null=True, help_text="null: none yet, or it held a secret")
+    content_type = Plain(default="")
+    body_zstd = WordsBytes(null=True, help_text="null: none yet, or it held a secret")
     created_at = EpochMs()
 
     class Meta:

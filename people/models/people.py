@@ -5,7 +5,7 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from openclaw_web import clock
-from openclaw_web.sqlite.fields import Count, EpochMs
+from openclaw_web.sqlite.fields import Count, EpochMs, Kind, Own, Plain, Who
 
 from ..configuration import kept_views as saved_views
 from ..signing_in import browsers
@@ -22,11 +22,15 @@ class User(AbstractUser):
 
     RANK = {role: rank for rank, role in enumerate(("viewer", "labeller", "operator", "admin"))}
 
-    role = models.TextField(choices=Role.choices, default=Role.VIEWER)
-    language = models.TextField(default="", blank=True, help_text="of pages; empty: the browser's")
-    time_zone = models.TextField(default="", blank=True, help_text="of times on pages; empty: the browser's")
-    theme = models.TextField(default="", blank=True, help_text="light or dark; empty: the system's")
+    role = Plain(choices=Role.choices, default=Role.VIEWER)
+    language = Plain(default="", blank=True, help_text="of pages; empty: the browser's")
+    time_zone = Plain(default="", blank=True, help_text="of times on pages; empty: the browser's")
+    theme = Plain(default="", blank=True, help_text="light or dark; empty: the system's")
     session_epoch = Count(default=0, help_text="raised to end every session of this person for good")
+    column_kinds = {
+        "password": Kind.PLAIN,
+        **dict.fromkeys(("username", "first_name", "last_name", "email"), Kind.WHO),
+    }
     role_limit = None  # set while a token speaks for this person: the role it carries at most
     token = None  # and the token itself
 
@@ -59,12 +63,12 @@ class User(AbstractUser):
 class ApiToken(models.Model):
     """A key for programs, `oc_<prefix>_<secret>`; only a hash of it is kept."""
 
-    id = models.TextField(primary_key=True)
+    id = Plain(primary_key=True)
     user = models.ForeignKey(User, models.CASCADE, related_name="tokens")
-    name = models.TextField()
-    prefix = models.TextField(unique=True)
-    secret_sha256 = models.TextField()
-    role = models.TextField(choices=User.Role.choices)
+    name = Own()
+    prefix = Plain(unique=True)
+    secret_sha256 = Plain()
+    role = Plain(choices=User.Role.choices)
     created_at = EpochMs()
     last_used_at = EpochMs(null=True)
     expires_at = EpochMs(null=True, help_text="null: never")
@@ -85,7 +89,7 @@ class ApiToken(models.Model):
 class OneTimeLink(models.Model):
     """An address that works once: to make the first admin, or to sign in as `user`."""
 
-    token_sha256 = models.TextField(primary_key=True)
+    token_sha256 = Plain(primary_key=True)
     user = models.ForeignKey(User, models.CASCADE, null=True)
     created_at = EpochMs()
     expires_at = EpochMs()
@@ -101,15 +105,15 @@ class OneTimeLink(models.Model):
 class Invitation(models.Model):
     """An address that works once: whoever opens it makes their own account, with the role it was made for."""
 
-    id = models.TextField(primary_key=True)
-    token_sha256 = models.TextField(unique=True)
-    role = models.TextField(choices=User.Role.choices)
-    note = models.TextField(default="", help_text="whom it is for, in the words of whoever made it")
-    made_by = models.TextField()
+    id = Plain(primary_key=True)
+    token_sha256 = Plain(unique=True)
+    role = Plain(choices=User.Role.choices)
+    note = Who(default="", help_text="whom it is for, in the words of whoever made it")
+    made_by = Who()
     created_at = EpochMs()
     expires_at = EpochMs()
     used_at = EpochMs(null=True)
-    used_by = models.TextField(default="")
+    used_by = Who(default="")
     revoked_at = EpochMs(null=True)
 
     class Meta:
@@ -136,17 +140,17 @@ class SignIn(models.Model):
         DEACTIVATED = "deactivated"
         EXPIRED = "expired"
 
-    id = models.TextField(primary_key=True)
+    id = Plain(primary_key=True)
     user = models.ForeignKey(User, models.CASCADE, related_name="sign_ins")
-    session_key = models.TextField(null=True, unique=True, help_text="of Django's session; null once it has ended")
-    how = models.TextField(help_text="password, link, first_admin or invitation")
-    address = models.TextField(default="")
-    user_agent = models.TextField(default="")
+    session_key = Plain(null=True, unique=True, help_text="of Django's session; null once it has ended")
+    how = Plain(help_text="password, link, first_admin or invitation")
+    address = Who(default="")
+    user_agent = Who(default="")
     created_at = EpochMs()
     last_seen_at = EpochMs()
     expires_at = EpochMs()
     ended_at = EpochMs(null=True)
-    ended_because = models.TextField(default="", choices=[("", ""), *End.choices])
+    ended_because = Plain(default="", choices=[("", ""), *End.choices])
 
     class Meta:
         db_table = "sign_ins"

@@ -1,0 +1,55 @@
+"""Every column of texts or bytes says what it holds, and nothing that it says makes a migration."""
+
+import os
+from pathlib import Path
+
+import pytest
+from django.apps import apps
+from django.core.management import call_command
+from django.core.management.base import SystemCheckError
+
+from gate.models import MemoryGateDecision
+from openclaw_web.sqlite import fields
+from openclaw_web.sqlite.fields import Kind, kind_of, may_hold_words
+from people.models import User
+
+GOLDEN = Path(__file__).parent.parent / "data" / "columns.txt"
+
+
+def test_columns_in_which_something_may_be_said_are_known():
+    """A column that becomes one of them, or no longer is, shows up in the diff of the golden file."""
+    told = "".join(
+        f"{model._meta.db_table}.{field.column} {kind.value}\n"
+        for model in sorted(apps.get_models(), key=lambda model: model._meta.db_table)
+        for field in model._meta.concrete_fields
+        if (kind := kind_of(field)) not in (None, Kind.PLAIN)
+    )
+    if os.environ.get("UPDATE_GOLDEN"):
+        GOLDEN.write_text(told)
+    assert told == GOLDEN.read_text(), "run UPDATE_GOLDEN=1 ./dev test tests/agents/test_columns.py, look at the diff"
+
+
+def test_check_names_a_column_that_does_not_say_what_it_holds(monkeypatch):
+    monkeypatch.setattr(MemoryGateDecision._meta.get_field("reason"), "kind", None)
+    monkeypatch.setattr(User, "column_kinds", {})
+    with pytest.raises(SystemCheckError) as failed:
+        call_command("check")
+    assert "MemoryGateDecision.reason does not say what it holds." in str(failed.value)
+    assert "User.email does not say what it holds." in str(failed.value)
+    assert "User.date_joined" not in str(failed.value)
+
+
+def test_a_key_of_another_table_holds_what_that_table_does():
+    turns, sums = apps.get_model("ledger", "ConversationTurn"), apps.get_model("gate", "GateSessionSums")
+    assert kind_of(turns._meta.get_field("session")) == Kind.PLAIN
+    assert kind_of(sums._meta.get_field("session_id")) == Kind.WHO
+    assert not may_hold_words(turns._meta.get_field("turn_number"))
+
+
+@pytest.mark.parametrize("name", ["Words", "Who", "Own", "Plain", "WordsBytes", "PlainBytes"])
+def test_what_a_column_holds_makes_no_migration(name):
+    field = getattr(fields, name)(null=True, name="said")
+    _name, path, _args, told = field.deconstruct()
+    assert path == f"django.db.models.{'BinaryField' if name.endswith('Bytes') else 'TextField'}"
+    assert told == {"null": True}
+    assert kind_of(field.clone()) == kind_of(field) is not None
