@@ -36,7 +36,8 @@ def site(as_admin, ada, settings, tmp_path):
     folder = tmp_path / "exports" / "e1"
     folder.mkdir(parents=True)
     (folder / "train.json").write_text("[]")
-    manifest = '{"files": [{"name": "train.json", "bytes": 2, "rows": 0, "sha256": "x"}], "counts": {}}'
+    files = '[{"name": "train.json", "bytes": 2, "rows": 0, "sha256": "x"}]'
+    manifest = f'{{"files": {files}, "checksums": "SHA256SUMS", "counts": {{}}}}'
     ExportFactory(id="e1", state="ready", manifest_json=manifest, file_path="exports/e1")
     SessionFactory.create_batch(3)
     return as_admin

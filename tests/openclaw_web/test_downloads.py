@@ -42,7 +42,8 @@ def export(settings, tmp_path):
     (folder / "train.json").write_text("[]")
     (folder / ".hidden").write_text("hidden")
     (folder / "link.json").symlink_to(tmp_path / "secret.key")
-    manifest = '{"files": [{"name": "train.json", "bytes": 2, "rows": 0, "sha256": "x"}], "counts": {}}'
+    files = '[{"name": "train.json", "bytes": 2, "rows": 0, "sha256": "x"}]'
+    manifest = f'{{"files": {files}, "checksums": "SHA256SUMS", "counts": {{}}}}'
     return ExportFactory(id="e1", state="ready", manifest_json=manifest, file_path="exports/e1")
 
 
