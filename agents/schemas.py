@@ -1,6 +1,6 @@
 """What the API says about agents."""
 
-from ninja import Schema
+from openclaw_web.endpoints.schemas import Schema
 
 
 class AgentOut(Schema):

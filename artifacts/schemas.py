@@ -4,11 +4,10 @@ import base64 as codec
 from typing import Annotated, Any, Literal
 
 from django.utils.translation import gettext as _
-from ninja import Schema
 from pydantic import ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
 
-from openclaw_web.endpoints.schemas import Body, PageQuery
+from openclaw_web.endpoints.schemas import Body, PageQuery, Schema
 
 from .artifact_list import ArtifactFilters
 from .contents import content_types

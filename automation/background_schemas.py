@@ -1,7 +1,8 @@
 """Background work in the JSON API."""
 
-from ninja import Schema
 from pydantic import Field
+
+from openclaw_web.endpoints.schemas import Schema
 
 
 class TaskOut(Schema):

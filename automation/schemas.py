@@ -2,10 +2,9 @@
 
 from typing import Any, Literal
 
-from ninja import Schema
-from pydantic import Field
+from pydantic import AliasPath, Field
 
-from openclaw_web.endpoints.schemas import PageQuery
+from openclaw_web.endpoints.schemas import PageQuery, Schema
 
 from . import schedules
 
@@ -21,8 +20,8 @@ class NumbersOut(Schema):
     median_ms: int | None
     average_ms: int | None
     longest_ms: int | None
-    last_run_at: int | None = Field(None, alias="last.ts")
-    last_outcome: Outcome | None = Field(None, alias="last.outcome")
+    last_run_at: int | None = Field(None, validation_alias=AliasPath("last", "ts"))
+    last_outcome: Outcome | None = Field(None, validation_alias=AliasPath("last", "outcome"))
 
 
 class CronJobOut(Schema):

@@ -3,10 +3,9 @@
 from typing import Any, Literal
 
 from django.conf import settings
-from ninja import Schema
 from pydantic import Field
 
-from openclaw_web.endpoints.schemas import Body, PageQuery
+from openclaw_web.endpoints.schemas import Body, PageQuery, Schema
 
 
 class CollectIn(Body):

@@ -3,11 +3,10 @@
 from typing import Annotated, Any, Literal
 
 import orjson
-from ninja import Schema
 from pydantic import Field
 
 from ledger.session.schemas import EvidenceOut
-from openclaw_web.endpoints.schemas import Body, PageQuery
+from openclaw_web.endpoints.schemas import Body, PageQuery, Schema
 
 from .evidence import evidence_of
 from .forms import LONGEST_NOTES, LONGEST_REPLY

@@ -3,13 +3,11 @@
 from functools import cache
 from typing import Annotated, Any, Literal
 
-from ninja import Schema
-from ninja.schema import DjangoGetter
 from pydantic import Field, model_validator
 
 from ledger.collectors.records import LATEST_MS
 from openclaw_web.endpoints import spellings
-from openclaw_web.endpoints.schemas import BIGGEST, Body
+from openclaw_web.endpoints.schemas import BIGGEST, Body, Schema
 
 from .models import MemoryGateDecision
 
@@ -66,7 +64,6 @@ class DecisionIn(Body):
     @classmethod
     def spelled(cls, value: Any) -> Any:
         """The names of the table, whichever were used."""
-        value = value._obj if isinstance(value, DjangoGetter) else value  # how ninja hands it over
         if not isinstance(value, dict):
             return value
         names, of_call = _spellings(cls)

@@ -3,10 +3,9 @@
 from base64 import b64encode
 from typing import Literal
 
-from ninja import Schema
 from pydantic import Field
 
-from openclaw_web.endpoints.schemas import PageQuery
+from openclaw_web.endpoints.schemas import PageQuery, Schema
 
 from .standing.schemas import StandingOut
 

@@ -3,10 +3,9 @@
 from typing import Any, Literal
 
 import orjson
-from ninja import Schema
 from pydantic import Field
 
-from openclaw_web.endpoints.schemas import PageQuery
+from openclaw_web.endpoints.schemas import PageQuery, Schema
 
 LOG_SHOWN = 50_000  # characters
 

@@ -2,13 +2,12 @@
 
 from typing import Literal
 
-from ninja import Schema
 from pydantic import Field
 
 from guardian.files import MEMORY_FILES
 from guardian.standing.schemas import STATE
 from ledger.session.schemas import COST, UNPRICED
-from openclaw_web.endpoints.schemas import PageQuery
+from openclaw_web.endpoints.schemas import PageQuery, Schema
 
 from .ranges import SIZES
 

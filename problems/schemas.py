@@ -2,10 +2,9 @@
 
 from typing import Literal
 
-from ninja import Schema
 from pydantic import Field
 
-from openclaw_web.endpoints.schemas import LARGEST_FIRST, PageQuery
+from openclaw_web.endpoints.schemas import LARGEST_FIRST, PageQuery, Schema
 
 from .services import LONGEST_REASON
 

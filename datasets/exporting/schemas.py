@@ -2,10 +2,9 @@
 
 from typing import Annotated, Any, Literal
 
-from ninja import Schema
 from pydantic import Field
 
-from openclaw_web.endpoints.schemas import Body, PageQuery
+from openclaw_web.endpoints.schemas import Body, PageQuery, Schema
 
 from ..models import DatasetExport, DatasetSample
 from . import exports, jobs

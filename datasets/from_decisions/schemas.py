@@ -2,10 +2,9 @@
 
 from typing import Literal
 
-from ninja import Schema
 from pydantic import Field
 
-from openclaw_web.endpoints.schemas import Body
+from openclaw_web.endpoints.schemas import Body, Schema
 
 from ..forms import LONGEST_NOTES
 from ..review.parts import DECISIONS

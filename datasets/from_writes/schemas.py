@@ -2,14 +2,13 @@
 
 from typing import Any, Literal
 
-from ninja import Schema
 from pydantic import Field
 
 from guardian.correcting import patterns, phrases
 from guardian.correcting.schemas import Contains, CorrectionOut, File, Text
 from guardian.handover.schemas import HandoverStarted
 from guardian.rollbacks.schemas import RolledBackOut
-from openclaw_web.endpoints.schemas import Body
+from openclaw_web.endpoints.schemas import Body, Schema
 
 from ..forms import LONGEST_NOTES
 from ..schemas import NO_NUL, Status, Type

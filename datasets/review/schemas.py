@@ -2,10 +2,9 @@
 
 from typing import Annotated, Literal
 
-from ninja import Schema
 from pydantic import Field
 
-from openclaw_web.endpoints.schemas import Body
+from openclaw_web.endpoints.schemas import Body, Schema
 
 from ..forms import LONGEST_NOTES
 from ..sample_order import Filters

@@ -1,10 +1,9 @@
 """What goes into the API of our own gate and comes out of it."""
 
-from ninja import Schema
 from pydantic import Field
 
 from jobs.schemas import JobOut
-from openclaw_web.endpoints.schemas import BIGGEST, Body
+from openclaw_web.endpoints.schemas import BIGGEST, Body, Schema
 
 from .choosing import Asked
 from .forms import MOST_TURNS, USUAL_TURNS

@@ -2,11 +2,10 @@
 
 from typing import Any, Literal
 
-from ninja import Schema
 from pydantic import Field
 
 from ledger.session.schemas import EvidenceOut, TurnOut
-from openclaw_web.endpoints.schemas import LARGEST_FIRST, SEGMENT, Moments
+from openclaw_web.endpoints.schemas import LARGEST_FIRST, SEGMENT, Moments, Schema
 
 from ..looking import seen
 from ..models import GateCall, MemoryGateDecision

@@ -2,11 +2,10 @@
 
 from typing import Any, Literal
 
-from ninja import Schema
 from pydantic import Field
 
 from jobs.schemas import JobOut
-from openclaw_web.endpoints.schemas import BIGGEST, Body, Page, PageQuery
+from openclaw_web.endpoints.schemas import BIGGEST, Body, Page, PageQuery, Schema
 from people.configuration.reflection_keys import MOST_PROMPT
 
 from ..lists.schemas import DECISION, ORIGIN, SESSION

@@ -2,10 +2,9 @@
 
 from typing import Annotated, Literal
 
-from ninja import Schema
 from pydantic import Field
 
-from openclaw_web.endpoints.schemas import Body
+from openclaw_web.endpoints.schemas import Body, Schema
 
 from ..files import LONGEST_FACT, MEMORY_FILES
 from . import patterns, phrases

@@ -1,9 +1,9 @@
 """What comes out of the API about changes that were handed to agents."""
 
-from ninja import Schema
 from pydantic import Field
 
 from jobs.schemas import JobOut
+from openclaw_web.endpoints.schemas import Schema
 
 from ..models import Handover
 from .outcomes import sentence_of

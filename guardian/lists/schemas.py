@@ -2,10 +2,9 @@
 
 from typing import Any, Literal
 
-from ninja import Schema
 from pydantic import Field
 
-from openclaw_web.endpoints.schemas import LARGEST_FIRST, SEGMENT, Moments
+from openclaw_web.endpoints.schemas import LARGEST_FIRST, SEGMENT, Moments, Schema
 
 from ..files import MEMORY_FILES
 from ..models import WriteGuardianAudit

@@ -3,10 +3,10 @@
 from datetime import date
 from typing import Any, Literal
 
-from ninja import Schema
 from pydantic import Field
 
 from ledger.session.schemas import EvidenceOut, TurnOut
+from openclaw_web.endpoints.schemas import Schema
 
 from ..correcting.schemas import CorrectionOut
 from ..files import MEMORY_FILES

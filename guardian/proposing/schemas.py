@@ -2,12 +2,11 @@
 
 from typing import Literal
 
-from ninja import Schema
 from pydantic import Field
 
 from gate.deciding.forms import MOST_TURNS, USUAL_TURNS
 from jobs.schemas import JobOut
-from openclaw_web.endpoints.schemas import BIGGEST, Body, PageQuery
+from openclaw_web.endpoints.schemas import BIGGEST, Body, PageQuery, Schema
 
 from ..correcting.schemas import NO_NUL
 from ..files import LONGEST_FACT

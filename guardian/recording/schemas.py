@@ -5,13 +5,11 @@ from base64 import b64decode
 from functools import cache
 from typing import Any, Literal
 
-from ninja import Schema
-from ninja.schema import DjangoGetter
 from pydantic import Field, model_validator
 
 from gate.schemas import Id, Moment, Name, Number, Text
 from openclaw_web.endpoints import spellings
-from openclaw_web.endpoints.schemas import Body
+from openclaw_web.endpoints.schemas import Body, Schema
 
 from ..files import MEMORY_FILES, MOST_BYTES
 from .told import FileChange, Status
@@ -68,7 +66,6 @@ class WriteIn(Body):
     @classmethod
     def spelled(cls, value: Any) -> Any:
         """The names of the table, whichever were used."""
-        value = value._obj if isinstance(value, DjangoGetter) else value  # how ninja hands it over
         if not isinstance(value, dict):
             return value
         names, of_call = _spellings(cls)

@@ -4,10 +4,9 @@ import base64
 from typing import Literal
 
 from django.utils.translation import gettext as _
-from ninja import Schema
 from pydantic import Field
 
-from openclaw_web.endpoints.schemas import BIGGEST, Body
+from openclaw_web.endpoints.schemas import BIGGEST, Body, Schema
 from openclaw_web.errors import Refused
 
 from ..standing.forecast import Effect

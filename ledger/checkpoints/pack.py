@@ -4,7 +4,6 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 
 import orjson
 from django.utils.translation import gettext as _
-from ninja import Schema
 from pydantic import Field, ValidationError
 
 from artifacts import handles
@@ -12,6 +11,7 @@ from artifacts.contents import content_types
 from artifacts.looking import fetching
 from artifacts.models import Artifact
 from artifacts.store import blobs, layout
+from openclaw_web.endpoints.schemas import Schema
 from openclaw_web.errors import Refused
 
 SCHEMA, KIND = "openclaw-web.checkpoint_pack.v1", "checkpoint"

@@ -1,7 +1,8 @@
 """The memory index and the files in an agent's own database in the JSON API."""
 
-from ninja import Schema
 from pydantic import Field
+
+from openclaw_web.endpoints.schemas import Schema
 
 
 class IndexedFileOut(Schema):

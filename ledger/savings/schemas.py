@@ -2,8 +2,9 @@
 
 from typing import Literal
 
-from ninja import Schema
 from pydantic import Field
+
+from openclaw_web.endpoints.schemas import Schema
 
 
 class SavingsQuery(Schema):

@@ -2,10 +2,9 @@
 
 from typing import Any, Literal
 
-from ninja import Schema
 from pydantic import Field
 
-from openclaw_web.endpoints.schemas import PageQuery
+from openclaw_web.endpoints.schemas import PageQuery, Schema
 
 from ..json_columns import object_in
 from ..models import TranscriptEvent

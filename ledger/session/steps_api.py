@@ -3,12 +3,12 @@
 from typing import Any
 
 from django.shortcuts import get_object_or_404
-from ninja import Query, Schema
+from ninja import Query
 from pydantic import Field
 
 from agents.decorators import agent_view
 from openclaw_web.endpoints.operations import Operations
-from openclaw_web.endpoints.schemas import Page, PageQuery, listed
+from openclaw_web.endpoints.schemas import Page, PageQuery, Schema, listed
 from openclaw_web.pages.doors import needs
 
 from ..models import Session

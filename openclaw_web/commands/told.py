@@ -6,13 +6,13 @@ from typing import Any, TypeVar
 import orjson
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
-from ninja import Schema
 from pydantic import ValidationError
 
 from openclaw_web import reasons
 from openclaw_web.endpoints import problems
 from openclaw_web.errors import Refused
 
+from ..endpoints.schemas import Schema
 from .groups import WrongUse
 
 MOST_BYTES = 64 * 1024 * 1024

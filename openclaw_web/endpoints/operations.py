@@ -5,7 +5,8 @@ from typing import Any
 
 from ninja import Router
 
-from .schemas import failures
+from . import promises
+from .schemas import Problem
 
 Declare = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -15,7 +16,8 @@ class Operations:
 
     Each is called `<ids>_<its function>` in the document: programs are made from these names, so a module that moves
     keeps its `ids`. A decorator takes the path, what the good answer holds (with 200, or as `{202: JobOut}`) and the
-    statuses of the failures that `failures` does not promise by itself; what else it is given goes to ninja.
+    statuses of its own failures, beside 401, 403 and 422, which all have, and those that `promises` adds; what else it
+    is given goes to ninja. Failures are only said in the document: ninja would make a model for each, a thousand.
     """
 
     def __init__(self, ids: str, *, tags: list[str], **options: Any) -> None:
@@ -33,7 +35,9 @@ class Operations:
 
     def _declare(self, method, path, answer, failing, options):
         answers = answer if isinstance(answer, dict) else {200: answer}
-        options = {"response": {**answers, **failures(*failing)}, **options}
+        extra = options.pop("openapi_extra", {})
+        said = {status: promises.failure(status) for status in (403, 422, *failing)} | extra.get("responses", {})
+        options |= {"response": {**answers, 401: Problem}, "openapi_extra": extra | {"responses": said}}
 
         def declare(view):
             name = f"{self.ids}_{view.__name__}"

@@ -43,7 +43,7 @@ def of(operation, role):
     responses = {int(status): dict(answer) for status, answer in extra.get("responses", {}).items()}
     more = (400, 409, 413, 415) if is_write else ()
     for status in (*more, 429, 503):
-        responses.setdefault(status, _failure(status))
+        responses.setdefault(status, failure(status))
     if is_write:
         _headers(responses[409], {"Retry-After": "seconds to wait while the first request with this key is running"})
     else:
@@ -59,7 +59,8 @@ def of(operation, role):
     return extra
 
 
-def _failure(status):
+def failure(status):
+    """What the document says of a failure with this status."""
     return {"description": HTTPStatus(status).phrase, "content": {"application/json": {"schema": PROBLEM}}}
 
 

@@ -3,8 +3,9 @@
 from functools import cache
 from typing import Any, Generic, TypeVar
 
-from ninja import Schema
-from pydantic import ConfigDict, Field
+import ninja
+from ninja.schema import DjangoGetter
+from pydantic import ConfigDict, Field, ModelWrapValidatorHandler, ValidationInfo, model_validator
 
 from ..lists import paging
 
@@ -12,6 +13,32 @@ BIGGEST = 2**53  # what JavaScript counts to exactly
 T = TypeVar("T")
 SEGMENT = "the part of the list that its page shows under that name"
 LARGEST_FIRST = "with a leading `-`: largest or newest first"
+# A validator is built when it is first asked. Set on the class of ninja, of which it makes a model for each answer.
+ninja.Schema.model_config["defer_build"] = True
+
+
+class Getter(DjangoGetter):
+    """Reads keys of a dictionary and attributes of a row; what is missing is not looked up as templates do."""
+
+    __slots__ = ()
+
+    def __getattr__(self, key: str) -> Any:
+        if resolver := self._schema_cls._ninja_resolvers.get(key):
+            return resolver(getter=self)
+        if isinstance(self._obj, dict):
+            if key in self._obj:
+                return self._obj[key]
+            raise AttributeError(key)
+        return getattr(self._obj, key)
+
+
+class Schema(ninja.Schema):
+    """Something that goes into the API or comes out of it. One without a `resolve_…` is read by pydantic alone."""
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _run_root_validator(cls, values: Any, handler: ModelWrapValidatorHandler[Any], info: ValidationInfo) -> Any:
+        return handler(Getter(values, cls, info.context) if cls._ninja_resolvers else values)
 
 
 class Misfit(Schema):
@@ -28,14 +55,6 @@ class Problem(Schema):
     code: str = Field(description="the reason for programs: `not_found`, `refused`, `in_progress`, …")
     reasons: list[dict[str, Any]] = Field([], description="409: the rows that prevent the request")
     errors: list[Misfit] = Field([], description="422: the parts of the request that are not valid")
-
-
-def failures(*statuses: int) -> dict[int, type[Schema]]:
-    """The answers of an operation beside the good one, for ninja.
-
-    401, 403 and 422 are in every list; 429, 503 and what every write may answer come with `promises`.
-    """
-    return dict.fromkeys(sorted({401, 403, 422, *statuses}), Problem)
 
 
 class Body(Schema):

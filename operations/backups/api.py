@@ -1,13 +1,13 @@
 """Backups: which there are, and jobs that make, check and prove them."""
 
 from django.shortcuts import get_object_or_404
-from ninja import Query, Schema, Status
+from ninja import Query, Status
 from pydantic import Field
 
 from jobs import services as jobs
 from jobs.schemas import JobOut
 from openclaw_web.endpoints.operations import Operations
-from openclaw_web.endpoints.schemas import Body, Page, PageQuery, listed
+from openclaw_web.endpoints.schemas import Body, Page, PageQuery, Schema, listed
 from openclaw_web.lists.paging import page_of
 from openclaw_web.pages.doors import needs
 

@@ -1,11 +1,10 @@
 """What the API says about checkpoint packs."""
 
-from ninja import Schema
 from pydantic import Field
 
 from ledger.checkpoints.bundle import LEAST_CHARS, MOST_CHARS, USUAL_CHARS
 from ledger.checkpoints.pack import Pack
-from openclaw_web.endpoints.schemas import Body
+from openclaw_web.endpoints.schemas import Body, Schema
 
 
 class CheckpointIn(Body):

@@ -6,7 +6,7 @@ import orjson
 from django.http import Http404
 from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
-from ninja import Query, Schema, Status
+from ninja import Query, Status
 from pydantic import Field
 
 from agents.models import Agent
@@ -14,7 +14,7 @@ from collecting.models import MigrationRun, MigrationSource
 from jobs import services as jobs
 from jobs.schemas import JobOut
 from openclaw_web.endpoints.operations import Operations
-from openclaw_web.endpoints.schemas import Body, Page, PageQuery, listed
+from openclaw_web.endpoints.schemas import Body, Page, PageQuery, Schema, listed
 from openclaw_web.errors import Refused
 from openclaw_web.lists.paging import page_of
 from openclaw_web.pages.doors import needs

@@ -2,10 +2,9 @@
 
 from typing import Literal
 
-from ninja import Schema
-from pydantic import Field
+from pydantic import AliasPath, Field
 
-from openclaw_web.endpoints.schemas import Page, PageQuery
+from openclaw_web.endpoints.schemas import Page, PageQuery, Schema
 
 
 class LintQuery(PageQuery):
@@ -16,10 +15,10 @@ class FindingOut(Schema):
     kind: Literal["job", "file"] = Field(description="the prompt of a scheduled task, or a workspace file")
     id: str = Field(description="id of the task, or name of the file")
     name: str
-    line: int = Field(alias="hit.line")
-    rule: str = Field(alias="hit.rule")
-    text: str = Field(alias="hit.text", description="the line, at most 200 characters")
-    better: str = Field(alias="hit.better", description="what to write instead")
+    line: int = Field(validation_alias=AliasPath("hit", "line"))
+    rule: str = Field(validation_alias=AliasPath("hit", "rule"))
+    text: str = Field(validation_alias=AliasPath("hit", "text"), description="the line, at most 200 characters")
+    better: str = Field(validation_alias=AliasPath("hit", "better"), description="what to write instead")
 
 
 class LintPage(Page[FindingOut]):

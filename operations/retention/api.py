@@ -3,7 +3,7 @@
 from typing import Any, Literal
 
 import orjson
-from ninja import Query, Schema, Status
+from ninja import Query, Status
 from pydantic import Field
 
 from agents.decorators import agent_view
@@ -11,7 +11,7 @@ from jobs import services as jobs
 from jobs.schemas import JobOut
 from ledger.models import RemovedSession
 from openclaw_web.endpoints.operations import Operations
-from openclaw_web.endpoints.schemas import Body, Page, PageQuery, listed
+from openclaw_web.endpoints.schemas import Body, Page, PageQuery, Schema, listed
 from openclaw_web.lists.paging import page_of
 from openclaw_web.pages.doors import needs
 

@@ -2,10 +2,9 @@
 
 from typing import Literal
 
-from ninja import Schema
 from pydantic import Field
 
-from openclaw_web.endpoints.schemas import Body
+from openclaw_web.endpoints.schemas import Body, Schema
 
 Role = Literal["viewer", "labeller", "operator", "admin"]
 NAME = Field(max_length=150, pattern=r"^[^\x00]*$")

@@ -3,10 +3,10 @@
 from dataclasses import replace
 from typing import Any, Literal
 
-from ninja import Field, Query, Schema
+from ninja import Field, Query
 
 from openclaw_web.endpoints.operations import Operations
-from openclaw_web.endpoints.schemas import LARGEST_FIRST, SEGMENT, Moments, Page, listed
+from openclaw_web.endpoints.schemas import LARGEST_FIRST, SEGMENT, Moments, Page, Schema, listed
 from openclaw_web.pages.doors import needs
 
 from . import entries

@@ -2,10 +2,9 @@
 
 from typing import Any
 
-from ninja import Schema
 from pydantic import Field
 
-from openclaw_web.endpoints.schemas import Body
+from openclaw_web.endpoints.schemas import Body, Schema
 
 
 class SettingOut(Schema):

@@ -3,10 +3,9 @@
 from datetime import date
 from typing import Any, Literal
 
-from ninja import Schema
 from pydantic import Field
 
-from openclaw_web.endpoints.schemas import Page, PageQuery
+from openclaw_web.endpoints.schemas import Page, PageQuery, Schema
 
 from ..figures import BY
 
