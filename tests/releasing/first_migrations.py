@@ -2,21 +2,28 @@
 
 As Django makes it, but for the order of columns: foreign keys would stand behind everything, and whoever reads one
 would walk through long texts before it. And what stands beside the tables is added (`_sql` of the folder).
+
+The name of a migration ends with a hash of its SQL. A home whose tables are others has thereby seen a migration that is
+not ours, and is refused (`openclaw_web.sqlite.known`).
 """
 
 import ast
+import hashlib
+import json
 import os
+import subprocess
 import sys
+from io import StringIO
 from pathlib import Path
 from tempfile import mkdtemp
 
 ROOT = Path(__file__).resolve().parents[2]
-NAME = "0001_initial.py"
+DRAFT = "0001_initial.py"  # as Django calls it
 BESIDE = "        migrations.RunPython(_sql.add, _sql.drop, elidable=False),\n"
 
 
 def main() -> None:
-    """Remove all migrations and write one for each app."""
+    """Remove all migrations and write one for each app; or, with --names, print what their names have to be."""
     os.environ["DJANGO_SETTINGS_MODULE"] = "openclaw_web.settings"
     os.environ["OPENCLAW_WEB_HOME"] = mkdtemp(prefix="openclaw-web-migrations-")
     sys.path.insert(0, str(ROOT))
@@ -25,17 +32,44 @@ def main() -> None:
 
     django.setup()
     folders = list(ROOT.glob("*/migrations"))
+    if sys.argv[1:] == ["--names"]:
+        json.dump({folder.parent.name: f"0001_{fingerprint(folder.parent.name)}" for folder in folders}, sys.stdout)
+        return
     for folder in folders:
         for file in folder.glob("[!_]*.py"):
             file.unlink()
     call_command("makemigrations", *(folder.parent.name for folder in folders), include_header=False)
     for folder in folders:
-        file = folder / NAME
+        file = folder / DRAFT
         text = in_order(folder.parent.name, file.read_text())
         if (folder / "_sql.py").exists():
             text = text.replace("\n\nclass Migration", "\nfrom . import _sql\n\n\nclass Migration", 1)
             text = text.removesuffix("    ]\n") + BESIDE + "    ]\n"
         file.write_text(text)
+    for app, name in names().items():
+        (ROOT / app / "migrations" / DRAFT).rename(ROOT / app / "migrations" / f"{name}.py")
+
+
+def names() -> dict[str, str]:
+    """What the migration of each app has to be called. From a process of its own, which has read no other ones."""
+    done = subprocess.run([sys.executable, __file__, "--names"], capture_output=True, check=True, text=True)
+    return json.loads(done.stdout)
+
+
+def fingerprint(app: str) -> str:
+    """Eight digits that change with the tables of an app, and with what stands beside them."""
+    from django.conf import settings
+    from django.core.management import call_command
+    from django.db import connections
+
+    alias = "agent_tables" if app in settings.AGENT_APPS else "default"  # a name that the router takes for an agent's
+    connections.databases.setdefault(alias, connections.databases["default"])
+    sql = StringIO()
+    call_command("sqlmigrate", app, "0001", database=alias, stdout=sql, no_color=True)
+    statements = [line for line in sql.getvalue().splitlines() if not line.startswith("--")]
+    beside = ROOT / app / "migrations" / "_sql.py"
+    text = "\n".join(statements) + (beside.read_text() if beside.exists() else "")
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
 def in_order(app: str, text: str) -> str:

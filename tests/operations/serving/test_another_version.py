@@ -23,6 +23,7 @@ OTHERS = (
     ("operations", "0010_lists_by_index"),
     ("django_tasks_database", "0001_initial"),
     ("ledger", "9999_from_the_future"),
+    ("people", "0001_00000000"),  # with other tables
 )
 COMMANDS = (
     ("serve", "--port", "0"),
