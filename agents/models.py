@@ -212,16 +212,16 @@ class SkippedSource(models.Model):
 
     source_key = Plain(primary_key=True, help_text="sha256 of root, kind, agent and path")
     kind = Plain(choices=Kind.choices)
-    root = Own(help_text="the OpenClaw home")
-    agent_id = Plain()
-    path = Who(help_text="as of collector_sources; of an index entry its session key")
-    session_id = Plain(default="", help_text="whose transcript it is, as far as that is known")
+    root = Own(shown="api", help_text="the OpenClaw home")
+    agent_id = Plain(shown="api")
+    path = Who(shown="api", help_text="relative to the root, or absolute elsewhere; of an index entry its session key")
+    session_id = Plain(default="", shown="api", help_text="whose transcript it is, as far as that is known")
     reason = Plain(choices=Reason.choices)
-    detail = Own(default="", help_text="the end of a sentence: why it cannot be opened, what it names")
-    size_bytes = Count(default=0)
-    mtime_ns = Count(default=0)
+    detail = Own(default="", shown="api", help_text="the end of a sentence: why it cannot be opened, what it names")
+    size_bytes = Count(default=0, shown="api")
+    mtime_ns = Count(default=0, shown="api")
     inode = Count(default=0)
-    noted_at = EpochMs()
+    noted_at = EpochMs(shown="api")
 
     class Meta:
         db_table = "collector_skipped"

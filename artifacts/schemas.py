@@ -8,12 +8,14 @@ from pydantic import ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
 
 from openclaw_web.endpoints.schemas import Body, PageQuery, Schema
+from openclaw_web.endpoints.table_schemas import table_schema
 
 from .artifact_list import ArtifactFilters
 from .contents import content_types
 from .looking.grepping import MAX_CONTEXT
 from .looking.patterns import MAX_PATTERN
 from .looking.selectors import MAX_OFFSET, MAX_REASON, MOST_CHARS, MOST_PEEK_CHARS, PEEK_CHARS, USUAL_CHARS, Selector
+from .models import Artifact
 from .services import KIND, MAX_KIND, Place
 
 BIGGEST = 2**53
@@ -38,25 +40,10 @@ class ArtifactQuery(PageQuery):
     )
 
 
-class ArtifactOut(Schema):
-    handle: str
-    kind: str
-    content_type: str
-    bytes: int
-    stored_bytes: int
-    chars: int
-    lines: int
-    is_compressed: bool
-    summary: str
+class ArtifactOut(table_schema(Artifact)):
     secret_kinds: list[str]
     is_flagged: bool = Field(description="the full content is for admins only")
     uses: int = Field(description="how many times the agent used this content; 1001: more than 1,000 times")
-    session_id: str | None
-    turn_id: str | None
-    record_id: str | None
-    tool: str | None
-    tool_call_id: str | None
-    created_at: int
 
 
 class PeekQuery(Schema):

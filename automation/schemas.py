@@ -5,8 +5,10 @@ from typing import Any, Literal
 from pydantic import AliasPath, Field
 
 from openclaw_web.endpoints.schemas import PageQuery, Schema
+from openclaw_web.endpoints.table_schemas import table_schema
 
 from . import schedules
+from .models import CronJob, CronRunLog
 
 Outcome = Literal["succeeded", "failed", "skipped", ""]
 OUTCOME = Field(description="meaning of the status; empty for an unknown status")
@@ -24,15 +26,9 @@ class NumbersOut(Schema):
     last_outcome: Outcome | None = Field(None, validation_alias=AliasPath("last", "outcome"))
 
 
-class CronJobOut(Schema):
-    id: str
-    name: str
-    enabled: bool
+class CronJobOut(table_schema(CronJob)):
     words: str = Field(description="schedule in words")
     schedule: dict[str, Any]
-    created_at: int | None
-    updated_at: int | None
-    next_run_at: int | None
     numbers: NumbersOut
 
     @staticmethod
@@ -49,15 +45,8 @@ class CronJobDetail(CronJobOut):
         return schedules.read_object(job.job_json)
 
 
-class CronRunOut(Schema):
-    seq: int
-    ts: int = Field(description="end time")
-    status: str
+class CronRunOut(table_schema(CronRunLog)):
     outcome: Outcome = OUTCOME
-    duration_ms: int | None
-    error: str
-    summary: str
-    session_id: str | None
 
     @staticmethod
     def resolve_outcome(run):

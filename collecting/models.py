@@ -15,15 +15,15 @@ class MigrationRun(models.Model):
         FAILED = "failed"
         UNDONE = "undone"
 
-    id = Plain(primary_key=True)
-    started_at = EpochMs()
-    finished_at = EpochMs(null=True)
+    id = Plain(primary_key=True, shown="api")
+    started_at = EpochMs(shown="api")
+    finished_at = EpochMs(null=True, shown="api")
     status = Plain(choices=Status.choices, default=Status.RUNNING)
     report_json = Who(default="{}", help_text="the receipt; names the backup that was made before")
     # Ours.
-    root = Own(default="", help_text="the OpenClaw home")
-    made_by = Who(default="")
-    message = Own(default="", help_text="the sentence it ended with")
+    root = Own(default="", shown="api", help_text="the OpenClaw folder")
+    made_by = Who(default="", shown="api")
+    message = Own(default="", shown="api", help_text="the result in a sentence")
     before_json = Plain(default="{}", help_text="sessions by agent that were there before it began")
 
     class Meta:
@@ -42,21 +42,23 @@ class MigrationSource(models.Model):
         WARNING = "warning"
         IGNORED = "ignored"
 
-    source_key = Plain(primary_key=True, help_text="sha256 of home, path, modification time, size, hash and target")
-    migration_kind = Plain(help_text="transcript, session_index, database, cron_jobs, ...")
-    source_path = Own(help_text="relative to the home, or absolute for a workspace elsewhere")
-    target_table = Plain()
-    source_sha256 = Plain(default="", help_text="empty: it could not be read")
-    source_size_bytes = Count(default=0)
-    source_record_count = Count(default=0)
+    source_key = Plain(
+        primary_key=True, shown="api", help_text="sha256 of home, path, modification time, size, hash and target"
+    )
+    migration_kind = Plain(shown="api", help_text="transcript, session_index, database, cron_jobs, ...")
+    source_path = Own(shown="api", help_text="relative to the home, or absolute for a workspace elsewhere")
+    target_table = Plain(shown="api")
+    source_sha256 = Plain(default="", shown="api", help_text="empty: it could not be read")
+    source_size_bytes = Count(default=0, shown="api")
+    source_record_count = Count(default=0, shown="api")
     last_run = models.ForeignKey(MigrationRun, models.CASCADE, related_name="sources", db_column="last_run_id")
     status = Plain(choices=Status.choices)
-    imported_at = EpochMs(null=True)
-    removed_source = SpecBoolean(default=False)
+    imported_at = EpochMs(null=True, shown="api")
+    removed_source = SpecBoolean(default=False, shown="api")
     report_json = Who(default="{}", help_text="why it is a warning, tables left alone, ignored sessions")
     # Ours.
     root = Own(default="", help_text="the OpenClaw home")
-    agent_id = Plain(default="")
+    agent_id = Plain(default="", shown="api")
     mtime_ns = Count(default=0)
 
     class Meta:

@@ -5,7 +5,9 @@ from typing import Any, Literal
 from django.conf import settings
 from pydantic import Field
 
-from openclaw_web.endpoints.schemas import Body, PageQuery, Schema
+from agents.models import SkippedSource
+from openclaw_web.endpoints.schemas import Body, PageQuery
+from openclaw_web.endpoints.table_schemas import table_schema
 
 
 class CollectIn(Body):
@@ -23,14 +25,6 @@ class SkippedQuery(PageQuery):
     kind: Literal["file", "folder", "index_entry"] | None = None
 
 
-class SkippedOut(Schema):
+class SkippedOut(table_schema(SkippedSource)):
     kind: str
-    agent_id: str
-    path: str
     reason: str
-    detail: str
-    session_id: str
-    size_bytes: int
-    mtime_ns: int
-    root: str
-    noted_at: int

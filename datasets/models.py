@@ -5,7 +5,7 @@ from django.db import models
 from django.db.models.functions import Substr
 from django.urls import reverse
 
-from openclaw_web.sqlite.fields import Count, EpochMs, Own, Plain, PlainBytes, SpecBoolean, Who, Words
+from openclaw_web.sqlite.fields import Count, EpochMs, Number, Own, Plain, PlainBytes, SpecBoolean, Who, Words
 
 from .fields import OneOf
 from .from_decisions import listed
@@ -62,40 +62,50 @@ class DatasetSample(models.Model):
 
     APPROVED = (Status.APPROVED, Status.AUTO_APPROVED)
 
-    id = Plain(primary_key=True)
-    sample_type = Plain(choices=Type.choices)
-    turn_id = Plain(null=True)
-    decision_id = Plain(null=True)
-    audit_id = Plain(null=True)
-    session_id = Plain()
+    id = Plain(primary_key=True, shown="api")
+    sample_type = Plain(choices=Type.choices, shown="api")
+    turn_id = Plain(null=True, shown="api")
+    decision_id = Plain(null=True, shown="api")
+    audit_id = Plain(
+        null=True, shown="api", help_text="the write to a memory file that it is about; null: it is about none"
+    )
+    session_id = Plain(shown="api")
     content = Words(help_text="JSON, shaped by sample_type")
-    quality_score = models.FloatField(null=True)
+    quality_score = Number(null=True, shown="api")
     quality_factors = Plain(null=True)
-    annotation_status = Plain(choices=Status.choices, default=Status.PENDING, null=True)
-    annotated_by = Who(null=True)
-    annotated_at = EpochMs(null=True)
-    annotation_notes = Own(null=True)
-    privacy_checked = SpecBoolean(default=False, null=True)
-    contains_pii = SpecBoolean(default=False, null=True)
+    annotation_status = Plain(choices=Status.choices, default=Status.PENDING, null=True, shown="api")
+    annotated_by = Who(null=True, shown="api")
+    annotated_at = EpochMs(null=True, shown="api")
+    annotation_notes = Own(null=True, shown="api")
+    privacy_checked = SpecBoolean(default=False, null=True, shown="api")
+    contains_pii = SpecBoolean(default=False, null=True, shown="api")
     pii_redacted_content = Words(null=True)
-    collection_strategy = Plain(null=True)
-    created_at = EpochMs()
+    collection_strategy = Plain(null=True, shown="api")
+    created_at = EpochMs(shown="api")
     # Ours.
-    agent_id = Plain()
-    turn_number = Count(null=True)
-    output = Words(null=True, help_text="the reply as a person edited it; null: as the agent gave it")
+    agent_id = Plain(shown="api")
+    turn_number = Count(null=True, shown="api")
+    output = Words(null=True, shown="api", help_text="the reply as edited by a reviewer; null: as the agent wrote it")
     gate_label = OneOf(null=True, choices=PART_LABELS, help_text="the spec's memoryGate.label")
     gate_corrected_output = Words(null=True, help_text="JSON, the spec's memoryGate.correctedOutput")
     guardian_label = OneOf(null=True, choices=PART_LABELS, help_text="the spec's writeGuardian.label")
     guardian_corrected_output = Words(null=True, help_text="JSON, the spec's writeGuardian.correctedOutput")
-    prompted_by = Plain(default="", help_text="which prompt of OpenClaw's own, or `silent`; empty: a person's")
-    reply_stop = Plain(default="", help_text="the stop reason recorded with the reply; empty: none")
+    prompted_by = Plain(
+        default="",
+        shown="api",
+        help_text="which prompt of OpenClaw's own started the turn (such as cron, heartbeat), or silent for a reply "
+        "that is not sent; empty: a person",
+    )
+    reply_stop = Plain(default="", shown="api", help_text="stop reason recorded with the reply; empty: none")
     turn_traits = Plain(
         default="",
-        help_text="tools, envelope, unrecognized, images or gone, with blanks between them (datasets.turn_facts)",
+        shown="api",
+        help_text="`tools` (the reply rests on tool results), `envelope` (the user's text was taken out of one), "
+        "`images` (images or files were sent with it), `gone` (the turn is not stored any more), with blanks between "
+        "them; empty: none",
     )
     label_id = Plain(null=True, help_text="the verdict in force; null: none")
-    reject_reason = Plain(null=True, help_text="a code of review.rejectReasons; null: none, or no reject")
+    reject_reason = Plain(null=True, shown="api", help_text="a code from the setting review.rejectReasons")
     repeat_of = Plain(null=True, help_text="the session that has its turn, of which this one is a copy")
 
     objects = SampleQuerySet.as_manager()
@@ -181,22 +191,22 @@ class DatasetSample(models.Model):
 class SampleLabel(models.Model):
     """One verdict of one person, or one taken back. Rows are only ever added: triggers refuse everything else."""
 
-    id = Plain(primary_key=True)
+    id = Plain(primary_key=True, shown="api")
     sample = models.ForeignKey(DatasetSample, models.PROTECT, related_name="labels", db_index=False)
-    status = Plain(choices=DatasetSample.Status.choices)
-    output = Words(null=True)
-    notes = Own(default="")
-    previous_status = Plain()
-    labelled_by = Who()
-    labelled_at = EpochMs()
+    status = Plain(choices=DatasetSample.Status.choices, shown="api")
+    output = Words(null=True, shown="api")
+    notes = Own(default="", shown="api")
+    previous_status = Plain(shown="api")
+    labelled_by = Who(shown="api")
+    labelled_at = EpochMs(shown="api")
     gate_label = OneOf(null=True, choices=PART_LABELS)
     gate_corrected_output = Words(null=True)
     guardian_label = OneOf(null=True, choices=PART_LABELS)
     guardian_corrected_output = Words(null=True)
-    undoes = Plain(null=True, help_text="id of the label that this one takes back")
-    bulk_id = Plain(null=True, help_text="what verdicts given in one go share")
+    undoes = Plain(null=True, shown="api", help_text="id of the verdict that this verdict undoes")
+    bulk_id = Plain(null=True, shown="api", help_text="the same for all verdicts of one bulk action")
     before_json = Words(null=True, help_text="the sample's columns before it, to restore them exactly")
-    reason = Plain(null=True, help_text="of a reject: a code of review.rejectReasons")
+    reason = Plain(null=True, shown="api", help_text="reason of a rejection")
     amends = Plain(null=True, help_text="id of the reject whose reason this row gives: both are one verdict")
 
     class Meta:
@@ -338,27 +348,27 @@ class DatasetExport(models.Model):
         REFUSED = "refused"
         FAILED = "failed"
 
-    id = Plain(primary_key=True)
+    id = Plain(primary_key=True, shown="api")
     export_name = Own()
     export_format = Plain(choices=Format.choices)
     sample_types = Plain(help_text="JSON list")
     filters = Words(null=True, help_text="JSON: onlyApproved, trainSplit, seed, agent, ...")
-    total_samples = Count(null=True)
-    approved_samples = Count(null=True)
-    rejected_samples = Count(null=True)
-    avg_quality_score = models.FloatField(null=True)
+    total_samples = Count(null=True, shown="api", help_text="rows in the files")
+    approved_samples = Count(null=True, shown="api")
+    rejected_samples = Count(null=True, shown="api", help_text="samples left out because they were rejected")
+    avg_quality_score = Number(null=True, shown="api")
     file_path = Own(help_text="folder, relative to the home")
-    file_size_bytes = Count(null=True)
-    checksum = Plain(null=True, help_text="sha256 of manifest.json")
-    exported_by = Who(null=True)
-    exported_at = EpochMs()
+    file_size_bytes = Count(null=True, shown="api")
+    checksum = Plain(null=True, shown="api", help_text="sha256 of manifest.json")
+    exported_by = Who(null=True, shown="api")
+    exported_at = EpochMs(shown="api")
     # Ours.
     task = Plain(choices=Task.choices, default=Task.REPLY)
     state = Plain(choices=State.choices, default=State.WAITING)
-    sentence = Own(default="", help_text="why it was refused or failed")
+    sentence = Own(default="", shown="api", help_text="why it was refused or failed")
     reasons_json = Own(default="[]", help_text="rows that stood in the way: sample, reason")
     manifest_json = Words(null=True)
-    job_id = Plain(null=True)
+    job_id = Plain(null=True, shown="api")
     places_json = Plain(null=True, help_text="where rows begin in its file, to find any of them")
     difference_json = Plain(null=True, help_text="compared with the export before; null: not yet")
 

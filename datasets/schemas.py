@@ -7,9 +7,11 @@ from pydantic import Field
 
 from ledger.session.schemas import EvidenceOut
 from openclaw_web.endpoints.schemas import Body, PageQuery, Schema
+from openclaw_web.endpoints.table_schemas import table_schema
 
 from .evidence import evidence_of
 from .forms import LONGEST_NOTES, LONGEST_REPLY
+from .models import DatasetSample, SampleLabel
 from .review import parts
 from .review.parts import DECISIONS, GUARDIAN_STATUSES, PartVerdict
 from .sample_order import history
@@ -78,39 +80,10 @@ class PartsOut(Schema):
         return parts.stored(row.guardian_corrected_output) or None
 
 
-class SampleOut(PartsOut):
-    id: str
-    sample_type: Type
-    agent_id: str
-    session_id: str
-    turn_id: str | None
-    turn_number: int | None
-    decision_id: str | None
-    audit_id: str | None = Field(description="the write to a memory file that it is about; null: it is about none")
+class SampleOut(PartsOut, table_schema(DatasetSample)):
     content: dict[str, Any] = Field(alias="body", description="shaped by sample_type")
-    output: str | None = Field(description="the reply as edited by a reviewer; null: as the agent wrote it")
-    annotation_status: Status | None
-    annotated_by: str | None
-    annotated_at: int | None
-    annotation_notes: str | None
-    reject_reason: str | None = Field(description="a code from the setting review.rejectReasons")
-    prompted_by: str = Field(
-        description="which prompt of OpenClaw's own started the turn (such as cron, heartbeat), or silent for a reply "
-        "that is not sent; empty: a person"
-    )
-    reply_stop: str = Field(description="stop reason recorded with the reply; empty: none")
-    turn_traits: str = Field(
-        description="`tools` (the reply rests on tool results), `envelope` (the user's text was taken out of one), "
-        "`images` (images or files were sent with it), `gone` (the turn is not stored any more), with blanks between "
-        "them; empty: none"
-    )
-    quality_score: float | None
     quality_factors: Any = Field(description="what the score was made of; null: nothing is known of it")
-    privacy_checked: bool | None
-    contains_pii: bool | None
     pii_redacted_content: Any = Field(description="`content` without personal data; null: nobody made it")
-    collection_strategy: str | None
-    created_at: int
 
     @staticmethod
     def resolve_quality_factors(row):
@@ -121,17 +94,8 @@ class SampleOut(PartsOut):
         return _json(row.pii_redacted_content)
 
 
-class LabelOut(PartsOut):
-    id: str
-    status: Status
-    previous_status: str
-    output: str | None
-    notes: str
-    reason: str | None = Field(description="reason of a rejection")
-    labelled_by: str
-    labelled_at: int
-    undoes: str | None = Field(description="id of the verdict that this verdict undoes")
-    bulk_id: str | None = Field(description="the same for all verdicts of one bulk action")
+class LabelOut(PartsOut, table_schema(SampleLabel)):
+    pass
 
 
 class SampleDetailOut(SampleOut):

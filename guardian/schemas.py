@@ -6,7 +6,9 @@ from typing import Literal
 from pydantic import Field
 
 from openclaw_web.endpoints.schemas import PageQuery, Schema
+from openclaw_web.endpoints.table_schemas import table_schema
 
+from .models import FileSnapshot
 from .standing.schemas import StandingOut
 
 
@@ -26,13 +28,8 @@ class VersionQuery(PageQuery):
     name: str = Field(max_length=1_000, description="path of the file, relative to the workspace")
 
 
-class VersionOut(Schema):
-    id: str
-    file_name: str
-    created_at: int = Field(description="modification time of the file")
-    size_bytes: int
-    content_hash: str = Field(description="sha256 of its bytes")
-    is_lossy: bool = Field(description="some bytes are not UTF-8 text and were replaced in the content")
+class VersionOut(table_schema(FileSnapshot)):
+    pass
 
 
 class VersionDetail(VersionOut):

@@ -5,7 +5,10 @@ from typing import Any, Literal
 import orjson
 from pydantic import Field
 
-from openclaw_web.endpoints.schemas import PageQuery, Schema
+from openclaw_web.endpoints.schemas import PageQuery
+from openclaw_web.endpoints.table_schemas import table_schema
+
+from .models import JobRun
 
 LOG_SHOWN = 50_000  # characters
 
@@ -16,22 +19,9 @@ class JobQuery(PageQuery):
     started_by: str | None = Field(None, max_length=150, description="user name")
 
 
-class JobOut(Schema):
-    id: str
-    kind: str
+class JobOut(table_schema(JobRun)):
     state: str
-    attempts: int
-    done: int
-    total: int | None
     percent: int | None
-    message: str
-    started_by: str
-    created_at: int
-    started_at: int | None
-    heartbeat_at: int | None
-    finished_at: int | None
-    cancel_requested_at: int | None
-    cancel_requested_by: str
 
 
 class JobDetail(JobOut):

@@ -19,20 +19,20 @@ class BackupRun(models.Model):
 
     USABLE = (Status.VERIFIED, Status.INCOMPLETE, Status.FOUND, Status.DAMAGED)
 
-    id = Plain(primary_key=True)
-    created_at = EpochMs()
-    archive_path = Own(default="")
+    id = Plain(primary_key=True, shown="api")
+    created_at = EpochMs(shown="api")
+    archive_path = Own(default="", shown="api")
     status = Plain(choices=Status.choices, default=Status.RUNNING)
     manifest_json = Own(default="{}")
     # Ours.
-    archive_bytes = Count(null=True)
-    archive_sha256 = Plain(default="", help_text="empty: not read in full here")
-    made_by = Who(default="")
-    message = Own(default="", help_text="why it failed, is damaged or is incomplete")
-    finished_at = EpochMs(null=True)
-    verified_at = EpochMs(null=True, help_text="when every byte was last read and was right")
-    proven_at = EpochMs(null=True, help_text="when it was last restored")
-    proven_ms = Count(null=True, help_text="how long that took")
+    archive_bytes = Count(null=True, shown="api")
+    archive_sha256 = Plain(default="", shown="api", help_text="empty: not read in full here")
+    made_by = Who(default="", shown="api")
+    message = Own(default="", shown="api", help_text="why it failed, is damaged or is incomplete")
+    finished_at = EpochMs(null=True, shown="api")
+    verified_at = EpochMs(null=True, shown="api", help_text="when every byte was last read and verified")
+    proven_at = EpochMs(null=True, shown="api", help_text="when the backup was last restored")
+    proven_ms = Count(null=True, shown="api", help_text="how long that took")
 
     class Meta:
         db_table = "backup_runs"

@@ -2,7 +2,7 @@
 
 from django.db import models
 
-from openclaw_web.sqlite.fields import Count, EpochMs, Plain, Who, Words
+from openclaw_web.sqlite.fields import Count, EpochMs, Flag, Number, Plain, Who, Words
 
 
 class SpanDetails(models.Model):
@@ -24,19 +24,21 @@ class AgentDailyStat(SpanDetails):
 
     pk = models.CompositePrimaryKey("agent_id", "date")
     agent_id = Plain()
-    date = Plain()
-    session_count = Count(default=0)
-    turn_count = Count(default=0)
-    record_count = Count(default=0)
-    tool_call_count = Count(default=0)
-    error_count = Count(default=0)
+    date = Plain(shown="api", help_text="UTC day, YYYY-MM-DD")
+    session_count = Count(default=0, shown="api")
+    turn_count = Count(default=0, shown="api")
+    record_count = Count(default=0, shown="api")
+    tool_call_count = Count(default=0, shown="api")
+    error_count = Count(default=0, shown="api")
     input_tokens = Count(default=0)
     output_tokens = Count(default=0)
     cache_read_tokens = Count(default=0)
     cache_write_tokens = Count(default=0)
-    total_tokens = Count(default=0)
-    cost_usd = models.FloatField(null=True, help_text="of the calls whose cost is known; null: of none it is")
-    unpriced_tokens = Count(default=0, help_text="tokens of calls whose cost is not known")
+    total_tokens = Count(default=0, shown="api")
+    cost_usd = Number(
+        null=True, shown="api", help_text="US dollars of the calls whose cost is known; null if no cost is known"
+    )
+    unpriced_tokens = Count(default=0, shown="api", help_text="tokens of calls whose cost is unknown")
 
     class Meta:
         db_table = "agent_daily_stats"
@@ -115,17 +117,19 @@ class SiteSpan(ShortSums, WriteCounts):
 class AgentSummary(models.Model):
     """One agent in one row, for the pages that compare agents; rebuilt after each collect."""
 
-    agent_id = Plain(primary_key=True)
-    session_count = Count(default=0)
-    turn_count = Count(default=0)
-    error_count = Count(default=0)
-    total_tokens = Count(default=0)
-    cost_usd = models.FloatField(null=True, help_text="as of a day")
-    unpriced_tokens = Count(default=0)
-    rejected_count = Count(default=0)
+    agent_id = Plain(primary_key=True, shown="api")
+    session_count = Count(default=0, shown="api")
+    turn_count = Count(default=0, shown="api")
+    error_count = Count(default=0, shown="api")
+    total_tokens = Count(default=0, shown="api")
+    cost_usd = Number(
+        null=True, shown="api", help_text="US dollars of the calls whose cost is known; null if no cost is known"
+    )
+    unpriced_tokens = Count(default=0, shown="api", help_text="tokens of calls whose cost is unknown")
+    rejected_count = Count(default=0, shown="api")
     unknown_envelope_count = Count(default=0, help_text="records with an envelope that is not understood")
-    last_activity_at = EpochMs(null=True)
-    last_collected_at = EpochMs(null=True)
+    last_activity_at = EpochMs(null=True, shown="api")
+    last_collected_at = EpochMs(null=True, shown="api")
     has_repeats = models.BooleanField(default=False, help_text="some records are repeated from another session")
 
     class Meta:
@@ -180,21 +184,21 @@ class MemoryStanding(models.Model):
     """Where one memory file of an agent stands with OpenClaw, as of the last import."""
 
     id = Plain(primary_key=True, help_text="<agent>/<file>")
-    agent_id = Plain()
-    file_name = Plain()
+    agent_id = Plain(shown="api")
+    file_name = Plain(shown="api")
     state = Plain()
     rank = Count(help_text="the worst state is 0")
-    raw_chars = Count(null=True)
-    injected_chars = Count(null=True)
-    lost_chars = Count(default=0)
-    since = EpochMs(null=True, help_text="when OpenClaw saw the write that its record names")
-    session_id = Plain(default="")
-    session_key = Who(default="")
-    record_hash = Plain(default="")
-    record_class = Plain(default="")
-    is_equal = models.BooleanField(null=True, help_text="whether the file has the recorded hash; null: no record")
-    reported_at = EpochMs(null=True)
-    noted_at = EpochMs()
+    raw_chars = Count(null=True, shown="api", help_text="characters of the file, as OpenClaw counts them")
+    injected_chars = Count(null=True, shown="api", help_text="of them in the prompt; null: no report lists the file")
+    lost_chars = Count(default=0, shown="api")
+    since = EpochMs(null=True, shown="api", help_text="when OpenClaw saw the write that its record names")
+    session_id = Plain(default="", shown="api")
+    session_key = Who(default="", shown="api")
+    record_hash = Plain(default="", shown="api")
+    record_class = Plain(default="", shown="api")
+    is_equal = Flag(null=True, shown="api", help_text="whether the file has the recorded hash; null: no record")
+    reported_at = EpochMs(null=True, shown="api")
+    noted_at = EpochMs(shown="api")
 
     class Meta:
         db_table = "memory_standings"

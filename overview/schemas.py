@@ -8,7 +8,9 @@ from guardian.files import MEMORY_FILES
 from guardian.standing.schemas import STATE
 from ledger.session.schemas import COST, UNPRICED
 from openclaw_web.endpoints.schemas import PageQuery, Schema
+from openclaw_web.endpoints.table_schemas import table_schema
 
+from .models import AgentDailyStat, AgentSummary, MemoryStanding
 from .ranges import SIZES
 
 
@@ -31,16 +33,8 @@ class TotalsOut(Schema):
     last_collected_at: int | None
 
 
-class DayOut(Schema):
-    date: str = Field(description="UTC day, YYYY-MM-DD")
-    session_count: int
-    turn_count: int
-    record_count: int
-    tool_call_count: int
-    error_count: int
-    total_tokens: int
-    cost_usd: float | None = COST
-    unpriced_tokens: int = UNPRICED
+class DayOut(table_schema(AgentDailyStat)):
+    pass
 
 
 class RangeSumsOut(Schema):
@@ -90,17 +84,8 @@ class SummaryQuery(PageQuery):
     sort: Literal[tuple(SUMMARY_ORDERS)] = Field("agent_id", description="a column; with a leading `-`: largest first")  # type: ignore[valid-type]
 
 
-class SummaryOut(Schema):
-    agent_id: str
-    session_count: int
-    turn_count: int
-    error_count: int
-    total_tokens: int
-    cost_usd: float | None = COST
-    unpriced_tokens: int = UNPRICED
-    rejected_count: int
-    last_activity_at: int | None
-    last_collected_at: int | None
+class SummaryOut(table_schema(AgentSummary)):
+    pass
 
 
 class MemoryQuery(PageQuery):
@@ -109,20 +94,7 @@ class MemoryQuery(PageQuery):
     state: STATE | None = None  # type: ignore[valid-type]
 
 
-class MemoryOut(Schema):
+class MemoryOut(table_schema(MemoryStanding)):
     """The standing of one memory file with OpenClaw."""
 
-    agent_id: str
-    file_name: str
     state: STATE  # type: ignore[valid-type]
-    raw_chars: int | None = Field(description="characters of the file, as OpenClaw counts them")
-    injected_chars: int | None = Field(description="of them in the prompt; null: no report lists the file")
-    lost_chars: int
-    since: int | None = Field(description="when OpenClaw saw the write that its record names")
-    session_id: str
-    session_key: str
-    record_hash: str
-    record_class: str
-    is_equal: bool | None = Field(description="whether the file has the recorded hash; null: no record")
-    reported_at: int | None
-    noted_at: int

@@ -22,7 +22,7 @@ class Migration(migrations.Migration):
                 ('created_at', openclaw_web.sqlite.fields.EpochMs(null=True)),
                 ('updated_at', openclaw_web.sqlite.fields.EpochMs(null=True)),
                 ('next_run_at', openclaw_web.sqlite.fields.EpochMs(null=True)),
-                ('job_json', models.TextField(help_text='the definition as it was found')),
+                ('job_json', models.TextField()),
             ],
             options={
                 'db_table': 'cron_jobs',
@@ -34,7 +34,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('pk', models.CompositePrimaryKey('job_id', 'seq', blank=True, editable=False, primary_key=True, serialize=False)),
                 ('job_id', models.TextField()),
-                ('seq', openclaw_web.sqlite.fields.Count(help_text='byte offset in the run log; of a run in a database, the moment it began')),
+                ('seq', openclaw_web.sqlite.fields.Count()),
                 ('agent_id', models.TextField()),
                 ('ts', openclaw_web.sqlite.fields.EpochMs()),
                 ('status', models.TextField(default='')),
@@ -103,7 +103,7 @@ class Migration(migrations.Migration):
                 ('ended_at', openclaw_web.sqlite.fields.EpochMs(null=True)),
                 ('cleanup_handled', models.BooleanField(default=False)),
                 ('payload_json', models.TextField()),
-                ('agent_id', models.TextField(help_text='the agent that asked for it')),
+                ('agent_id', models.TextField()),
             ],
             options={
                 'db_table': 'subagent_runs',

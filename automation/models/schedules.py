@@ -2,21 +2,21 @@
 
 from django.db import models
 
-from openclaw_web.sqlite.fields import Count, EpochMs, Plain, Who, Words
+from openclaw_web.sqlite.fields import Count, EpochMs, Flag, Plain, Who, Words
 
 
 class CronJob(models.Model):
     """A scheduled job of an OpenClaw home."""
 
-    id = Plain(primary_key=True)
+    id = Plain(primary_key=True, shown="api")
     agent_id = Plain()
-    name = Words(default="")
-    enabled = models.BooleanField(default=True)
+    name = Words(default="", shown="api")
+    enabled = Flag(default=True, shown="api")
     prompt = Words(default="")
     schedule_json = Plain(default="{}")
-    created_at = EpochMs(null=True)
-    updated_at = EpochMs(null=True)
-    next_run_at = EpochMs(null=True)
+    created_at = EpochMs(null=True, shown="api")
+    updated_at = EpochMs(null=True, shown="api")
+    next_run_at = EpochMs(null=True, shown="api")
     job_json = Words(help_text="the definition as it was found")
 
     class Meta:
@@ -32,14 +32,14 @@ class CronRunLog(models.Model):
 
     pk = models.CompositePrimaryKey("job_id", "seq")
     job_id = Plain()
-    seq = Count(help_text="byte offset in the run log; of a run in a database, the moment it began")
+    seq = Count(shown="api", help_text="byte offset in the run log; of a run in a database, the moment it began")
     agent_id = Plain()
-    ts = EpochMs()
-    status = Plain(default="")
-    error = Words(default="")
-    summary = Words(default="")
-    duration_ms = Count(null=True)
-    session_id = Plain(null=True)
+    ts = EpochMs(shown="api", help_text="end time")
+    status = Plain(default="", shown="api")
+    error = Words(default="", shown="api")
+    summary = Words(default="", shown="api")
+    duration_ms = Count(null=True, shown="api")
+    session_id = Plain(null=True, shown="api")
     entry_json = Words()
 
     class Meta:

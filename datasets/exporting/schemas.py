@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from openclaw_web.endpoints.schemas import Body, PageQuery, Schema
+from openclaw_web.endpoints.table_schemas import table_schema
 
 from ..models import DatasetExport, DatasetSample
 from . import exports, jobs
@@ -143,23 +144,12 @@ class OptionsOut(Schema):
     include_flagged: bool
 
 
-class ExportOut(Schema):
-    id: str
+class ExportOut(table_schema(DatasetExport)):
     name: str = Field(alias="export_name")
     format: str = Field(alias="export_format")
     task: str
     state: str = Field(description="waiting, running, ready, refused or failed")
-    sentence: str = Field(description="why it was refused or failed")
     options: OptionsOut
-    total_samples: int | None = Field(description="rows in the files")
-    approved_samples: int | None
-    rejected_samples: int | None = Field(description="samples left out because they were rejected")
-    avg_quality_score: float | None
-    file_size_bytes: int | None
-    checksum: str | None = Field(description="sha256 of manifest.json")
-    exported_by: str | None
-    exported_at: int
-    job_id: str | None
 
     @staticmethod
     def resolve_options(export: DatasetExport) -> Options:

@@ -6,6 +6,7 @@ from pydantic import Field
 
 from ledger.session.schemas import EvidenceOut, TurnOut
 from openclaw_web.endpoints.schemas import LARGEST_FIRST, SEGMENT, Moments, Schema
+from openclaw_web.endpoints.table_schemas import table_schema
 
 from ..looking import seen
 from ..models import GateCall, MemoryGateDecision
@@ -53,27 +54,8 @@ class SeenOut(Schema):
     left_out: int = Field(description="older messages that the gate saw and that were not stored")
 
 
-class DecisionOut(Schema):
-    id: str
-    turn_id: str | None
-    session_id: str = Field(description="the key of the session as it was told if no session was found")
-    session_key: str | None
-    decision: DECISION  # type: ignore[valid-type]
-    reason: str
-    candidate_fact: str | None
-    llm_model: str | None
-    llm_latency_ms: int | None
-    prompt_tokens: int | None
-    completion_tokens: int | None
-    cost_usd: float | None = Field(description="null: not known")
-    prompt_version: str | None
-    created_at: int
-    origin: ORIGIN  # type: ignore[valid-type]
-    match: Literal[tuple(MemoryGateDecision.Match.values)] = Field(  # type: ignore[valid-type]
-        description="how the turn was found: named by the source, by its reply, by time alone, or not"
-    )
+class DecisionOut(table_schema(MemoryGateDecision)):
     sources: list[str] = Field(description="where it was told: `api`, `log`, `database`, `own`")
-    saw_user: bool | None = Field(description="whether the gate saw the message of the user; null: not known")
     has_raw_response: bool = Field(description="operators get it with the decision alone")
     context_state: Literal[seen.STATES] | None = Field(  # type: ignore[valid-type]
         None, description="with the context: as told, derived from the turns before it, lost, or unknown"
@@ -109,28 +91,9 @@ class CallQuery(Moments):
     sort: CALL_SORTS = Field(CallFilters.DEFAULT, description=LARGEST_FIRST)  # type: ignore[valid-type]
 
 
-class CallOut(Schema):
+class CallOut(table_schema(GateCall)):
     """A call of a model for the gate. A call that failed is no decision."""
 
-    id: str
-    turn_id: str | None
-    session_id: str
-    decision_id: str | None
-    replay_id: str | None
-    origin: ORIGIN  # type: ignore[valid-type]
-    llm_model: str | None
-    prompt_version: str | None
-    attempt: int
-    outcome: Literal[tuple(GateCall.Outcome.values)] = Field(  # type: ignore[valid-type]
-        description="`sent`: how it ended is not known"
-    )
-    failure: str = Field(description="the kind of failure, one word")
-    reason: str
-    llm_latency_ms: int | None
-    prompt_tokens: int | None
-    completion_tokens: int | None
-    cost_usd: float | None = Field(description="null: not known")
-    created_at: int
     has_raw_response: bool
 
 

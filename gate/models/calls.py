@@ -5,7 +5,7 @@ from django.db.models import Q
 from django.urls import reverse
 
 from ledger.models import PlacedQuerySet
-from openclaw_web.sqlite.fields import Count, EpochMs, Own, Plain, Who, Words
+from openclaw_web.sqlite.fields import Count, EpochMs, Number, Own, Plain, Who, Words
 
 from .decisions import MemoryGateDecision
 
@@ -19,26 +19,26 @@ class GateCall(models.Model):
         FAILED = "failed"  # the endpoint did not answer, or answered with an error
         MALFORMED = "malformed"  # it answered something else than a decision
 
-    id = Plain(primary_key=True)
-    turn_id = Plain(null=True)
-    session_id = Who()
-    decision_id = Plain(null=True)
-    replay_id = Plain(null=True)
-    origin = Plain(choices=MemoryGateDecision.Origin.choices)
-    llm_model = Plain(null=True)
-    prompt_version = Plain(null=True)
+    id = Plain(primary_key=True, shown="api")
+    turn_id = Plain(null=True, shown="api")
+    session_id = Who(shown="api")
+    decision_id = Plain(null=True, shown="api")
+    replay_id = Plain(null=True, shown="api")
+    origin = Plain(choices=MemoryGateDecision.Origin.choices, shown="api")
+    llm_model = Plain(null=True, shown="api")
+    prompt_version = Plain(null=True, shown="api")
     window_hash = Plain(null=True)
-    attempt = Count(default=1)
-    outcome = Plain(choices=Outcome.choices)
-    failure = Plain(default="", help_text="what kind of failure, one word")
-    reason = Words(default="", help_text="the same for people")
-    llm_latency_ms = Count(null=True)
-    prompt_tokens = Count(null=True)
-    completion_tokens = Count(null=True)
+    attempt = Count(default=1, shown="api")
+    outcome = Plain(choices=Outcome.choices, shown="api", help_text="`sent`: how it ended is not known")
+    failure = Plain(default="", shown="api", help_text="the kind of failure, one word")
+    reason = Words(default="", shown="api", help_text="the failure, in words")
+    llm_latency_ms = Count(null=True, shown="api")
+    prompt_tokens = Count(null=True, shown="api")
+    completion_tokens = Count(null=True, shown="api")
     reserved_tokens = Count(default=0, help_text="taken from the day's limit before it was sent")
-    cost_usd = models.FloatField(null=True)
+    cost_usd = Number(null=True, shown="api", help_text="null: not known")
     raw_response = Words(null=True, help_text="or the handle of an artifact that holds it")
-    created_at = EpochMs()
+    created_at = EpochMs(shown="api")
 
     objects = PlacedQuerySet.as_manager()
 
@@ -80,18 +80,20 @@ class GateReplay(models.Model):
         FINISHED = "finished"
         STOPPED = "stopped"
 
-    id = Plain(primary_key=True)
-    llm_model = Plain()
-    prompt_version = Plain()
+    id = Plain(primary_key=True, shown="api")
+    llm_model = Plain(shown="api")
+    prompt_version = Plain(shown="api")
     filters_json = Words(default="{}", help_text="which decisions: filters of the list, or approved samples")
     state = Plain(choices=State.choices, default=State.RUNNING)
-    total = Count(default=0)
-    skipped = Count(default=0, help_text="decisions that fit, but whose window is not there")
-    decided = Count(default=0, help_text="of its decisions, those that were made again by now")
-    agreed = Count(default=0, help_text="of these, those that became the same")
-    started_by = Who()
-    created_at = EpochMs()
-    job_id = Plain(null=True)
+    total = Count(default=0, shown="api", help_text="decisions that it is about")
+    skipped = Count(
+        default=0, shown="api", help_text="decisions that were left out because what their gate saw was not stored"
+    )
+    decided = Count(default=0, shown="api", help_text="decisions that were made again")
+    agreed = Count(default=0, shown="api", help_text="of these, those that became the same")
+    started_by = Who(shown="api")
+    created_at = EpochMs(shown="api")
+    job_id = Plain(null=True, shown="api")
 
     class Meta:
         db_table = "gate_replays"
@@ -116,14 +118,14 @@ class GateReplayDecision(models.Model):
 
     pk = models.CompositePrimaryKey("replay", "decision_id")
     replay = models.ForeignKey(GateReplay, models.CASCADE, db_index=False, related_name="decisions")
-    decision_id = Plain(help_text="the decision that is made again")
+    decision_id = Plain(shown="api", help_text="the decision that is made again")
     number = Count(help_text="the newest decision is the first")
-    original = Plain(choices=MemoryGateDecision.Decision.choices, help_text="what the first gate decided")
+    original = Plain(choices=MemoryGateDecision.Decision.choices, shown="api", help_text="what the first gate decided")
     outcome = Plain(choices=Outcome.choices, default=Outcome.WAITING)
     decision = Plain(choices=MemoryGateDecision.Decision.choices, null=True)
     is_same = models.BooleanField(null=True, help_text="whether both decided the same")
-    reason = Words(default="")
-    candidate_fact = Words(null=True)
+    reason = Words(default="", shown="api")
+    candidate_fact = Words(null=True, shown="api")
     llm_latency_ms = Count(null=True)
     prompt_tokens = Count(null=True)
     completion_tokens = Count(null=True)

@@ -5,7 +5,7 @@ from django.db.models import Q
 from django.urls import reverse
 
 from ledger.models import PlacedQuerySet
-from openclaw_web.sqlite.fields import Count, EpochMs, Plain, Who, Words, WordsBytes
+from openclaw_web.sqlite.fields import Count, EpochMs, Flag, Number, Plain, Who, Words, WordsBytes
 
 SLOW_MS = 5_000  # from here on a decision is slow: an index holds these
 
@@ -46,28 +46,33 @@ class MemoryGateDecision(models.Model):
         RIGHT = "right"
         WRONG = "wrong"
 
-    id = Plain(primary_key=True)
-    turn_id = Plain(null=True)
-    session_id = Who(help_text="the session key where no session was found")
-    decision = Plain(choices=Decision.choices)
-    reason = Words()
-    candidate_fact = Words(null=True)
-    llm_model = Plain(null=True)
-    llm_latency_ms = Count(null=True)
-    prompt_tokens = Count(null=True)
-    completion_tokens = Count(null=True)
+    id = Plain(primary_key=True, shown="api")
+    turn_id = Plain(null=True, shown="api")
+    session_id = Who(shown="api", help_text="the key of the session as it was told if no session was found")
+    decision = Plain(choices=Decision.choices, shown="api")
+    reason = Words(shown="api")
+    candidate_fact = Words(null=True, shown="api")
+    llm_model = Plain(null=True, shown="api")
+    llm_latency_ms = Count(null=True, shown="api")
+    prompt_tokens = Count(null=True, shown="api")
+    completion_tokens = Count(null=True, shown="api")
     raw_response = Words(null=True, help_text="or the handle of an artifact that holds it")
-    created_at = EpochMs()
+    created_at = EpochMs(shown="api")
     # Ours.
-    origin = Plain(choices=Origin.choices, default=Origin.RECORDED)
-    match = Plain(choices=Match.choices, default=Match.GIVEN)
+    origin = Plain(choices=Origin.choices, default=Origin.RECORDED, shown="api")
+    match = Plain(
+        choices=Match.choices,
+        default=Match.GIVEN,
+        shown="api",
+        help_text="how the turn was found: named by the source, by its reply, by time alone, or not",
+    )
     sources = Count(default=0, help_text="the bits of Source")
-    session_key = Who(null=True)
+    session_key = Who(null=True, shown="api")
     window_hash = Plain(null=True, help_text="of gate_windows; null: what the gate saw is not known")
     is_window_derived = models.BooleanField(default=False, help_text="made of the turns before it, not told")
-    saw_user = models.BooleanField(null=True, help_text="whether the gate had the message of the user")
-    prompt_version = Plain(null=True)
-    cost_usd = models.FloatField(null=True)
+    saw_user = Flag(null=True, shown="api", help_text="whether the gate saw the message of the user; null: not known")
+    prompt_version = Plain(null=True, shown="api")
+    cost_usd = Number(null=True, shown="api", help_text="null: not known")
     verdict = Plain(
         choices=Verdict.choices, null=True, help_text="what people said of it, copied from its samples; null: nothing"
     )

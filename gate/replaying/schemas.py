@@ -6,10 +6,11 @@ from pydantic import Field
 
 from jobs.schemas import JobOut
 from openclaw_web.endpoints.schemas import BIGGEST, Body, Page, PageQuery, Schema
+from openclaw_web.endpoints.table_schemas import table_schema
 from people.configuration.reflection_keys import MOST_PROMPT
 
 from ..lists.schemas import DECISION, ORIGIN, SESSION
-from ..models import GateReplay
+from ..models import GateReplay, GateReplayDecision
 from .wanted import MOST, USUAL, Wanted
 
 MOMENT = {"strict": True, "ge": 0, "le": BIGGEST}
@@ -80,22 +81,12 @@ class ReplayQuery(PageQuery):
     pass
 
 
-class ReplayOut(Schema):
-    id: str
-    llm_model: str
-    prompt_version: str
+class ReplayOut(table_schema(GateReplay)):
     state: Literal[(*GateReplay.State.values, "queued")] = Field(  # type: ignore[valid-type]
         description="`stopped`: it can be continued"
     )
-    total: int = Field(description="decisions that it is about")
-    skipped: int = Field(description="decisions that were left out because what their gate saw was not stored")
-    decided: int = Field(description="decisions that were made again")
-    agreed: int = Field(description="of these, those that became the same")
     agreement: float | None = Field(description="0 to 1; null: none was made again")
     chosen: dict[str, Any] = Field(description="filters, limit, and whether only approved samples")
-    started_by: str
-    created_at: int
-    job_id: str | None
 
 
 class PairOut(Schema):
@@ -114,12 +105,8 @@ class SideOut(Schema):
     cost_usd: float | None = Field(description="of those whose cost is known; null: of none")
 
 
-class DifferenceOut(Schema):
-    decision_id: str
-    original: DECISION  # type: ignore[valid-type]
+class DifferenceOut(table_schema(GateReplayDecision)):
     decision: DECISION  # type: ignore[valid-type]
-    reason: str
-    candidate_fact: str | None
 
 
 class ReplayDetail(ReplayOut, Page[DifferenceOut]):  # type: ignore[misc]

@@ -5,8 +5,10 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from openclaw_web.endpoints.schemas import Body, Schema
+from openclaw_web.endpoints.table_schemas import table_schema
 
 from ..files import LONGEST_FACT, MEMORY_FILES
+from ..models import BehaviorCorrection
 from . import patterns, phrases
 from .correcting import STATUSES
 
@@ -42,22 +44,15 @@ class CorrectionIn(Body):
     )
 
 
-class CorrectionOut(Schema):
-    id: str
-    audit_id: str
-    original_status: str
+class CorrectionOut(table_schema(BehaviorCorrection)):
     original_fact: str | None
     original_file: str | None
-    corrected_status: str
     corrected_fact: str | None
     corrected_file: str | None
     reason: str
-    apply_to_future: bool
     pattern: str | None
     name: str = Field(description="of a rule, in words; empty for a correction that is none")
     contains: list[list[str]] | None = Field(description="the words of a rule in words; null: its pattern says it")
-    corrected_by: str
-    corrected_at: int
 
 
 class RuleOut(CorrectionOut):

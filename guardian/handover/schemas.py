@@ -4,32 +4,19 @@ from pydantic import Field
 
 from jobs.schemas import JobOut
 from openclaw_web.endpoints.schemas import Schema
+from openclaw_web.endpoints.table_schemas import table_schema
 
 from ..models import Handover
 from .outcomes import sentence_of
 
 
-class HandoverOut(Schema):
-    id: str
-    file_name: str
-    audit_id: str | None = Field(description="the write that is rolled back")
-    run_id: str | None = Field(description="the proposal that is written")
-    own_audit_id: str = Field(description="the write that the change is, once it is done")
-    before_hash: str = Field(description="sha256 of what the agent changes, which OpenClaw's record names")
-    wanted_hash: str = Field(description="sha256 of what the file shall hold")
-    puts_back: bool = Field(description="what OpenClaw's record names is put back first")
-    reason: str
-    asked_by: str
+class HandoverOut(table_schema(Handover)):
     state: str = Field(description="queued, running or ended")
     outcome: str = Field(
         description="done, unchanged, other, untrusted, unrecorded, failed, not_started; timed_out, canceled and "
         "interrupted: the agent may still carry out the change; empty: not known yet"
     )
     sentence: str = Field(description="the outcome in words")
-    answer: str = Field(description="what the command printed; its beginning")
-    created_at: int
-    started_at: int | None
-    ended_at: int | None
 
     @staticmethod
     def resolve_sentence(row: Handover) -> str:

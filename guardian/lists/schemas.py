@@ -4,7 +4,8 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from openclaw_web.endpoints.schemas import LARGEST_FIRST, SEGMENT, Moments, Schema
+from openclaw_web.endpoints.schemas import LARGEST_FIRST, SEGMENT, Moments
+from openclaw_web.endpoints.table_schemas import table_schema
 
 from ..files import MEMORY_FILES
 from ..models import WriteGuardianAudit
@@ -32,34 +33,10 @@ class GuardianWriteQuery(Moments):
     )
 
 
-class GuardianWriteOut(Schema):
+class GuardianWriteOut(table_schema(WriteGuardianAudit)):
     """One write to a memory file, without its diff."""
 
-    id: str
-    decision_id: str | None
-    turn_id: str | None
-    session_id: str | None = Field(description="the key of the session as it was told if no session was found")
-    session_key: str | None
-    target_file: str | None
-    candidate_fact: str | None
-    status: STATUS  # type: ignore[valid-type]
-    reason: str | None
-    lines_added: int | None = Field(description="null: what the file held is not known; the same for the next two")
-    lines_removed: int | None
-    lines_modified: int | None = Field(description="of each changed place the smaller of added and removed lines")
-    llm_model: str | None
-    llm_latency_ms: int | None
-    agent_steps: int | None
-    created_at: int
-    origin: ORIGIN  # type: ignore[valid-type]
-    match: str = Field(description="how the turn was found: `given`, `exact`, `near` or `none`")
     sources: list[str] = Field(description="who told of it: `api`, `log`, `database`, `files`, `own`")
-    is_diff_shared: bool = Field(description="several writes came between two known versions and share one diff")
-    earliest_at: int | None = Field(description="of an unattributed write: the file was last seen without it then")
-    retry_of: str | None = Field(description="id of the write that was asked for again")
-    rule_id: str | None = Field(description="id of the rule that applies to this write")
-    before_snapshot_id: str | None
-    after_snapshot_id: str | None
 
     @staticmethod
     def resolve_sources(row: Any) -> list[str]:

@@ -5,48 +5,31 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from gate.models import MemoryGateDecision
 from ledger.session.schemas import EvidenceOut, TurnOut
 from openclaw_web.endpoints.schemas import Schema
+from openclaw_web.endpoints.table_schemas import table_schema
 
 from ..correcting.schemas import CorrectionOut
 from ..files import MEMORY_FILES
-from ..lists.schemas import STATUS, GuardianWriteOut
-from ..models import Rollback
+from ..lists.schemas import GuardianWriteOut
+from ..models import GuardianStatus, Rollback
 from ..schemas import Hunk, VersionOut
 from ..standing.schemas import StandingOut
 
 
-class GuardianDecisionOut(Schema):
+class GuardianDecisionOut(table_schema(MemoryGateDecision, "id", "reason", "created_at")):
     """The decision of memory_gate behind a write."""
 
-    id: str
     decision: str
-    reason: str
-    created_at: int
 
 
-class GuardianStatusOut(Schema):
+class GuardianStatusOut(table_schema(GuardianStatus)):
     """A status that a write had from a moment on."""
 
-    status: STATUS  # type: ignore[valid-type]
-    given_by: str
-    reason: str
-    created_at: int
 
-
-class GuardianRollbackOut(Schema):
+class GuardianRollbackOut(table_schema(Rollback)):
     """How a write was taken back."""
-
-    id: str
-    rolled_back_at: int
-    rolled_back_by: str
-    reason: str
-    previous_status: str = Field(description="status of the write before it was rolled back")
-    restored_snapshot_id: str | None = Field(description="null: there was no file before the write")
-    own_audit_id: str | None = Field(description="the rollback as a write")
-    way: Literal[tuple(Rollback.Way.values)] = Field(  # type: ignore[valid-type]
-        description="`exact`: the file had not changed since; `merged`: only lines of this write; `chosen` by a person"
-    )
 
 
 class GuardianRuleOut(Schema):

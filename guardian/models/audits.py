@@ -5,7 +5,7 @@ from django.db.models import F, Q
 from django.urls import reverse
 
 from ledger.models import PlacedQuerySet
-from openclaw_web.sqlite.fields import Count, EpochMs, Plain, Who, Words
+from openclaw_web.sqlite.fields import Count, EpochMs, Flag, Key, Plain, Who, Words
 
 from .shared_columns import SharedPlain, SharedText
 from .versions import FileSnapshot
@@ -42,34 +42,40 @@ class WriteGuardianAudit(models.Model):
         OWN = 16
         ELSEWHERE = 32  # told in a workspace that no agent has: its files are not those of the agent it is shown with
 
-    id = Plain(primary_key=True)
-    decision_id = Plain(null=True)
-    turn_id = Plain(null=True)
-    session_id = Who(null=True, help_text="the session key where no session was found")
-    target_file = Plain(null=True)
-    candidate_fact = Words(null=True)
-    before_snapshot = models.ForeignKey(FileSnapshot, models.PROTECT, null=True, related_name="+", db_index=False)
-    after_snapshot = models.ForeignKey(FileSnapshot, models.PROTECT, null=True, related_name="+", db_index=False)
+    id = Plain(primary_key=True, shown="api")
+    decision_id = Plain(null=True, shown="api")
+    turn_id = Plain(null=True, shown="api")
+    session_id = Who(null=True, shown="api", help_text="the key of the session as it was told if no session was found")
+    target_file = Plain(null=True, shown="api")
+    candidate_fact = Words(null=True, shown="api")
+    before_snapshot = Key(FileSnapshot, models.PROTECT, null=True, related_name="+", db_index=False, shown="api")
+    after_snapshot = Key(FileSnapshot, models.PROTECT, null=True, related_name="+", db_index=False, shown="api")
     diff = SharedText(null=True, help_text="unified; null where the versions are not known")
-    lines_added = Count(null=True)
-    lines_removed = Count(null=True)
-    lines_modified = Count(null=True, help_text="the smaller of removed and added, of each hunk")
-    status = Plain(choices=Status.choices)
-    reason = Words(null=True)
-    llm_model = Plain(null=True)
-    llm_latency_ms = Count(null=True)
-    agent_steps = Count(null=True)
-    created_at = EpochMs()
+    lines_added = Count(null=True, shown="api", help_text="null: what the file held is not known")
+    lines_removed = Count(null=True, shown="api")
+    lines_modified = Count(
+        null=True, shown="api", help_text="of each changed place the smaller of added and removed lines"
+    )
+    status = Plain(choices=Status.choices, shown="api")
+    reason = Words(null=True, shown="api")
+    llm_model = Plain(null=True, shown="api")
+    llm_latency_ms = Count(null=True, shown="api")
+    agent_steps = Count(null=True, shown="api")
+    created_at = EpochMs(shown="api")
     # Ours.
-    origin = Plain(choices=Origin.choices, default=Origin.RECORDED)
-    match = Plain(default="none", help_text="how its turn was found, as for decisions")
+    origin = Plain(choices=Origin.choices, default=Origin.RECORDED, shown="api")
+    match = Plain(default="none", shown="api", help_text="how the turn was found: `given`, `exact`, `near` or `none`")
     sources = Count(default=0, help_text="the bits of Source")
-    session_key = Who(null=True)
+    session_key = Who(null=True, shown="api")
     hunks_json = SharedPlain(null=True, help_text="where lines went, as they were when it was written")
-    is_diff_shared = models.BooleanField(default=False, help_text="several writes came between two versions")
-    earliest_at = EpochMs(null=True, help_text="of an unattributed write: when the file was last seen without it")
-    retry_of = Plain(null=True, help_text="the write that was asked for again")
-    rule_id = Plain(null=True, help_text="the correction that decided it")
+    is_diff_shared = Flag(
+        default=False, shown="api", help_text="several writes came between two known versions and share one diff"
+    )
+    earliest_at = EpochMs(
+        null=True, shown="api", help_text="of an unattributed write: the file was last seen without it then"
+    )
+    retry_of = Plain(null=True, shown="api", help_text="id of the write that was asked for again")
+    rule_id = Plain(null=True, shown="api", help_text="id of the rule that applies to this write")
 
     objects = PlacedQuerySet.as_manager()
 
@@ -132,10 +138,10 @@ class GuardianStatus(models.Model):
     """A status that a write had, from a moment on: who gave it and why."""
 
     audit = models.ForeignKey(WriteGuardianAudit, models.CASCADE, related_name="statuses", db_index=False)
-    status = Plain(choices=WriteGuardianAudit.Status.choices)
-    given_by = Who()
-    reason = Words(default="")
-    created_at = EpochMs()
+    status = Plain(choices=WriteGuardianAudit.Status.choices, shown="api")
+    given_by = Who(shown="api")
+    reason = Words(default="", shown="api")
+    created_at = EpochMs(shown="api")
 
     class Meta:
         db_table = "guardian_statuses"

@@ -4,7 +4,7 @@ from django.db import models
 from django.db.models import Q
 from django.urls import reverse
 
-from openclaw_web.sqlite.fields import Count, EpochMs, Own, Plain, Who, Words, WordsBytes
+from openclaw_web.sqlite.fields import Count, EpochMs, Flag, Own, Plain, Who, Words, WordsBytes
 
 
 class Handover(models.Model):
@@ -28,28 +28,28 @@ class Handover(models.Model):
         FAILED = "failed"  # the command failed
         NOT_STARTED = "not_started"  # the file or its record had changed before the command was started
 
-    id = Plain(primary_key=True)
-    file_name = Plain()
-    audit_id = Plain(null=True, help_text="the write that is rolled back")
+    id = Plain(primary_key=True, shown="api")
+    file_name = Plain(shown="api")
+    audit_id = Plain(null=True, shown="api", help_text="the write that is rolled back")
     hunk = Count(null=True, help_text="only this change of it, from 0")
-    run_id = Plain(null=True, help_text="the proposal that is written")
+    run_id = Plain(null=True, shown="api", help_text="the proposal that is written")
     way = Plain(default="", help_text="of a rollback, as in rollbacks")
     restored_snapshot_id = Plain(null=True, help_text="of a rollback: the version that comes back")
-    own_audit_id = Plain(help_text="what the change is as a write, once it is done")
+    own_audit_id = Plain(shown="api", help_text="the write that the change is, once it is done")
     now_hash = Plain(help_text="sha256 of the file when this was asked for")
-    before_hash = Plain(help_text="sha256 of what the agent changes, which OpenClaw's record names")
-    wanted_hash = Plain(help_text="sha256 of what the file shall hold")
+    before_hash = Plain(shown="api", help_text="sha256 of what the agent changes, which OpenClaw's record names")
+    wanted_hash = Plain(shown="api", help_text="sha256 of what the file shall hold")
     before_zstd = WordsBytes(null=True)
     wanted_zstd = WordsBytes(null=True, help_text="gone, as before_zstd, once the change is done")
-    puts_back = models.BooleanField(default=False, help_text="the recorded version is put back first")
-    reason = Own(default="")
-    asked_by = Who()
+    puts_back = Flag(default=False, shown="api", help_text="what OpenClaw's record names is put back first")
+    reason = Own(default="", shown="api")
+    asked_by = Who(shown="api")
     state = Plain(choices=State.choices, default=State.QUEUED)
     outcome = Plain(choices=Outcome.choices, default="", blank=True)
-    answer = Words(default="", help_text="what the command printed; its beginning")
-    created_at = EpochMs()
-    started_at = EpochMs(null=True)
-    ended_at = EpochMs(null=True)
+    answer = Words(default="", shown="api", help_text="what the command printed; its beginning")
+    created_at = EpochMs(shown="api")
+    started_at = EpochMs(null=True, shown="api")
+    ended_at = EpochMs(null=True, shown="api")
 
     class Meta:
         db_table = "guardian_handovers"

@@ -4,7 +4,7 @@ from django.db import models
 from django.db.models import Q
 from django.urls import reverse
 
-from openclaw_web.sqlite.fields import Count, EpochMs, Own, Plain, Who, Words, WordsBytes
+from openclaw_web.sqlite.fields import Count, EpochMs, Number, Own, Plain, Who, Words, WordsBytes
 
 
 class GuardianRun(models.Model):
@@ -24,32 +24,32 @@ class GuardianRun(models.Model):
         SKIPPED = "skipped"  # the file holds it already
         FAILED = "failed"  # the model answered, and nothing could be made of it
 
-    id = Plain(primary_key=True)
-    decision_id = Plain(null=True)
-    turn_id = Plain(null=True)
-    session_id = Plain(null=True)
+    id = Plain(primary_key=True, shown="api")
+    decision_id = Plain(null=True, shown="api")
+    turn_id = Plain(null=True, shown="api")
+    session_id = Plain(null=True, shown="api")
     session_key = Who(null=True)
-    target_file = Plain()
-    candidate_fact = Words()
-    retry_of = Plain(null=True, help_text="the write that was asked for again")
-    rule_id = Plain(null=True, help_text="the correction that changed or refused it")
-    llm_model = Plain(default="")
+    target_file = Plain(shown="api")
+    candidate_fact = Words(shown="api")
+    retry_of = Plain(null=True, shown="api", help_text="the write that was asked for again")
+    rule_id = Plain(null=True, shown="api", help_text="the correction that changed or refused it")
+    llm_model = Plain(default="", shown="api")
     prompt_version = Plain(default="")
     state = Plain(choices=State.choices)
-    reason = Words(default="")
-    note = Own(default="", help_text="why it was not written unattended")
+    reason = Words(default="", shown="api")
+    note = Own(default="", shown="api", help_text="why it was not written unattended")
     before_hash = Plain(null=True, help_text="of the file when the model was asked; null: there was none")
     before_zstd = WordsBytes(null=True)
     after_zstd = WordsBytes(null=True, help_text="what the model would write; gone once it is written")
-    lines_added = Count(default=0)
-    lines_removed = Count(default=0)
-    step_count = Count(default=0)
-    llm_latency_ms = Count(default=0)
-    audit_id = Plain(null=True, help_text="the write that it became")
-    started_by = Who()
-    decided_by = Who(default="")
-    created_at = EpochMs()
-    decided_at = EpochMs(null=True)
+    lines_added = Count(default=0, shown="api")
+    lines_removed = Count(default=0, shown="api")
+    step_count = Count(default=0, shown="api")
+    llm_latency_ms = Count(default=0, shown="api")
+    audit_id = Plain(null=True, shown="api", help_text="the write that it became")
+    started_by = Who(shown="api")
+    decided_by = Who(default="", shown="api")
+    created_at = EpochMs(shown="api")
+    decided_at = EpochMs(null=True, shown="api")
 
     class Meta:
         db_table = "guardian_runs"
@@ -78,20 +78,20 @@ class GuardianStep(models.Model):
 
     id = Plain(primary_key=True)
     run = models.ForeignKey(GuardianRun, models.CASCADE, related_name="steps", db_index=False)
-    number = Count()
-    attempt = Count(default=1)
+    number = Count(shown="api")
+    attempt = Count(default=1, shown="api")
     outcome = Plain(choices=Outcome.choices)
-    tool = Plain(default="")
-    arguments_json = Words(default="", help_text="long texts are cut")
-    answer = Words(default="", help_text="what the tool answered; long texts are cut")
-    failure = Plain(default="", help_text="what kind of failure, one word")
-    reason = Own(default="", help_text="the same for people")
-    llm_latency_ms = Count(null=True)
-    prompt_tokens = Count(null=True)
-    completion_tokens = Count(null=True)
+    tool = Plain(default="", shown="api")
+    arguments_json = Words(default="", shown="api", help_text="long texts are cut")
+    answer = Words(default="", shown="api", help_text="what the tool answered; long texts are cut")
+    failure = Plain(default="", shown="api", help_text="what kind of failure, one word")
+    reason = Own(default="", shown="api", help_text="the failure, in words")
+    llm_latency_ms = Count(null=True, shown="api")
+    prompt_tokens = Count(null=True, shown="api")
+    completion_tokens = Count(null=True, shown="api")
     reserved_tokens = Count(default=0, help_text="taken from the day's limit before it was sent")
-    cost_usd = models.FloatField(null=True)
-    created_at = EpochMs()
+    cost_usd = Number(null=True, shown="api")
+    created_at = EpochMs(shown="api")
 
     class Meta:
         db_table = "guardian_steps"

@@ -5,7 +5,7 @@ import re
 from django.db import models
 from django.db.models import Q
 
-from openclaw_web.sqlite.fields import EpochMs, Own, Plain, SpecBoolean, Who, Words
+from openclaw_web.sqlite.fields import EpochMs, Key, Own, Plain, SpecBoolean, Who, Words
 
 from .audits import WriteGuardianAudit
 from .versions import FileSnapshot
@@ -23,18 +23,37 @@ class Rollback(models.Model):
         MERGED = "merged"  # it had changed since: only the lines of the write were taken out
         CHOSEN = "chosen"  # a person chose what the file holds
 
-    id = Plain(primary_key=True)
+    id = Plain(primary_key=True, shown="api")
     audit = models.OneToOneField(WriteGuardianAudit, models.PROTECT, related_name="rollback")
-    rolled_back_at = EpochMs()
-    rolled_back_by = Who()
-    reason = Own()
-    restored_snapshot = models.ForeignKey(FileSnapshot, models.PROTECT, null=True, related_name="+", db_index=False)
-    previous_status = Plain()
-    # Ours.
-    own_audit = models.ForeignKey(
-        WriteGuardianAudit, models.PROTECT, null=True, related_name="+", db_index=False, help_text="itself, as a write"
+    rolled_back_at = EpochMs(shown="api")
+    rolled_back_by = Who(shown="api")
+    reason = Own(shown="api")
+    restored_snapshot = Key(
+        FileSnapshot,
+        models.PROTECT,
+        null=True,
+        related_name="+",
+        db_index=False,
+        shown="api",
+        help_text="null: there was no file before the write",
     )
-    way = Plain(choices=Way.choices, default=Way.EXACT)
+    previous_status = Plain(shown="api", help_text="status of the write before it was rolled back")
+    # Ours.
+    own_audit = Key(
+        WriteGuardianAudit,
+        models.PROTECT,
+        null=True,
+        related_name="+",
+        db_index=False,
+        shown="api",
+        help_text="the rollback as a write",
+    )
+    way = Plain(
+        choices=Way.choices,
+        default=Way.EXACT,
+        shown="api",
+        help_text="`exact`: the file had not changed since; `merged`: only lines of this write; `chosen` by a person",
+    )
     group_id = Plain(null=True, help_text="rollbacks of a session are of one group")
     effect = Plain(
         default="", help_text="what a person accepted about the file's place in the prompt; empty: nothing happens"
@@ -99,19 +118,19 @@ class RollbackIntent(models.Model):
 class BehaviorCorrection(models.Model):
     """What a write should have been (Reflection REQ-003 `behavior_corrections`); with a pattern, a rule."""
 
-    id = Plain(primary_key=True)
-    audit = models.ForeignKey(WriteGuardianAudit, models.PROTECT, related_name="corrections", db_index=False)
-    original_status = Plain()
+    id = Plain(primary_key=True, shown="api")
+    audit = Key(WriteGuardianAudit, models.PROTECT, related_name="corrections", db_index=False, shown="api")
+    original_status = Plain(shown="api")
     original_candidate_fact = Words(null=True)
     original_target_file = Plain(null=True)
-    corrected_status = Plain()
+    corrected_status = Plain(shown="api")
     corrected_candidate_fact = Words(null=True)
     corrected_target_file = Plain(null=True)
     correction_reason = Own()
-    apply_to_future = SpecBoolean(default=False)
+    apply_to_future = SpecBoolean(default=False, shown="api")
     correction_pattern = Words(null=True)
-    corrected_by = Who()
-    corrected_at = EpochMs()
+    corrected_by = Who(shown="api")
+    corrected_at = EpochMs(shown="api")
     # Ours.
     switched_off_at = EpochMs(null=True)
     switched_off_by = Who(null=True)

@@ -2,7 +2,7 @@
 
 from django.db import models
 
-from openclaw_web.sqlite.fields import Count, EpochMs, Plain
+from openclaw_web.sqlite.fields import Count, EpochMs, Flag, Plain
 
 from ..files import MEMORY_FILES
 from .shared_columns import SharedBytes, SharedText
@@ -11,13 +11,15 @@ from .shared_columns import SharedBytes, SharedText
 class FileVersion(models.Model):
     """One state a file was seen in. A file that returns to an old state gets a new row: history is a list."""
 
-    id = Plain(primary_key=True, help_text="<file>@<content hash>@<modified ms>: importing twice is once")
+    id = Plain(primary_key=True, shown="api", help_text="<file>@<content hash>@<modified ms>: importing twice is once")
     content = SharedText()
-    content_hash = Plain(help_text="sha256 of the bytes")
-    created_at = EpochMs(help_text="when the file was modified")
+    content_hash = Plain(shown="api", help_text="sha256 of its bytes")
+    created_at = EpochMs(shown="api", help_text="modification time of the file")
     # Ours.
-    size_bytes = Count()
-    is_lossy = models.BooleanField(default=False, help_text="the bytes were not UTF-8 and were replaced in content")
+    size_bytes = Count(shown="api")
+    is_lossy = Flag(
+        default=False, shown="api", help_text="some bytes are not UTF-8 text and were replaced in the content"
+    )
     raw = SharedBytes(null=True, help_text="the bytes of a lossy content; null: the content has them all")
 
     class Meta:
@@ -27,7 +29,7 @@ class FileVersion(models.Model):
 class FileSnapshot(FileVersion):
     """A version of one of the five memory files (Reflection spec REQ-003 `file_snapshots`)."""
 
-    file_name = Plain()
+    file_name = Plain(shown="api")
 
     class Meta:
         db_table = "file_snapshots"

@@ -7,9 +7,11 @@ from pydantic import Field
 from gate.deciding.forms import MOST_TURNS, USUAL_TURNS
 from jobs.schemas import JobOut
 from openclaw_web.endpoints.schemas import BIGGEST, Body, PageQuery, Schema
+from openclaw_web.endpoints.table_schemas import table_schema
 
 from ..correcting.schemas import NO_NUL
 from ..files import LONGEST_FACT
+from ..models import GuardianRun, GuardianStep
 from ..rollbacks.schemas import EFFECT, PUT_BACK, WRITE_NOW, HandoverOfferOut
 from ..standing.forecast import Effect
 from .approving import LONGEST_REASON
@@ -91,44 +93,12 @@ class ProposalQuery(PageQuery):
     waiting: bool = Field(True, description="only those that wait for an operator")
 
 
-class ProposalOut(Schema):
-    id: str
+class ProposalOut(table_schema(GuardianRun)):
     state: str
-    decision_id: str | None
-    turn_id: str | None
-    session_id: str | None
-    target_file: str
-    candidate_fact: str
-    retry_of: str | None = Field(description="the write that was asked for again")
-    rule_id: str | None
-    llm_model: str
-    llm_latency_ms: int
-    step_count: int
-    lines_added: int
-    lines_removed: int
-    reason: str
-    note: str = Field(description="why it was not written unattended")
-    audit_id: str | None = Field(description="the write that it became")
-    started_by: str
-    decided_by: str
-    created_at: int
-    decided_at: int | None
 
 
-class StepOut(Schema):
-    number: int
-    attempt: int
+class StepOut(table_schema(GuardianStep)):
     outcome: str
-    tool: str
-    arguments_json: str = Field(description="long texts are cut")
-    answer: str
-    failure: str
-    reason: str
-    llm_latency_ms: int | None
-    prompt_tokens: int | None
-    completion_tokens: int | None
-    cost_usd: float | None
-    created_at: int
 
 
 class ProposalDetail(ProposalOut):

@@ -7,7 +7,19 @@ is ours and comes after them.
 from django.db import models
 from django.urls import reverse
 
-from openclaw_web.sqlite.fields import Count, EpochMs, KnownCost, Place, Plain, Who, Words, WordsBytes
+from openclaw_web.sqlite.fields import (
+    Count,
+    EpochMs,
+    Flag,
+    Key,
+    KnownCost,
+    Number,
+    Place,
+    Plain,
+    Who,
+    Words,
+    WordsBytes,
+)
 
 from .around import IndexedFile, TrajectoryEvent, VfsEntry  # noqa: F401 - Django looks for models here
 from .removed import RemovedSession  # noqa: F401 - as above
@@ -42,27 +54,27 @@ class Session(Totals):
         DELETED = "deleted"
         BACKUP = "bak"
 
-    id = Plain(primary_key=True)
-    channel_id = Plain(default="unknown")
-    conversation_target = Who(null=True)
-    account_id = Who(null=True)
-    created_at = EpochMs()
-    last_activity_at = EpochMs()
+    id = Plain(primary_key=True, shown="api")
+    channel_id = Plain(default="unknown", shown="api")
+    conversation_target = Who(null=True, shown="api")
+    account_id = Who(null=True, shown="api")
+    created_at = EpochMs(shown="api")
+    last_activity_at = EpochMs(shown="api")
     metadata = Words(null=True, help_text="JSON")
     # Ours.
-    session_key = Who(null=True)
-    origin = Plain(default="unknown", help_text="main, direct, group, channel, cron, subagent, ...")
+    session_key = Who(null=True, shown="api")
+    origin = Plain(default="unknown", shown="api", help_text="main, direct, group, channel, cron, subagent, ...")
     source_state = Plain(choices=State.choices, default=State.LIVE)
-    title = Words(default="")
-    model = Plain(null=True, help_text="the last model that answered")
+    title = Words(default="", shown="api")
+    model = Plain(null=True, shown="api", help_text="the last model that answered")
     prompt_report = models.ForeignKey(PromptReport, models.SET_NULL, null=True, db_index=False)
     leaf_record_id = Plain(null=True, help_text="the record the active branch ends with")
-    record_count = Count(default=0)
+    record_count = Count(default=0, shown="api")
     kind_counts = Plain(default="{}", db_default="{}", help_text="JSON: kind -> records")
     id_checksum = Plain(default="0" * 16, db_default="0" * 16, help_text="of the ids of its records (agents.holdings)")
-    turn_count = Count(default=0, help_text="on the active branch")
-    compaction_count = Count(default=0)
-    withheld_count = Count(default=0, help_text="records not kept because their sender opted out")
+    turn_count = Count(default=0, shown="api", help_text="on the active branch")
+    compaction_count = Count(default=0, shown="api")
+    withheld_count = Count(default=0, shown="api", help_text="records not kept because their sender opted out")
     parents = Plain(
         default="", help_text="JSON: the sessions whose records it may repeat; empty: it names none (repeats.lineage)"
     )
@@ -142,24 +154,28 @@ class TranscriptEvent(models.Model):
 
     pk = models.CompositePrimaryKey("session_id", "seq")
     session = models.ForeignKey(Session, models.CASCADE, db_index=False, related_name="events")
-    seq = Count(help_text="order of arrival in the store")
-    created_at = EpochMs()
+    seq = Count(shown="api", help_text="order of arrival in the store")
+    created_at = EpochMs(shown="api")
     # Ours. event_json comes last so that reading the small columns does not walk through the big one.
     kind = Plain(choices=Kind.choices)
-    turn_number = Count(null=True)
-    is_active = models.BooleanField(default=True, help_text="on the branch the session ended with")
-    is_failed = models.BooleanField(default=False)
-    is_synthetic = models.BooleanField(default=False, help_text="delivery-mirror or gateway-injected")
-    model = Plain(null=True)
-    tool_name = Plain(null=True)
-    tool_call_count = Count(default=0)
-    input_tokens = Count(null=True)
-    output_tokens = Count(null=True)
-    cache_read_tokens = Count(null=True)
-    cache_write_tokens = Count(null=True)
-    total_tokens = Count(null=True)
-    cost_usd = models.FloatField(null=True)
-    repeat_of = Plain(null=True, help_text="the session that has this record, which this one repeats")
+    turn_number = Count(null=True, shown="api")
+    is_active = Flag(default=True, shown="api", help_text="on the branch the session ended with")
+    is_failed = Flag(default=False, shown="api")
+    is_synthetic = Flag(default=False, shown="api", help_text="delivery-mirror or gateway-injected")
+    model = Plain(null=True, shown="api")
+    tool_name = Plain(null=True, shown="api")
+    tool_call_count = Count(default=0, shown="api")
+    input_tokens = Count(null=True, shown="api")
+    output_tokens = Count(null=True, shown="api")
+    cache_read_tokens = Count(null=True, shown="api")
+    cache_write_tokens = Count(null=True, shown="api")
+    total_tokens = Count(null=True, shown="api")
+    cost_usd = Number(null=True, shown="api", help_text="US dollars; null if unknown")
+    repeat_of = Plain(
+        null=True,
+        shown="api",
+        help_text="the session from which this was copied; null for its own. Copies are in no sum",
+    )
     trim_json = Words(null=True, help_text="what event_json leaves out: see ledger.transcripts.trimming")
     event_json = Words()
     full_zstd = WordsBytes(null=True, help_text="the rests of the texts that are capped")
@@ -237,26 +253,32 @@ class TurnQuerySet(PlacedQuerySet):
 class ConversationTurn(Totals):
     """One user message and everything up to the next one (Reflection spec REQ-001); `id` is `<session>:<record>`."""
 
-    id = Plain(primary_key=True)
-    session = models.ForeignKey(Session, models.CASCADE, db_index=False, related_name="turns")
-    turn_number = Count(help_text="never given to another turn, also when this one leaves the active branch")
-    user_message_id = Plain(null=True)
-    user_message_content = Words()
-    user_from = Who(null=True)
+    id = Plain(primary_key=True, shown="api")
+    session = Key(Session, models.CASCADE, db_index=False, related_name="turns", shown="api")
+    turn_number = Count(
+        shown="api", help_text="never given to another turn, also when this one leaves the active branch"
+    )
+    user_message_id = Plain(null=True, shown="api")
+    user_message_content = Words(shown="api")
+    user_from = Who(null=True, shown="api")
     user_metadata = Who(null=True)
-    agent_message_id = Plain(null=True)
-    agent_message_content = Words()
+    agent_message_id = Plain(null=True, shown="api")
+    agent_message_content = Words(shown="api")
     agent_metadata = Words(null=True)
-    created_at = EpochMs()
+    created_at = EpochMs(shown="api")
     # Ours.
-    is_active = models.BooleanField(default=True)
-    first_seq = Count()
-    last_seq = Count()
-    record_count = Count(default=0)
-    latency_ms = Count(null=True, help_text="from the user message to the reply")
-    model = Plain(null=True)
+    is_active = Flag(default=True, shown="api")
+    first_seq = Count(shown="api")
+    last_seq = Count(shown="api")
+    record_count = Count(default=0, shown="api")
+    latency_ms = Count(null=True, shown="api", help_text="from the user message to the reply")
+    model = Plain(null=True, shown="api")
     prompt_tokens = Count(null=True, help_text="the prompt of its biggest model call; null: none is known")
-    repeat_of = Plain(null=True, help_text="the session that has this turn, which this one repeats")
+    repeat_of = Plain(
+        null=True,
+        shown="api",
+        help_text="the session from which this was copied; null for its own. Copies are in no sum",
+    )
 
     objects = TurnQuerySet.as_manager()
 
@@ -286,11 +308,11 @@ class ConversationContext(models.Model):
         AGENT = "agent"
 
     id = models.AutoField(primary_key=True)
-    turn = models.ForeignKey(ConversationTurn, models.CASCADE, db_index=False, related_name="contexts")
-    role = Plain(choices=Role.choices)
-    message = Words()
-    timestamp = EpochMs()
-    sequence_number = Count()
+    turn = Key(ConversationTurn, models.CASCADE, db_index=False, related_name="contexts", shown="api")
+    role = Plain(choices=Role.choices, shown="api")
+    message = Words(shown="api")
+    timestamp = EpochMs(shown="api")
+    sequence_number = Count(shown="api", help_text="position among these messages; the oldest is 0")
 
     class Meta:
         db_table = "conversation_contexts"
@@ -307,14 +329,14 @@ class RejectedRecord(models.Model):
     """A line that could not be read: kept with its place and the reason, never in the way of the rest."""
 
     id = models.AutoField(primary_key=True)
-    file = Plain(help_text="relative to the home it was read from")
-    byte_offset = Count()
-    byte_length = Count()
-    reason = Plain(help_text="one word: not_json, not_utf8, nul_bytes, not_an_object, missing_type, ...")
-    detail = Words(default="")
-    raw_preview = Words(default="", help_text="the first 2,000 characters, undecodable bytes replaced")
-    session_id = Plain(null=True)
-    created_at = EpochMs()
+    file = Plain(shown="api", help_text="relative to the home it was read from")
+    byte_offset = Count(shown="api")
+    byte_length = Count(shown="api")
+    reason = Plain(shown="api", help_text="one word: not_json, not_utf8, nul_bytes, not_an_object, missing_type, ...")
+    detail = Words(default="", shown="api")
+    raw_preview = Words(default="", shown="api", help_text="the first 2,000 characters, undecodable bytes replaced")
+    session_id = Plain(null=True, shown="api")
+    created_at = EpochMs(shown="api")
 
     class Meta:
         db_table = "rejected_records"

@@ -8,12 +8,12 @@ from openclaw_web.sqlite.fields import Count, EpochMs, Plain
 class TrajectoryEvent(models.Model):
     """One step of a run as OpenClaw measured it; texts are left out (transcripts have them), prompts are artifacts."""
 
-    id = Plain(primary_key=True, help_text="made of session, run, type, time and seq")
+    id = Plain(primary_key=True, shown="api", help_text="made of session, run, type, time and seq")
     session_id = Plain()
-    seq = Count(help_text="within one attempt of a run")
-    run_id = Plain(default="")
-    type = Plain(help_text="session.started, context.compiled, tool.call, model.completed, ...")
-    created_at = EpochMs(null=True)
+    seq = Count(shown="api", help_text="number within one attempt of the run")
+    run_id = Plain(default="", shown="api")
+    type = Plain(shown="api", help_text="session.started, context.compiled, tool.call, model.completed, …")
+    created_at = EpochMs(null=True, shown="api")
     about_json = Plain(default="{}")
 
     class Meta:
@@ -28,12 +28,12 @@ class IndexedFile(models.Model):
     """A file that an agent's memory index holds, in so many pieces. Embeddings are never read."""
 
     pk = models.CompositePrimaryKey("database", "source", "path")
-    database = Plain(help_text="relative to the home")
-    source = Plain(help_text="memory or sessions")
-    path = Plain()
-    size_bytes = Count(null=True)
-    modified_at = EpochMs(null=True)
-    chunk_count = Count(default=0)
+    database = Plain(shown="api", help_text="relative to the OpenClaw folder")
+    source = Plain(shown="api", help_text="memory or sessions")
+    path = Plain(shown="api")
+    size_bytes = Count(null=True, shown="api")
+    modified_at = EpochMs(null=True, shown="api")
+    chunk_count = Count(default=0, shown="api")
 
     class Meta:
         db_table = "indexed_files"
@@ -46,12 +46,14 @@ class VfsEntry(models.Model):
     """A file or folder of the file system that some versions keep in the agent's database."""
 
     pk = models.CompositePrimaryKey("namespace", "path")
-    namespace = Plain()
-    path = Plain()
-    kind = Plain(default="")
-    bytes = Count(null=True)
-    handle = Plain(null=True, help_text="of the artifact that holds the content; null: a folder, or not kept")
-    updated_at = EpochMs(null=True)
+    namespace = Plain(shown="api")
+    path = Plain(shown="api")
+    kind = Plain(default="", shown="api")
+    bytes = Count(null=True, shown="api")
+    handle = Plain(
+        null=True, shown="api", help_text="of the artifact that holds the content; null: a folder, or not kept"
+    )
+    updated_at = EpochMs(null=True, shown="api")
 
     class Meta:
         db_table = "vfs_entries"

@@ -12,12 +12,14 @@ class RemovedSession(models.Model):
         RETENTION = "retention"
         ARCHIVE = "archive"
 
-    session_id = Plain(primary_key=True)
-    removed_at = EpochMs()
+    session_id = Plain(primary_key=True, shown="api")
+    removed_at = EpochMs(shown="api")
     why = Plain(choices=Why.choices)
-    last_activity_at = EpochMs()
-    record_count = Count(default=0)
-    archive = Own(default="", help_text="its file; within the home relative to it")
+    last_activity_at = EpochMs(shown="api")
+    record_count = Count(default=0, shown="api")
+    archive = Own(
+        default="", shown="api", help_text="path of the file; relative if within the home; empty if there is none"
+    )
 
     class Meta:
         db_table = "removed_sessions"

@@ -2,21 +2,23 @@
 
 from django.db import models
 
-from openclaw_web.sqlite.fields import Count, Plain
+from openclaw_web.sqlite.fields import Count, Number, Plain
 
 
 class Totals(models.Model):
     """What a session, a turn or a day adds up to. Synthetic assistants and repeated records are in none of these."""
 
-    tool_call_count = Count(default=0)
-    error_count = Count(default=0, help_text="failed tool calls and failed model calls")
-    input_tokens = Count(default=0)
-    output_tokens = Count(default=0)
-    cache_read_tokens = Count(default=0)
-    cache_write_tokens = Count(default=0)
-    total_tokens = Count(default=0)
-    cost_usd = models.FloatField(null=True, help_text="of the calls whose cost is known; null: of none it is")
-    unpriced_tokens = Count(default=0, help_text="tokens of calls whose cost is not known")
+    tool_call_count = Count(default=0, shown="api")
+    error_count = Count(default=0, shown="api", help_text="failed tool calls and failed model calls")
+    input_tokens = Count(default=0, shown="api")
+    output_tokens = Count(default=0, shown="api")
+    cache_read_tokens = Count(default=0, shown="api")
+    cache_write_tokens = Count(default=0, shown="api")
+    total_tokens = Count(default=0, shown="api")
+    cost_usd = Number(
+        null=True, shown="api", help_text="US dollars of the calls whose cost is known; null if no cost is known"
+    )
+    unpriced_tokens = Count(default=0, shown="api", help_text="tokens of calls whose cost is unknown")
 
     class Meta:
         abstract = True
@@ -53,14 +55,20 @@ class ToolSums(models.Model):
     date = Plain(help_text="YYYY-MM-DD, UTC")
     tool = Plain(help_text="empty when the record does not say")
     channel_id = Plain(help_text="of the session when its first records came")
-    call_count = Count(default=0)
-    result_count = Count(default=0)
-    failed_count = Count(default=0)
-    chars = Count(default=0, help_text="of all results")
-    stashed_count = Count(default=0, help_text="results' texts that are artifacts")
-    stashed_chars = Count(default=0, help_text="of these, whole")
-    kept_chars = Count(default=0, help_text="of what would stay of them: preview, summary, handle")
-    carried_chars = Count(default=0, help_text="what would be saved, once for each later model call that read it again")
+    call_count = Count(default=0, shown="api")
+    result_count = Count(default=0, shown="api")
+    failed_count = Count(default=0, shown="api")
+    chars = Count(default=0, shown="api", help_text="characters of all results")
+    stashed_count = Count(default=0, shown="api", help_text="outputs stored as artifacts")
+    stashed_chars = Count(default=0, shown="api", help_text="of these, whole")
+    kept_chars = Count(
+        default=0, shown="api", help_text="characters of preview, summary and handle, which would remain in the prompt"
+    )
+    carried_chars = Count(
+        default=0,
+        shown="api",
+        help_text="avoidable characters, counted for each later model call of the session up to the next compaction",
+    )
     prompt_tokens = Count(default=0, help_text="what model calls read; counted in the row without a tool")
 
     class Meta:

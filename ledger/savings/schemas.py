@@ -4,7 +4,11 @@ from typing import Literal
 
 from pydantic import Field
 
+from artifacts.models import Artifact
 from openclaw_web.endpoints.schemas import Schema
+from openclaw_web.endpoints.table_schemas import table_schema
+
+from ..models import SessionTool
 
 
 class SavingsQuery(Schema):
@@ -18,24 +22,14 @@ class TurnsQuery(Schema):
     before: str | None = Field(None, max_length=1000, description="`prompts.previous` of the following answer")
 
 
-class SumsOut(Schema):
+class SumsOut(table_schema(SessionTool)):
     """Totals of outputs."""
 
-    call_count: int
-    result_count: int
-    failed_count: int
-    chars: int = Field(description="characters of all results")
     tokens: int
-    stashed_count: int = Field(description="outputs stored as artifacts")
-    stashed_chars: int
     stashed_tokens: int
-    kept_chars: int = Field(description="characters of preview, summary and handle, which would remain in the prompt")
     kept_tokens: int
     saved_chars: int = Field(description="avoidable characters, each output counted once")
     saved_tokens: int
-    carried_chars: int = Field(
-        description="the same, counted for each later model call of the session up to the next compaction"
-    )
     carried_tokens: int
 
 
@@ -43,17 +37,11 @@ class ToolSumsOut(SumsOut):
     tool: str = Field(description="empty when the records do not say")
 
 
-class UseOut(Schema):
+class UseOut(table_schema(Artifact, "handle", "chars", "lines", "tool", "summary", "created_at")):
     """An output stored as an artifact, and a record that contained it."""
 
-    handle: str
-    chars: int
-    lines: int
-    tool: str | None
-    summary: str
     session_id: str
     record_id: str
-    created_at: int
     uses: int = Field(description="how often the content occurred; 1 in `largest`")
     wasted_chars: int = Field(description="characters of every occurrence except the first")
 

@@ -4,15 +4,16 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from artifacts.models import Artifact
 from openclaw_web.endpoints.schemas import PageQuery, Schema
+from openclaw_web.endpoints.table_schemas import table_schema
 
 from ..json_columns import object_in
-from ..models import TranscriptEvent
+from ..models import ConversationContext, ConversationTurn, RejectedRecord, Session, TranscriptEvent
 
 Branch = Literal["active", "all"]
 COST = Field(description="US dollars of the calls whose cost is known; null if no cost is known")
 UNPRICED = Field(description="tokens of calls whose cost is unknown")
-REPEATED = Field(description="the session from which this was copied; null for its own. Copies are in no sum")
 BRANCH = Field("active", description="only the current branch of the session, or every record")
 
 
@@ -33,36 +34,8 @@ class TurnQuery(PageQuery):
     branch: Branch = BRANCH
 
 
-class TotalsOut(Schema):
-    """Sums; synthetic assistants and repeated records are in none of them."""
-
-    tool_call_count: int
-    error_count: int
-    input_tokens: int
-    output_tokens: int
-    cache_read_tokens: int
-    cache_write_tokens: int
-    total_tokens: int
-    cost_usd: float | None = COST
-    unpriced_tokens: int = UNPRICED
-
-
-class SessionOut(TotalsOut):
-    id: str
-    session_key: str | None
-    channel_id: str
-    conversation_target: str | None
-    account_id: str | None
-    origin: str
+class SessionOut(table_schema(Session)):
     source_state: str
-    title: str
-    model: str | None
-    created_at: int
-    last_activity_at: int
-    record_count: int
-    turn_count: int
-    compaction_count: int
-    withheld_count: int
 
 
 class SessionDetailOut(SessionOut):
@@ -73,40 +46,20 @@ class SessionDetailOut(SessionOut):
         return object_in(session.metadata)
 
 
-class StashedOut(Schema):
+class StashedOut(table_schema(Artifact, "chars", "bytes", "lines", "summary")):
     """An output stored as an artifact; the payload contains its preview."""
 
     path: str = Field(description="location of the preview in the payload, such as `message.content.0.text`")
     handle: str = Field(
         description="handle of the output: GET /agents/{agent}/artifacts/{handle}/fetch gives parts, …/content all"
     )
-    chars: int
-    bytes: int
-    lines: int
-    summary: str
     is_flagged: bool = Field(description="may contain secrets: only admins get the full output")
 
 
-class EventOut(Schema):
-    seq: int
+class EventOut(table_schema(TranscriptEvent)):
     record_id: str | None = Field(None, description="id of the record, or @<byte offset> when the record has no id")
     parent_id: str | None = None
-    created_at: int
     kind: str
-    turn_number: int | None
-    is_active: bool
-    is_failed: bool
-    is_synthetic: bool
-    model: str | None
-    tool_name: str | None
-    tool_call_count: int
-    input_tokens: int | None
-    output_tokens: int | None
-    cache_read_tokens: int | None
-    cache_write_tokens: int | None
-    total_tokens: int | None
-    cost_usd: float | None = Field(description="US dollars; null if unknown")
-    repeat_of: str | None = REPEATED
     payload: dict[str, Any] | None = Field(
         None, description="the record; long texts are cut, and outputs stored as artifacts are previews"
     )
@@ -133,25 +86,9 @@ class BranchList(Schema):
     count: int = Field(description="number of branches; `items` contains at most the latest 200")
 
 
-class TurnOut(TotalsOut):
-    id: str
-    session_id: str
-    turn_number: int
-    is_active: bool
-    user_message_id: str | None
-    user_message_content: str
-    user_from: str | None
+class TurnOut(table_schema(ConversationTurn)):
     user_metadata: dict[str, Any] = Field(description="what is known of who sent the message; empty: nothing")
-    agent_message_id: str | None
-    agent_message_content: str
     agent_metadata: dict[str, Any] = Field(description="provider, stopReason and error of the reply, where recorded")
-    model: str | None
-    created_at: int
-    latency_ms: int | None
-    first_seq: int
-    last_seq: int
-    record_count: int
-    repeat_of: str | None = REPEATED
 
     @staticmethod
     def resolve_user_metadata(turn):
@@ -162,13 +99,8 @@ class TurnOut(TotalsOut):
         return object_in(turn.agent_metadata)
 
 
-class ContextItem(Schema):
+class ContextItem(table_schema(ConversationContext)):
     id: int | None = Field(description="null while the turn is not used as evidence: then nothing is stored")
-    turn_id: str
-    role: Literal["user", "agent"]
-    message: str
-    timestamp: int
-    sequence_number: int = Field(description="position among these messages; the oldest is 0")
 
 
 class ContextOut(Schema):
@@ -184,16 +116,8 @@ class ContextOut(Schema):
     )
 
 
-class RejectedOut(Schema):
+class RejectedOut(table_schema(RejectedRecord)):
     id: int
-    file: str
-    byte_offset: int
-    byte_length: int
-    reason: str
-    detail: str
-    raw_preview: str
-    session_id: str | None
-    created_at: int
 
 
 class MessageOut(Schema):

@@ -8,21 +8,17 @@ from pydantic import Field
 
 from agents.decorators import agent_view
 from openclaw_web.endpoints.operations import Operations
-from openclaw_web.endpoints.schemas import Page, PageQuery, Schema, listed
+from openclaw_web.endpoints.schemas import Page, PageQuery, listed
+from openclaw_web.endpoints.table_schemas import table_schema
 from openclaw_web.pages.doors import needs
 
-from ..models import Session
+from ..models import Session, TrajectoryEvent
 from . import steps
 
 router = Operations("ledger_steps_api", tags=["ledger"])
 
 
-class StepOut(Schema):
-    id: str
-    run_id: str
-    type: str = Field(description="session.started, context.compiled, tool.call, model.completed, …")
-    seq: int = Field(description="number within one attempt of the run")
-    created_at: int | None
+class StepOut(table_schema(TrajectoryEvent)):
     about: dict[str, Any] = Field(
         description="times, usage and outcome, without texts; `systemPrompt` and `tools` are handles of artifacts"
     )

@@ -19,16 +19,31 @@ class Kind(Enum):
     PLAIN = "plain"  # ids, hashes, names of models, words of a closed list
 
 
-class Words(models.TextField):
+class Shown:
+    """A field that says where its column is shown: in answers of the `api`, in the `file` of a list, or in both.
+
+    A column that says nothing is shown nowhere.
+    """
+
+    migrated_as = ""  # the field that migrations name; empty: the class itself
+    shown: frozenset[str] = frozenset()
+
+    def __init__(self, *args: Any, shown: str = "", **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.shown = frozenset(shown.split())
+
+    def deconstruct(self) -> Any:
+        """What a table is made of: neither what a column holds nor how it is described makes a migration."""
+        name, path, args, kwargs = super().deconstruct()  # type: ignore[misc]
+        kwargs.pop("help_text", None)
+        return name, self.migrated_as or path, args, kwargs
+
+
+class Words(Shown, models.TextField):
     """What people or the agent said, and what a model made of it."""
 
     kind = Kind.WORDS
-    migrated_as = "django.db.models.TextField"  # with another name, what a column holds would make a migration
-
-    def deconstruct(self) -> Any:
-        """As Django's own field."""
-        name, path, args, kwargs = super().deconstruct()
-        return name, self.migrated_as or path, args, kwargs
+    migrated_as = "django.db.models.TextField"
 
 
 class Who(Words):
@@ -49,15 +64,11 @@ class Plain(Words):
     kind = Kind.PLAIN
 
 
-class WordsBytes(models.BinaryField):
+class WordsBytes(Shown, models.BinaryField):
     """What was said, as bytes or packed."""
 
     kind = Kind.WORDS
-
-    def deconstruct(self) -> Any:
-        """As Django's own field."""
-        name, _path, args, kwargs = super().deconstruct()
-        return name, "django.db.models.BinaryField", args, kwargs
+    migrated_as = "django.db.models.BinaryField"
 
 
 class PlainBytes(WordsBytes):
@@ -84,7 +95,7 @@ def may_hold_words(field: models.Field) -> bool:
     return not isinstance(field.target_field if field.is_relation else field, NO_WORDS)
 
 
-class EpochMs(models.BigIntegerField):
+class EpochMs(Shown, models.BigIntegerField):
     """Milliseconds since 1970 UTC, or any other count that may pass 2**31."""
 
     def db_type(self, connection):
@@ -95,11 +106,34 @@ class Count(EpochMs):
     """A number of tokens, bytes or rows."""
 
 
-class SpecBoolean(models.BooleanField):
+class SpecBoolean(Shown, models.BooleanField):
     """A column that a spec declares as BOOLEAN."""
 
     def db_type(self, connection):
         return "boolean" if connection.vendor == "sqlite" else super().db_type(connection)
+
+
+class Flag(Shown, models.BooleanField):
+    """Yes or no."""
+
+    migrated_as = "django.db.models.BooleanField"
+
+
+class Number(Shown, models.FloatField):
+    """A number with decimals, such as a cost."""
+
+    migrated_as = "django.db.models.FloatField"
+
+
+class Key(Shown, models.ForeignKey):
+    """A row of another table, whose id is shown."""
+
+    migrated_as = "django.db.models.ForeignKey"
+
+
+def shown_in(table: type[models.Model], place: str) -> list[models.Field]:
+    """The fields of a table whose columns are shown in a place, in their order."""
+    return [field for field in table._meta.concrete_fields if place in getattr(field, "shown", ())]
 
 
 class FromEnd(models.Func):

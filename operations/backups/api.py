@@ -7,7 +7,8 @@ from pydantic import Field
 from jobs import services as jobs
 from jobs.schemas import JobOut
 from openclaw_web.endpoints.operations import Operations
-from openclaw_web.endpoints.schemas import Body, Page, PageQuery, Schema, listed
+from openclaw_web.endpoints.schemas import Body, Page, PageQuery, listed
+from openclaw_web.endpoints.table_schemas import table_schema
 from openclaw_web.lists.paging import page_of
 from openclaw_web.pages.doors import needs
 
@@ -20,19 +21,8 @@ class BackupIn(Body):
     with_exports: bool = Field(False, description="include export files")
 
 
-class BackupOut(Schema):
-    id: str
+class BackupOut(table_schema(BackupRun)):
     status: str = Field(description="running, verified, incomplete, found (not read yet), damaged, failed or gone")
-    created_at: int
-    archive_path: str
-    archive_bytes: int | None
-    archive_sha256: str
-    made_by: str
-    message: str = Field(description="why it failed, is damaged or is incomplete")
-    finished_at: int | None
-    verified_at: int | None = Field(description="when every byte was last read and verified")
-    proven_at: int | None = Field(description="when the backup was last restored")
-    proven_ms: int | None
 
 
 PLAIN = BackupIn()

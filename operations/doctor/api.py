@@ -15,6 +15,7 @@ from jobs import services as jobs
 from jobs.schemas import JobOut
 from openclaw_web.endpoints.operations import Operations
 from openclaw_web.endpoints.schemas import Body, Page, PageQuery, Schema, listed
+from openclaw_web.endpoints.table_schemas import table_schema
 from openclaw_web.errors import Refused
 from openclaw_web.lists.paging import page_of
 from openclaw_web.pages.doors import needs
@@ -31,14 +32,8 @@ class LookOut(Schema):
     receipt: dict[str, Any] | None = Field(description="what was found, as printed by `openclaw-web doctor --json`")
 
 
-class RunOut(Schema):
-    id: str
+class RunOut(table_schema(MigrationRun)):
     status: str = Field(description="running, completed, warning, failed or undone")
-    started_at: int
-    finished_at: int | None
-    root: str = Field(description="the OpenClaw folder")
-    made_by: str
-    message: str = Field(description="the result in a sentence")
 
 
 class RunDetail(RunOut):
@@ -55,18 +50,8 @@ class RunDetail(RunOut):
         return found | {name: found[name][:MOST] for name in cut} | {"cut": cut}
 
 
-class SourceOut(Schema):
-    source_key: str
-    migration_kind: str
-    source_path: str
-    target_table: str
-    source_sha256: str
-    source_size_bytes: int
-    source_record_count: int
+class SourceOut(table_schema(MigrationSource)):
     status: str = Field(description="imported, warning or ignored")
-    imported_at: int | None
-    removed_source: bool
-    agent_id: str
     report: dict[str, Any]
 
     @staticmethod

@@ -12,6 +12,7 @@ from jobs.schemas import JobOut
 from ledger.models import RemovedSession
 from openclaw_web.endpoints.operations import Operations
 from openclaw_web.endpoints.schemas import Body, Page, PageQuery, Schema, listed
+from openclaw_web.endpoints.table_schemas import table_schema
 from openclaw_web.lists.paging import page_of
 from openclaw_web.pages.doors import needs
 
@@ -42,13 +43,8 @@ class RemovedQuery(PageQuery):
     why: Literal["retention", "archive"] | None = None
 
 
-class RemovedOut(Schema):
-    session_id: str
-    removed_at: int
+class RemovedOut(table_schema(RemovedSession)):
     why: str = Field(description="retention: permanently removed; archive: kept in `archive`")
-    last_activity_at: int
-    record_count: int
-    archive: str = Field(description="path of the file; relative if within the home; empty if there is none")
 
 
 FACTS = ("before", "sessions", "records", "turns", "kept", "failed_count", "bytes", "out")

@@ -5,6 +5,9 @@ from typing import Literal
 from pydantic import Field
 
 from openclaw_web.endpoints.schemas import Body, Schema
+from openclaw_web.endpoints.table_schemas import table_schema
+
+from ..models import ApiToken, Invitation, SignIn
 
 Role = Literal["viewer", "labeller", "operator", "admin"]
 NAME = Field(max_length=150, pattern=r"^[^\x00]*$")
@@ -25,15 +28,8 @@ class MeOut(Schema):
     limits: LimitsOut
 
 
-class SignInOut(Schema):
-    id: str
-    how: str = Field(description="password, link, first_admin or invitation")
+class SignInOut(table_schema(SignIn)):
     browser: str = Field(description="browser and operating system")
-    address: str
-    created_at: int
-    last_seen_at: int
-    expires_at: int
-    ended_at: int | None
 
 
 class UserOut(Schema):
@@ -65,16 +61,8 @@ class TokenIn(Body):
     days: int | None = Field(90, ge=1, le=3650, description="null: valid until revoked")
 
 
-class TokenOut(Schema):
-    id: str
+class TokenOut(table_schema(ApiToken)):
     owner: str
-    name: str
-    prefix: str = Field(description="the token begins with `oc_<prefix>_…`")
-    role: Role
-    created_at: int
-    last_used_at: int | None
-    expires_at: int | None
-    revoked_at: int | None
 
     @staticmethod
     def resolve_owner(token):
@@ -91,16 +79,8 @@ class InvitationIn(Body):
     note: str = Field("", max_length=100, pattern=r"^[^\x00]*$", description="who the invitation is for")
 
 
-class InvitationOut(Schema):
-    id: str
-    role: Role
-    note: str
-    made_by: str
-    created_at: int
-    expires_at: int
-    used_at: int | None
-    used_by: str
-    revoked_at: int | None
+class InvitationOut(table_schema(Invitation)):
+    pass
 
 
 class InvitationMade(InvitationOut):

@@ -6,9 +6,11 @@ from typing import Any, Literal
 from ninja import Field, Query
 
 from openclaw_web.endpoints.operations import Operations
-from openclaw_web.endpoints.schemas import LARGEST_FIRST, SEGMENT, Moments, Page, Schema, listed
+from openclaw_web.endpoints.schemas import LARGEST_FIRST, SEGMENT, Moments, Page, listed
+from openclaw_web.endpoints.table_schemas import table_schema
 from openclaw_web.pages.doors import needs
 
+from ..models import AuditEntry
 from . import entries
 from .audit_list import AUDIT, SEGMENTS, shape
 
@@ -25,15 +27,8 @@ class AuditQuery(Moments):
     sort: Literal["time", "-time"] = Field("-time", description=LARGEST_FIRST)
 
 
-class AuditOut(Schema):
+class AuditOut(table_schema(AuditEntry)):
     id: int
-    at: int
-    actor: str
-    via: str
-    action: str
-    object_type: str
-    object_id: str
-    agent_id: str
     detail: dict[str, Any]
 
 

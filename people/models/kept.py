@@ -25,13 +25,13 @@ class AuditEntry(models.Model):
     """One thing a person or program did here. Rows are only ever added: triggers refuse everything else."""
 
     id = models.BigAutoField(primary_key=True)
-    at = EpochMs()
-    actor = Who(help_text="user name; empty when nobody was signed in")
-    via = Plain(help_text="page, api, token oc_<prefix>, command or job")
-    action = Plain(help_text="in the past tense: signed_in, labelled, exported, read, ...")
-    object_type = Plain(default="", help_text="sample, session, export, user, token, setting, ...")
-    object_id = Who(default="")
-    agent_id = Plain(default="")
+    at = EpochMs(shown="api")
+    actor = Who(shown="api", help_text="user name; empty when nobody was signed in")
+    via = Plain(shown="api", help_text="page, api, token oc_<prefix>, command or job")
+    action = Plain(shown="api", help_text="in the past tense: signed_in, labelled, exported, read, ...")
+    object_type = Plain(default="", shown="api", help_text="sample, session, export, user, token, setting, ...")
+    object_id = Who(default="", shown="api")
+    agent_id = Plain(default="", shown="api")
     detail_json = Who(default="{}", help_text="never a secret and never content")
 
     class Meta:

@@ -63,16 +63,16 @@ class User(AbstractUser):
 class ApiToken(models.Model):
     """A key for programs, `oc_<prefix>_<secret>`; only a hash of it is kept."""
 
-    id = Plain(primary_key=True)
+    id = Plain(primary_key=True, shown="api")
     user = models.ForeignKey(User, models.CASCADE, related_name="tokens")
-    name = Own()
-    prefix = Plain(unique=True)
+    name = Own(shown="api")
+    prefix = Plain(unique=True, shown="api", help_text="the token begins with `oc_<prefix>_…`")
     secret_sha256 = Plain()
-    role = Plain(choices=User.Role.choices)
-    created_at = EpochMs()
-    last_used_at = EpochMs(null=True)
-    expires_at = EpochMs(null=True, help_text="null: never")
-    revoked_at = EpochMs(null=True)
+    role = Plain(choices=User.Role.choices, shown="api")
+    created_at = EpochMs(shown="api")
+    last_used_at = EpochMs(null=True, shown="api")
+    expires_at = EpochMs(null=True, shown="api", help_text="null: never")
+    revoked_at = EpochMs(null=True, shown="api")
 
     class Meta:
         db_table = "api_tokens"
@@ -105,16 +105,16 @@ class OneTimeLink(models.Model):
 class Invitation(models.Model):
     """An address that works once: whoever opens it makes their own account, with the role it was made for."""
 
-    id = Plain(primary_key=True)
+    id = Plain(primary_key=True, shown="api")
     token_sha256 = Plain(unique=True)
-    role = Plain(choices=User.Role.choices)
-    note = Who(default="", help_text="whom it is for, in the words of whoever made it")
-    made_by = Who()
-    created_at = EpochMs()
-    expires_at = EpochMs()
-    used_at = EpochMs(null=True)
-    used_by = Who(default="")
-    revoked_at = EpochMs(null=True)
+    role = Plain(choices=User.Role.choices, shown="api")
+    note = Who(default="", shown="api", help_text="whom it is for, in the words of whoever made it")
+    made_by = Who(shown="api")
+    created_at = EpochMs(shown="api")
+    expires_at = EpochMs(shown="api")
+    used_at = EpochMs(null=True, shown="api")
+    used_by = Who(default="", shown="api")
+    revoked_at = EpochMs(null=True, shown="api")
 
     class Meta:
         db_table = "invitations"
@@ -140,16 +140,16 @@ class SignIn(models.Model):
         DEACTIVATED = "deactivated"
         EXPIRED = "expired"
 
-    id = Plain(primary_key=True)
+    id = Plain(primary_key=True, shown="api")
     user = models.ForeignKey(User, models.CASCADE, related_name="sign_ins")
     session_key = Plain(null=True, unique=True, help_text="of Django's session; null once it has ended")
-    how = Plain(help_text="password, link, first_admin or invitation")
-    address = Who(default="")
+    how = Plain(shown="api", help_text="password, link, first_admin or invitation")
+    address = Who(default="", shown="api")
     user_agent = Who(default="")
-    created_at = EpochMs()
-    last_seen_at = EpochMs()
-    expires_at = EpochMs()
-    ended_at = EpochMs(null=True)
+    created_at = EpochMs(shown="api")
+    last_seen_at = EpochMs(shown="api")
+    expires_at = EpochMs(shown="api")
+    ended_at = EpochMs(null=True, shown="api")
     ended_because = Plain(default="", choices=[("", ""), *End.choices])
 
     class Meta:
