@@ -131,7 +131,6 @@ document.addEventListener("keydown", (event) => {
 
 const waiting = [];
 const isAwaited = (key) => document.querySelector(`.htmx-request[data-waits~="${CSS.escape(key)}"]`);
-
 function press(control) {
   if (!control.matches("summary")) openFolds(control);
   if (control.dataset.mode) control.form.elements.mode.value = control.dataset.mode; /* the field is shown in this mode only */
@@ -140,8 +139,8 @@ function press(control) {
 }
 
 document.addEventListener("htmx:afterRequest", (event) => {
-  const isRefused = !event.detail.successful || event.detail.xhr.status === 422;
-  if (isRefused && waiting.length && !isAwaited(waiting[0].key)) waiting.length = 0;
+  const refused = !event.detail.successful || event.detail.xhr.status === 422;
+  if (refused && !isAwaited(waiting[0]?.key)) waiting.length = 0;
   while (waiting.length && !isAwaited(waiting[0].key)) {
     const control = waiting.shift().find();
     if (control) press(control);

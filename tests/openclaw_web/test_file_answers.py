@@ -19,7 +19,9 @@ def ready(settings, tmp_path):
     folder.mkdir(parents=True)
     (folder / "train.jsonl").write_bytes(DATA)
     files = [{"name": "train.jsonl", "sha256": hashlib.sha256(DATA).hexdigest(), "bytes": len(DATA)}]
-    return ExportFactory(id="one", state="ready", manifest_json=orjson.dumps({"files": files}).decode())
+    return ExportFactory(
+        id="one", state="ready", manifest_json=orjson.dumps({"files": files, "checksums": "SHA256SUMS"}).decode()
+    )
 
 
 def get(client, **headers):
