@@ -144,7 +144,7 @@ def _catch_up(agent, by):
             if number == 0:
                 _write_as_plugin(agent, one, decision)
             elif facts.is_open(agent.db, decision):
-                nobody = Guardian(Endpoint("", ""), "", 1, {})  # the rule speaks before anybody would be asked
+                nobody = Guardian(Endpoint("", ""), "", {}, 1)  # the rule speaks before anybody would be asked
                 settling.handle(agent, nobody, settling.of_decision(decision, by=by), wait=lambda _seconds: None)
 
 

@@ -3,11 +3,13 @@
 from ninja import Query, Status
 
 from agents.decorators import agent_view
+from agents.runners import switches
 from jobs.schemas import JobOut
 from openclaw_web.endpoints.operations import Operations
 from openclaw_web.pages.doors import needs
 
-from . import plans, running, state, switch
+from . import plans, running, state
+from .gates import RUNNER
 from .schemas import OwnGateOut, PlanOut, RunIn, RunQuery, SwitchIn, SwitchOut
 
 router = Operations("gate_own_api", tags=["gate"])
@@ -56,8 +58,8 @@ def gate_run(request, agent, wanted: RunIn):
 def gate_switch(request, agent, wanted: SwitchIn):
     """Have new turns of an agent judged automatically, or no longer."""
     if wanted.is_on:
-        return _told(switch.turn_on(agent, by=request.user.username))
-    switch.turn_off(agent, by=request.user.username)
+        return _told(switches.turn_on(RUNNER, agent, by=request.user.username))
+    switches.turn_off(RUNNER, agent, by=request.user.username)
     return _told(None)
 
 

@@ -1,18 +1,20 @@
 """Which turns the built-in gate judges: those of people, on the active branch, answered and ended."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, TypeVar
 
-from django.db.models import Count, Exists, F, OuterRef
+from django.db.models import Count, Exists, F, OuterRef, QuerySet
 from django.db.models.functions import Left, Right
 from django.utils.translation import gettext as _
 
+from agents.runners.choice import Choice, NoSuchSession
 from ledger.collectors.machine_prompts import prompt_kind
 from ledger.collectors.records import injected, is_silent
 from ledger.json_columns import object_in
 from ledger.models import ConversationTurn
 from openclaw_web import clock
-from openclaw_web.errors import Refused
 
 from ..models import GateCall, MemoryGateDecision
 from ..recording import consent, matching
@@ -21,33 +23,23 @@ from ..recording.told import Origin
 SETTLED_MS = 60_000  # after its reply a turn has ended
 WORKING_MS = 3_600_000  # the same, when the reply was followed by a call of a tool
 BATCH = 200
+Row = TypeVar("Row")
+Rows = TypeVar("Rows", bound=QuerySet[Any])
 COLUMNS = (
     *("id", "session_id", "user_message_id", "agent_message_id"),
     *("created_at", "latency_ms", "agent_metadata", "user_metadata"),
 )
 
 
-class NoSuchSession(Refused):
-    """An id or key that no session of the agent has."""
-
-    status = 404
-
-
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """Which turns somebody wants judged. Of more than `limit`, the newest; times are milliseconds.
+class Asked(Choice):
+    """Which turns somebody wants judged; `give_up_after` counts calls about one by the same model and prompt.
 
-    `before_at`: turns and decisions since then are as if they were not there yet, but for decisions of other origins.
-    With `is_again`, turns that have a decision, as long as it is not of the same model and prompt.
+    `before_at` does not hide decisions of other origins. With `is_again`, also turns that have a decision, as long as
+    it is not of the same model and prompt.
     """
 
-    session: str | None = None
-    since: int | None = None
-    until: int | None = None
-    limit: int | None = None
     is_again: bool = False
-    before_at: int | None = None
-    give_up_after: int | None = None  # calls about one turn by the same model and prompt
 
 
 @dataclass(slots=True)
@@ -62,7 +54,7 @@ def choose(db: str, asked: Asked, model: str, prompt_version: str) -> Chosen:
     """The turns that a model with a prompt is to judge. Raises NoSuchSession."""
     rows = _wanted(db, asked, model, prompt_version)
     chosen = Chosen()
-    for some in _in_pieces(turn for turn in rows.iterator(chunk_size=BATCH) if _is_for_us(turn)):
+    for some in in_pieces(turn for turn in rows.iterator(chunk_size=BATCH) if _is_for_us(turn)):
         hidden = consent.withheld(db, some)
         for turn in some:
             if turn.id in hidden:
@@ -80,13 +72,7 @@ def choose(db: str, asked: Asked, model: str, prompt_version: str) -> Chosen:
 def _wanted(db, asked, model, prompt_version):
     """The rows of the turns, newest first, with the ends of their texts."""
     turns = ConversationTurn.objects.using(db).active().filter(agent_message_id__isnull=False, repeat_of=None)
-    if asked.session is not None:
-        turns = turns.filter(session_id__in=_sessions(db, asked.session))
-    if asked.since is not None:
-        turns = turns.filter(created_at__gte=asked.since)
-    if untils := [moment for moment in (asked.until, asked.before_at) if moment is not None]:
-        turns = turns.filter(created_at__lt=min(untils))
-    turns = turns.exclude(Exists(_decisions(db, asked, model, prompt_version)))
+    turns = narrow(db, turns, asked).exclude(Exists(_decisions(db, asked, model, prompt_version)))
     if asked.give_up_after is not None:
         turns = turns.exclude(Exists(_hopeless(db, model, prompt_version, asked.give_up_after)))
     ends = {
@@ -98,11 +84,25 @@ def _wanted(db, asked, model, prompt_version):
     return turns.only(*COLUMNS).annotate(**ends).placed().order_by("-created_at", "-place")
 
 
-def _sessions(db, name):
-    found = matching.sessions_called(db, db.removeprefix("agent_"), [name])
-    if not found:
-        raise NoSuchSession(_("This agent has no session %(session)s.") % {"session": name})
-    return found
+def narrow(db: str, rows: Rows, choice: Choice) -> Rows:
+    """The rows of the sessions and times of a choice. Raises NoSuchSession."""
+    if choice.session is not None:
+        sessions = matching.sessions_called(db, db.removeprefix("agent_"), [choice.session])
+        if not sessions:
+            raise NoSuchSession(_("This agent has no session %(session)s.") % {"session": choice.session})
+        rows = rows.filter(session_id__in=sessions)
+    if choice.since is not None:
+        rows = rows.filter(created_at__gte=choice.since)
+    if untils := [moment for moment in (choice.until, choice.before_at) if moment is not None]:
+        rows = rows.filter(created_at__lt=min(untils))
+    return rows
+
+
+def in_pieces(rows: Iterable[Row]) -> Iterator[list[Row]]:
+    """The rows, so many at a time."""
+    rows = iter(rows)
+    while piece := list(islice(rows, BATCH)):
+        yield piece
 
 
 def _decisions(db, asked, model, prompt_version):
@@ -140,14 +140,3 @@ def _is_prompt(turn):
 
 def _rest(turn):
     return WORKING_MS if object_in(turn.agent_metadata).get("stopReason") == "toolUse" else SETTLED_MS
-
-
-def _in_pieces(turns: Iterator[ConversationTurn]) -> Iterator[list[ConversationTurn]]:
-    piece: list[ConversationTurn] = []
-    for turn in turns:
-        piece.append(turn)
-        if len(piece) == BATCH:
-            yield piece
-            piece = []
-    if piece:
-        yield piece

@@ -5,9 +5,9 @@ from datetime import UTC, datetime, time, timedelta
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
+from agents.runners.choice import NoSuchSession
 from openclaw_web.errors import Refused
 
-from . import choosing
 from .choosing import Asked
 
 MOST_TURNS = 10_000  # in one run that is started here
@@ -49,7 +49,7 @@ class RunForm(forms.Form):
 
     def refuse(self, refused: Refused) -> None:
         """Say beside the field that is meant why nothing was planned."""
-        self.add_error("session" if isinstance(refused, choosing.NoSuchSession) else None, refused.sentence)
+        self.add_error("session" if isinstance(refused, NoSuchSession) else None, refused.sentence)
 
 
 def _start(day):

@@ -1,32 +1,56 @@
 """Who decides: a model behind an endpoint, with a prompt. What it is sent is two messages and nothing else."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext_lazy
 
-from openclaw_web.errors import Refused
-from openclaw_web.llm import client, endpoint, prices
-from people.configuration import keys as configuration
-from people.configuration import reflection_keys
+from agents.runners.calls import Allowance
+from agents.runners.runner import LanguageModel, Runner, model_as_set
+from openclaw_web.llm import client, prices
 
+from ..models import GateCall
 from ..recording import recorded
 from ..recording.windows import Window
 from . import prompts
 
-ENABLED, MODEL, PRICES = "memoryGate.enabled", "llm.model", "llm.prices"
 MOST_ANSWER = 2_000  # tokens that an answer may have, thoughts included
 SECONDS = 60.0  # for one call altogether
 
+RUNNER = Runner(
+    kind="gate",
+    page="gate:own_gate",
+    enabled="memoryGate.enabled",
+    kept=recorded.SETTING,
+    is_off=gettext_lazy("Nothing is sent: memoryGate.enabled is off in the settings."),
+    not_kept=gettext_lazy("Decisions of memory_gate are not kept: memoryGateAuditing.enabled is off in the settings."),
+    is_running=gettext_lazy("The gate of %(agent)s is running. Wait until that run has ended."),
+    gave_up=ngettext_lazy(
+        "Stopped after %(count)s turn without an answer.",
+        "Stopped after %(count)s turns in a row without an answer.",
+        "number",
+    ),
+    allowance=Allowance(
+        setting="memoryGate.tokensPerDay",
+        calls=GateCall,
+        reached=gettext_lazy(
+            "The limit of %(limit)s tokens a day is reached for this agent: the next call may use more than the "
+            "%(room)s that are left. Run the gate again after midnight UTC, or raise memoryGate.tokensPerDay in the "
+            "settings."
+        ),
+    ),
+)
+
 
 @dataclass(frozen=True, slots=True)
-class Gate:
-    """A model, where it is asked, and what it is told."""
+class Gate(LanguageModel):
+    """A model that decides, and what it is told."""
 
-    endpoint: endpoint.Endpoint
-    model: str
     prompt: prompts.Prompt
-    prices: Mapping[str, tuple[float, float]]
+
+    @property
+    def prompt_version(self) -> str:
+        """What its prompt is called."""
+        return self.prompt.version
 
     def prompt_tokens(self, window: Window) -> int:
         """About how many tokens asking about a window has."""
@@ -36,10 +60,6 @@ class Gate:
     def least_tokens(self) -> int:
         """What no call of this gate takes less of from the limit of a day."""
         return prices.estimate_tokens(self.prompt.text) + MOST_ANSWER
-
-    def cost(self, prompt_tokens: int | None, completion_tokens: int | None) -> float | None:
-        """US dollars by the price that is set for the model; None when none is."""
-        return prices.cost(self.prices, self.model, prompt_tokens, completion_tokens)
 
     def ask(self, window: Window) -> client.Answer:
         """What the model says of a window, asked once. Raises CallFailed."""
@@ -52,8 +72,7 @@ class Gate:
 
 def in_force() -> Gate:
     """The gate as the settings and the environment have it now. Raises Refused with what is missing."""
-    if problem := problem_of():
-        raise Refused(problem)
+    RUNNER.check()
     return as_set()
 
 
@@ -64,26 +83,5 @@ def other(model: str, prompt: prompts.Prompt) -> Gate:
 
 def as_set() -> Gate:
     """The same, also while nothing may be sent: its endpoint then has no host, or its model no name."""
-    values = configuration.several(MODEL, PRICES)
-    known = reflection_keys.prices(values[PRICES])
-    try:
-        place = endpoint.from_environment()
-    except Refused:
-        place = endpoint.Endpoint("", "")
-    return Gate(place, values[MODEL], prompts.in_force(), known)
-
-
-def problem_of(model: str = "") -> str:
-    """Why nothing may be sent now, in a sentence; empty when something may be. `model`: another one than in force."""
-    try:
-        endpoint.from_environment()
-    except Refused as refused:
-        return refused.sentence
-    values = configuration.several(ENABLED, MODEL, recorded.SETTING)
-    if not (model or values[MODEL]):
-        return _("No model is chosen: llm.model is empty in the settings.")
-    if not values[recorded.SETTING]:
-        return _("Decisions of memory_gate are not kept: memoryGateAuditing.enabled is off in the settings.")
-    if not values[ENABLED]:
-        return _("Nothing is sent: memoryGate.enabled is off in the settings.")
-    return ""
+    base = model_as_set()
+    return Gate(base.endpoint, base.model, base.prices, prompts.in_force())

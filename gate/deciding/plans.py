@@ -7,9 +7,9 @@ from ledger.models import ConversationTurn
 from openclaw_web.llm.estimates import Estimate
 from people.configuration import keys as configuration
 
-from . import allowance, choosing, gates, showing
+from . import choosing, gates, showing
 from .choosing import Asked
-from .gates import Gate
+from .gates import RUNNER, Gate
 from .judging import WINDOW_SETTING
 
 SAMPLED = 50  # turns whose windows are built; the tokens of the others follow from these
@@ -39,9 +39,9 @@ def plan(agent: Agent, asked: Asked) -> Plan:
         prompt_version=gate.prompt.version,
         tokens=prompt_tokens + answers,
         cost_usd=gate.cost(prompt_tokens, answers),
-        limit_today=configuration.get(allowance.SETTING),
-        left_today=allowance.left(agent.db),
-        problem=gates.problem_of(),
+        limit_today=RUNNER.allowance.limit,
+        left_today=RUNNER.allowance.left(agent.db),
+        problem=RUNNER.problem_of(),
     )
 
 

@@ -3,22 +3,18 @@
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
 from django.urls import reverse
 
 from agents.models import Agent
-from jobs import services as jobs
+from agents.runners import launch, switches
+from agents.runners.switches import Switched
 from jobs.models import JobRun
 from ledger.transcripts.turns import utc_day
 from openclaw_web import clock
-from people.configuration import keys as configuration
 
 from ..models import GatePrompt
-from . import allowance, gates, running, switch, tallies
-from .gates import Gate
-from .switch import Switched
-
-RUNS = 10
+from . import gates, tallies
+from .gates import RUNNER, Gate
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +37,13 @@ def of(agent: Agent) -> State:
     gate = gates.as_set()
     return State(
         gate=gate,
-        problem=gates.problem_of(),
-        switched=switch.of(agent.agent_id),
+        problem=RUNNER.problem_of(),
+        switched=switches.of_agent(RUNNER, agent.agent_id).get(""),
         day=utc_day(clock.now_ms()),
         today=tallies.of_today(agent.db),
-        limit=configuration.get(allowance.SETTING),
-        left=allowance.left(agent.db),
-        runs=_runs(agent.agent_id),
+        limit=RUNNER.allowance.limit,
+        left=RUNNER.allowance.left(agent.db),
+        runs=launch.latest(RUNNER, agent),
         is_prompt_kept=GatePrompt.objects.using(agent.db).filter(id=gate.prompt.version).exists(),
     )
 
@@ -55,9 +51,3 @@ def of(agent: Agent) -> State:
 def address(agent: Agent) -> str:
     """Where its page is."""
     return reverse("gate:own_gate", args=[agent.agent_id])
-
-
-def _runs(agent_id):
-    """The latest runs of an agent: the newest of all agents are looked through, those of the switch are of all."""
-    found = [job for job in jobs.latest([running.KIND], 100) if orjson.loads(job.params_json)["agent"] == agent_id]
-    return found[:RUNS]

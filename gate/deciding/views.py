@@ -4,14 +4,16 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from agents.decorators import agent_view
+from agents.runners import switches
 from jobs import ticking
 from jobs.notices import after_start
 from openclaw_web.errors import Refused
 from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import after_post, refuse_post, render_page
 
-from . import gates, plans, running, state, switch
+from . import plans, running, state
 from .forms import RunForm
+from .gates import RUNNER
 
 
 @require_safe
@@ -45,9 +47,9 @@ def own_gate_run(request, agent):
 def own_gate_switch(request, agent):
     """Judge new turns of the agent from now on, or no longer."""
     if request.POST.get("to") == "on":
-        switch.turn_on(agent, by=request.user.username)
+        switches.turn_on(RUNNER, agent, by=request.user.username)
         return after_post(request, _("New turns of this agent are judged from now on."), to=state.address(agent))
-    switch.turn_off(agent, by=request.user.username)
+    switches.turn_off(RUNNER, agent, by=request.user.username)
     return after_post(request, _("New turns of this agent are not judged any more."), to=state.address(agent))
 
 
@@ -57,7 +59,7 @@ def _page(request, agent, form, plan):
         "form": form,
         "plan": plan,
         "own": state.of(agent),
-        "tasks": ticking.states({gates.ENABLED}),
+        "tasks": ticking.states({RUNNER.enabled}),
     }
     return render_page(request, "gate/own_gate.html", context, status=422 if form.errors else 200)
 

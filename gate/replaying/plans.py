@@ -4,13 +4,12 @@ from dataclasses import dataclass
 
 from agents.models import Agent
 from openclaw_web.llm.estimates import Estimate
-from people.configuration import keys as configuration
 
-from ..deciding import allowance, gates
 from ..deciding.plans import SAMPLED, USUAL_ANSWER
 from ..recording import windows
 from . import choosing
 from .choosing import Chosen
+from .starting import RUNNER
 from .wanted import Wanted
 
 
@@ -41,9 +40,9 @@ def plan(agent: Agent, wanted: Wanted) -> Plan:
         prompt_version=gate.prompt.version,
         tokens=prompt_tokens + answers,
         cost_usd=gate.cost(prompt_tokens, answers),
-        limit_today=configuration.get(allowance.SETTING),
-        left_today=allowance.left(agent.db),
-        problem=gates.problem_of(gate.model),
+        limit_today=RUNNER.allowance.limit,
+        left_today=RUNNER.allowance.left(agent.db),
+        problem=RUNNER.problem_of(gate.model),
     )
 
 

@@ -1,24 +1,31 @@
 """Replays as they begin: the decisions that they are about are fixed then, and a job makes them again."""
 
-import orjson
+from dataclasses import replace
+
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from ulid import ULID
 
 from agents.models import Agent
+from agents.runners import launch
 from jobs import services as jobs
 from jobs.models import JobRun
 from jobs.progress import Listener
 from openclaw_web import clock
 from openclaw_web.errors import Refused
 from openclaw_web.sqlite import writing
-from people.audit import log as audit
 
 from ..deciding import gates, prompts
 from ..models import GateReplay, GateReplayDecision
 from . import choosing
 from .wanted import Wanted
 
-KIND = "gate_replay"
+RUNNER = replace(
+    gates.RUNNER,
+    kind="gate_replay",
+    page="gate:replay_detail",
+    is_running=gettext_lazy("A replay of decisions of %(agent)s is running. Wait until it has ended."),
+)
 State = GateReplay.State
 
 
@@ -31,9 +38,7 @@ def start(agent: Agent, wanted: Wanted, *, by: str) -> tuple[GateReplay, JobRun]
 def run_here(agent: Agent, wanted: Wanted, *, by: str, listener: Listener | None = None) -> tuple[GateReplay, JobRun]:
     """The same in this process; the job, however it ended."""
     replay = _keep(agent, wanted, by)
-    names = {"object_id": agent.agent_id, "agent_id": agent.agent_id}
-    audit.record(by, f"{KIND}_started", object_type="agent", **names)  # a job that nobody queued has no entry
-    job = jobs.run_now(KIND, _params(agent, replay.id), by=by, listener=listener)
+    job = launch.run_here(RUNNER, agent, _params(agent, replay.id), by=by, listener=listener)
     GateReplay.objects.using(agent.db).filter(id=replay.id).update(job_id=job.id)
     replay.refresh_from_db()
     return replay, job
@@ -80,21 +85,14 @@ def _keep(agent, wanted, by):
 def _check(agent, model):
     if not model:
         raise Refused(_("Name the model that is to decide."))
-    if problem := gates.problem_of(model):
+    if problem := RUNNER.problem_of(model):
         raise Refused(problem)
     jobs.recover()  # a replay whose process is gone holds up no other
-    for job in JobRun.objects.filter(kind=KIND, state__in=(JobRun.State.QUEUED, JobRun.State.RUNNING)):
-        if orjson.loads(job.params_json)["agent"] == agent.agent_id:
-            raise Refused(is_running(agent.agent_id), reasons=[{"id": job.id, "reason": job.message}])
-
-
-def is_running(agent_id: str) -> str:
-    """That there is a replay of this agent already."""
-    return _("A replay of decisions of %(agent)s is running. Wait until it has ended.") % {"agent": agent_id}
+    launch.check_alone(RUNNER, agent)
 
 
 def _queue(agent, replay, by):
-    job = jobs.start(KIND, _params(agent, replay.id), by=by)
+    job = jobs.start(RUNNER.kind, _params(agent, replay.id), by=by)
     replay.job_id, replay.state = job.id, State.RUNNING
     replay.save(using=agent.db, update_fields=["job_id", "state"])
     return job

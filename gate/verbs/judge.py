@@ -30,7 +30,7 @@ def add_arguments(parser):
 def run(agent, session, since, until, limit, again, dry_run, yes, quiet, **options):
     if limit is not None and limit < 1:
         raise WrongUse(_("--limit must be 1 or more."))
-    asked = Asked(session, moment(since, "--since"), moment(until, "--until"), limit, again)
+    asked = Asked(session, moment(since, "--since"), moment(until, "--until"), limit, is_again=again)
     found = agent_of(agent)
     return _sent(found, asked, quiet) if yes else _shown(plans.plan(found, asked), is_all=dry_run)
 

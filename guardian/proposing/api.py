@@ -3,6 +3,7 @@
 from ninja import Query, Status
 
 from agents.decorators import agent_view
+from agents.runners import switches
 from jobs.schemas import JobOut
 from openclaw_web.endpoints.operations import Operations
 from openclaw_web.endpoints.schemas import Page, listed
@@ -13,6 +14,7 @@ from ..handover.schemas import HandoverStarted
 from ..models import GuardianStep
 from ..rollbacks.api import offer_in_spec
 from . import approving, plans, retrying, running, shown, state, switch
+from .asking.guardians import RUNNER
 from .schemas import (
     ApproveIn,
     DeclineIn,
@@ -75,7 +77,7 @@ def guardian_unattended(request, agent, wanted: UnattendedIn):
     """Write new facts into a memory file without a person, or no longer."""
     if wanted.is_on:
         return _switched(wanted.file, switch.turn_on(agent, wanted.file, by=request.user.username))
-    switch.turn_off(agent, wanted.file, by=request.user.username)
+    switches.turn_off(RUNNER, agent, wanted.file, by=request.user.username)
     return _switched(wanted.file, None)
 
 

@@ -2,47 +2,32 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import islice
 
 from django.db.models import Count, Exists, OuterRef
-from django.utils.translation import gettext as _
 
 from agents.models import Agent
+from agents.runners.choice import Choice
 from gate import decisions
+from gate.deciding.choosing import BATCH, in_pieces, narrow
 from gate.models import MemoryGateDecision
-from gate.recording import consent, matching
+from gate.recording import consent
 from ledger.models import ConversationTurn
-from openclaw_web.errors import Refused
 
 from ..files import FILE_OF
 from ..models import GuardianRun, WriteGuardianAudit
 from .memory import Memory
 
-BATCH = 200
 State = GuardianRun.State
 
 
-class NoSuchSession(Refused):
-    """An id or key that no session of the agent has."""
-
-    status = 404
-
-
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """Which facts somebody wants written down. Of more than `limit`, the newest; times are milliseconds.
+class Asked(Choice):
+    """Which facts somebody wants written down; `give_up_after` counts runs about one that stopped.
 
-    `files`: only facts for these, each of decisions since a moment. `before_at`: decisions since then are as if they
-    were not there yet. `give_up_after`: runs about one fact that stopped.
+    `files`: only facts for these, each of decisions since a moment.
     """
 
-    session: str | None = None
-    since: int | None = None
-    until: int | None = None
-    limit: int | None = None
-    before_at: int | None = None
     files: tuple[tuple[str, int], ...] = ()
-    give_up_after: int | None = None
 
 
 @dataclass(slots=True)
@@ -95,13 +80,7 @@ def _open(db):
 
 def _wanted(db, asked):
     """The rows of the decisions, newest first."""
-    rows = _open(db)
-    if asked.session is not None:
-        rows = rows.filter(session_id__in=_sessions(db, asked.session))
-    if asked.since is not None:
-        rows = rows.filter(created_at__gte=asked.since)
-    if untils := [moment for moment in (asked.until, asked.before_at) if moment is not None]:
-        rows = rows.filter(created_at__lt=min(untils))
+    rows = narrow(db, _open(db), asked)
     if asked.give_up_after is not None:
         runs = GuardianRun.objects.using(db).filter(decision_id=OuterRef("id"), state=State.STOPPED)
         many = runs.values("decision_id").annotate(number=Count("id")).filter(number__gte=asked.give_up_after)
@@ -109,17 +88,10 @@ def _wanted(db, asked):
     return rows.placed().order_by("-created_at", "-place")
 
 
-def _sessions(db, name):
-    found = matching.sessions_called(db, db.removeprefix("agent_"), [name])
-    if not found:
-        raise NoSuchSession(_("This agent has no session %(session)s.") % {"session": name})
-    return found
-
-
 def _for_us(db, rows: Iterable[MemoryGateDecision], asked) -> Iterator[MemoryGateDecision]:
     """Those that count for their turn, and whose turn has no write to that file under the name of another decision."""
     since = dict(asked.files)
-    for some in _in_pieces(rows):
+    for some in in_pieces(rows):
         turn_ids = {row.turn_id for row in some if row.turn_id}
         counting = decisions.of_turns(db, turn_ids) if turn_ids else {}
         acted = set(
@@ -135,7 +107,7 @@ def _for_us(db, rows: Iterable[MemoryGateDecision], asked) -> Iterator[MemoryGat
 def _told(db, rows, memory: Memory) -> Iterator[tuple[MemoryGateDecision, bool]]:
     """Each with whether it is withheld: its turn is, or its file."""
     names = consent.opted_out()
-    for some in _in_pieces(rows):
+    for some in in_pieces(rows):
         turns = {}
         if names:
             turns = ConversationTurn.objects.using(db).in_bulk([row.turn_id for row in some if row.turn_id])
@@ -143,9 +115,3 @@ def _told(db, rows, memory: Memory) -> Iterator[tuple[MemoryGateDecision, bool]]
         for row in some:
             is_theirs = bool(names) and (row.turn_id not in turns or row.turn_id in hidden)
             yield row, is_theirs or memory.is_hidden(target_of(row))
-
-
-def _in_pieces(rows: Iterable[MemoryGateDecision]) -> Iterator[list[MemoryGateDecision]]:
-    rows = iter(rows)
-    while piece := list(islice(rows, BATCH)):
-        yield piece

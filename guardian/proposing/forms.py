@@ -5,11 +5,12 @@ from datetime import UTC, datetime, time, timedelta
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
+from agents.runners.choice import NoSuchSession
 from gate.deciding.forms import MOST_TURNS, USUAL_TURNS
 from openclaw_web.errors import Refused
 
 from ..files import LONGEST_FACT, MEMORY_FILES
-from . import approving, facts
+from . import approving
 from .facts import Asked
 
 
@@ -43,7 +44,7 @@ class RunForm(forms.Form):
 
     def refuse(self, refused: Refused) -> None:
         """Say beside the field that is meant why nothing was planned."""
-        self.add_error("session" if isinstance(refused, facts.NoSuchSession) else None, refused.sentence)
+        self.add_error("session" if isinstance(refused, NoSuchSession) else None, refused.sentence)
 
 
 class RetryForm(forms.Form):

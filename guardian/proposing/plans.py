@@ -8,12 +8,12 @@ from agents.models import Agent
 from openclaw_web.errors import Refused
 from openclaw_web.llm import prices
 from openclaw_web.llm.estimates import Estimate
-from people.configuration import keys as configuration
 
 from ..exact import text_of
 from ..rollbacks import places
 from . import facts
-from .asking import guardians, prompts, steps
+from .asking import guardians, prompts
+from .asking.guardians import RUNNER
 from .facts import Asked
 from .memory import Memory
 
@@ -47,7 +47,7 @@ def plan_one(agent: Agent, fact: str, target_file: str) -> Plan:
 
 def problem_of(agent: Agent) -> str:
     """Why nothing of an agent may be sent now, in a sentence; empty when something may be."""
-    if problem := guardians.problem_of():
+    if problem := RUNNER.problem_of():
         return problem
     try:
         places.workspace_of(agent)
@@ -70,8 +70,8 @@ def _plan(agent, told: Sequence[tuple[str, str]], withheld) -> Plan:
         prompt_version=prompts.VERSION,
         tokens=asked + answered,
         cost_usd=guardian.cost(asked, answered),
-        limit_today=configuration.get(steps.SETTING),
-        left_today=steps.left(agent.db),
+        limit_today=RUNNER.allowance.limit,
+        left_today=RUNNER.allowance.left(agent.db),
         problem=problem,
     )
 

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from django.db import transaction
 from django.utils.translation import gettext as _
 from ulid import ULID
 
 from agents.models import Agent
+from agents.runners import launch
 from jobs import services as jobs
 from jobs.models import JobRun
 from jobs.progress import Listener
@@ -17,6 +17,7 @@ from ..files import LONGEST_FACT, MEMORY_FILES
 from ..models import GuardianRun, WriteGuardianAudit
 from ..rollbacks.planning import NoSuchWrite
 from . import facts, running
+from .asking.guardians import RUNNER
 
 
 def find(db: str, audit_id: str) -> WriteGuardianAudit:
@@ -58,17 +59,15 @@ def wanted(agent: Agent, audit_id: str, *, fact: str | None, file: str | None, b
 def start(agent: Agent, run: GuardianRun, *, by: str) -> JobRun:
     """Queue it. Raises Refused when nothing may be sent, or a run of this agent is queued or running already."""
     running.check(agent)
-    jobs.recover()  # a run whose process is gone holds up no other
-    with transaction.atomic():
-        running.check_alone(agent)
+    with launch.alone(RUNNER, agent):
         run.save(using=agent.db, force_insert=True)
-        return jobs.start(running.KIND, _params(agent, run), by=by)
+        return jobs.start(RUNNER.kind, _params(agent, run), by=by)
 
 
 def run_here(agent: Agent, run: GuardianRun, *, by: str, listener: Listener | None = None) -> JobRun:
     """Do it in this process; the job, however it ended. Raises Refused when nothing may be sent, or while one runs."""
     running.check(agent)
-    with running.only_one(agent.agent_id):  # whoever is quicker than the job is told of in its row
+    with launch.only_one(RUNNER, agent.agent_id):  # whoever is quicker than the job is told of in its row
         run.save(using=agent.db, force_insert=True)
     return running.run_here(agent, _params(agent, run), by=by, listener=listener)
 

@@ -6,6 +6,7 @@ from django.utils.translation import gettext as _
 from ulid import ULID
 
 from agents.models import Agent
+from agents.runners.calls import LimitReached
 from gate.models import MemoryGateDecision
 from openclaw_web import clock
 from openclaw_web.disk import packing
@@ -19,7 +20,6 @@ from ..rollbacks.planning import hash_of
 from . import facts, unattended, waiting
 from .asking import loop, prompts
 from .asking.guardians import Guardian
-from .asking.steps import LimitReached
 from .asking.tools import End, Ended, Tools, why_unreadable
 from .ending import BY, end_without_write
 from .memory import Memory

@@ -3,26 +3,23 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-import orjson
 from django.db.models import Max
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from agents.models import Agent
-from jobs import services as jobs
+from agents.runners import launch, switches
+from agents.runners.switches import Switched
 from jobs.kinds import DAY_MS
 from jobs.models import JobRun
 from openclaw_web import clock
 from openclaw_web.pages import formatting, zones
-from people.configuration import keys as configuration
 
 from ..models import GuardianRun, WriteGuardianAudit
-from . import plans, running, switch, unattended, waiting
-from .asking import guardians, prompts, steps
-from .asking.guardians import Guardian
-from .switch import Switched
+from . import plans, switch, unattended, waiting
+from .asking import guardians, prompts
+from .asking.guardians import RUNNER, Guardian
 
-RUNS = 10
 WAITS_MS = unattended.PLUGIN_DAYS * DAY_MS
 Audit = WriteGuardianAudit
 
@@ -52,8 +49,8 @@ class State:
 
 def of(agent: Agent) -> State:
     """How it stands now."""
-    on, used = switch.of_agent(agent.agent_id), steps.used(agent.db)
-    limit = configuration.get(steps.SETTING)
+    on, used = switches.of_agent(RUNNER, agent.agent_id), RUNNER.allowance.used(agent.db)
+    limit = RUNNER.allowance.limit
     today = _today(agent.db)
     return State(
         guardian=guardians.as_set(),
@@ -65,10 +62,10 @@ def of(agent: Agent) -> State:
         written_today=today.count(GuardianRun.State.WRITTEN),
         refused_today=today.count(GuardianRun.State.REFUSED),
         tokens_today=used,
-        cost_today=steps.cost_today(agent.db),
+        cost_today=RUNNER.allowance.cost_today(agent.db),
         limit=limit,
         left=max(0, limit - used) if limit else None,
-        runs=_runs(agent.agent_id),
+        runs=launch.latest(RUNNER, agent),
     )
 
 
@@ -110,9 +107,3 @@ def _today(db):
     start, end = clock.today_ms()
     today = GuardianRun.objects.using(db).filter(created_at__gte=start, created_at__lt=end)
     return list(today.values_list("state", flat=True))
-
-
-def _runs(agent_id):
-    """The latest runs of an agent: the newest of all agents are looked through, those of the switch are of all."""
-    found = [job for job in jobs.latest([running.KIND], 100) if orjson.loads(job.params_json)["agent"] == agent_id]
-    return found[:RUNS]

@@ -7,6 +7,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from agents.models import Agent
+from agents.runners import switches
 from artifacts.contents import secrets
 from jobs.kinds import DAY_MS
 from openclaw_web import clock
@@ -26,6 +27,7 @@ from ..standing import live_record
 from ..standing.files import GUARDED
 from . import approving, switch
 from .approving import Preview
+from .asking.guardians import RUNNER
 from .ending import BY
 
 ADDED, REMOVED, WRITES = (f"writeGuardian.unattended{name}" for name in ("LinesAdded", "LinesRemoved", "WritesPerDay"))
@@ -76,7 +78,7 @@ def why_not(agent: Agent, made: Preview) -> str:
 def _why_not_here(agent, name):
     if name in switch.NEVER:
         return _("%(file)s is never written unattended.") % {"file": name}
-    switched = switch.of(agent.agent_id, name)
+    switched = switches.of_agent(RUNNER, agent.agent_id).get(name)
     if switched is None:
         return _("Unattended writing is off for %(file)s.") % {"file": name}
     if switched.host != endpoint.from_environment().host:

@@ -6,6 +6,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from agents.decorators import agent_view
+from agents.runners import switches
 from gate.recording import consent
 from jobs import ticking
 from jobs.notices import after_start
@@ -20,7 +21,7 @@ from ..handover import service as handovers
 from ..looking.shown import origin_of
 from ..models import GuardianStep
 from . import approving, plans, retrying, running, shown, state, switch
-from .asking import guardians
+from .asking.guardians import RUNNER
 from .forms import DeclineForm, RetryForm, RunForm
 
 
@@ -61,7 +62,7 @@ def own_guardian_switch(request, agent):
         except Refused as refused:
             return refuse_post(request, refused, to=state.address(agent))
         return after_post(request, state.on_sentence(agent, name), to=state.address(agent))
-    switch.turn_off(agent, name, by=request.user.username)
+    switches.turn_off(RUNNER, agent, name, by=request.user.username)
     said = _("Nothing is written to %(file)s unattended any more.") % {"file": name}
     return after_post(request, said, to=state.address(agent))
 
@@ -221,7 +222,7 @@ def _page(request, agent, form, plan):
         "form": form,
         "plan": plan,
         "own": state.of(agent),
-        "tasks": ticking.states({guardians.ENABLED}),
+        "tasks": ticking.states({RUNNER.enabled}),
     }
     return render_page(request, "guardian/own_guardian.html", context, status=422 if form.errors else 200)
 

@@ -37,7 +37,7 @@ def run(agent, session, since, until, limit, dry_run, yes, quiet, **options):
     if not yes:
         return shown(plans.plan(found, asked), is_all=dry_run)
     with listener_on(sys.stderr, is_quiet=quiet) as listener:
-        return sent(running.run_here(found, running.params(found, asked), by=BY, listener=listener))
+        return sent(running.run_here(found, asked.params(found), by=BY, listener=listener))
 
 
 def shown(plan, is_all):

@@ -7,10 +7,11 @@ from django.urls import reverse
 
 from agents import holdings
 from agents.models import CollectedSession
+from agents.runners import automatic, switches
 from collecting import report
 from datasets.models import SampleClaim
 from datasets.review import claims, verdicts
-from gate.deciding import allowance, automatic, switch
+from gate.deciding.gates import RUNNER
 from gate.models import GateCall
 from guardian.models import RollbackIntent
 from guardian.recording import checking
@@ -176,22 +177,22 @@ class TestOwnModels:
     def test_calls_of_the_future_use_nothing_of_today(self, ada, now):
         for at in (NOW + YEAR, NOW + DAY, NOW, NOW - DAY):
             GateCallFactory(created_at=at, reserved_tokens=10)
-        assert allowance.used("agent_ada") == 10
+        assert RUNNER.allowance.used("agent_ada") == 10
         assert GateCall.objects.using("agent_ada").count() == 4
 
     def test_a_failed_run_of_tomorrow_is_no_pause(self, now):
-        JobFactory(kind=automatic.KIND, state="failed", created_at=NOW + DAY, finished_at=NOW + DAY)
-        assert not automatic._is_pausing()
-        JobFactory(kind=automatic.KIND, state="failed", created_at=NOW + DAY + 1, finished_at=NOW - 1)
-        assert automatic._is_pausing()
+        JobFactory(kind="gate_new_turns", state="failed", created_at=NOW + DAY, finished_at=NOW + DAY)
+        assert not automatic._is_pausing("gate_new_turns")
+        JobFactory(kind="gate_new_turns", state="failed", created_at=NOW + DAY + 1, finished_at=NOW - 1)
+        assert automatic._is_pausing("gate_new_turns")
 
     def test_a_gate_that_was_switched_on_in_the_future_is_on_since_now(self, ada, now):
         now.ms += YEAR
-        switch.turn_on(ada, by="root")
+        switches.turn_on(RUNNER, ada, by="root")
         now.ms -= YEAR
-        switch.settle_times()
-        assert switch.of("ada").since == NOW
-        assert switch.of("ada").by == "root"
+        switches.settle_times(RUNNER)
+        assert switches.of_agent(RUNNER, "ada")[""].since == NOW
+        assert switches.of_agent(RUNNER, "ada")[""].by == "root"
 
 
 def test_a_rollback_that_began_in_the_future_is_broken_off(ada, now):

@@ -1,36 +1,65 @@
 """Who guards the memory files: a model behind an endpoint, told what to do with one fact and three tools."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext_lazy
 
+from agents.runners.calls import Allowance
+from agents.runners.runner import LanguageModel, Runner, model_as_set
 from openclaw_web.errors import Refused
-from openclaw_web.llm import client, endpoint, prices
+from openclaw_web.llm import client, prices
+from openclaw_web.llm.client import CallFailed
 from people.configuration import keys as configuration
-from people.configuration import reflection_keys
 
+from ...models import GuardianStep
 from . import prompts
 
-ENABLED, STEPS, KEPT = "writeGuardian.enabled", "writeGuardian.steps", "writeGuardianAuditing.enabled"
-MODEL, PRICES = "llm.model", "llm.prices"
+STEPS = "writeGuardian.steps"
 LEAST_ANSWER = 4_000  # tokens that an answer may have beside what the file holds
 SECONDS = 120.0  # for one call altogether: a whole file may have to be said
 
+RUNNER = Runner(
+    kind="guardian",
+    page="guardian:own_guardian",
+    enabled="writeGuardian.enabled",
+    kept="writeGuardianAuditing.enabled",
+    is_off=gettext_lazy("Nothing is sent: writeGuardian.enabled is off in the settings."),
+    not_kept=gettext_lazy("Writes to memory files are not kept: writeGuardianAuditing.enabled is off in the settings."),
+    is_running=gettext_lazy("The guardian of %(agent)s is running. Wait until that run has ended."),
+    gave_up=ngettext_lazy(
+        "Stopped after %(count)s fact without an answer.",
+        "Stopped after %(count)s facts in a row without an answer.",
+        "number",
+    ),
+    passes_over=(Refused, CallFailed),  # a file that nobody may touch is no reason to leave the others
+    allowance=Allowance(
+        setting="writeGuardian.tokensPerDay",
+        calls=GuardianStep,
+        reached=gettext_lazy(
+            "The limit of %(limit)s tokens a day is reached for this agent: the next call may use more than the "
+            "%(room)s that are left. Run the guardian again after midnight UTC, or raise writeGuardian.tokensPerDay in "
+            "the settings."
+        ),
+    ),
+)
+
 
 @dataclass(frozen=True, slots=True)
-class Guardian:
-    """A model, where it is asked, and how often about one fact."""
+class Guardian(LanguageModel):
+    """A model that guards memory files, and how often it is asked about one fact."""
 
-    endpoint: endpoint.Endpoint
-    model: str
     most_steps: int
-    prices: Mapping[str, tuple[float, float]]
 
-    def cost(self, prompt_tokens: int | None, completion_tokens: int | None) -> float | None:
-        """US dollars by the price that is set for the model; None when none is."""
-        return prices.cost(self.prices, self.model, prompt_tokens, completion_tokens)
+    @property
+    def prompt_version(self) -> str:
+        """What its prompt is called."""
+        return prompts.VERSION
+
+    @property
+    def least_tokens(self) -> int:
+        """What no call of it takes less of from the limit of a day."""
+        return prompts.tokens(prompts.opening("", "")) + LEAST_ANSWER
 
     def ask(self, messages: list[dict[str, Any]], most_answer: int) -> client.Answer:
         """What the model says or wants used, asked once. Raises CallFailed."""
@@ -49,32 +78,7 @@ def most_answer(held: str) -> int:
     return LEAST_ANSWER + prices.estimate_tokens(held)
 
 
-def in_force() -> Guardian:
-    """The guardian as the settings and the environment have it now. Raises Refused with what is missing."""
-    if problem := problem_of():
-        raise Refused(problem)
-    return as_set()
-
-
 def as_set() -> Guardian:
-    """The same, also while nothing may be sent: its endpoint then has no host, or its model no name."""
-    values = configuration.several(MODEL, PRICES, STEPS)
-    try:
-        place = endpoint.from_environment()
-    except Refused:
-        place = endpoint.Endpoint("", "")
-    return Guardian(place, values[MODEL], values[STEPS], reflection_keys.prices(values[PRICES]))
-
-
-def problem_of() -> str:
-    """Why nothing may be sent now, in a sentence; empty when something may be."""
-    if problem := endpoint.missing():
-        return problem
-    values = configuration.several(ENABLED, MODEL, KEPT)
-    if not values[MODEL]:
-        return _("No model is chosen: llm.model is empty in the settings.")
-    if not values[KEPT]:
-        return _("Writes to memory files are not kept: writeGuardianAuditing.enabled is off in the settings.")
-    if not values[ENABLED]:
-        return _("Nothing is sent: writeGuardian.enabled is off in the settings.")
-    return ""
+    """The guardian of the settings, also while nothing may be sent: its endpoint has no host then, or it no name."""
+    base = model_as_set()
+    return Guardian(base.endpoint, base.model, base.prices, configuration.get(STEPS))

@@ -27,8 +27,10 @@ RUN = BEGIN + (
 PAGE_RUN = BEGIN + ("from gate.deciding.choosing import Asked; print(running.start(main, Asked(), by='otto').id)")
 # What a run does, without its lock: for as many processes as one likes.
 WALK = BEGIN + (
-    "from jobs.progress import Progress; walk = running.Walk(main.db, gates.in_force(), {ids!r}, Progress()); "
-    "walk.go(); print('done', walk.done, walk.stopped[:9] == 'The limit')"
+    "from agents.runners.batch import Batch; from jobs.progress import Progress; gate = gates.in_force(); "
+    "batch = Batch(gates.RUNNER, gate, Progress(), len({ids!r})); "
+    "batch.go({ids!r}, running.judge(main.db, gate, batch)); "
+    "print('done', batch.done, batch.stopped[:9] == 'The limit')"
 )
 SET = "from people.configuration import keys; keys.put_all({values!r}); print('set')"
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gate.deciding import allowance, gates
+from gate.deciding import gates
 from gate.models import GateCall
 from openclaw_web import clock
 from people.configuration import keys as configuration
@@ -29,7 +29,7 @@ def test_a_run_ends_before_the_call_that_would_be_too_much(ada, endpoint, one_ca
         True,
     )
     assert len(endpoint.requests) == decisions().count()
-    assert allowance.used(DB) == decisions().count() * sum(USED.values())
+    assert gates.RUNNER.allowance.used(DB) == decisions().count() * sum(USED.values())
 
 
 def test_nothing_is_sent_when_nothing_is_left(ada, endpoint):
@@ -47,9 +47,9 @@ def test_tomorrow_the_rest_is_judged(ada, endpoint, one_call, later):
     talk(3)
     run(ada)
     assert decisions().count() == 1
-    assert allowance.left(DB) < one_call
+    assert gates.RUNNER.allowance.left(DB) < one_call
     later(hours=24)
-    assert allowance.left(DB) == one_call
+    assert gates.RUNNER.allowance.left(DB) == one_call
     run(ada)
     assert decisions().count() == 2
 
@@ -57,7 +57,7 @@ def test_tomorrow_the_rest_is_judged(ada, endpoint, one_call, later):
 def test_without_a_limit_there_is_none(ada, endpoint):
     configuration.put("memoryGate.tokensPerDay", 0)
     talk(2)
-    assert allowance.left(DB) is None
+    assert gates.RUNNER.allowance.left(DB) is None
     run(ada)
     assert decisions().count() == 2
 
@@ -66,7 +66,7 @@ def test_what_an_endpoint_refused_is_given_back(ada, endpoint):
     endpoint.then(fails(503))
     talk(1)
     run(ada)
-    assert (outcomes(), allowance.used(DB)) == (["failed"] * 3, 0)
+    assert (outcomes(), gates.RUNNER.allowance.used(DB)) == (["failed"] * 3, 0)
 
 
 def test_a_call_that_nobody_heard_of_again_keeps_what_was_taken(ada, endpoint, one_call):

@@ -2,7 +2,9 @@
 
 import pytest
 
-from gate.deciding import allowance, gates, switch
+from agents.runners import switches
+from gate.deciding import gates
+from gate.deciding.gates import RUNNER
 from jobs import services as jobs
 from jobs import ticking
 from jobs.models import JobRun
@@ -20,7 +22,7 @@ pytestmark = pytest.mark.django_db
 def on(ada, endpoint, later):
     """The gate of ada, on since an hour, with two turns before that and two after."""
     later(hours=-1)
-    switch.turn_on(ada, by="root")
+    switches.turn_on(RUNNER, ada, by="root")
     later()
     talk(2, start=clock.now_ms() - 90 * MINUTE)
     talk(2, session_id="s2", start=clock.now_ms() - 30 * MINUTE)
@@ -59,7 +61,7 @@ def test_without_an_endpoint_nothing_is_started(on, settings):
 def test_switched_off_during_a_run_it_ends_after_the_turn_it_is_at(on, ada):
     def off(done, _total, _message):
         if done == 1:
-            switch.turn_off(ada, by="root")
+            switches.turn_off(RUNNER, ada, by="root")
 
     jobs.run_now("gate_new_turns", {}, by="schedule", listener=off)
     assert decisions().count() == 1
@@ -95,7 +97,7 @@ def test_nothing_is_started_when_the_limit_is_reached(on, later):
     later(hours=noon)
     configuration.put("memoryGate.tokensPerDay", gates.in_force().least_tokens + 500)
     assert tick().message.startswith("Judged: 1 turn. The limit of")
-    assert allowance.left(DB) < gates.in_force().least_tokens
+    assert RUNNER.allowance.left(DB) < gates.in_force().least_tokens
     later(hours=noon, seconds=20 * 60)
     assert tick() is None
     later(hours=noon + 24)
@@ -104,6 +106,6 @@ def test_nothing_is_started_when_the_limit_is_reached(on, later):
 
 
 def test_an_agent_without_a_file_is_passed_over(on):
-    switch.turn_on(factories.AgentFactory(agent_id="lost"), by="root")
+    switches.turn_on(RUNNER, factories.AgentFactory(agent_id="lost"), by="root")
     assert tick().state == "finished"
     assert calls().count() == 2

@@ -2,7 +2,8 @@
 
 import pytest
 
-from gate.deciding import switch
+from agents.runners import switches
+from gate.deciding.gates import RUNNER
 from jobs.models import JobRun
 from people.configuration import keys as configuration
 from people.models import AuditEntry
@@ -84,16 +85,16 @@ def test_the_page_tells_what_today_cost(ada, endpoint, as_stranger):
 def test_only_admins_switch_and_the_log_says_who(ada, endpoint, as_operator):
     assert as_operator.post(f"{PAGE}switch/", {"to": "on"}).status_code == 403
     assert as_operator.post(f"{API}/switch", {"is_on": True}, content_type="application/json").status_code == 403
-    assert switch.of("ada") is None
+    assert not switches.of_agent(RUNNER, "ada")
 
 
 def test_the_switch_on_the_page(ada, endpoint, as_admin):
     page = as_admin.post(f"{PAGE}switch/", {"to": "on"}, follow=True)
     assert "Turned on by root" in text_of(page)
-    assert switch.of("ada").by == "root"
+    assert switches.of_agent(RUNNER, "ada")[""].by == "root"
     as_admin.post(f"{PAGE}switch/", {"to": "on"})
     as_admin.post(f"{PAGE}switch/", {"to": "off"})
-    assert switch.of("ada") is None
+    assert not switches.of_agent(RUNNER, "ada")
     actions = AuditEntry.objects.filter(object_id="ada").order_by("id").values_list("actor", "action", "agent_id")
     assert list(actions) == [("root", "gate_turned_on", "ada"), ("root", "gate_turned_off", "ada")]
     assert "turned on the built-in gate for" in text_of(as_admin.get("/operations/audit/"))

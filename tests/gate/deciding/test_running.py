@@ -3,8 +3,10 @@
 import orjson
 import pytest
 
+from agents.runners.choice import NoSuchSession
 from gate.deciding import plans, running
-from gate.deciding.choosing import Asked, NoSuchSession
+from gate.deciding.choosing import Asked
+from gate.deciding.gates import RUNNER
 from gate.models import GateCall
 from jobs import services as jobs
 from jobs.models import JobRun
@@ -86,7 +88,7 @@ def test_a_second_run_of_an_agent_is_refused(ada, bob, endpoint):
         running.start(ada, Asked(limit=1), by="otto")
     assert caught.value.reasons[0]["id"] == job.id
     running.start(bob, Asked(), by="otto")  # of another agent
-    with locks.lock(running.lock_of("ada")):
+    with locks.lock(RUNNER.lock_of("ada")):
         assert "is running" in run(ada).message
     assert not endpoint.requests
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from agents.runners.choice import NoSuchSession
 from guardian.models import Rollback
 from guardian.proposing import facts
 from guardian.proposing.facts import Asked
@@ -34,7 +35,7 @@ def test_decisions_to_write_that_nobody_acted_on(ada, workspace, endpoint):
     assert chosen(ada, limit=2) == (["d2", "d3"], 0)
     assert chosen(ada, session="s2") == (["d2"], 0)
     assert chosen(ada, session="agent:ada:main:s3") == (["d3"], 0)
-    with pytest.raises(facts.NoSuchSession):
+    with pytest.raises(NoSuchSession):
         chosen(ada, session="nobody")
     run(ada, limit=1)
     assert chosen(ada) == (["d0", "d2"], 0)

@@ -58,7 +58,7 @@ print("working", flush=True)
 for number in itertools.count(MemoryGateDecision.objects.using(main.db).count()):
     decide(number, "UPDATE_MEMORY" if number % 2 else "UPDATE_USER")
     if number % 2:
-        automatic.run({}, Progress())
+        automatic.JOB.run({}, Progress())
     else:
         running.run({"agent": "main", "before_at": clock.now_ms() + 1}, Progress())
         approve()

@@ -2,8 +2,9 @@
 
 import pytest
 
+from agents.runners import switches
 from guardian.models import WriteGuardianAudit
-from guardian.proposing import switch
+from guardian.proposing.asking.guardians import RUNNER
 from jobs.models import JobRun
 from openclaw_web import clock
 from people.configuration import keys as configuration
@@ -57,9 +58,9 @@ def test_sending_starts_a_job(ada, workspace, endpoint, as_operator):
 def test_the_switches(ada, workspace, endpoint, as_admin):
     page = text_of(as_admin.post(f"{PAGE}switch/", {"file": "USER.md", "to": "on"}, follow=True))
     assert "unattended from now on" in page and f"for {endpoint.url.split('/')[2]}" in page
-    assert switch.of("ada", "USER.md").by == "root"
+    assert switches.of_agent(RUNNER, "ada")["USER.md"].by == "root"
     as_admin.post(f"{PAGE}switch/", {"file": "USER.md", "to": "off"})
-    assert switch.all_on() == {}
+    assert switches.all_on(RUNNER) == {}
     assert "never written" in text_of(as_admin.post(f"{PAGE}switch/", {"file": "SOUL.md", "to": "on"}, follow=True))
     told = as_admin.post(f"{API}/unattended", {"file": "TOOLS.md", "is_on": True}, **JSON).json()
     assert (told["is_on"], told["by"]) == (True, "root")

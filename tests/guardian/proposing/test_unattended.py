@@ -2,8 +2,10 @@
 
 import pytest
 
+from agents.runners import switches
 from guardian.models import BehaviorCorrection
 from guardian.proposing import automatic, switch
+from guardian.proposing.asking.guardians import RUNNER
 from jobs import ticking
 from jobs.progress import Progress
 from openclaw_web import clock
@@ -30,18 +32,18 @@ def new(number=0, **more):
 
 
 def go():
-    return automatic.run({}, Progress())
+    return automatic.JOB.run({}, Progress())
 
 
 def test_it_works(ada, on, workspace, endpoint):
     new()
-    assert automatic.is_possible()
+    assert automatic.JOB.every.is_possible()
     assert go()["message"] == "ada: 1 fact handled. 1 change was written."
     assert (workspace / "USER.md").read_text() == NEW
     [audit] = audits()
     assert (audit.status, audit.origin, audit.agent_steps, audit.decision_id) == ("written", "own", 2, "d0")
     assert (runs()[0].decided_by, runs()[0].started_by, runs()[0].note) == ("guardian", "schedule", "")
-    assert not automatic.is_possible()
+    assert not automatic.JOB.every.is_possible()
 
 
 def test_what_was_written_is_in_the_audit_log(ada, on, workspace, endpoint, as_admin):
@@ -63,13 +65,13 @@ def test_a_file_that_nobody_may_touch_holds_up_nothing_else(ada, on, workspace, 
     (workspace / "USER.md").rename(tmp_path / "elsewhere")
     (workspace / "USER.md").symlink_to(tmp_path / "elsewhere")
     new()
-    assert not automatic.is_possible()
+    assert not automatic.JOB.every.is_possible()
     assert "guardian_new_facts" not in [job.kind for job in ticking.start_due()]
     assert (go()["agents"], endpoint.requests) == ([], [])
     configuration.put("collector.optedOutSenders", [])
     endpoint.then(*writes("- Likes tea.\n", "TOOLS.md"))
     new(2, decision="UPDATE_TOOLS")
-    assert automatic.is_possible()
+    assert automatic.JOB.every.is_possible()
     go()
     assert [(one.target_file, one.state) for one in runs()] == [("TOOLS.md", "written")]
 
@@ -77,7 +79,7 @@ def test_a_file_that_nobody_may_touch_holds_up_nothing_else(ada, on, workspace, 
 def test_only_new_facts_for_files_that_are_on(ada, on, workspace, endpoint):
     decided(1)  # before the switch
     new(2, decision="UPDATE_MEMORY")
-    assert not automatic.is_possible()
+    assert not automatic.JOB.every.is_possible()
     assert go()["agents"] == []
     assert not endpoint.requests
 
@@ -92,7 +94,7 @@ def test_a_run_by_hand_only_proposes(ada, on, workspace, endpoint):
 def test_what_is_never_written_unattended(ada, workspace, endpoint, name):
     with pytest.raises(Refused, match="never written unattended"):
         switch.turn_on(ada, name, by="root")
-    assert switch.all_on() == {}
+    assert switches.all_on(RUNNER) == {}
 
 
 @pytest.mark.parametrize(
@@ -195,7 +197,7 @@ def test_an_endpoint_that_is_down_is_left_alone_for_a_while(ada, on, workspace, 
     for _number in range(2):
         with pytest.raises(Refused):
             go()
-    assert not automatic.is_possible()  # three runs in vain
+    assert not automatic.JOB.every.is_possible()  # three runs in vain
     endpoint.then(*writes())
     assert "1 proposal waits" in run(ada).message  # by hand
 

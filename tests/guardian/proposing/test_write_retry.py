@@ -2,8 +2,10 @@
 
 import pytest
 
+from agents.runners import launch
 from guardian.models import GuardianRun
 from guardian.proposing import retrying, running
+from guardian.proposing.asking.guardians import RUNNER
 from jobs import running as jobs_running
 from jobs import services as jobs
 from jobs.models import JobRun
@@ -83,7 +85,7 @@ def test_a_job_that_is_cancelled_leaves_nothing_queued(ada, workspace, endpoint,
 def test_a_job_that_finds_another_at_work_leaves_nothing_queued(ada, workspace, endpoint, as_operator):
     wrote(DB, 1, None, b"x\n", target_file="USER.md")
     retried(as_operator)
-    with running.only_one("ada"):
+    with launch.only_one(RUNNER, "ada"):
         assert jobs_running.run_next().state == "refused"
         with pytest.raises(Refused, match="is running"):
             retrying.run_here(ada, retrying.wanted(ada, "w1", fact=None, file=None, by="otto"), by="otto")

@@ -1,0 +1,147 @@
+"""Calls of a model, each with a row that is committed before anything is sent; the limit of tokens for each UTC day.
+
+What a call may use at most is taken from the limit (`reserved_tokens`) in the transaction that stores its row, so no
+two processes take the same tokens; once it has ended it is what the endpoint said. A call whose end nobody heard of
+keeps what was taken for it.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Model, Sum
+from django.utils.functional import Promise
+from ulid import ULID
+
+from openclaw_web import clock
+from openclaw_web.errors import Refused
+from openclaw_web.llm import client
+from openclaw_web.llm.client import Answer, CallFailed, Failure
+from openclaw_web.llm.usage import Usage
+from openclaw_web.sqlite import writing
+from people.configuration import keys as configuration
+
+ATTEMPTS = 3
+PATIENCE = 120.0  # seconds after the first attempt in which another one begins
+# An endpoint that failed like this has not let the model speak: what was taken from the limit is given back.
+UNSPOKEN = frozenset({Failure.unreachable, Failure.redirected, Failure.rate_limited, Failure.http_error})
+Cost = Callable[[int | None, int | None], float | None]
+Wait = Callable[[float], object]
+
+
+class LimitReached(Refused):
+    """A call would take more tokens than the limit of this day leaves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """The tokens of a UTC day and agent: the setting with the limit, the table of calls, and what a refusal says.
+
+    `reached` has places for the limit and for the room that is left.
+    """
+
+    setting: str
+    calls: type[Model]
+    reached: str | Promise
+
+    @property
+    def limit(self) -> int:
+        """Tokens that are allowed in a day; 0 without a limit."""
+        return configuration.get(self.setting)
+
+    def used(self, db: str) -> int:
+        """Tokens that calls of this UTC day have used, or may still use."""
+        return self._sum_today(db, "reserved_tokens") or 0
+
+    def cost_today(self, db: str) -> float | None:
+        """US dollars that calls of this UTC day cost, as far as that is known; None when it is known of none."""
+        return self._sum_today(db, "cost_usd")
+
+    def left(self, db: str) -> int | None:
+        """Tokens that this UTC day leaves; None without a limit."""
+        return max(0, limit - self.used(db)) if (limit := self.limit) else None
+
+    def check(self, db: str, tokens: int) -> None:
+        """Raises LimitReached when a call may use more tokens than this day leaves; in its transaction."""
+        room = self.left(db)
+        if room is not None and tokens > room:
+            raise LimitReached(str(self.reached) % {"limit": f"{self.limit:,}", "room": f"{room:,}"})
+
+    def _sum_today(self, db, column):
+        start, end = clock.today_ms()
+        today = self.calls._default_manager.using(db).filter(created_at__gte=start, created_at__lt=end)
+        return today.aggregate(sum=Sum(column))["sum"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """One request of a model, which is sent up to three times, each time with a row of its own.
+
+    `row` makes the row of a call from the columns that all calls have. `keep` stores what the row refers to, in its
+    transaction. `save_failed` stores the row of a call without an answer, and what was answered instead.
+    """
+
+    row: Callable[[dict[str, Any]], Any]
+    send: Callable[[], Answer]
+    cost: Cost
+    prompt_tokens: int
+    most_answer: int
+    save_failed: Callable[[Any, CallFailed], None]
+    keep: Callable[[], None] = lambda: None
+
+
+def ask(allowance: Allowance, db: str, request: Request, *, wait: Wait) -> tuple[Any, Answer]:
+    """What a model answers, and the row of the last call, still `sent`.
+
+    `wait` is told how many seconds to let pass between two attempts. Raises LimitReached before a call that the limit
+    of the day does not leave room for, and CallFailed when there is no answer: every call's row then says why.
+    """
+    calls: list[Any] = []
+
+    def attempt():
+        call = request.row(_columns(request, len(calls) + 1))
+        with writing.in_turn_of(db):
+            allowance.check(db, call.reserved_tokens)
+            request.keep()
+            call.save(using=db, force_insert=True)
+        calls.append(call)
+        return request.send()
+
+    def end_failed(failure, _attempt):
+        _note_failure(calls[-1], request.cost, failure)
+        request.save_failed(calls[-1], failure)
+
+    answer = client.patiently(attempt, attempts=ATTEMPTS, seconds=PATIENCE, on_failure=end_failed, wait=wait)
+    last = calls[-1]
+    last.llm_latency_ms, last.cost_usd = answer.latency_ms, None
+    _note_usage(last, request.cost, Usage(answer.prompt_tokens, answer.completion_tokens, answer.cost_usd))
+    return last, answer
+
+
+def _columns(request, attempt):
+    return {
+        "id": str(ULID()),
+        "attempt": attempt,
+        "outcome": "sent",
+        "reserved_tokens": request.prompt_tokens + request.most_answer,
+        # The most that it may cost: it stays when nobody hears what it was.
+        "cost_usd": request.cost(request.prompt_tokens, request.most_answer),
+        "created_at": clock.now_ms(),
+    }
+
+
+def _note_failure(call, cost: Cost, failure: CallFailed):
+    call.outcome, call.failure, call.reason = "failed", str(failure.kind), failure.sentence
+    call.llm_latency_ms = failure.latency_ms
+    if failure.kind in UNSPOKEN:
+        call.reserved_tokens, call.cost_usd = 0, None
+    _note_usage(call, cost, failure.usage)
+
+
+def _note_usage(call, cost: Cost, usage: Usage):
+    """What the endpoint says that a call used; what it does not say stays as it is."""
+    call.prompt_tokens, call.completion_tokens = usage.prompt_tokens, usage.completion_tokens
+    if usage.prompt_tokens is not None and usage.completion_tokens is not None:
+        call.reserved_tokens = usage.prompt_tokens + usage.completion_tokens
+    dollars = cost(usage.prompt_tokens, usage.completion_tokens) if usage.cost_usd is None else usage.cost_usd
+    call.cost_usd = call.cost_usd if dollars is None else dollars

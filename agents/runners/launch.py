@@ -1,0 +1,76 @@
+"""Runs as they begin: queued or in this process, one of an agent at a time."""
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
+
+import orjson
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from jobs import services as jobs
+from jobs.models import JobRun
+from jobs.progress import Listener
+from openclaw_web.disk import locks
+from openclaw_web.errors import Refused
+from people.audit import log as audit
+
+from ..models import Agent
+from .runner import Runner
+
+LATEST = 10
+LOOKED_THROUGH = 100  # runs of all agents
+
+
+@contextmanager
+def alone(runner: Runner, agent: Agent) -> Iterator[None]:
+    """A transaction in which a run may be queued. Raises Refused while one of this agent is queued or running."""
+    jobs.recover()  # a run whose process is gone holds up no other
+    with transaction.atomic():
+        check_alone(runner, agent)
+        yield
+
+
+def check_alone(runner: Runner, agent: Agent) -> None:
+    """Raises Refused while a run of this agent is queued or running."""
+    for job, _params in under_way(runner, agent):
+        raise Refused(_is_running(runner, agent.agent_id), reasons=[{"id": job.id, "reason": job.message}])
+
+
+def under_way(runner: Runner, agent: Agent) -> list[tuple[JobRun, dict[str, Any]]]:
+    """The jobs of an agent that are queued or running, the oldest first, with their parameters."""
+    states = (JobRun.State.QUEUED, JobRun.State.RUNNING)
+    rows = JobRun.objects.filter(kind=runner.kind, state__in=states).defer("log").order_by("created_at", "id")
+    return [(job, params) for job in rows if (params := orjson.loads(job.params_json))["agent"] == agent.agent_id]
+
+
+def run_here(
+    runner: Runner, agent: Agent, params: dict[str, Any], *, by: str, listener: Listener | None = None
+) -> JobRun:
+    """Run in this process; the job, however it ended."""
+    names = {"object_id": agent.agent_id, "agent_id": agent.agent_id}
+    audit.record(by, f"{runner.kind}_started", object_type="agent", **names)  # a job that nobody queued has no entry
+    return jobs.run_now(runner.kind, params, by=by, listener=listener)
+
+
+def only_one(runner: Runner, agent_id: str) -> AbstractContextManager[None]:
+    """Hold off other runs of an agent. Raises Refused while there is one."""
+    return locks.only_one(runner.lock_of(agent_id), _is_running(runner, agent_id))
+
+
+def agent_of(params: dict[str, Any]) -> Agent:
+    """The agent of a job. Raises Refused when it is gone."""
+    agent = Agent.objects.filter(agent_id=params["agent"]).first()
+    if agent is None:
+        raise Refused(_("There is no agent %(agent)s.") % {"agent": params["agent"]})
+    return agent
+
+
+def latest(runner: Runner, agent: Agent) -> list[JobRun]:
+    """The newest runs of an agent, out of the newest of all agents; those of the switch are of all and not here."""
+    runs = jobs.latest([runner.kind], LOOKED_THROUGH)
+    return [job for job in runs if orjson.loads(job.params_json)["agent"] == agent.agent_id][:LATEST]
+
+
+def _is_running(runner, agent_id):
+    return str(runner.is_running) % {"agent": agent_id}

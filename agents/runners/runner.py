@@ -1,0 +1,97 @@
+"""What a runner is: a language model that is asked about many things of one agent, one after the other.
+
+Each app declares its own beside whom it asks. What is asked about and how stays in that app; what all of them do
+around it reads this declaration.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+
+from openclaw_web.errors import Refused
+from openclaw_web.llm import endpoint, prices
+from openclaw_web.llm.client import CallFailed
+from people.configuration import keys as configuration
+from people.configuration import reflection_keys
+
+from .calls import Allowance
+
+Words = str | Promise
+MODEL, PRICES = "llm.model", "llm.prices"
+
+
+@dataclass(frozen=True, slots=True)
+class LanguageModel:
+    """A model, where it is asked, and the prices that are set."""
+
+    endpoint: endpoint.Endpoint
+    model: str
+    prices: Mapping[str, tuple[float, float]]
+
+    @property
+    def prompt_version(self) -> str:
+        """What its prompt is called."""
+        raise NotImplementedError
+
+    @property
+    def least_tokens(self) -> int:
+        """What no call of it takes less of from the limit of a day."""
+        raise NotImplementedError
+
+    def cost(self, prompt_tokens: int | None, completion_tokens: int | None) -> float | None:
+        """US dollars by the price that is set for the model; None when none is."""
+        return prices.cost(self.prices, self.model, prompt_tokens, completion_tokens)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Runner:
+    """A kind of run over things of one agent, of which there is one at a time.
+
+    `kind` is that of its job. `enabled` and `kept` are the settings without which nothing is sent, `is_off` and
+    `not_kept` say so. `is_running` names the agent whose run holds up another one, `gave_up` counts the things in a row
+    without an answer that ended a run. A failure in `passes_over` leaves a thing unanswered; any other ends the run.
+    """
+
+    kind: str
+    page: str  # the route of its page of an agent
+    allowance: Allowance
+    enabled: str
+    kept: str
+    is_off: Words
+    not_kept: Words
+    is_running: Words
+    gave_up: Any  # a lazy plural by `number`
+    passes_over: tuple[type[CallFailed | Refused], ...] = (CallFailed,)
+
+    def lock_of(self, agent_id: str) -> str:
+        """The file that a run of an agent holds."""
+        return f"{self.kind.replace('_', '-')}-{agent_id}.lock"
+
+    def problem_of(self, model: str = "") -> str:
+        """Why nothing may be sent now, in a sentence; empty when something may be. `model`: another than is set."""
+        if problem := endpoint.missing():
+            return problem
+        values = configuration.several(self.enabled, MODEL, self.kept)
+        if not (model or values[MODEL]):
+            return _("No model is chosen: llm.model is empty in the settings.")
+        if not values[self.kept]:
+            return str(self.not_kept)
+        return "" if values[self.enabled] else str(self.is_off)
+
+    def check(self) -> None:
+        """Raises Refused with what is missing when nothing may be sent now."""
+        if problem := self.problem_of():
+            raise Refused(problem)
+
+
+def model_as_set() -> LanguageModel:
+    """The model of the settings, also while nothing may be sent: its endpoint has no host then, or it no name."""
+    values = configuration.several(MODEL, PRICES)
+    try:
+        place = endpoint.from_environment()
+    except Refused:
+        place = endpoint.Endpoint("", "")
+    return LanguageModel(place, values[MODEL], reflection_keys.prices(values[PRICES]))
