@@ -8,11 +8,6 @@ from .windows import Window
 
 Origin, Match, Source = MemoryGateDecision.Origin, MemoryGateDecision.Match, MemoryGateDecision.Source
 RANK = {Origin.RECORDED: 0, Origin.IMPORTED: 1, Origin.OWN: 2}  # whose word counts where several tell of one event
-# Columns that another way in may know better, or know at all.
-FACTS = (
-    *("turn_id", "session_key", "candidate_fact", "llm_model", "llm_latency_ms", "prompt_tokens"),
-    *("completion_tokens", "raw_response", "prompt_version", "cost_usd", "saw_user"),
-)
 
 
 @dataclass(slots=True)

@@ -5,12 +5,14 @@ from functools import partial
 from django.utils.translation import gettext as _
 
 from openclaw_web.errors import Refused
+from openclaw_web.sqlite.fields import reported_in
 
 from ..models import MemoryGateDecision
 from . import inserting
-from .told import FACTS, RANK, Match, Origin, Told
+from .told import RANK, Match, Origin, Told
 
 TWIN_MS = 2_000  # between two reports of one event
+REPORTED = [field.attname for field in reported_in(MemoryGateDecision)]
 
 
 class Conflict(Refused):
@@ -88,7 +90,7 @@ def merge(row: MemoryGateDecision, one: Told) -> None:
     """Let a row know what another source knows of the same event."""
     told = one.row
     is_better = RANK[told.origin] < RANK[row.origin]
-    for name in FACTS:
+    for name in REPORTED:
         value = getattr(told, name)
         if value is not None and (is_better or getattr(row, name) is None):
             setattr(row, name, value)

@@ -1,13 +1,10 @@
 """`reflection gate export`: the decisions that fit as one file."""
 
-import json
-import sys
-
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from openclaw_web import reasons, spreadsheets
-from openclaw_web.commands.groups import Outcome, WrongUse
+from openclaw_web.commands import row_files
+from openclaw_web.commands.groups import WrongUse
 from openclaw_web.lists.paging import every
 
 from ..lists.decision_list import DECISIONS
@@ -36,17 +33,12 @@ def run(agent, format, output, with_context, with_response, **options):
     if options["json"] and not output:
         raise WrongUse(_("--json prints only the receipt: name a file for the decisions with --output."))
     columns = [*DECISIONS.fields, *(CONTEXT if with_context else ()), *(RESPONSE if with_response else ())]
-    shaped = _rows(agent_of(agent), options, columns)
-    if not output:
-        return Outcome({"file": None, "format": format, "count": _write(sys.stdout, format, columns, shaped)}, "")
-    try:
-        with open(output, "w", encoding="utf-8", newline="") as file:  # noqa: PTH123 - a name of the shell's, as it is
-            count = _write(file, format, columns, shaped)
-    except OSError as exc:
-        words = {"file": output, "reason": reasons.of_system(exc)}
-        raise WrongUse(_("%(file)s cannot be written: %(reason)s.") % words) from exc
-    told = ngettext("%(count)s decision written to %(file)s.", "%(count)s decisions written to %(file)s.", count)
-    return Outcome({"file": output, "format": format, "count": count}, told % {"file": output, "count": f"{count:,}"})
+    texts = row_files.texts_of(format, columns, _rows(agent_of(agent), options, columns))
+    return row_files.export(output, format, columns, texts, _written)
+
+
+def _written(count):
+    return ngettext("%(count)s decision written to %(file)s.", "%(count)s decisions written to %(file)s.", count)
 
 
 def _rows(agent, options, columns):
@@ -63,34 +55,3 @@ def _rows(agent, options, columns):
                 found = seen.of(agent.db, row)
                 known |= {"context_state": found.state, "context": found.as_json()}
             yield {name: known[name] for name in columns}
-
-
-def _json(columns, rows):
-    for number, row in enumerate(rows):
-        yield f"{',' if number else '['}\n{json.dumps(row, ensure_ascii=False)}"
-
-
-def _jsonl(columns, rows):
-    return (f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
-
-
-def _csv(columns, rows):
-    noted = spreadsheets.noted(columns, ([_cell(row[name]) for name in columns] for row in rows))
-    return (spreadsheets.lines([row]).decode() for row in noted)
-
-
-def _cell(value):
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else value
-
-
-def _write(file, kind, columns, rows):
-    """Write the rows; how many there were."""
-    count = 0
-    file.write(
-        (spreadsheets.MARK + spreadsheets.lines([[*columns, spreadsheets.LONG]])).decode() if kind == "csv" else ""
-    )
-    for text in {"json": _json, "jsonl": _jsonl, "csv": _csv}[kind](columns, rows):
-        file.write(text)
-        count += 1
-    file.write({"json": "\n]\n" if count else "[]\n"}.get(kind, ""))
-    return count

@@ -43,11 +43,13 @@ class WriteGuardianAudit(models.Model):
         ELSEWHERE = 32  # told in a workspace that no agent has: its files are not those of the agent it is shown with
 
     id = Plain(primary_key=True, shown="api")
-    decision_id = Plain(null=True, shown="api")
-    turn_id = Plain(null=True, shown="api")
-    session_id = Who(null=True, shown="api", help_text="the key of the session as it was told if no session was found")
+    decision_id = Plain(null=True, shown="api", reported=True)
+    turn_id = Plain(null=True, shown="api", reported=True)
+    session_id = Who(
+        null=True, shown="api", reported=True, help_text="the key of the session as it was told if no session was found"
+    )
     target_file = Plain(null=True, shown="api")
-    candidate_fact = Words(null=True, shown="api")
+    candidate_fact = Words(null=True, shown="api", reported=True)
     before_snapshot = Key(FileSnapshot, models.PROTECT, null=True, related_name="+", db_index=False, shown="api")
     after_snapshot = Key(FileSnapshot, models.PROTECT, null=True, related_name="+", db_index=False, shown="api")
     diff = SharedText(null=True, help_text="unified; null where the versions are not known")
@@ -57,16 +59,16 @@ class WriteGuardianAudit(models.Model):
         null=True, shown="api", help_text="of each changed place the smaller of added and removed lines"
     )
     status = Plain(choices=Status.choices, shown="api")
-    reason = Words(null=True, shown="api")
-    llm_model = Plain(null=True, shown="api")
-    llm_latency_ms = Count(null=True, shown="api")
-    agent_steps = Count(null=True, shown="api")
+    reason = Words(null=True, shown="api", reported=True)
+    llm_model = Plain(null=True, shown="api", reported=True)
+    llm_latency_ms = Count(null=True, shown="api", reported=True)
+    agent_steps = Count(null=True, shown="api", reported=True)
     created_at = EpochMs(shown="api")
     # Ours.
     origin = Plain(choices=Origin.choices, default=Origin.RECORDED, shown="api")
     match = Plain(default="none", shown="api", help_text="how the turn was found: `given`, `exact`, `near` or `none`")
     sources = Count(default=0, help_text="the bits of Source")
-    session_key = Who(null=True, shown="api")
+    session_key = Who(null=True, shown="api", reported=True)
     hunks_json = SharedPlain(null=True, help_text="where lines went, as they were when it was written")
     is_diff_shared = Flag(
         default=False, shown="api", help_text="several writes came between two known versions and share one diff"

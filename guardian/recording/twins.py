@@ -5,6 +5,7 @@ from collections.abc import Collection, Sequence
 from django.utils.translation import gettext as _
 
 from openclaw_web.errors import Refused
+from openclaw_web.sqlite.fields import reported_in
 
 from ..models import WriteGuardianAudit
 from . import neighbours
@@ -12,11 +13,7 @@ from .told import CHANGED, RANK, Source, Status, Told
 
 TWIN_MS = 2_000  # between two reports of one write
 AT_ONCE = 500
-# Columns that another source may know better, or know at all.
-FACTS = (
-    *("decision_id", "turn_id", "session_id", "session_key", "candidate_fact", "reason", "llm_model"),
-    *("llm_latency_ms", "agent_steps"),
-)
+REPORTED = [field.attname for field in reported_in(WriteGuardianAudit)]
 
 
 class Conflict(Refused):
@@ -90,7 +87,7 @@ def merge(row: WriteGuardianAudit, one: Told) -> None:
     """Let a row know what another source knows of the same write; the better source's word counts."""
     told = one.row
     is_better = rank(one.source) < rank(row.sources)
-    for name in FACTS:
+    for name in REPORTED:
         value = getattr(told, name)
         if value is not None and (is_better or getattr(row, name) is None):
             setattr(row, name, value)

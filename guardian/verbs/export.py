@@ -1,8 +1,6 @@
 """`reflection guardian export`: the writes that fit as one file."""
 
-import json
 import re
-import sys
 from base64 import b64encode
 from datetime import UTC, datetime
 
@@ -10,8 +8,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from gate.verbs import agent_of
-from openclaw_web import reasons, spreadsheets
-from openclaw_web.commands.groups import Outcome, WrongUse
+from openclaw_web import spreadsheets
+from openclaw_web.commands import row_files
+from openclaw_web.commands.groups import WrongUse
 from openclaw_web.lists.paging import every
 from openclaw_web.pages import glyphs
 
@@ -54,16 +53,16 @@ def run(agent, format, output, include_content, **options):
     rows = _rows(agent_of(agent), options, with_content=include_content)
     said = SAID if format == "json" else FLAT
     columns = [*FIELDS, *said, "diff", *((*CONTENTS, *BYTES) if include_content else ())]
-    if not output:
-        return Outcome({"file": None, "format": format, "count": _write(sys.stdout, format, columns, rows)}, "")
-    try:
-        with open(output, "w", encoding="utf-8", newline="") as file:  # noqa: PTH123 - a name of the shell's, as it is
-            count = _write(file, format, columns, rows)
-    except OSError as exc:
-        words = {"file": output, "reason": reasons.of_system(exc)}
-        raise WrongUse(_("%(file)s cannot be written: %(reason)s.") % words) from exc
-    told = ngettext("%(count)s write exported to %(file)s.", "%(count)s writes exported to %(file)s.", count)
-    return Outcome({"file": output, "format": format, "count": count}, told % {"file": output, "count": f"{count:,}"})
+    if format == "markdown":
+        texts = _markdown(rows, columns)
+    else:
+        rows = (_exact(_flat(row)) for row in rows) if format == "csv" else rows
+        texts = row_files.texts_of(format, columns, rows)
+    return row_files.export(output, format, columns, texts, _written)
+
+
+def _written(count):
+    return ngettext("%(count)s write exported to %(file)s.", "%(count)s writes exported to %(file)s.", count)
 
 
 def _rows(agent, options, *, with_content):
@@ -81,16 +80,6 @@ def _rows(agent, options, *, with_content):
             sides = dict(zip((*CONTENTS, *BYTES), (one[part] for part in (0, 1) for one in both), strict=True))
             kept = {name: value for name, value in row.items() if name not in (*SIDES, "place")}
             yield kept | fate[row["id"]] | (sides if with_content else {})
-
-
-def _json(rows, _columns):
-    for number, row in enumerate(rows):
-        yield f"{',' if number else '['}\n{json.dumps(row, ensure_ascii=False)}"
-
-
-def _csv(rows, columns):
-    for row in map(_exact, map(_flat, rows)):
-        yield spreadsheets.lines(spreadsheets.noted(columns, [[row[name] for name in columns]])).decode()
 
 
 def _flat(row):
@@ -111,15 +100,13 @@ def _exact(row):
 
 
 def _markdown(rows, columns):
+    """A text of each write."""
     for row in map(_flat, rows):
         at = f"{datetime.fromtimestamp(row['created_at'] / 1000, UTC):%Y-%m-%d %H:%M:%S} UTC"
-        yield f"## {at}: {row['target_file'] or '–'}, {row['status']}\n\n"
         plain = [name for name in (*FIELDS, *FLAT) if name not in ("created_at", "target_file", "status")]
         said = [f"- {name}: {_on_line(row[name])}\n" for name in plain if row[name] not in (None, "")]
-        yield "".join(said) + "\n"
-        for name in columns[len(FIELDS) + len(FLAT) :]:
-            if row[name]:
-                yield _fenced(name, row[name])
+        long = [_fenced(name, row[name]) for name in columns[len(FIELDS) + len(FLAT) :] if row[name]]
+        yield "".join((f"## {at}: {row['target_file'] or '–'}, {row['status']}\n\n", *said, "\n", *long))
 
 
 def _on_line(value):
@@ -137,22 +124,3 @@ def _fenced(name, text):
 def _ticks(text, least):
     """More backticks in a row than the text has."""
     return "`" * max([least, *(len(run) + 1 for run in re.findall(r"`+", text))])
-
-
-def _write(file, kind, columns, rows):
-    """Write the rows; how many there were."""
-    count = 0
-
-    def counted():
-        nonlocal count
-        for row in rows:
-            count += 1
-            yield row
-
-    file.write(
-        (spreadsheets.MARK + spreadsheets.lines([[*columns, spreadsheets.LONG]])).decode() if kind == "csv" else ""
-    )
-    for text in {"json": _json, "csv": _csv, "markdown": _markdown}[kind](counted(), columns):
-        file.write(text)
-    file.write(("\n]\n" if count else "[]\n") if kind == "json" else "")
-    return count

@@ -22,15 +22,18 @@ class Kind(Enum):
 class Shown:
     """A field that says where its column is shown: in answers of the `api`, in the `file` of a list, or in both.
 
-    A column that says nothing is shown nowhere.
+    A column that says nothing is shown nowhere. One that is `reported` is what a second report of the same event may
+    complete.
     """
 
     migrated_as = ""  # the field that migrations name; empty: the class itself
     shown: frozenset[str] = frozenset()
+    is_reported = False
 
-    def __init__(self, *args: Any, shown: str = "", **kwargs: Any) -> None:
+    def __init__(self, *args: Any, shown: str = "", reported: bool = False, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.shown = frozenset(shown.split())
+        self.is_reported = reported
 
     def deconstruct(self) -> Any:
         """What a table is made of: neither what a column holds nor how it is described makes a migration."""
@@ -134,6 +137,11 @@ class Key(Shown, models.ForeignKey):
 def shown_in(table: type[models.Model], place: str) -> list[models.Field]:
     """The fields of a table whose columns are shown in a place, in their order."""
     return [field for field in table._meta.concrete_fields if place in getattr(field, "shown", ())]
+
+
+def reported_in(table: type[models.Model]) -> list[models.Field]:
+    """The fields of a table that a second report of the same event may complete, in their order."""
+    return [field for field in table._meta.concrete_fields if getattr(field, "is_reported", False)]
 
 
 class FromEnd(models.Func):

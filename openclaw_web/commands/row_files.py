@@ -1,0 +1,59 @@
+"""Rows that a verb writes to a file or to standard output: JSON, JSON lines, CSV, or texts of its own."""
+
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, TextIO
+
+from django.utils.translation import gettext as _
+
+from .. import reasons, spreadsheets
+from .groups import Outcome, WrongUse
+
+Row = dict[str, Any]
+
+
+def export(
+    file: str | None, kind: str, columns: Sequence[str], texts: Iterable[str], written: Callable[[int], str]
+) -> Outcome:
+    """Write texts, one of each row, to a file or to standard output; `written` says in words how many there were.
+
+    Raises WrongUse when the file cannot be written.
+    """
+    if not file:
+        return Outcome({"file": None, "format": kind, "count": _write(sys.stdout, kind, columns, texts)}, "")
+    try:
+        with open(file, "w", encoding="utf-8", newline="") as opened:  # noqa: PTH123 - a name of the shell's, as it is
+            count = _write(opened, kind, columns, texts)
+    except OSError as exc:
+        words = {"file": file, "reason": reasons.of_system(exc)}
+        raise WrongUse(_("%(file)s cannot be written: %(reason)s.") % words) from exc
+    words = {"file": file, "count": f"{count:,}"}
+    return Outcome({"file": file, "format": kind, "count": count}, written(count) % words)
+
+
+def texts_of(kind: str, columns: Sequence[str], rows: Iterable[Row]) -> Iterator[str]:
+    """Rows as JSON, JSON lines or CSV, without what stands before and after all of them."""
+    for number, row in enumerate(rows):
+        if kind == "csv":
+            values = (row[name] for name in columns)
+            cells = [_json(value) if isinstance(value, dict) else value for value in values]
+            yield spreadsheets.lines(spreadsheets.noted(columns, [cells])).decode()
+        else:
+            yield f"{_json(row)}\n" if kind == "jsonl" else f"{',' if number else '['}\n{_json(row)}"
+
+
+def _json(value):
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _write(file: TextIO, kind, columns, texts):
+    """Write the texts; how many there were."""
+    count = 0
+    if kind == "csv":
+        file.write((spreadsheets.MARK + spreadsheets.lines([[*columns, spreadsheets.LONG]])).decode())
+    for text in texts:
+        file.write(text)
+        count += 1
+    file.write(("\n]\n" if count else "[]\n") if kind == "json" else "")
+    return count
