@@ -8,7 +8,6 @@ import re
 from typing import Any
 
 import orjson
-import pyjson5
 from django.utils.translation import gettext as _
 
 DEPTH = 100
@@ -29,15 +28,17 @@ def loads(data: bytes) -> Any:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise NotJson(_("the text is not UTF-8")) from None
+    import pyjson5  # 1 MB that most processes do not need
+
     try:
         return pyjson5.decode(text, DEPTH)
     except pyjson5.Json5DecoderException as exc:
-        fault = _fault(exc, text)
+        fault = _fault(exc, text, is_deep=isinstance(exc, pyjson5.Json5NestingTooDeep))
     raise NotJson(fault)  # out here, so that no traceback leads to what was read
 
 
-def _fault(exc, text):
-    if isinstance(exc, pyjson5.Json5NestingTooDeep):
+def _fault(exc, text, *, is_deep):
+    if is_deep:
         return _("the text is nested more than %(most)s levels deep") % {"most": DEPTH}
     place = _PLACE.search(str(exc.args[0]))
     line = text.count("\n", 0, int(place[1])) + 1 if place else 1

@@ -17,13 +17,14 @@ from ..contents import content_types
 from ..errors import NoSuchArtifact, WrongSelector
 from ..models import Artifact
 from ..store import blobs, layout
-from . import jsonpaths, previews, windows
+from . import previews, windows
 from .selectors import MOST_PEEK_CHARS, PEEK_CHARS, USUAL_CHARS, Selector
 from .windows import Part, Window
 
 FETCH_SCHEMA, PEEK_SCHEMA = "openclaw-mem.artifact.fetch.v1", "openclaw-mem.artifact.peek.v1"
 # A plain blob larger than this is not read whole for its ends: then only its size is checked, and the answer says so.
 WHOLE_BYTES = 16 * 1024 * 1024
+MOST_JSON_BYTES = 16 * 1024 * 1024  # that a JSONPath is asked about
 
 
 @dataclass(slots=True)
@@ -190,7 +191,7 @@ def _searched(row, selector, blob):
         window = windows.from_offset(search.pieces(content), selector.offset, selector.max_chars, at_line=True)
         counts = {"matches": search.matches, "longLinesCut": search.cut}
     else:
-        if row.bytes > jsonpaths.MAX_BYTES:
+        if row.bytes > MOST_JSON_BYTES:
             raise Refused(_("This JSON is too large for a JSONPath. Use grep, range or head."))
         search = selector.matches()
         pieces = search.pieces(b"".join(content))

@@ -14,7 +14,7 @@ from openclaw_web.errors import Refused
 from ..errors import WrongSelector
 from . import patterns
 
-MAX_PATH, MAX_BYTES = 500, 16 * 1024 * 1024
+MAX_PATH = 500
 MAX_VISITS = 3_000_000  # values that one path may come by
 # Work on long texts counts as that on many values: a path may write or search the same one for every value.
 CHARS = 100  # of a text, for one value

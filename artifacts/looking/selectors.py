@@ -3,14 +3,17 @@
 import re
 import shlex
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.utils.translation import gettext as _
 
 from openclaw_web.errors import Refused
 
 from ..errors import WrongSelector
-from . import grepping, jsonpaths, patterns
+from . import grepping, patterns
+
+if TYPE_CHECKING:
+    from .jsonpaths import Matches
 
 MODES = ("headtail", "head", "tail", "range", "grep", "jsonpath")
 USUAL_CHARS, MOST_CHARS, MAX_REASON = 8_000, 20_000, 300
@@ -83,9 +86,11 @@ class Selector:
         """The search of a grep. Raises Refused for a pattern that cannot be used."""
         return grepping.Grep(patterns.compiled(self.pattern, ignore_case=self.ignore_case), context=self.context)
 
-    def matches(self) -> jsonpaths.Matches:
+    def matches(self) -> "Matches":
         """The path of a jsonpath. Raises Refused for one that is none."""
-        return jsonpaths.Matches(self.path)
+        from .jsonpaths import Matches  # its library takes 3 MB
+
+        return Matches(self.path)
 
     def as_receipt(self) -> dict[str, Any]:
         """The selector as an answer repeats it: what was not asked for is left out."""

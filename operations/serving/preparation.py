@@ -8,13 +8,14 @@ import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from wsgiref.util import setup_testing_defaults
 
 from django.conf import settings
 from django.contrib.staticfiles import finders
 from django.core.management import CommandError, call_command
 from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.migrations.executor import MigrationExecutor
-from django.urls import get_resolver
+from django.urls import get_resolver, reverse
 from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _
 
@@ -58,13 +59,24 @@ def bring_up_to_date(say: Callable[[str], object]) -> None:
 
 def load_site() -> None:
     """Import everything a request or a job needs, so that the forks share it."""
-    import_string("openclaw_web.wsgi.application")
+    application = import_string("openclaw_web.wsgi.application")
     _touch(get_resolver().url_patterns)
     templates.compile_all()
     databases.schema_version()  # reads the migrations once for everybody
+    _answer_once(application)
     connections.close_all()
     gc.collect()
     gc.freeze()  # later collections leave shared pages alone
+
+
+def _answer_once(application):
+    """Ask for a page that needs no sign-in: what the first answer makes and imports would be in each fork again."""
+    host = settings.ALLOWED_HOSTS[0].lstrip("*.") or "localhost"
+    environ = {"PATH_INFO": reverse(settings.LOGIN_URL), "HTTP_HOST": host, "REMOTE_ADDR": "127.0.0.1"}
+    setup_testing_defaults(environ)
+    for _part in (answer := application(environ, lambda *_: None)):
+        pass
+    answer.close()
 
 
 def _is_old(agent_id):
