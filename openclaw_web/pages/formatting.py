@@ -258,12 +258,12 @@ def _words(unit, count, language):
 
 def listed(things: Iterable[object]) -> str:
     """`a, b, c`, separated as the language does."""
-    return _separator(get_language()).join(map(str, things))
+    return _separator().join(map(str, things))
 
 
 def gap() -> str:
     """What stands between two sentences: a space, and nothing in languages whose marks are as wide as a letter."""
-    return " " if _separator(get_language()).endswith(" ") else ""
+    return " " if _separator().endswith(" ") else ""
 
 
 def joined(sentences: Iterable[object]) -> str:
@@ -271,8 +271,7 @@ def joined(sentences: Iterable[object]) -> str:
     return gap().join(map(str, sentences))
 
 
-@lru_cache(maxsize=8)
-def _separator(_language):
+def _separator():
     return pgettext("between things of a list", ", ")
 
 

@@ -44,9 +44,11 @@ def export(home):
     folder.mkdir(parents=True)
     rows = b'{"instruction": "a", "output": "b"}\n' * 20
     listed = {"name": "alpaca-train.jsonl", "bytes": len(rows), "sha256": hashlib.sha256(rows).hexdigest(), "rows": 20}
-    manifest = json.dumps({"files": [listed]})
+    manifest = json.dumps({"files": [listed], "checksums": "SHA256SUMS"})
     (folder / "alpaca-train.jsonl").write_bytes(rows)
     (folder / "manifest.json").write_text(manifest)
+    sums = {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in sorted(folder.iterdir())}
+    (folder / "SHA256SUMS").write_text("".join(f"{digest}  {name}\n" for name, digest in sums.items()))
     for path in (home / "exports", folder, *folder.iterdir()):
         path.chmod(0o700 if path.is_dir() else 0o600)
     values = (EXPORT, "mine", "alpaca", "[]", f"exports/{EXPORT}", 1, "reply", "ready", "", "[]")

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.homes import Home, assistant, result, user
-from tests.operations.backups.backing_up import _empty, run
+from tests.operations.backups.backing_up import run
+from tests.suite import prepared
 
 pytestmark = pytest.mark.kill
 SESSIONS = [f"00000000-0000-4000-8000-00000000000{number}" for number in range(1, 4)]
@@ -91,7 +92,7 @@ def test_any_order_ends_with_what_a_plain_comparison_finds(tmp_path):
 def play_and_compare(folder, steps):
     """Whether anything is `lost` after the steps; fails when the doctor says something else."""
     home, source = folder / "home", fill(folder / "home-source")
-    shutil.copytree(_empty(), home)
+    prepared.copy_home(home)
     steps = [("fix",), *steps, ("fix",), ("look",)]
     told = json.dumps({"home": str(home), "source": str(source.root), "steps": steps})
     code = f"from tests.operations.doctor.sources.any_order import play; play({told!r})"
