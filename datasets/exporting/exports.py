@@ -31,6 +31,7 @@ from .building.writer import ExportWriter
 from .options import BY_TASK, Options, check, check_name, read_options
 
 MANIFEST = "manifest.json"
+REHEARSAL = "dry-run"  # what an export is called that nobody keeps
 WITHHELD_KINDS = "exports.withheldKinds"  # a setting: secrets that keep a row out of every format
 NO_FILES = (DatasetExport.State.REFUSED, DatasetExport.State.FAILED)
 SETTLED = (DatasetExport.State.READY, *NO_FILES)
@@ -205,11 +206,29 @@ def _options(format, task, sample_types, choices):
     return Options(format=format, task=task, sample_types=types, **choices)
 
 
+def rehearse(options: Options, progress: Progress) -> ExportWriter:
+    """What an export with these options would hold: all of its rows, in a draft that is gone again.
+
+    Raises Refused for rows that trainers would not take.
+    """
+    with _written(options, settings.HOME_DIR / "exports" / REHEARSAL, REHEARSAL, progress) as (writer, _draft):
+        writer.refuse_broken()
+        return writer
+
+
 def _write(export, folder, progress):
+    with _written(read_options(export), folder, export.export_name, progress) as (writer, draft):
+        writer.finish()
+        writer.close()
+        drafts.publish(draft, folder)
+
+
+@contextmanager
+def _written(options, folder, name, progress) -> Iterator[tuple[ExportWriter, Path]]:
+    """The rows of an export in a draft of its folder, which is gone afterwards unless it was published."""
     from .building.decided import Decided
     from .building.planning import planned  # numpy: 14 MB that only a process that builds exports needs
 
-    options = read_options(export)
     source = Source(options)
     kinds = frozenset(configuration.get(WITHHELD_KINDS))
     total = source.chosen.count()
@@ -217,7 +236,7 @@ def _write(export, folder, progress):
         decided = Decided(options)
         plan = planned(source, options, decided, draft, lambda count: progress.update(0, total, _compared(count)))
         progress.update(0, total, _("Writing rows"))
-        writer = ExportWriter(options, draft, source.excluded(), export.export_name, plan, decided, kinds)
+        writer = ExportWriter(options, draft, source.excluded(), name, plan, decided, kinds)
         try:
             sessions = source.sessions()
             prompts = prompts_for(options, kinds)
@@ -225,10 +244,9 @@ def _write(export, folder, progress):
                 for seen in writer.add_session(*session):
                     progress.update(seen, total)
             progress.update(writer.seen, total, _("Checking and finishing the files"))
-            writer.finish()
+            yield writer, draft
         finally:
             writer.close()
-        drafts.publish(draft, folder)
 
 
 def _compared(count):

@@ -60,11 +60,7 @@ def counted_in_words(found: Fitting) -> str:
         lines.append(_("  Excluded: %(count)s (%(why)s)") % {"count": f"{count:,}", "why": why})
     if found.has_dominant_set:
         lines.append(f"  {export_words.dominant_set(found.largest_set, found.set_counted)}")
-    caveat = _(
-        "Duplicates, lost outputs, possible secrets, row lengths and decisions are checked when the rows are written, "
-        "and can leave out more."
-    )
-    return "\n".join([*lines, f"  {caveat}"])
+    return "\n".join(lines)
 
 
 def sentence(export: DatasetExport, job: JobRun) -> str:

@@ -109,11 +109,24 @@ class ExportWriter:
         for side, file in self.files.items():
             for column in sorted(file.dates.found):
                 self._note_broken(written[side].name, [Broken("dates", column)])
-        self._refuse_broken()
+        self.refuse_broken()
         if not written:
             sentence = words.nothing_left(self.excluded, other_task=other_task(self.options))
             raise Refused(sentence, reasons=words.left_out(self.excluded)[:LISTED])
         self._describe(written)
+
+    def refuse_broken(self) -> None:
+        """Raise Refused when a row breaks a rule of trainers."""
+        if not self.broken_rows:
+            return
+        sentence = ngettext(
+            "%(count)s row breaks a rule of trainers, so nothing was written. Correct or reject its sample, "
+            "then export again.",
+            "%(count)s rows break a rule of trainers, so nothing was written. Correct or reject their "
+            "samples, then export again.",
+            self.broken_rows,
+        )
+        raise Refused(sentence % {"count": f"{self.broken_rows:,}"}, reasons=words.reasons(self.broken[:LISTED]))
 
     def close(self) -> None:
         """Stop writing, complete or not."""
@@ -245,18 +258,6 @@ class ExportWriter:
         self.broken_rows += 1
         if len(self.broken) < LISTED:
             self.broken += [{"id": row_id, "rule": found.rule, "place": found.place} for found in broken]
-
-    def _refuse_broken(self):
-        if not self.broken_rows:
-            return
-        sentence = ngettext(
-            "%(count)s row breaks a rule of trainers, so nothing was written. Correct or reject its sample, "
-            "then export again.",
-            "%(count)s rows break a rule of trainers, so nothing was written. Correct or reject their "
-            "samples, then export again.",
-            self.broken_rows,
-        )
-        raise Refused(sentence % {"count": f"{self.broken_rows:,}"}, reasons=words.reasons(self.broken[:LISTED]))
 
     def _manifest(self, written):
         options = asdict(self.options)

@@ -18,6 +18,7 @@ from ...exporters.conversations.turns import LEAVE_OUT
 from ...exporters.made import RESTS_ON_TOOLS
 from .. import words
 from ..building.source import RESTING, Source
+from ..building.writer import ExportWriter
 from ..options import Options, check
 from .connections import FITS, largest_set
 
@@ -57,6 +58,14 @@ class Fitting:
         """For programs: as it is, the reasons as a list with their words."""
         excluded = [{"reason": name, "count": count, "why": why} for name, why, count in self.left_out]
         return asdict(self) | {"excluded": excluded}
+
+    def become(self, written: ExportWriter) -> None:
+        """Take the numbers of rows that were written, which are those of the export."""
+        self.samples, self.rows, self.is_more = written.samples, written.rows, False
+        self.excluded = {reason: entry["count"] for reason, entry in written.excluded.items()}
+        self.histories |= {name: written.rows for name in self.histories if name == written.options.history}
+        if written.options.is_split:
+            self.largest_set, self.set_counted = written.plan.largest_set, written.plan.samples
 
     @property
     def has_dominant_set(self) -> bool:

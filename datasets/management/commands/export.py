@@ -3,7 +3,7 @@ from dataclasses import fields
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from jobs.progress import listener_on
+from jobs.progress import Progress, listener_on
 from openclaw_web.commands.verbs import DONE, FAILED, INTERRUPTED, REFUSED, WRONG_USE, Verb
 
 from ...exporters.conversations.histories import EDITED, HISTORIES
@@ -11,7 +11,7 @@ from ...exporters.conversations.turns import KEEP, LIST, PARALLEL, TOOL_CALLS
 from ...exporters.formats.gate import LINES, OUTPUTS
 from ...exporters.training_rows import LEAVE_OUT, TOOL_RESULTS
 from ...exporting import jobs, report
-from ...exporting.exports import read_reasons
+from ...exporting.exports import read_reasons, rehearse
 from ...exporting.looking.fitting import fitting
 from ...exporting.options import FORMATS, PROMPT_CHARACTERS, ROW_CHARACTERS, TASKS, Options
 from ...likeness.fates import DUPLICATES, ONE
@@ -151,20 +151,21 @@ class Command(Verb):
         names = ["name", *(field.name for field in fields(Options))]
         choices = {name: options[name] for name in names if name in options}
         choices |= {"only_approved": not options["all"], "train_split": options["split"]}
-        if options["dry_run"]:
-            self._count(choices)
-            return
-        if not choices["name"]:
+        if not choices["name"] and not options["dry_run"]:
             self.fail(_("Use --name to name the export, or --dry-run to count samples."), WRONG_USE)
         with listener_on(self.stderr, is_quiet=quiet) as listener:
+            if options["dry_run"]:
+                self._count(choices, Progress(listener))
+                return
             export, job = jobs.make_here(by="command line", listener=listener, **choices)
         if export.state != export.State.READY:
             status = REFUSED if job.state == job.State.REFUSED else FAILED
             self.fail(report.sentence(export, job), status, reasons=read_reasons(export))
         self.answer(report.facts(export), report.in_words(export))
 
-    def _count(self, choices):
-        """Say what these options come to."""
+    def _count(self, choices, progress):
+        """Say what an export with these options would hold."""
         choices.pop("name")
         found = fitting(Options(**choices))
+        found.become(rehearse(Options(**choices), progress))
         self.answer(report.counted(found), report.counted_in_words(found))

@@ -6,6 +6,7 @@ from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 
+from datasets.exporters.changes import OUTPUT_FLAGGED
 from datasets.models import DatasetExport
 from jobs import running
 from jobs.models import JobRun
@@ -88,6 +89,20 @@ def test_an_admin_includes_them(as_admin):
     assert (made.actor, made.object_id, orjson.loads(made.detail_json)) == ("root", export.id, {"rows": 1})
     assert taken.object_id == export.id
     assert "exported texts that may contain secrets" in as_admin.get("/operations/audit/").text
+
+
+@pytest.mark.parametrize("flagged", [{}, FLAGGED])
+def test_a_dry_run_has_the_numbers_of_the_export(as_admin, capsys, home, flagged):
+    """Also of what is left out for secrets, which only written rows tell; nothing is kept or logged."""
+    flag = ["--include-flagged"] if flagged else []
+    call_command("export", "--format", "sharegpt", "--split", "1", "--dry-run", "--json", "--quiet", *flag)
+    fits = orjson.loads(capsys.readouterr().out)["fits"]
+    assert not list((home / "exports").iterdir()) and not AuditEntry.objects.exists()
+    manifest = orjson.loads(make(as_admin, **flagged).manifest_json)
+    excluded = {entry["reason"]: entry["count"] for entry in manifest["excluded"]}
+    assert {entry["reason"]: entry["count"] for entry in fits["excluded"]} == excluded
+    assert (fits["samples"], fits["rows"]) == (manifest["counts"]["samples"], manifest["counts"]["rows"])
+    assert (OUTPUT_FLAGGED in excluded) is not bool(flagged)
 
 
 @pytest.mark.parametrize("role", ["labeller", "operator"])

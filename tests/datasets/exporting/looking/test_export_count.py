@@ -154,16 +154,15 @@ class TestCommand:
         call_command("export", *words, stdout=out)
         return out.getvalue()
 
-    def test_it_works(self, samples):
-        out = self.run("--format", "sharegpt", "--dry-run")
-        assert out.startswith("4 samples fit these options: 4 rows\n")
-        assert "--history session: 1 row\n" in out and "Excluded: 2 (Not approved yet)" in out
-        assert out.endswith("are checked when the rows are written, and can leave out more.\n") and "Duplicates" in out
-        assert not DatasetExport.objects.exists()
+    def test_it_works(self, samples, settings):
+        out = self.run("--format", "alpaca", "--dry-run")
+        assert out.startswith("1 sample fits these options: 1 row\n")
+        assert "Excluded: 2 (Not approved yet)" in out and "Excluded: 3 (" in out
+        assert not DatasetExport.objects.exists() and not list((settings.HOME_DIR / "exports").iterdir())
 
     def test_a_program_gets_a_receipt(self, samples):
         receipt = orjson.loads(self.run("--format", "alpaca", "--dry-run", "--json"))
-        assert (receipt["dry_run"], receipt["fits"]["samples"], receipt["id"]) == (True, 4, None)
+        assert (receipt["dry_run"], receipt["fits"]["samples"], receipt["id"]) == (True, 1, None)
 
     def test_without_a_name_nothing_is_exported(self, samples):
         with pytest.raises(CommandError, match="--name") as failure:
