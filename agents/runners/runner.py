@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 
@@ -17,6 +18,7 @@ from openclaw_web.llm.client import CallFailed
 from people.configuration import keys as configuration
 from people.configuration import reflection_keys
 
+from ..models import Agent
 from .calls import Allowance
 
 Words = str | Promise
@@ -81,17 +83,41 @@ class Runner:
             return str(self.not_kept)
         return "" if values[self.enabled] else str(self.is_off)
 
+    def address(self, agent: Agent) -> str:
+        """Where its page of an agent is."""
+        return reverse(self.page, args=[agent.agent_id])
+
     def check(self) -> None:
         """Raises Refused with what is missing when nothing may be sent now."""
         if problem := self.problem_of():
             raise Refused(problem)
 
 
-def model_as_set() -> LanguageModel:
-    """The model of the settings, also while nothing may be sent: its endpoint has no host then, or it no name."""
-    values = configuration.several(MODEL, PRICES)
+def estimate(
+    runner: Runner, agent: Agent, model: LanguageModel, asked: int, answered: int, problem: str
+) -> dict[str, Any]:
+    """What every plan says of a run that asks and answers so many tokens, and why nothing can be sent."""
+    return {
+        "agent": agent.agent_id,
+        "host": model.endpoint.host,
+        "model": model.model,
+        "prompt_version": model.prompt_version,
+        "tokens": asked + answered,
+        "cost_usd": model.cost(asked, answered),
+        "limit_today": runner.allowance.limit,
+        "left_today": runner.allowance.left(agent.db),
+        "problem": problem,
+    }
+
+
+def model_as_set(*settings: str) -> tuple[LanguageModel, dict[str, Any]]:
+    """The model of the settings, also while nothing may be sent: its endpoint has no host then, or it no name.
+
+    With it what other settings say, read at once.
+    """
+    values = configuration.several(MODEL, PRICES, *settings)
     try:
         place = endpoint.from_environment()
     except Refused:
         place = endpoint.Endpoint("", "")
-    return LanguageModel(place, values[MODEL], reflection_keys.prices(values[PRICES]))
+    return LanguageModel(place, values[MODEL], reflection_keys.prices(values[PRICES])), values

@@ -4,6 +4,7 @@ from ninja import Query, Status
 
 from agents.decorators import agent_view
 from agents.runners import switches
+from agents.runners.standing import switch_as_json
 from jobs.schemas import JobOut
 from openclaw_web.endpoints.operations import Operations
 from openclaw_web.pages.doors import needs
@@ -20,20 +21,9 @@ router = Operations("gate_own_api", tags=["gate"])
 @needs("viewer")
 def own_gate(request, agent):
     """The gate of this site for an agent: its switch, the calls of this UTC day, the latest runs."""
-    found = state.of(agent)
-    today = {f"{name}_today": found.today[name] for name in ("decided", "failed", "malformed", "sent", "tokens")}
-    return {
-        "switch": _told(found.switched),
-        "problem": found.problem,
-        "host": found.gate.endpoint.host,
-        "model": found.gate.model,
-        "prompt_version": found.gate.prompt.version,
-        **today,
-        "cost_today": found.today["cost_usd"],
-        "limit_today": found.limit,
-        "left_today": found.left,
-        "runs": found.runs,
-    }
+    own = state.of(agent)
+    today = {f"{name}_today": own.today[name] for name in ("decided", "failed", "malformed", "sent")}
+    return {**own.as_json(), "switch": switch_as_json(own.switched), **today}
 
 
 @router.get("/agents/{agent}/gate/run", PlanOut, 404, 409, 503)
@@ -58,12 +48,6 @@ def gate_run(request, agent, wanted: RunIn):
 def gate_switch(request, agent, wanted: SwitchIn):
     """Have new turns of an agent judged automatically, or no longer."""
     if wanted.is_on:
-        return _told(switches.turn_on(RUNNER, agent, by=request.user.username))
+        return switch_as_json(switches.turn_on(RUNNER, agent, by=request.user.username))
     switches.turn_off(RUNNER, agent, by=request.user.username)
-    return _told(None)
-
-
-def _told(switched):
-    if switched is None:
-        return {"is_on": False, "since": None, "by": None}
-    return {"is_on": True, "since": switched.since, "by": switched.by}
+    return switch_as_json(None)

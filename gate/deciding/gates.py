@@ -83,5 +83,5 @@ def other(model: str, prompt: prompts.Prompt) -> Gate:
 
 def as_set() -> Gate:
     """The same, also while nothing may be sent: its endpoint then has no host, or its model no name."""
-    base = model_as_set()
+    base, _values = model_as_set()
     return Gate(base.endpoint, base.model, base.prices, prompts.in_force())

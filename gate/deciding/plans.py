@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from agents.models import Agent
+from agents.runners.runner import estimate
 from ledger.models import ConversationTurn
 from openclaw_web.llm.estimates import Estimate
 from people.configuration import keys as configuration
@@ -18,11 +19,9 @@ USUAL_ANSWER = 150  # tokens of a decision with its reason
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan(Estimate):
-    """What would be sent of how many turns; `withheld` are those whose words may not be used today."""
+    """What would be sent of how many turns."""
 
-    agent: str
     turns: int
-    withheld: int
 
 
 def plan(agent: Agent, asked: Asked) -> Plan:
@@ -31,17 +30,9 @@ def plan(agent: Agent, asked: Asked) -> Plan:
     chosen = choosing.choose(agent.db, asked, gate.model, gate.prompt.version)
     prompt_tokens, answers = _tokens(agent.db, gate, chosen.ids), len(chosen.ids) * USUAL_ANSWER
     return Plan(
-        agent=agent.agent_id,
         turns=len(chosen.ids),
         withheld=chosen.withheld,
-        host=gate.endpoint.host,
-        model=gate.model,
-        prompt_version=gate.prompt.version,
-        tokens=prompt_tokens + answers,
-        cost_usd=gate.cost(prompt_tokens, answers),
-        limit_today=RUNNER.allowance.limit,
-        left_today=RUNNER.allowance.left(agent.db),
-        problem=RUNNER.problem_of(),
+        **estimate(RUNNER, agent, gate, prompt_tokens, answers, RUNNER.problem_of()),
     )
 
 

@@ -3,51 +3,36 @@
 from dataclasses import dataclass
 from typing import Any
 
-from django.urls import reverse
-
 from agents.models import Agent
-from agents.runners import launch, switches
+from agents.runners import switches
+from agents.runners.standing import Standing, standing
 from agents.runners.switches import Switched
-from jobs.models import JobRun
 from ledger.transcripts.turns import utc_day
 from openclaw_web import clock
 
 from ..models import GatePrompt
 from . import gates, tallies
-from .gates import RUNNER, Gate
+from .gates import RUNNER
 
 
-@dataclass(frozen=True, slots=True)
-class State:
-    """The gate in force, why nothing may be sent (empty: something may), the switch, and the calls of this UTC day."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class State(Standing):
+    """The switch, and how the calls of this UTC day ended."""
 
-    gate: Gate
-    problem: str
     switched: Switched | None
     day: str  # today in UTC, as addresses have it
     today: dict[str, Any]
-    limit: int
-    left: int | None
-    runs: list[JobRun]
     is_prompt_kept: bool  # with a call of this agent, so that there is a page of it
 
 
 def of(agent: Agent) -> State:
     """How it stands now."""
-    gate = gates.as_set()
+    gate, today = gates.as_set(), tallies.of_today(agent.db)
     return State(
-        gate=gate,
-        problem=RUNNER.problem_of(),
+        **standing(RUNNER, agent, gate, RUNNER.problem_of()) | {"tokens_today": today["tokens"]},
+        cost_today=today["cost_usd"],
         switched=switches.of_agent(RUNNER, agent.agent_id).get(""),
         day=utc_day(clock.now_ms()),
-        today=tallies.of_today(agent.db),
-        limit=RUNNER.allowance.limit,
-        left=RUNNER.allowance.left(agent.db),
-        runs=launch.latest(RUNNER, agent),
+        today=today,
         is_prompt_kept=GatePrompt.objects.using(agent.db).filter(id=gate.prompt.version).exists(),
     )
-
-
-def address(agent: Agent) -> str:
-    """Where its page is."""
-    return reverse("gate:own_gate", args=[agent.agent_id])

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from agents.models import Agent
+from agents.runners.runner import estimate
 from openclaw_web.llm.estimates import Estimate
 
 from ..deciding.plans import SAMPLED, USUAL_ANSWER
@@ -15,15 +16,10 @@ from .wanted import Wanted
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan(Estimate):
-    """What would be sent of how many decisions.
+    """What would be sent of how many decisions; `skipped` are those without a stored window."""
 
-    `skipped` are those without a stored window, `withheld` those whose words may not be used today.
-    """
-
-    agent: str
     decisions: int
     skipped: int
-    withheld: int
 
 
 def plan(agent: Agent, wanted: Wanted) -> Plan:
@@ -31,18 +27,10 @@ def plan(agent: Agent, wanted: Wanted) -> Plan:
     gate, chosen = wanted.gate, choosing.choose(agent, wanted)
     prompt_tokens, answers = _tokens(agent.db, gate, chosen), len(chosen.rows) * USUAL_ANSWER
     return Plan(
-        agent=agent.agent_id,
         decisions=len(chosen.rows),
         skipped=chosen.skipped,
         withheld=chosen.withheld,
-        host=gate.endpoint.host,
-        model=gate.model,
-        prompt_version=gate.prompt.version,
-        tokens=prompt_tokens + answers,
-        cost_usd=gate.cost(prompt_tokens, answers),
-        limit_today=RUNNER.allowance.limit,
-        left_today=RUNNER.allowance.left(agent.db),
-        problem=RUNNER.problem_of(gate.model),
+        **estimate(RUNNER, agent, gate, prompt_tokens, answers, RUNNER.problem_of(gate.model)),
     )
 
 

@@ -4,6 +4,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from agents.runners.schemas import EstimateOut
 from jobs.schemas import JobOut
 from openclaw_web.endpoints.schemas import BIGGEST, Body, Page, PageQuery, Schema
 from openclaw_web.endpoints.table_schemas import table_schema
@@ -56,20 +57,9 @@ class ReplayIn(Body):
         )
 
 
-class ReplayPlanOut(Schema):
-    agent: str
+class ReplayPlanOut(EstimateOut):
     decisions: int = Field(description="decisions that would be sent")
     skipped: int = Field(description="decisions that are not sent because what their gate saw is not stored")
-    withheld: int = Field(description="decisions that are not sent because somebody opted out")
-    host: str = Field(description="where they would be sent; empty: no endpoint is configured")
-    model: str
-    prompt_version: str
-    tokens: int = Field(description="estimate")
-    cost_usd: float | None = Field(description="estimate; null: no price is set for the model")
-    limit_today: int = Field(description="tokens for this UTC day; 0: no limit")
-    left_today: int | None = Field(description="tokens left of the limit; null: no limit")
-    is_beyond_limit: bool = Field(description="the replay would probably stop before its last decision")
-    problem: str = Field(description="why nothing can be sent; empty if something can")
 
 
 class ReplayStartedOut(Schema):

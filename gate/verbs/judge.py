@@ -1,17 +1,11 @@
 """`reflection gate run`: have turns judged by the built-in gate, once it was said what is sent where."""
 
-import sys
-
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from jobs.progress import listener_on
-from openclaw_web.commands.groups import Outcome, WrongUse
-from openclaw_web.commands.verbs import DONE, PARTLY
-
 from ..deciding import plans, running
 from ..deciding.choosing import Asked
-from . import agent_of, moment, sending
+from . import agent_of, sending
 
 BY = "command line"
 HELP = gettext_lazy("Have turns judged by the built-in gate. Without --yes, only show what would be sent.")
@@ -27,23 +21,17 @@ def add_arguments(parser):
     sending.add_choice(parser)
 
 
-def run(agent, session, since, until, limit, again, dry_run, yes, quiet, **options):
-    if limit is not None and limit < 1:
-        raise WrongUse(_("--limit must be 1 or more."))
-    asked = Asked(session, moment(since, "--since"), moment(until, "--until"), limit, is_again=again)
-    found = agent_of(agent)
-    return _sent(found, asked, quiet) if yes else _shown(plans.plan(found, asked), is_all=dry_run)
+def run(agent, again, dry_run, yes, quiet, **options):
+    asked, owner = sending.choice_of(Asked, options, is_again=again), agent_of(agent)
+    if not yes:
+        return _shown(plans.plan(owner, asked), is_all=dry_run)
+    return sending.send(
+        lambda listener: running.run_here(owner, asked, by=BY, listener=listener),
+        is_quiet=quiet,
+        faults=("left", "unanswered", "malformed"),
+    )
 
 
 def _shown(plan, is_all):
     rows = ((_("Turns"), f"{plan.turns:,}"), (_("Withheld"), f"{plan.withheld:,}"))
     return sending.shown(plan, rows, count=plan.turns, name="run", is_all=is_all)
-
-
-def _sent(agent, asked, is_quiet):
-    with listener_on(sys.stderr, is_quiet=is_quiet) as listener:
-        job = running.run_here(agent, asked, by=BY, listener=listener)
-    result = sending.result_of(job)
-    is_whole = not (result["left"] or result["unanswered"] or result["malformed"])
-    status = DONE if is_whole else PARTLY
-    return Outcome({"plan": None, "run": result}, result["message"], status, "" if is_whole else result["message"])

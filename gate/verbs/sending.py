@@ -1,20 +1,26 @@
 """What verbs share that ask a model: first they say what would be sent where, and with --yes they send it."""
 
 import argparse
-from collections.abc import Iterable
-from typing import Any
+import sys
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
 
 import orjson
 from django.utils.translation import gettext as _
 
+from agents.runners.choice import Choice
 from jobs.models import JobRun
-from openclaw_web.commands.groups import Failed, Outcome
-from openclaw_web.commands.verbs import DONE, REFUSED
+from jobs.progress import Listener, listener_on
+from openclaw_web.commands.groups import Failed, Outcome, WrongUse
+from openclaw_web.commands.verbs import DONE, PARTLY, REFUSED
 from openclaw_web.errors import Refused
 from openclaw_web.llm.estimates import Estimate
 from openclaw_web.pages.formatting import money
 
+from . import moment
+
 Rows = Iterable[tuple[str, str]]
+C = TypeVar("C", bound=Choice)
 
 
 def add_choice(parser: argparse.ArgumentParser) -> None:
@@ -23,6 +29,25 @@ def add_choice(parser: argparse.ArgumentParser) -> None:
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--dry-run", action="store_true", help=_("only show what would be sent"))
     how.add_argument("--yes", action="store_true", help=_("send it"))
+
+
+def choice_of(chooses: type[C], options: dict[str, Any], **more: Any) -> C:
+    """The choice that the options of a run name. Raises WrongUse."""
+    if options["limit"] is not None and options["limit"] < 1:
+        raise WrongUse(_("--limit must be 1 or more."))
+    moments = {name: moment(options[name], f"--{name}") for name in ("since", "until")}
+    return chooses(session=options["session"], limit=options["limit"], **moments, **more)
+
+
+def send(run_here: Callable[[Listener | None], JobRun], *, is_quiet: bool, faults: tuple[str, ...]) -> Outcome:
+    """What a run in this terminal came to; in part, when one of `faults` in its result is not 0."""
+    with listener_on(sys.stderr, is_quiet=is_quiet) as listener:
+        job = run_here(listener)
+    result = result_of(job)
+    status = PARTLY if any(result[name] for name in faults) else DONE
+    return Outcome(
+        {"plan": None, "run": result}, result["message"], status, "" if status == DONE else result["message"]
+    )
 
 
 def shown(plan: Estimate, rows: Rows, *, count: int, name: str, is_all: bool) -> Outcome:

@@ -4,6 +4,7 @@ from ninja import Query, Status
 
 from agents.decorators import agent_view
 from agents.runners import switches
+from agents.runners.standing import switch_as_json
 from jobs.schemas import JobOut
 from openclaw_web.endpoints.operations import Operations
 from openclaw_web.endpoints.schemas import Page, listed
@@ -41,16 +42,13 @@ router = Operations("guardian_own_api", tags=["guardian"])
 @needs("viewer")
 def own_guardian(request, agent):
     """The built-in guardian for an agent: unattended files, what this UTC day used, the latest runs."""
-    found = state.of(agent)
-    names = ("problem", "prompt_version", "proposed", "written_today", "refused_today", "tokens_today", "cost_today")
+    own = state.of(agent)
     return {
-        "unattended": [_switched(name, one) for name, one in found.switches.items()],
-        "host": found.guardian.endpoint.host,
-        "model": found.guardian.model,
-        "limit_today": found.limit,
-        "left_today": found.left,
-        "runs": found.runs,
-        **{name: getattr(found, name) for name in names},
+        **own.as_json(),
+        "unattended": [_switched(name, switched) for name, switched in own.switches.items()],
+        "proposed": own.proposed,
+        "written_today": own.written_today,
+        "refused_today": own.refused_today,
     }
 
 
@@ -147,6 +145,5 @@ def guardian_retry(request, agent, audit_id: str, told: RetryIn):
     return Status(202, {"proposal_id": run.id, "job": retrying.start(agent, run, by=by)})
 
 
-def _switched(name, one):
-    told = {"since": one.since, "by": one.by, "host": one.host} if one else dict.fromkeys(("since", "by", "host"))
-    return {"file": name, "is_on": one is not None, **told}
+def _switched(name, switched):
+    return {"file": name, **switch_as_json(switched)}

@@ -1,50 +1,21 @@
 """What people type about runs and proposals of our guardian, as values."""
 
-from datetime import UTC, datetime, time, timedelta
-
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from agents.runners.choice import NoSuchSession
-from gate.deciding.forms import MOST_TURNS, USUAL_TURNS
-from openclaw_web.errors import Refused
+from agents.runners import forms as runners
 
 from ..files import LONGEST_FACT, MEMORY_FILES
 from . import approving
 from .facts import Asked
 
 
-class RunForm(forms.Form):
+class RunForm(runners.RunForm):
     """Which facts to handle."""
 
-    session = forms.CharField(
-        label=_("Session"), required=False, max_length=500, help_text=_("ID or key. Empty = all sessions.")
-    )
-    since = forms.DateField(label=_("From (UTC)"), required=False, widget=forms.DateInput(attrs={"type": "date"}))
-    until = forms.DateField(label=_("To (UTC)"), required=False, widget=forms.DateInput(attrs={"type": "date"}))
-    limit = forms.IntegerField(
-        label=_("Maximum facts"),
-        min_value=1,
-        max_value=MOST_TURNS,
-        initial=USUAL_TURNS,
-        help_text=_("The newest facts come first."),
-    )
+    chooses = Asked
 
-    @property
-    def asked(self) -> Asked:
-        """As a plan and a run are asked for; days end at midnight UTC."""
-        found = self.cleaned_data
-        until = found["until"]
-        return Asked(
-            session=found["session"] or None,
-            since=_start(found["since"]),
-            until=_start(until + timedelta(days=1)) if until else None,
-            limit=found["limit"],
-        )
-
-    def refuse(self, refused: Refused) -> None:
-        """Say beside the field that is meant why nothing was planned."""
-        self.add_error("session" if isinstance(refused, NoSuchSession) else None, refused.sentence)
+    limit = runners.limit_field(_("Maximum facts"), _("The newest facts come first."))
 
 
 class RetryForm(forms.Form):
@@ -66,7 +37,3 @@ class DeclineForm(forms.Form):
         max_length=approving.LONGEST_REASON,
         error_messages={"required": approving.NO_REASON},
     )
-
-
-def _start(day):
-    return int(datetime.combine(day, time.min, UTC).timestamp() * 1000) if day else None

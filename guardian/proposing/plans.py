@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agents.models import Agent
+from agents.runners.runner import estimate
 from openclaw_web.errors import Refused
 from openclaw_web.llm import prices
 from openclaw_web.llm.estimates import Estimate
@@ -27,9 +28,7 @@ class Plan(Estimate):
     The estimates are for two steps, read and write.
     """
 
-    agent: str
     facts: int
-    withheld: int
     files: dict[str, int]
 
 
@@ -60,20 +59,9 @@ def _plan(agent, told: Sequence[tuple[str, str]], withheld) -> Plan:
     guardian, problem = guardians.as_set(), problem_of(agent)
     sizes = {name: _tokens_of(agent, name) if not problem else 0 for name in {name for _fact, name in told}}
     asked, answered = _tokens(told, sizes)
-    return Plan(
-        agent=agent.agent_id,
-        facts=len(told),
-        withheld=withheld,
-        files=dict(sorted(Counter(name for _fact, name in told).items())),
-        host=guardian.endpoint.host,
-        model=guardian.model,
-        prompt_version=prompts.VERSION,
-        tokens=asked + answered,
-        cost_usd=guardian.cost(asked, answered),
-        limit_today=RUNNER.allowance.limit,
-        left_today=RUNNER.allowance.left(agent.db),
-        problem=problem,
-    )
+    values = estimate(RUNNER, agent, guardian, asked, answered, problem)
+    files = dict(sorted(Counter(name for _fact, name in told).items()))
+    return Plan(facts=len(told), withheld=withheld, files=files, **values)
 
 
 def _tokens_of(agent, name):

@@ -4,9 +4,9 @@ from typing import Literal
 
 from pydantic import Field
 
-from gate.deciding.forms import MOST_TURNS, USUAL_TURNS
+from agents.runners.schemas import ChoiceIn, ChoiceQuery, EstimateOut, RunnerOut, SwitchedOut, asked_of
 from jobs.schemas import JobOut
-from openclaw_web.endpoints.schemas import BIGGEST, Body, PageQuery, Schema
+from openclaw_web.endpoints.schemas import Body, PageQuery, Schema
 from openclaw_web.endpoints.table_schemas import table_schema
 
 from ..correcting.schemas import NO_NUL
@@ -17,47 +17,24 @@ from ..standing.forecast import Effect
 from .approving import LONGEST_REASON
 from .facts import Asked
 
-MOMENT = {"ge": 0, "le": BIGGEST}
 
-
-class GuardianRunQuery(Schema):
-    session: str | None = Field(None, max_length=500, description="ID or key of a session")
-    from_ts: int | None = Field(None, **MOMENT, description="milliseconds: decisions at or after this time")
-    to_ts: int | None = Field(None, **MOMENT, description="milliseconds: decisions before this time")
-    limit: int = Field(USUAL_TURNS, ge=1, le=MOST_TURNS, description="of more facts, the newest")
-
+class GuardianRunQuery(ChoiceQuery):
     @property
     def asked(self) -> Asked:
         """As a plan is asked for."""
-        return _asked(self)
+        return asked_of(self, Asked)
 
 
-class GuardianRunIn(Body):
-    session: str | None = Field(None, max_length=500, description="ID or key of a session")
-    from_ts: int | None = Field(None, strict=True, **MOMENT, description="milliseconds: decisions at or after this")
-    to_ts: int | None = Field(None, strict=True, **MOMENT, description="milliseconds: decisions before this time")
-    limit: int = Field(strict=True, ge=1, le=MOST_TURNS, description="of more facts, the newest")
-
+class GuardianRunIn(ChoiceIn):
     @property
     def asked(self) -> Asked:
         """As a run is asked for."""
-        return _asked(self)
+        return asked_of(self, Asked)
 
 
-class GuardianPlanOut(Schema):
-    agent: str
+class GuardianPlanOut(EstimateOut):
     facts: int = Field(description="facts that would be sent")
-    withheld: int = Field(description="facts that are not sent because somebody opted out")
     files: dict[str, int] = Field(description="facts for each file; what these files hold is sent with them")
-    host: str = Field(description="where they would be sent; empty: no endpoint is configured")
-    model: str = Field(description="empty: none is chosen")
-    prompt_version: str
-    tokens: int = Field(description="estimate")
-    cost_usd: float | None = Field(description="estimate; null: no price is set for the model")
-    limit_today: int = Field(description="tokens for this UTC day; 0: no limit")
-    left_today: int | None = Field(description="tokens left of the limit; null: no limit")
-    is_beyond_limit: bool = Field(description="the run would probably stop before its last fact")
-    problem: str = Field(description="why nothing can be sent; empty if something can")
 
 
 class UnattendedIn(Body):
@@ -65,28 +42,16 @@ class UnattendedIn(Body):
     is_on: bool = Field(strict=True, description="write new facts into this file without a person")
 
 
-class UnattendedOut(Schema):
+class UnattendedOut(SwitchedOut):
     file: str
-    is_on: bool
-    since: int | None = Field(description="null while it is off")
-    by: str | None
     host: str | None = Field(description="the endpoint that was named when it was turned on")
 
 
-class OwnGuardianOut(Schema):
+class OwnGuardianOut(RunnerOut):
     unattended: list[UnattendedOut]
-    problem: str = Field(description="why nothing can be sent; empty if something can")
-    host: str
-    model: str
-    prompt_version: str
     proposed: int = Field(description="proposals that wait for an operator")
     written_today: int = Field(description="of facts that were handled since midnight UTC")
     refused_today: int
-    tokens_today: int = Field(description="used, or reserved for calls without a known end")
-    cost_today: float | None = Field(description="US dollars; null: not known")
-    limit_today: int = Field(description="tokens; 0: no limit")
-    left_today: int | None = Field(description="null: no limit")
-    runs: list[JobOut] = Field(description="the latest runs over facts of this agent, newest first")
 
 
 class ProposalQuery(PageQuery):
@@ -144,7 +109,3 @@ class RetryIn(Body):
 class RetryOut(Schema):
     proposal_id: str
     job: JobOut
-
-
-def _asked(wanted):
-    return Asked(session=wanted.session, since=wanted.from_ts, until=wanted.to_ts, limit=wanted.limit)

@@ -4,74 +4,52 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.db.models import Max
-from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from agents.models import Agent
-from agents.runners import launch, switches
+from agents.runners import switches
+from agents.runners.standing import Standing, standing
 from agents.runners.switches import Switched
 from jobs.kinds import DAY_MS
-from jobs.models import JobRun
 from openclaw_web import clock
 from openclaw_web.pages import formatting, zones
 
 from ..models import GuardianRun, WriteGuardianAudit
 from . import plans, switch, unattended, waiting
-from .asking import guardians, prompts
-from .asking.guardians import RUNNER, Guardian
+from .asking import guardians
+from .asking.guardians import RUNNER
 
 WAITS_MS = unattended.PLUGIN_DAYS * DAY_MS
 Audit = WriteGuardianAudit
 
 
-@dataclass(frozen=True, slots=True)
-class State:
-    """The guardian in force, why nothing may be sent (empty: something may), and what became of facts this UTC day.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class State(Standing):
+    """What became of facts this UTC day.
 
     `switches` holds each file that may be written unattended, with who turned that on, or None. `proposed` is how many
     proposals wait, whenever they were made.
     """
 
-    guardian: Guardian
-    prompt_version: str
-    problem: str
     switches: dict[str, Switched | None]
     limits: dict[str, int]
     proposed: int
     written_today: int
     refused_today: int
-    tokens_today: int
-    cost_today: float | None
-    limit: int
-    left: int | None
-    runs: list[JobRun]
 
 
 def of(agent: Agent) -> State:
     """How it stands now."""
-    on, used = switches.of_agent(RUNNER, agent.agent_id), RUNNER.allowance.used(agent.db)
-    limit = RUNNER.allowance.limit
-    today = _today(agent.db)
+    on, today = switches.of_agent(RUNNER, agent.agent_id), _today(agent.db)
     return State(
-        guardian=guardians.as_set(),
-        prompt_version=prompts.VERSION,
-        problem=plans.problem_of(agent),
+        **standing(RUNNER, agent, guardians.as_set(), plans.problem_of(agent)),
+        cost_today=RUNNER.allowance.cost_today(agent.db),
         switches={name: on.get(name) for name in switch.FILES},
         limits=unattended.limits(),
         proposed=waiting.of(agent.db),
         written_today=today.count(GuardianRun.State.WRITTEN),
         refused_today=today.count(GuardianRun.State.REFUSED),
-        tokens_today=used,
-        cost_today=RUNNER.allowance.cost_today(agent.db),
-        limit=limit,
-        left=max(0, limit - used) if limit else None,
-        runs=launch.latest(RUNNER, agent),
     )
-
-
-def address(agent: Agent) -> str:
-    """Where its page is."""
-    return reverse("guardian:own_guardian", args=[agent.agent_id])
 
 
 def on_sentence(agent: Agent, name: str) -> str:

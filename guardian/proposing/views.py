@@ -6,9 +6,8 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from agents.decorators import agent_view
-from agents.runners import switches
+from agents.runners import pages, switches
 from gate.recording import consent
-from jobs import ticking
 from jobs.notices import after_start
 from ledger.session.evidence import read_evidence
 from openclaw_web.diffs import comparing
@@ -30,9 +29,8 @@ from .forms import DeclineForm, RetryForm, RunForm
 @needs("viewer")
 def own_guardian(request, agent):
     """What is written unattended, what today has cost, and for operators a plan of the facts that they name."""
-    is_asked = "limit" in request.GET and request.user.has_role("operator")
-    form = RunForm(request.GET) if is_asked else RunForm()
-    return _page(request, agent, form, _plan(agent, form) if is_asked else None)
+    form, plan = pages.plan_of(request, RunForm, lambda asked: plans.plan(agent, asked))
+    return _page(request, agent, form, plan)
 
 
 @require_POST
@@ -42,12 +40,8 @@ def own_guardian_run(request, agent):
     """Queue a run over the facts that were planned."""
     form = RunForm(request.POST)
     if not form.is_valid():
-        return _page(request, agent, form, None)
-    try:
-        job = running.start(agent, form.asked, by=request.user.username)
-    except Refused as refused:
-        return refuse_post(request, refused, to=state.address(agent))
-    return after_start(request, job, to=state.address(agent))
+        return _page(request, agent, form)
+    return pages.after_run(request, RUNNER, agent, lambda: running.start(agent, form.asked, by=request.user.username))
 
 
 @require_POST
@@ -60,11 +54,11 @@ def own_guardian_switch(request, agent):
         try:
             switch.turn_on(agent, name, by=request.user.username)
         except Refused as refused:
-            return refuse_post(request, refused, to=state.address(agent))
-        return after_post(request, state.on_sentence(agent, name), to=state.address(agent))
+            return refuse_post(request, refused, to=RUNNER.address(agent))
+        return after_post(request, state.on_sentence(agent, name), to=RUNNER.address(agent))
     switches.turn_off(RUNNER, agent, name, by=request.user.username)
     said = _("Nothing is written to %(file)s unattended any more.") % {"file": name}
-    return after_post(request, said, to=state.address(agent))
+    return after_post(request, said, to=RUNNER.address(agent))
 
 
 @require_safe
@@ -216,22 +210,5 @@ def _address(agent, run_id):
     return reverse("guardian:proposal_detail", args=[agent.agent_id, run_id])
 
 
-def _page(request, agent, form, plan):
-    context = {
-        "agent": agent,
-        "form": form,
-        "plan": plan,
-        "own": state.of(agent),
-        "tasks": ticking.states({RUNNER.enabled}),
-    }
-    return render_page(request, "guardian/own_guardian.html", context, status=422 if form.errors else 200)
-
-
-def _plan(agent, form):
-    if not form.is_valid():
-        return None
-    try:
-        return plans.plan(agent, form.asked)
-    except Refused as refused:
-        form.refuse(refused)
-        return None
+def _page(request, agent, form, plan=None):
+    return pages.render(request, RUNNER, "guardian/own_guardian.html", agent, state.of(agent), form, plan)

@@ -1,18 +1,15 @@
 """`reflection guardian retry`: have a write proposed again, with another fact or file."""
 
-import sys
-
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from gate.verbs import agent_of, sending
-from jobs.progress import listener_on
 from openclaw_web.commands import typed
 
 from ..files import MEMORY_FILES
 from ..proposing import plans, retrying
 from . import BY
-from .propose import sent, shown
+from .propose import FAULTS, shown
 
 HELP = gettext_lazy("Have a write proposed again by the built-in guardian. Without --yes, only show what is sent.")
 EXAMPLES = (
@@ -33,5 +30,6 @@ def run(agent, audit, fact, file, dry_run, yes, quiet, **options):
     made = retrying.wanted(found, audit, fact=fact, file=file, by=BY)
     if not yes:
         return shown(plans.plan_one(found, made.candidate_fact, made.target_file), is_all=dry_run)
-    with listener_on(sys.stderr, is_quiet=quiet) as listener:
-        return sent(retrying.run_here(found, made, by=BY, listener=listener))
+    return sending.send(
+        lambda listener: retrying.run_here(found, made, by=BY, listener=listener), is_quiet=quiet, faults=FAULTS
+    )

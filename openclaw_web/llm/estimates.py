@@ -6,12 +6,15 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """Where a run would send something, and about what it would cost.
+    """Where a run of an agent would send something, and about what it would cost.
 
+    `withheld` is how many more things are not sent because their words may not be used today.
     `tokens` and `cost_usd` are estimates; the cost is None when no price is set. `left_today` is what the limit of this
     UTC day leaves, None without a limit. `problem` says why nothing can be sent, and is empty when something can.
     """
 
+    agent: str
+    withheld: int
     host: str
     model: str
     prompt_version: str

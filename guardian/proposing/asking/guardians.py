@@ -10,7 +10,6 @@ from agents.runners.runner import LanguageModel, Runner, model_as_set
 from openclaw_web.errors import Refused
 from openclaw_web.llm import client, prices
 from openclaw_web.llm.client import CallFailed
-from people.configuration import keys as configuration
 
 from ...models import GuardianStep
 from . import prompts
@@ -80,5 +79,5 @@ def most_answer(held: str) -> int:
 
 def as_set() -> Guardian:
     """The guardian of the settings, also while nothing may be sent: its endpoint has no host then, or it no name."""
-    base = model_as_set()
-    return Guardian(base.endpoint, base.model, base.prices, configuration.get(STEPS))
+    base, values = model_as_set(STEPS)
+    return Guardian(base.endpoint, base.model, base.prices, values[STEPS])

@@ -1,0 +1,48 @@
+"""What the page of every runner does: it plans what somebody names, and starts a run of that."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.http import HttpResponse
+
+from jobs import ticking
+from jobs.models import JobRun
+from jobs.notices import after_start
+from openclaw_web.errors import Refused
+from openclaw_web.llm.estimates import Estimate
+from openclaw_web.pages.html import refuse_post, render_page
+
+from ..models import Agent
+from .forms import RunForm
+from .runner import Runner
+
+
+def plan_of(request: Any, form_type: type[RunForm], plan: Callable[[Any], Estimate]) -> tuple[RunForm, Estimate | None]:
+    """The form of the page, with the plan that the address asks for when an operator does."""
+    if "limit" not in request.GET or not request.user.has_role("operator"):
+        return form_type(), None
+    form = form_type(request.GET)
+    if form.is_valid():
+        try:
+            return form, plan(form.asked)
+        except Refused as refused:
+            form.refuse(refused)
+    return form, None
+
+
+def after_run(request: Any, runner: Runner, agent: Agent, start: Callable[[], JobRun]) -> HttpResponse:
+    """Queue a run; the page of the runner follows it, or says why there is none."""
+    try:
+        job = start()
+    except Refused as refused:
+        return refuse_post(request, refused, to=runner.address(agent))
+    return after_start(request, job, to=runner.address(agent))
+
+
+def render(
+    request: Any, runner: Runner, template: str, agent: Agent, own: Any, form: RunForm, plan: Estimate | None = None
+) -> HttpResponse:
+    """The page of a runner."""
+    tasks = ticking.states({runner.enabled})
+    context = {"agent": agent, "form": form, "plan": plan, "own": own, "tasks": tasks}
+    return render_page(request, template, context, status=422 if form.errors else 200)
