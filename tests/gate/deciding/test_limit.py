@@ -32,15 +32,6 @@ def test_a_run_ends_before_the_call_that_would_be_too_much(ada, endpoint, one_ca
     assert gates.RUNNER.allowance.used(DB) == decisions().count() * sum(USED.values())
 
 
-def test_nothing_is_sent_when_nothing_is_left(ada, endpoint):
-    configuration.put("memoryGate.tokensPerDay", 100)
-    talk(1)
-    job = run(ada)
-    assert (job.state, outcomes()) == ("refused", [])
-    assert "The limit of 100 tokens a day is reached" in job.message
-    assert not endpoint.requests
-
-
 def test_tomorrow_the_rest_is_judged(ada, endpoint, one_call, later):
     later()
     configuration.put("memoryGate.tokensPerDay", one_call)

@@ -4,50 +4,19 @@ import orjson
 import pytest
 
 from agents.runners.choice import NoSuchSession
-from gate.deciding import plans, running
+from gate.deciding import plans
 from gate.deciding.choosing import Asked
-from gate.deciding.gates import RUNNER
 from gate.models import GateCall
 from jobs import services as jobs
 from jobs.models import JobRun
 from jobs.progress import Cancelled
 from openclaw_web import clock
-from openclaw_web.disk import locks
-from openclaw_web.errors import Refused
 from people.configuration import keys as configuration
-from people.models import AuditEntry
-from tests import factories
 from tests.llm_endpoint import fails, says
 
-from .judged import DB, answer, calls, decides, decisions, outcomes, run, talk
+from .judged import DB, answer, decides, decisions, outcomes, run, talk
 
 pytestmark = pytest.mark.django_db
-OFF = {
-    "the endpoint": ("OPENCLAW_WEB_LLM_URL", lambda settings: setattr(settings, "LLM_API_URL", "")),
-    "its address": ("begins with https://", lambda settings: setattr(settings, "LLM_API_URL", "ftp://x")),
-    "another machine": ("unencrypted", lambda settings: setattr(settings, "LLM_API_URL", "http://example.com/v1")),
-    "the model": ("llm.model is empty", lambda _settings: configuration.put("llm.model", "")),
-    "the switch": ("memoryGate.enabled is off", lambda _settings: configuration.put("memoryGate.enabled", False)),
-    "keeping": (
-        "memoryGateAuditing.enabled is off",
-        lambda _settings: configuration.put("memoryGateAuditing.enabled", False),
-    ),
-}
-
-
-@pytest.mark.parametrize("what", OFF)
-def test_nothing_is_sent_while_something_is_missing(ada, endpoint, settings, what):
-    words, turn_off = OFF[what]
-    talk(1)
-    turn_off(settings)
-    for begin in (running.start, running.run_here):
-        with pytest.raises(Refused, match=words):
-            begin(ada, Asked(), by="root")
-    job = jobs.run_now("gate", {"agent": "ada", "before_at": clock.now_ms()}, by="root")
-    assert (job.state, words in job.message) == ("refused", True)
-    assert words in plans.plan(ada, Asked()).problem
-    assert not endpoint.requests
-    assert not calls()
 
 
 def test_a_plan_says_what_would_be_sent(ada, endpoint, settings):
@@ -78,19 +47,6 @@ def test_a_session_that_there_is_not_is_refused(ada, endpoint):
     with pytest.raises(NoSuchSession):
         plans.plan(ada, Asked(session="nobody"))
     assert run(ada, session="nobody").state == "refused"
-
-
-def test_a_second_run_of_an_agent_is_refused(ada, bob, endpoint):
-    talk(1)
-    factories.AgentFactory(agent_id="bob")
-    job = running.start(ada, Asked(), by="otto")
-    with pytest.raises(Refused, match="is running") as caught:
-        running.start(ada, Asked(limit=1), by="otto")
-    assert caught.value.reasons[0]["id"] == job.id
-    running.start(bob, Asked(), by="otto")  # of another agent
-    with locks.lock(RUNNER.lock_of("ada")):
-        assert "is running" in run(ada).message
-    assert not endpoint.requests
 
 
 def test_a_run_that_is_cancelled_keeps_what_it_has(ada, endpoint):
@@ -134,19 +90,6 @@ def test_a_call_that_was_killed_is_sent_again_and_both_have_a_row(ada, endpoint)
     killed.refresh_from_db()
     assert (killed.reserved_tokens, killed.cost_usd) == (2_500, 0.02)
     assert decisions().count() == 1
-
-
-def test_a_run_is_in_the_audit_log_as_its_job(ada, endpoint, as_admin):
-    running.start(ada, Asked(), by="otto")
-    run(ada)
-    entries = AuditEntry.objects.filter(action="gate_started").order_by("id")
-    assert [(entry.actor, entry.object_type) for entry in entries] == [("otto", "job"), ("root", "agent")]
-    page = as_admin.get("/operations/audit/").content.decode()
-    assert "started the built-in gate" in page
-
-
-def test_an_agent_that_there_is_not_is_refused(endpoint):
-    assert jobs.run_now("gate", {"agent": "nobody", "before_at": 0}, by="root").state == "refused"
 
 
 def test_what_a_run_says_of_its_calls(ada, endpoint):

@@ -104,13 +104,6 @@ def test_what_was_not_answered_waits_and_is_asked_again(ada, endpoint):
         starting.go_on(ada, found, by="root")
 
 
-def test_a_dead_endpoint_ends_it_early(ada, endpoint):
-    decided(5)
-    endpoint.then(fails(500))
-    found, job = replay(ada)
-    assert (job.state, found.state, len(endpoint.requests)) == ("refused", "stopped", 9)
-
-
 def test_the_limit_of_the_day_ends_it_and_is_shared_with_the_gate(ada, endpoint):
     decided(3)
     configuration.put("memoryGate.tokensPerDay", 4_500)
@@ -120,28 +113,12 @@ def test_the_limit_of_the_day_ends_it_and_is_shared_with_the_gate(ada, endpoint)
     assert (found.state, found.decided) == ("stopped", 1)
 
 
-def test_nothing_is_sent_while_the_gate_is_off(ada, endpoint):
-    decided(1)
-    configuration.put("memoryGate.enabled", False)
-    with pytest.raises(Refused, match=r"memoryGate\.enabled is off"):
-        replay(ada)
-    assert not replays().exists()
-
-
 def test_the_model_in_force_is_not_needed(ada, endpoint):
     decided(1)
     configuration.put("llm.model", "")
     assert replay(ada)[1].state == "finished"
     with pytest.raises(Refused, match="Name the model"):
         replay(ada, model="")
-
-
-def test_of_two_replays_of_an_agent_one_waits(ada, endpoint):
-    decided(1)
-    starting.start(ada, Wanted(model="other"), by="otto")
-    with pytest.raises(Refused, match="Wait until it has ended"):
-        starting.start(ada, Wanted(model="third"), by="otto")
-    assert replays().count() == 1
 
 
 def test_a_decision_that_went_meanwhile_is_lost(ada, endpoint):
@@ -156,7 +133,6 @@ def test_a_decision_that_went_meanwhile_is_lost(ada, endpoint):
 
 def test_a_replay_that_there_is_not_is_refused(ada, endpoint):
     assert jobs.run_now("gate_replay", {"agent": "ada", "replay": "x"}, by="root").state == "refused"
-    assert jobs.run_now("gate_replay", {"agent": "nobody", "replay": "x"}, by="root").state == "refused"
 
 
 def test_one_that_was_cancelled_has_stopped(ada, endpoint):

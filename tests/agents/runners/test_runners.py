@@ -1,0 +1,156 @@
+"""What every runner promises, whatever it asks about: nothing is sent without leave, one run at a time."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import orjson
+import pytest
+
+from agents.models import Agent
+from agents.runners import launch
+from agents.runners.runner import Runner
+from gate.deciding import choosing, gates
+from gate.deciding import plans as gate_plans
+from gate.deciding import running as gate_runs
+from gate.replaying import plans as replay_plans
+from gate.replaying import starting
+from gate.replaying.wanted import Wanted
+from guardian.proposing import facts
+from guardian.proposing import plans as guardian_plans
+from guardian.proposing import running as guardian_runs
+from guardian.proposing.asking import guardians
+from jobs import kinds
+from jobs import services as jobs
+from jobs.models import JobRun
+from openclaw_web.disk import locks
+from openclaw_web.errors import Refused
+from openclaw_web.llm import client
+from openclaw_web.llm.estimates import Estimate
+from people.configuration import keys as configuration
+from people.models import AuditEntry
+from tests.gate.deciding.judged import talk
+from tests.gate.replaying import played
+from tests.guardian.proposing.conftest import workspace  # noqa: F401 - a fixture
+from tests.guardian.proposing.proposed import decided
+from tests.llm_endpoint import Endpoint, fails
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("workspace")]
+
+
+@dataclass(frozen=True)
+class Case:
+    runner: Runner
+    make: Callable[[int], object]  # so many things to ask about
+    start: Callable[[Agent], JobRun]
+    run_here: Callable[[Agent], JobRun]
+    plan: Callable[[Agent], Estimate]
+
+
+CASES = {
+    "gate": Case(
+        gates.RUNNER,
+        talk,
+        lambda agent: gate_runs.start(agent, choosing.Asked(), by="otto"),
+        lambda agent: gate_runs.run_here(agent, choosing.Asked(), by="root"),
+        lambda agent: gate_plans.plan(agent, choosing.Asked()),
+    ),
+    "gate_replay": Case(
+        starting.RUNNER,
+        played.decided,
+        lambda agent: starting.start(agent, Wanted("other"), by="otto")[1],
+        lambda agent: starting.run_here(agent, Wanted("other"), by="root")[1],
+        lambda agent: replay_plans.plan(agent, Wanted("other")),
+    ),
+    "guardian": Case(
+        guardians.RUNNER,
+        lambda count: [decided(number) for number in range(count)],
+        lambda agent: guardian_runs.start(agent, facts.Asked(), by="otto"),
+        lambda agent: guardian_runs.run_here(agent, facts.Asked().params(agent), by="root"),
+        lambda agent: guardian_plans.plan(agent, facts.Asked()),
+    ),
+}
+
+
+@pytest.fixture(params=CASES)
+def case(request):
+    return CASES[request.param]
+
+
+@pytest.fixture
+def endpoint(settings, db, monkeypatch):
+    """An endpoint that refuses the key: whatever is sent, nothing comes of it."""
+    monkeypatch.setattr(client, "FIRST_PAUSE", 0.0)
+    for name, value in {"memoryGate.enabled": True, "writeGuardian.enabled": True, "llm.model": "small"}.items():
+        configuration.put(name, value)
+    with Endpoint(fails(401)) as endpoint:
+        settings.LLM_API_URL, settings.LLM_API_KEY = endpoint.url, "sk-test"
+        yield endpoint
+
+
+MISSING = {
+    "the endpoint": ("OPENCLAW_WEB_LLM_URL", lambda settings, _runner: setattr(settings, "LLM_API_URL", "")),
+    "its address": ("begins with https://", lambda settings, _runner: setattr(settings, "LLM_API_URL", "ftp://x")),
+    "another machine": ("unencrypted", lambda settings, _runner: setattr(settings, "LLM_API_URL", "http://x.com/v1")),
+    "the model": ("llm.model is empty", lambda _settings, _runner: configuration.put("llm.model", "")),
+    "the switch": ("{runner.enabled} is off", lambda _settings, runner: configuration.put(runner.enabled, False)),
+    "keeping": ("{runner.kept} is off", lambda _settings, runner: configuration.put(runner.kept, False)),
+}
+# A replay names its own model.
+PAIRS = [(name, what) for name in CASES for what in MISSING if (name, what) != ("gate_replay", "the model")]
+
+
+@pytest.mark.parametrize(("case", "what"), PAIRS, indirect=["case"])
+def test_nothing_is_sent_while_something_is_missing(ada, endpoint, settings, case, what):
+    words, turn_off = MISSING[what]
+    case.make(1)
+    job, words = case.start(ada), words.format(runner=case.runner)
+    turn_off(settings, case.runner)
+    ended = jobs.run_now(job.kind, orjson.loads(job.params_json), by="otto")
+    assert (ended.state, words in ended.message) == ("refused", True)
+    for begin in (case.start, case.run_here):
+        with pytest.raises(Refused) as refused:
+            begin(ada)
+        assert words in refused.value.sentence
+    assert words in case.plan(ada).problem
+    assert not endpoint.requests
+
+
+def test_of_two_runs_of_an_agent_one_waits(ada, bob, endpoint, case):
+    case.make(1)
+    job = case.start(ada)
+    with pytest.raises(Refused, match=r"running\. Wait until") as refused:
+        case.start(ada)
+    assert refused.value.reasons[0]["id"] == job.id
+    launch.check_alone(case.runner, bob)  # another agent's may begin
+    with locks.lock(case.runner.lock_of("ada")):
+        ended = jobs.run_now(job.kind, orjson.loads(job.params_json), by="otto")
+    assert (ended.state, "running. Wait until" in ended.message) == ("refused", True)
+    assert not endpoint.requests
+
+
+def test_nothing_is_sent_when_nothing_is_left(ada, endpoint, case):
+    case.make(1)
+    configuration.put(case.runner.allowance.setting, 100)
+    job = case.run_here(ada)
+    assert (job.state, "The limit of 100 tokens a day is reached" in job.message) == ("refused", True)
+    assert not endpoint.requests
+
+
+def test_three_in_a_row_without_an_answer_end_a_run(ada, endpoint, case):
+    case.make(5)
+    job = case.run_here(ada)
+    assert (job.state, "Stopped after 3 " in job.message, len(endpoint.requests)) == ("refused", True, 3)
+
+
+def test_a_run_is_in_the_audit_log_as_its_job(ada, endpoint, case, as_admin):
+    case.make(1)
+    jobs.cancel(case.start(ada), by="otto")
+    case.run_here(ada)
+    entries = AuditEntry.objects.filter(action=f"{case.runner.kind}_started").order_by("id")
+    assert [(entry.actor, entry.object_type) for entry in entries] == [("otto", "job"), ("root", "agent")]
+    assert str(kinds.of(case.runner.kind).started) in as_admin.get("/operations/audit/").content.decode()
+
+
+def test_an_agent_that_there_is_not_is_refused(endpoint, case):
+    params = {"agent": "nobody", "replay": "x", "before_at": 0}
+    assert jobs.run_now(case.runner.kind, params, by="root").state == "refused"
