@@ -1,13 +1,17 @@
 """What goes into the API of memory_gate and comes out of it; commands take and give the same."""
 
+from collections.abc import Callable
 from functools import cache
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
-from pydantic import Field, model_validator
+from django.db import models
+from pydantic import Field, create_model, model_validator
 
 from ledger.collectors.records import LATEST_MS
 from openclaw_web.endpoints import spellings
 from openclaw_web.endpoints.schemas import BIGGEST, Body, Schema
+from openclaw_web.sqlite import fields
+from openclaw_web.sqlite.fields import reported_in
 
 from .models import MemoryGateDecision
 
@@ -15,20 +19,70 @@ DECISIONS = tuple(MemoryGateDecision.Decision.values)
 MOST = 100  # decisions in one request
 MOST_TEXT, MOST_RAW, MOST_MESSAGES = 20_000, 1_000_000, 200
 Number = Annotated[int, Field(ge=0, le=BIGGEST, strict=True)]
+Amount = Annotated[float, Field(ge=0, le=1_000_000, allow_inf_nan=False, strict=True)]
 Moment = Annotated[int, Field(ge=0, le=LATEST_MS, strict=True)]  # sums are of days that have a date
 Name = Annotated[str, Field(min_length=1, max_length=500, pattern=r"^[^\x00-\x1f]*[^\x00-\x20][^\x00-\x1f]*$")]
 # A piece of the address of a decision: nothing that a browser resolves, and no page of ours.
 Id = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x20/?#%\\]+$")]
 NOT_IDS = frozenset((".", "..", "calls", "own", "prompts", "replays", "statistics"))
 Text = Annotated[str, Field(max_length=MOST_TEXT, pattern=r"^[^\x00]*$")]
-# The spec nests what is known of the call.
-CALL = {
-    "model": "llm_model",
-    "latency_ms": "llm_latency_ms",
-    "prompt_tokens": "prompt_tokens",
-    "completion_tokens": "completion_tokens",
-    "raw_response": "raw_response",
+CALL = "llmCall"  # the spec nests what is known of the call
+# What a report may say in a column of each type.
+TYPES: dict[type[models.Field], Any] = {
+    fields.Count: Number,
+    fields.Number: Amount,
+    fields.Plain: Name,
+    fields.Who: Name,
+    fields.Words: Text,
 }
+
+
+class Report(Body):
+    """What a plugin tells of an event. Names as in the spec's table, or as in its interface."""
+
+    nested: ClassVar[tuple[str, ...]] = (CALL,)  # objects of the interface whose keys are columns
+
+    @model_validator(mode="before")
+    @classmethod
+    def spelled(cls, value: Any) -> Any:
+        """The names of the table, whichever were used."""
+        if not isinstance(value, dict):
+            return value
+        names, of_call = _spellings(cls)
+        found = {names.get(key, key): part for key, part in value.items() if key not in cls.nested}
+        for name in cls.nested:
+            columns = of_call if name == CALL else names
+            if isinstance(inner := value.get(name), dict):
+                found = {columns.get(key, key): part for key, part in inner.items()} | found
+        return found
+
+
+T = TypeVar("T", bound=Report)
+
+
+@cache
+def _spellings(schema):
+    """Columns by their names in the interface, and by those within a call: `latencyMs` and `latency_ms`."""
+    names = {spellings.camel(name): name for name in schema.model_fields}
+    of_call = {name.removeprefix("llm_"): name for name in schema.model_fields}
+    return names, {spellings.camel(short): name for short, name in of_call.items()} | of_call
+
+
+def completed(table: type[models.Model], *left_out: str) -> Callable[[type[T]], type[T]]:
+    """Give a report the other columns of its table that reports complete; who does not know one leaves it out."""
+
+    def complete(schema: type[T]) -> type[T]:
+        known = {*schema.model_fields, *left_out}
+        columns: dict[str, Any] = {
+            field.attname: (TYPES[type(field)] | None, None)
+            for field in reported_in(table)
+            if field.attname not in known
+        }
+        return create_model(
+            schema.__name__, __base__=schema, __module__=schema.__module__, __doc__=schema.__doc__, **columns
+        )
+
+    return complete
 
 
 class MessageIn(Body):
@@ -37,7 +91,8 @@ class MessageIn(Body):
     timestamp: Number
 
 
-class DecisionIn(Body):
+@completed(MemoryGateDecision, "session_key", "saw_user")
+class DecisionIn(Report):
     """One decision. Names as in the spec's table, or as in its interface (`turnId`, `llmCall`)."""
 
     id: Id = Field(description="sent again with the same content, it is the same decision")
@@ -47,31 +102,14 @@ class DecisionIn(Body):
     reason: Text
     candidate_fact: Text | None = Field(None, description="required unless the decision is `NO_WRITE`")
     llm_model: Name
-    llm_latency_ms: Number | None = None
-    prompt_tokens: Number | None = None
-    completion_tokens: Number | None = None
     raw_response: str | None = Field(
         None, max_length=MOST_RAW, pattern=r"^[^\x00]*$", description="a long one is stored as an artifact"
     )
-    cost_usd: float | None = Field(None, ge=0, le=1_000_000, allow_inf_nan=False, strict=True)
     prompt_version: Name | None = Field(None, description="what you call the prompt")
     context: list[MessageIn] | None = Field(
         None, max_length=MOST_MESSAGES, description="messages before the turn, as the gate saw them, oldest first"
     )
     created_at: Moment
-
-    @model_validator(mode="before")
-    @classmethod
-    def spelled(cls, value: Any) -> Any:
-        """The names of the table, whichever were used."""
-        if not isinstance(value, dict):
-            return value
-        names, of_call = _spellings(cls)
-        found = {names.get(key, key): part for key, part in value.items() if key != "llmCall"}
-        call = value.get("llmCall")
-        if isinstance(call, dict):
-            found = {of_call.get(key, key): part for key, part in call.items()} | found
-        return found
 
     @model_validator(mode="after")
     def is_one(self) -> "DecisionIn":
@@ -83,12 +121,6 @@ class DecisionIn(Body):
         if self.decision != "NO_WRITE" and not (self.candidate_fact or "").strip():
             raise ValueError("candidate_fact is required unless the decision is NO_WRITE")
         return self
-
-
-@cache
-def _spellings(schema):
-    names = {spellings.camel(name): name for name in schema.model_fields}
-    return names, {spellings.camel(name): column for name, column in CALL.items()} | CALL
 
 
 class DecisionsIn(Body):

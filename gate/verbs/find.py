@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy
 from openclaw_web.commands.groups import Outcome, WrongUse
 from openclaw_web.errors import Refused
 from openclaw_web.pages import glyphs
+from openclaw_web.pages.formatting import exact_facts
 
 from ..lists.decision_list import DECISIONS
 from ..lists.schemas import DecisionDetail, DecisionOut
@@ -115,6 +116,7 @@ def _facts(row):
         _("latency"): unknown if row.llm_latency_ms is None else f"{row.llm_latency_ms:,} ms",
         _("tokens"): " + ".join(unknown if count is None else f"{count:,}" for count in tokens),
         _("cost"): unknown if row.cost_usd is None else f"${row.cost_usd:.6f}",
+        **exact_facts(row),
     }
     return [f"  {name}: {glyphs.plain(str(value))}" for name, value in known.items()]
 

@@ -4,7 +4,6 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from openclaw_web.commands import told
-from openclaw_web.commands.groups import Outcome
 from openclaw_web.errors import Refused
 
 from ..recording import recorded
@@ -24,35 +23,8 @@ def run(agent, file, **options):
     decisions = told.checked(told.read(file), DecisionIn, body="decisions")
     if not decisions:
         raise Refused(_("There is no decision in what was given."))
-    counts = {"recorded": 0, "known": 0, "withheld": 0}
-    for start in range(0, len(decisions), MOST):
-        stored = _stored(found, decisions[start : start + MOST], counts)
-        counts["recorded"] += len(stored.new)
-        counts["known"] += len(stored.known)
-        counts["withheld"] += stored.withheld
-    return Outcome(counts, _in_words(counts))
+    return told.store(decisions, MOST, lambda some: recorded.record(found, some), _recorded)
 
 
-def _stored(agent, some, counts):
-    """Store a batch. Raises Refused, which says what of the batches before it was stored."""
-    try:
-        return recorded.record(agent, some)
-    except Refused as exc:
-        if not sum(counts.values()):
-            raise
-        words = {"sentence": exc.sentence, "before": _in_words(counts)}
-        raise Refused(_("%(sentence)s Before it: %(before)s") % words, reasons=exc.reasons) from exc
-
-
-def _in_words(counts):
-    words = {
-        "recorded": ngettext("%(count)s decision recorded", "%(count)s decisions recorded", counts["recorded"]),
-        "known": ngettext("%(count)s already known", "%(count)s already known", counts["known"]),
-        "withheld": ngettext(
-            "%(count)s withheld because somebody opted out",
-            "%(count)s withheld because somebody opted out",
-            counts["withheld"],
-        ),
-    }
-    said = [words[name] % {"count": count} for name, count in counts.items() if count or name == "recorded"]
-    return f"{', '.join(said)}."
+def _recorded(count):
+    return ngettext("%(count)s decision recorded", "%(count)s decisions recorded", count)

@@ -3,6 +3,7 @@
 from django.db import models
 from django.db.models import F, Q
 from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
 
 from ledger.models import PlacedQuerySet
 from openclaw_web.sqlite.fields import Count, EpochMs, Flag, Key, Plain, Who, Words
@@ -60,9 +61,9 @@ class WriteGuardianAudit(models.Model):
     )
     status = Plain(choices=Status.choices, shown="api")
     reason = Words(null=True, shown="api", reported=True)
-    llm_model = Plain(null=True, shown="api", reported=True)
-    llm_latency_ms = Count(null=True, shown="api", reported=True)
-    agent_steps = Count(null=True, shown="api", reported=True)
+    llm_model = Plain(null=True, label=_("Model"), shown="api", reported=True)
+    llm_latency_ms = Count(null=True, label=_("Latency"), shown="api", reported=True)
+    agent_steps = Count(null=True, label=_("Steps"), shown="api", reported=True)
     created_at = EpochMs(shown="api")
     # Ours.
     origin = Plain(choices=Origin.choices, default=Origin.RECORDED, shown="api")

@@ -2,16 +2,15 @@
 
 import binascii
 from base64 import b64decode
-from functools import cache
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field, model_validator
 
-from gate.schemas import Id, Moment, Name, Number, Text
-from openclaw_web.endpoints import spellings
+from gate.schemas import CALL, Id, Moment, Name, Report, Text, completed
 from openclaw_web.endpoints.schemas import Body, Schema
 
 from ..files import MEMORY_FILES, MOST_BYTES
+from ..models import WriteGuardianAudit
 from .told import FileChange, Status
 
 MOST = 100  # writes in one request
@@ -35,13 +34,15 @@ NOT_IDS = frozenset(
         "session",
     )
 )
-CALL = {"model": "llm_model", "latency_ms": "llm_latency_ms", "agent_steps": "agent_steps"}
 SIDES = ("before", "after")
 ENCODED = {side: f"{side}_base64" for side in SIDES}
 
 
-class WriteIn(Body):
+@completed(WriteGuardianAudit, "session_key")
+class WriteIn(Report):
     """One write. Names as in the spec's table, or as in its interface (`sessionId`, `llmCall`, `fileChange`)."""
+
+    nested = (CALL, "fileChange")
 
     id: Id = Field(description="sent again with the same content, it is the same write")
     decision_id: Name | None = Field(None, description="leave out to have the decision found by its fact")
@@ -51,9 +52,6 @@ class WriteIn(Body):
     candidate_fact: Text
     status: Literal["written", "refused", "failed", "skipped"]
     reason: Text | None = Field(None, description="why it was refused, or failed")
-    llm_model: Name | None = None
-    llm_latency_ms: Number | None = None
-    agent_steps: Number | None = None
     created_at: Moment
     before: str | None = Field(None, description="the file before the write; null: there was none. At most 5 MB")
     after: str | None = Field(
@@ -61,21 +59,6 @@ class WriteIn(Body):
     )
     before_base64: str | None = Field(None, description="instead of `before`, for a file that is not UTF-8")
     after_base64: str | None = Field(None, description="instead of `after`")
-
-    @model_validator(mode="before")
-    @classmethod
-    def spelled(cls, value: Any) -> Any:
-        """The names of the table, whichever were used."""
-        if not isinstance(value, dict):
-            return value
-        names, of_call = _spellings(cls)
-        nested = ("llmCall", "fileChange")
-        found = {names.get(key, key): part for key, part in value.items() if key not in nested}
-        if isinstance(call := value.get("llmCall"), dict):
-            found = {of_call.get(key, key): part for key, part in call.items()} | found
-        if isinstance(change := value.get("fileChange"), dict):
-            found = {names.get(key, key): part for key, part in change.items()} | found
-        return found
 
     @model_validator(mode="after")
     def is_one(self) -> "WriteIn":
@@ -119,12 +102,6 @@ class WriteIn(Body):
             return None
         before = self._bytes("before")
         return FileChange(before, self._bytes("after") if self.status == Status.WRITTEN else before)
-
-
-@cache
-def _spellings(schema):
-    names = {spellings.camel(name): name for name in schema.model_fields}
-    return names, {spellings.camel(name): column for name, column in CALL.items()} | CALL
 
 
 class WritesIn(Body):

@@ -14,6 +14,7 @@ from openclaw_web.commands import typed
 from openclaw_web.commands.groups import Outcome, WrongUse
 from openclaw_web.errors import Refused
 from openclaw_web.pages import glyphs
+from openclaw_web.pages.formatting import exact_facts
 
 from ..files import MEMORY_FILES
 from ..lists.schemas import GuardianWriteOut
@@ -167,9 +168,7 @@ def _facts(row):
         _("session"): row.session_id,
         _("turn"): row.turn_id,
         _("decision"): row.decision_id,
-        _("model"): row.llm_model,
-        _("latency"): None if row.llm_latency_ms is None else f"{row.llm_latency_ms:,} ms",
-        _("steps"): row.agent_steps,
+        **exact_facts(row),
         _("rule"): row.rule_id,
         _("retry of"): row.retry_of,
         _("shares its diff with"): ", ".join(row.shared_with),

@@ -5,7 +5,6 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from gate.verbs import agent_of
 from openclaw_web.commands import told
-from openclaw_web.commands.groups import Outcome
 from openclaw_web.errors import Refused
 
 from ..recording import recorded
@@ -28,35 +27,8 @@ def run(agent, file, **options):
     writes = told.checked(told.read(file), WriteIn, body="writes")
     if not writes:
         raise Refused(_("There is no write in what was given."))
-    counts = {"recorded": 0, "known": 0, "withheld": 0}
-    for start in range(0, len(writes), MOST):
-        stored = _stored(found, writes[start : start + MOST], counts)
-        counts["recorded"] += len(stored.new)
-        counts["known"] += len(stored.known)
-        counts["withheld"] += stored.withheld
-    return Outcome(counts, _in_words(counts))
+    return told.store(writes, MOST, lambda some: recorded.record(found, some, by=BY), _recorded)
 
 
-def _stored(agent, some, counts):
-    """Store a batch. Raises Refused, which says what of the batches before it was stored."""
-    try:
-        return recorded.record(agent, some, by=BY)
-    except Refused as exc:
-        if not sum(counts.values()):
-            raise
-        words = {"sentence": exc.sentence, "before": _in_words(counts)}
-        raise Refused(_("%(sentence)s Before it: %(before)s") % words, reasons=exc.reasons) from exc
-
-
-def _in_words(counts):
-    words = {
-        "recorded": ngettext("%(count)s write recorded", "%(count)s writes recorded", counts["recorded"]),
-        "known": ngettext("%(count)s already known", "%(count)s already known", counts["known"]),
-        "withheld": ngettext(
-            "%(count)s withheld because somebody opted out",
-            "%(count)s withheld because somebody opted out",
-            counts["withheld"],
-        ),
-    }
-    said = [words[name] % {"count": count} for name, count in counts.items() if count or name == "recorded"]
-    return f"{', '.join(said)}."
+def _recorded(count):
+    return ngettext("%(count)s write recorded", "%(count)s writes recorded", count)

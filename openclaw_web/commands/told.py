@@ -1,6 +1,7 @@
 """What a command is told as JSON, in a file or from standard input: read whole and checked before any of it is used."""
 
 import sys
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import orjson
@@ -13,7 +14,7 @@ from openclaw_web.endpoints import problems
 from openclaw_web.errors import Refused
 
 from ..endpoints.schemas import Schema
-from .groups import WrongUse
+from .groups import Outcome, WrongUse
 
 MOST_BYTES = 64 * 1024 * 1024
 LISTED = 20
@@ -56,6 +57,40 @@ def checked(data: bytes, schema: type[T], *, body: str = "") -> list[T]:
         )
         raise Refused(sentence % {"count": f"{len(wrong):,}"}, reasons=wrong[:LISTED])
     return found
+
+
+def store(
+    entries: Sequence[Any], at_once: int, batch: Callable[[Sequence[Any]], Any], recorded: Callable[[int], str]
+) -> Outcome:
+    """Store entries, so many at once; `recorded` says in words how many are new.
+
+    Raises Refused, which says what of the batches before it was stored.
+    """
+    counts = {"recorded": 0, "known": 0, "withheld": 0}
+    for start in range(0, len(entries), at_once):
+        try:
+            stored = batch(entries[start : start + at_once])
+        except Refused as exc:
+            if not sum(counts.values()):
+                raise
+            words = {"sentence": exc.sentence, "before": _in_words(counts, recorded)}
+            raise Refused(_("%(sentence)s Before it: %(before)s") % words, reasons=exc.reasons) from exc
+        counts["recorded"] += len(stored.new)
+        counts["known"] += len(stored.known)
+        counts["withheld"] += stored.withheld
+    return Outcome(counts, _in_words(counts, recorded))
+
+
+def _in_words(counts, recorded):
+    withheld = ngettext(
+        "%(count)s withheld because somebody opted out",
+        "%(count)s withheld because somebody opted out",
+        counts["withheld"],
+    )
+    known = ngettext("%(count)s already known", "%(count)s already known", counts["known"])
+    words = {"recorded": recorded(counts["recorded"]), "known": known, "withheld": withheld}
+    said = [words[name] % {"count": count} for name, count in counts.items() if count or name == "recorded"]
+    return f"{', '.join(said)}."
 
 
 def _values(data) -> list[Any]:

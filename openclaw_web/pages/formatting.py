@@ -8,13 +8,15 @@ from html import escape
 from math import floor, log10
 from time import time as now
 
+from django.db import models
 from django.utils.formats import date_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language, ngettext, pgettext
 from django.utils.translation import gettext as _
 
-from . import zones
+from ..sqlite.fields import Label, labelled_in
+from . import glyphs, zones
 
 SHORTEST_MONTH = 28 * 86_400
 TINY = 1e-12  # dollars
@@ -285,8 +287,37 @@ def who(name: str | None) -> str:
     return _("command line") if name == "command line" else name or "–"
 
 
+# How a column whose name ends so is drawn on a page, and spelled out in a terminal.
+UNITS = {"ms": (duration, "{:,} ms"), "tokens": (tokens, "{:,}"), "usd": (cost, "${:.6f}")}
+NO_UNIT = number, "{:,}"
+
+
+def facts(row: models.Model) -> list[tuple[Label, str]]:
+    """The columns of a row that have a label, each with its value as a page draws it."""
+    return [(label, _drawn(name, value)) for label, name, value in _labelled(row)]
+
+
+def exact_facts(row: models.Model) -> dict[str, str]:
+    """The same for a terminal: exact, without what is not known."""
+    known = [(str(label).lower(), name, value) for label, name, value in _labelled(row) if value not in (None, "")]
+    return {label: value if isinstance(value, str) else _unit(name)[1].format(value) for label, name, value in known}
+
+
+def _labelled(row):
+    for field in labelled_in(type(row)):
+        yield field.label, field.attname, getattr(row, field.attname)
+
+
+def _drawn(name, value):
+    return glyphs.plain(value or "–") if value is None or isinstance(value, str) else _unit(name)[0](value)
+
+
+def _unit(name):
+    return UNITS.get(name.rsplit("_", 1)[-1], NO_UNIT)
+
+
 SHOWN = (
     *(ago, anchor, cents, clock, cost, day_in_words, due, duration, listed, moment, money, number, size, tokens, who),
-    without_price,
+    *(facts, without_price),
 )
 FILTERS = {made.__name__: made for made in SHOWN}

@@ -8,6 +8,9 @@ from typing import Any
 
 from django.db import models
 from django.db.models.expressions import Expression
+from django.utils.functional import Promise
+
+Label = str | Promise
 
 
 class Kind(Enum):
@@ -23,17 +26,18 @@ class Shown:
     """A field that says where its column is shown: in answers of the `api`, in the `file` of a list, or in both.
 
     A column that says nothing is shown nowhere. One that is `reported` is what a second report of the same event may
-    complete.
+    complete. One with a `label` stands in what the page of a row and a command tell of it.
     """
 
     migrated_as = ""  # the field that migrations name; empty: the class itself
     shown: frozenset[str] = frozenset()
     is_reported = False
+    label: Label = ""
 
-    def __init__(self, *args: Any, shown: str = "", reported: bool = False, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, shown: str = "", reported: bool = False, label: Label = "", **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.shown = frozenset(shown.split())
-        self.is_reported = reported
+        self.is_reported, self.label = reported, label
 
     def deconstruct(self) -> Any:
         """What a table is made of: neither what a column holds nor how it is described makes a migration."""
@@ -142,6 +146,11 @@ def shown_in(table: type[models.Model], place: str) -> list[models.Field]:
 def reported_in(table: type[models.Model]) -> list[models.Field]:
     """The fields of a table that a second report of the same event may complete, in their order."""
     return [field for field in table._meta.concrete_fields if getattr(field, "is_reported", False)]
+
+
+def labelled_in(table: type[models.Model]) -> list[models.Field]:
+    """The fields of a table that have a label, in their order."""
+    return [field for field in table._meta.concrete_fields if getattr(field, "label", "")]
 
 
 class FromEnd(models.Func):

@@ -89,6 +89,14 @@ def test_one_decision_is_shown(gate, decisions):
     assert status == 3 and "has no decision nothing" in out
 
 
+def test_a_column_with_a_label_is_told(gate, decisions, as_admin, monkeypatch):
+    monkeypatch.setattr(MemoryGateDecision._meta.get_field("window_hash"), "label", "Seen as")
+    MemoryGateDecision.objects.using("agent_ada").filter(id="d1").update(window_hash="feed")
+    assert "\n  seen as: feed" in gate("show", "d1")[0] and "seen as" not in gate("show", "d0")[0]
+    page = as_admin.get(MemoryGateDecision.objects.using("agent_ada").get(id="d1").get_absolute_url()).content.decode()
+    assert "<dt>Seen as</dt><dd>feed</dd>" in page
+
+
 @pytest.mark.parametrize(
     "words", [["list", "--since", "yesterday"], ["list", "--limit", "0"], ["list", "s1", "-S", "s2"], ["list", "-x"]]
 )
