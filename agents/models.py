@@ -211,17 +211,19 @@ class SkippedSource(models.Model):
         NO_RECORDS = "no_records", "nothing holds its records"
 
     source_key = Plain(primary_key=True, help_text="sha256 of root, kind, agent and path")
-    kind = Plain(choices=Kind.choices)
-    root = Own(shown="api", help_text="the OpenClaw home")
-    agent_id = Plain(shown="api")
-    path = Who(shown="api", help_text="relative to the root, or absolute elsewhere; of an index entry its session key")
-    session_id = Plain(default="", shown="api", help_text="whose transcript it is, as far as that is known")
-    reason = Plain(choices=Reason.choices)
-    detail = Own(default="", shown="api", help_text="the end of a sentence: why it cannot be opened, what it names")
-    size_bytes = Count(default=0, shown="api")
-    mtime_ns = Count(default=0, shown="api")
+    kind = Plain(choices=Kind.choices, shown="api file")
+    root = Own(shown="api file", help_text="the OpenClaw home")
+    agent_id = Plain(shown="api file")
+    path = Who(shown="api file", help_text="relative to the root, or absolute; of an index entry its session key")
+    session_id = Plain(default="", shown="api file", help_text="whose transcript it is, as far as that is known")
+    reason = Plain(choices=Reason.choices, shown="api file")
+    detail = Own(
+        default="", shown="api file", help_text="the end of a sentence: why it cannot be opened, or what it names"
+    )
+    size_bytes = Count(default=0, shown="api file")
+    mtime_ns = Count(default=0, shown="api file")
     inode = Count(default=0)
-    noted_at = EpochMs(shown="api")
+    noted_at = EpochMs(shown="api file")
 
     class Meta:
         db_table = "collector_skipped"

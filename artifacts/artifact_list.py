@@ -10,7 +10,7 @@ from django.utils.translation import ngettext_lazy
 
 from openclaw_web.lists import paging
 from openclaw_web.lists.counting import amount
-from openclaw_web.lists.declaration import PLAIN, List, Words
+from openclaw_web.lists.declaration import PLAIN, List, Words, file_columns
 from openclaw_web.lists.filters import BIGGEST, DayFilters
 from openclaw_web.lists.paging import Listing, in_order, narrowed, terms
 from openclaw_web.sqlite import statements, words
@@ -36,10 +36,7 @@ SHOWN = (
     *("id", "handle", "kind", "content_type", "bytes", "lines", "summary", "preview", "secret_kinds"),
     *("session_id", "record_id", "tool", "tool_call_id", "created_at"),
 )
-FIELDS = (
-    *("handle", "kind", "content_type", "bytes", "stored_bytes", "chars", "lines", "summary", "secret_kinds"),
-    *("session_id", "turn_id", "record_id", "tool", "tool_call_id", "created_at"),
-)
+FIELDS = file_columns(Artifact, "handle", "kind", "content_type")
 
 
 class ArtifactFilters(DayFilters):
@@ -151,6 +148,7 @@ ARTIFACTS = List(
         ("", _("Uses"), True),
         ("time", _("Last used"), True, PLAIN),
     ),
+    table=Artifact,
     fields=FIELDS,
     prepare=_prepared,
     read=lambda rows: rows.values(*SHOWN),

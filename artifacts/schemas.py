@@ -117,52 +117,35 @@ class Receipt(Schema):
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
 
 
-class StashReceipt(Receipt):
+class ContentReceipt(Receipt, table_schema(Artifact, "bytes", "lines", "chars", "content_type", "summary")):
+    """What is known of a content."""
+
+
+class StoredReceipt(ContentReceipt, table_schema(Artifact, "handle", "kind", "stored_bytes")):
+    """The same of one that is in the store."""
+
+    sha256: str
+    created_at: str
+    compression: str
+    meta: dict[str, Any]
+    secret_kinds: list[str]
+
+
+class StashReceipt(StoredReceipt):
     schema_name: Literal["openclaw-mem.artifact.stash.v1"] = Field(alias="schema")
     stashed: Literal[True]
-    handle: str
-    sha256: str
-    bytes: int
-    created_at: str
-    kind: str
-    meta: dict[str, Any]
     is_new: bool = Field(description="whether the content is new in the store")
-    stored_bytes: int
-    compression: str
-    lines: int
-    chars: int
-    content_type: str
-    summary: str
-    secret_kinds: list[str]
     preview: str = Field(description="both ends, at most 500 characters")
 
 
-class NotStashed(Receipt):
+class NotStashed(ContentReceipt):
     stashed: Literal[False]
-    bytes: int
-    lines: int
-    chars: int
-    content_type: str
-    summary: str
 
 
-class PeekReceipt(Receipt):
+class PeekReceipt(StoredReceipt):
     schema_name: Literal["openclaw-mem.artifact.peek.v1"] = Field(alias="schema")
-    handle: str
-    sha256: str
-    bytes: int
-    created_at: str
-    kind: str
-    compression: str
-    meta: dict[str, Any]
     preview: str
     preview_chars: int
-    stored_bytes: int
-    lines: int
-    chars: int
-    content_type: str
-    summary: str
-    secret_kinds: list[str]
     verified: str = Field(description="`sha256`: everything was read; `size`: only the ends")
 
 

@@ -18,7 +18,7 @@ class MigrationRun(models.Model):
     id = Plain(primary_key=True, shown="api")
     started_at = EpochMs(shown="api")
     finished_at = EpochMs(null=True, shown="api")
-    status = Plain(choices=Status.choices, default=Status.RUNNING)
+    status = Plain(choices=Status.choices, default=Status.RUNNING, shown="api")
     report_json = Who(default="{}", help_text="the receipt; names the backup that was made before")
     # Ours.
     root = Own(default="", shown="api", help_text="the OpenClaw folder")
@@ -42,9 +42,7 @@ class MigrationSource(models.Model):
         WARNING = "warning"
         IGNORED = "ignored"
 
-    source_key = Plain(
-        primary_key=True, shown="api", help_text="sha256 of home, path, modification time, size, hash and target"
-    )
+    source_key = Plain(primary_key=True, shown="api", help_text="sha256 of home, path, time, size, hash and target")
     migration_kind = Plain(shown="api", help_text="transcript, session_index, database, cron_jobs, ...")
     source_path = Own(shown="api", help_text="relative to the home, or absolute for a workspace elsewhere")
     target_table = Plain(shown="api")
@@ -52,7 +50,7 @@ class MigrationSource(models.Model):
     source_size_bytes = Count(default=0, shown="api")
     source_record_count = Count(default=0, shown="api")
     last_run = models.ForeignKey(MigrationRun, models.CASCADE, related_name="sources", db_column="last_run_id")
-    status = Plain(choices=Status.choices)
+    status = Plain(choices=Status.choices, shown="api")
     imported_at = EpochMs(null=True, shown="api")
     removed_source = SpecBoolean(default=False, shown="api")
     report_json = Who(default="{}", help_text="why it is a warning, tables left alone, ignored sessions")

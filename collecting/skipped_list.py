@@ -5,7 +5,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext_lazy
 
 from agents.models import SkippedSource
-from openclaw_web.lists.declaration import NAMED, PLAIN, REST, List, Words
+from openclaw_web.lists.declaration import NAMED, PLAIN, REST, List, Words, file_columns
 from openclaw_web.lists.filters import ListFilters
 from openclaw_web.lists.paging import Listing, in_order, narrowed, terms
 
@@ -56,8 +56,9 @@ SKIPPED = List(
         ("", _("Size"), True, NAMED),
         ("", _("Noted"), True),
     ),
-    fields=(
-        *("kind", "agent_id", "path", "reason", "detail", "session_id", "size_bytes", "mtime_ns", "root", "noted_at"),
+    table=SkippedSource,
+    fields=file_columns(
+        SkippedSource, "kind", "agent_id", "path", "reason", "detail", "session_id", "size_bytes", "mtime_ns"
     ),
     prepare=_prepared,
 )

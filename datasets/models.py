@@ -62,29 +62,27 @@ class DatasetSample(models.Model):
 
     APPROVED = (Status.APPROVED, Status.AUTO_APPROVED)
 
-    id = Plain(primary_key=True, shown="api")
-    sample_type = Plain(choices=Type.choices, shown="api")
-    turn_id = Plain(null=True, shown="api")
+    id = Plain(primary_key=True, shown="api file")
+    sample_type = Plain(choices=Type.choices, shown="api file")
+    turn_id = Plain(null=True, shown="api file")
     decision_id = Plain(null=True, shown="api")
-    audit_id = Plain(
-        null=True, shown="api", help_text="the write to a memory file that it is about; null: it is about none"
-    )
-    session_id = Plain(shown="api")
-    content = Words(help_text="JSON, shaped by sample_type")
-    quality_score = Number(null=True, shown="api")
-    quality_factors = Plain(null=True)
-    annotation_status = Plain(choices=Status.choices, default=Status.PENDING, null=True, shown="api")
-    annotated_by = Who(null=True, shown="api")
-    annotated_at = EpochMs(null=True, shown="api")
-    annotation_notes = Own(null=True, shown="api")
+    audit_id = Plain(null=True, shown="api", help_text="the write to a memory file that it is about; null: none")
+    session_id = Plain(shown="api file")
+    content = Words(shown="api", help_text="JSON, shaped by sample_type")
+    quality_score = Number(null=True, shown="api file")
+    quality_factors = Plain(null=True, shown="api")
+    annotation_status = Plain(choices=Status.choices, default=Status.PENDING, null=True, shown="api file")
+    annotated_by = Who(null=True, shown="api file")
+    annotated_at = EpochMs(null=True, shown="api file")
+    annotation_notes = Own(null=True, shown="api file")
     privacy_checked = SpecBoolean(default=False, null=True, shown="api")
     contains_pii = SpecBoolean(default=False, null=True, shown="api")
-    pii_redacted_content = Words(null=True)
+    pii_redacted_content = Words(null=True, shown="api")
     collection_strategy = Plain(null=True, shown="api")
-    created_at = EpochMs(shown="api")
+    created_at = EpochMs(shown="api file")
     # Ours.
-    agent_id = Plain(shown="api")
-    turn_number = Count(null=True, shown="api")
+    agent_id = Plain(shown="api file")
+    turn_number = Count(null=True, shown="api file")
     output = Words(null=True, shown="api", help_text="the reply as edited by a reviewer; null: as the agent wrote it")
     gate_label = OneOf(null=True, choices=PART_LABELS, help_text="the spec's memoryGate.label")
     gate_corrected_output = Words(null=True, help_text="JSON, the spec's memoryGate.correctedOutput")
@@ -92,11 +90,11 @@ class DatasetSample(models.Model):
     guardian_corrected_output = Words(null=True, help_text="JSON, the spec's writeGuardian.correctedOutput")
     prompted_by = Plain(
         default="",
-        shown="api",
+        shown="api file",
         help_text="which prompt of OpenClaw's own started the turn (such as cron, heartbeat), or silent for a reply "
         "that is not sent; empty: a person",
     )
-    reply_stop = Plain(default="", shown="api", help_text="stop reason recorded with the reply; empty: none")
+    reply_stop = Plain(default="", shown="api file", help_text="stop reason recorded with the reply; empty: none")
     turn_traits = Plain(
         default="",
         shown="api",
@@ -105,7 +103,7 @@ class DatasetSample(models.Model):
         "them; empty: none",
     )
     label_id = Plain(null=True, help_text="the verdict in force; null: none")
-    reject_reason = Plain(null=True, shown="api", help_text="a code from the setting review.rejectReasons")
+    reject_reason = Plain(null=True, shown="api file", help_text="a code from the setting review.rejectReasons")
     repeat_of = Plain(null=True, help_text="the session that has its turn, of which this one is a copy")
 
     objects = SampleQuerySet.as_manager()
@@ -348,24 +346,24 @@ class DatasetExport(models.Model):
         REFUSED = "refused"
         FAILED = "failed"
 
-    id = Plain(primary_key=True, shown="api")
-    export_name = Own()
-    export_format = Plain(choices=Format.choices)
+    id = Plain(primary_key=True, shown="api file")
+    export_name = Own(shown="file")
+    export_format = Plain(choices=Format.choices, shown="file")
     sample_types = Plain(help_text="JSON list")
     filters = Words(null=True, help_text="JSON: onlyApproved, trainSplit, seed, agent, ...")
-    total_samples = Count(null=True, shown="api", help_text="rows in the files")
-    approved_samples = Count(null=True, shown="api")
+    total_samples = Count(null=True, shown="api file", help_text="rows in the files")
+    approved_samples = Count(null=True, shown="api file")
     rejected_samples = Count(null=True, shown="api", help_text="samples left out because they were rejected")
     avg_quality_score = Number(null=True, shown="api")
     file_path = Own(help_text="folder, relative to the home")
-    file_size_bytes = Count(null=True, shown="api")
-    checksum = Plain(null=True, shown="api", help_text="sha256 of manifest.json")
-    exported_by = Who(null=True, shown="api")
-    exported_at = EpochMs(shown="api")
+    file_size_bytes = Count(null=True, shown="api file")
+    checksum = Plain(null=True, shown="api file", help_text="sha256 of manifest.json")
+    exported_by = Who(null=True, shown="api file")
+    exported_at = EpochMs(shown="api file")
     # Ours.
-    task = Plain(choices=Task.choices, default=Task.REPLY)
-    state = Plain(choices=State.choices, default=State.WAITING)
-    sentence = Own(default="", shown="api", help_text="why it was refused or failed")
+    task = Plain(choices=Task.choices, default=Task.REPLY, shown="api file")
+    state = Plain(choices=State.choices, default=State.WAITING, shown="api file")
+    sentence = Own(default="", shown="api file", help_text="why it was refused or failed")
     reasons_json = Own(default="[]", help_text="rows that stood in the way: sample, reason")
     manifest_json = Words(null=True)
     job_id = Plain(null=True, shown="api")

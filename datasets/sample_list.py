@@ -11,7 +11,7 @@ from django.utils.translation import ngettext_lazy
 
 from agents.models import Agent
 from openclaw_web.errors import Refused
-from openclaw_web.lists.declaration import PLAIN, List, Words
+from openclaw_web.lists.declaration import PLAIN, List, Words, file_columns
 from openclaw_web.lists.filters import DayFilters
 from openclaw_web.lists.paging import Listing, Term, in_order, terms
 from openclaw_web.pages import glyphs, states
@@ -135,10 +135,13 @@ SAMPLES = List(
         ("", _("Turn"), True),
         ("made", _("Created"), True, PLAIN),
     ),
+    table=DatasetSample,
     fields=(
-        *("id", "sample_type", "annotation_status", "agent_id", "session_id", "turn_number", "turn_id", "created_at"),
-        *("annotated_by", "annotated_at", "annotation_notes", "reject_reason", "quality_score"),
-        *("prompted_by", "reply_stop"),
+        *file_columns(
+            DatasetSample,
+            *("id", "sample_type", "annotation_status", "agent_id", "session_id", "turn_number", "turn_id"),
+            *("created_at", "annotated_by", "annotated_at", "annotation_notes", "reject_reason", "quality_score"),
+        ),
         *("user", "reply", "edited", "decision", "fact", "gate_label"),
     ),
     prepare=lambda page, form, _user: {"rows": in_words(page, form.filters())},

@@ -6,7 +6,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext_lazy
 
-from openclaw_web.lists.declaration import NAMED, PLAIN, List, Words
+from openclaw_web.lists.declaration import NAMED, PLAIN, List, Words, file_columns
 from openclaw_web.lists.filters import DayFilters
 from openclaw_web.lists.paging import Listing, Term, in_order, narrowed, terms
 from openclaw_web.pages import states
@@ -60,9 +60,7 @@ JOBS = List(
         ("queued", _("Queued at"), False, PLAIN),
         ("", _("Duration"), True),
     ),
-    fields=(
-        *("id", "kind", "state", "done", "total", "message", "started_by"),
-        *("created_at", "started_at", "finished_at"),
-    ),
+    table=JobRun,
+    fields=file_columns(JobRun),
     prepare=lambda page, _filters, _whose: {"rows": page, "label_of": job_kinds.label_of},
 )

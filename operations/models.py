@@ -22,7 +22,7 @@ class BackupRun(models.Model):
     id = Plain(primary_key=True, shown="api")
     created_at = EpochMs(shown="api")
     archive_path = Own(default="", shown="api")
-    status = Plain(choices=Status.choices, default=Status.RUNNING)
+    status = Plain(choices=Status.choices, default=Status.RUNNING, shown="api")
     manifest_json = Own(default="{}")
     # Ours.
     archive_bytes = Count(null=True, shown="api")

@@ -6,7 +6,7 @@ from django.utils.translation import ngettext_lazy
 
 from guardian.files import MEMORY_FILES
 from guardian.standing.words import LABELS
-from openclaw_web.lists.declaration import NAMED, PLAIN, List, Words
+from openclaw_web.lists.declaration import NAMED, PLAIN, List, Words, file_columns
 from openclaw_web.lists.filters import ListFilters
 from openclaw_web.lists.paging import Listing, in_order, narrowed, terms
 
@@ -57,9 +57,7 @@ MEMORY = List(
         ("", _("Characters lost"), True, NAMED),
         ("", _("Recorded write"), True),
     ),
-    fields=(
-        *("agent_id", "file_name", "state", "raw_chars", "injected_chars", "lost_chars", "since", "session_id"),
-        *("session_key", "record_hash", "record_class", "is_equal", "reported_at", "noted_at"),
-    ),
+    table=MemoryStanding,
+    fields=file_columns(MemoryStanding),
     prepare=_prepared,
 )

@@ -35,9 +35,7 @@ class AgentDailyStat(SpanDetails):
     cache_read_tokens = Count(default=0)
     cache_write_tokens = Count(default=0)
     total_tokens = Count(default=0, shown="api")
-    cost_usd = Number(
-        null=True, shown="api", help_text="US dollars of the calls whose cost is known; null if no cost is known"
-    )
+    cost_usd = Number(null=True, shown="api", help_text="US dollars of calls whose cost is known; null: of none")
     unpriced_tokens = Count(default=0, shown="api", help_text="tokens of calls whose cost is unknown")
 
     class Meta:
@@ -122,9 +120,7 @@ class AgentSummary(models.Model):
     turn_count = Count(default=0, shown="api")
     error_count = Count(default=0, shown="api")
     total_tokens = Count(default=0, shown="api")
-    cost_usd = Number(
-        null=True, shown="api", help_text="US dollars of the calls whose cost is known; null if no cost is known"
-    )
+    cost_usd = Number(null=True, shown="api", help_text="US dollars of calls whose cost is known; null: of none")
     unpriced_tokens = Count(default=0, shown="api", help_text="tokens of calls whose cost is unknown")
     rejected_count = Count(default=0, shown="api")
     unknown_envelope_count = Count(default=0, help_text="records with an envelope that is not understood")
@@ -184,21 +180,21 @@ class MemoryStanding(models.Model):
     """Where one memory file of an agent stands with OpenClaw, as of the last import."""
 
     id = Plain(primary_key=True, help_text="<agent>/<file>")
-    agent_id = Plain(shown="api")
-    file_name = Plain(shown="api")
-    state = Plain()
+    agent_id = Plain(shown="api file")
+    file_name = Plain(shown="api file")
+    state = Plain(shown="api file")
     rank = Count(help_text="the worst state is 0")
-    raw_chars = Count(null=True, shown="api", help_text="characters of the file, as OpenClaw counts them")
-    injected_chars = Count(null=True, shown="api", help_text="of them in the prompt; null: no report lists the file")
-    lost_chars = Count(default=0, shown="api")
-    since = EpochMs(null=True, shown="api", help_text="when OpenClaw saw the write that its record names")
-    session_id = Plain(default="", shown="api")
-    session_key = Who(default="", shown="api")
-    record_hash = Plain(default="", shown="api")
-    record_class = Plain(default="", shown="api")
-    is_equal = Flag(null=True, shown="api", help_text="whether the file has the recorded hash; null: no record")
-    reported_at = EpochMs(null=True, shown="api")
-    noted_at = EpochMs(shown="api")
+    raw_chars = Count(null=True, shown="api file", help_text="characters of the file, as OpenClaw counts them")
+    injected_chars = Count(null=True, shown="api file", help_text="of these in the prompt; null: no report lists it")
+    lost_chars = Count(default=0, shown="api file")
+    since = EpochMs(null=True, shown="api file", help_text="when OpenClaw saw the write that its record names")
+    session_id = Plain(default="", shown="api file")
+    session_key = Who(default="", shown="api file")
+    record_hash = Plain(default="", shown="api file")
+    record_class = Plain(default="", shown="api file")
+    is_equal = Flag(null=True, shown="api file", help_text="whether the file has the recorded hash; null: no record")
+    reported_at = EpochMs(null=True, shown="api file")
+    noted_at = EpochMs(shown="api file")
 
     class Meta:
         db_table = "memory_standings"

@@ -19,18 +19,13 @@ class OverviewQuery(Schema):
     range: Literal[tuple(SIZES)] | None = Field(None, description="add what the first page shows of this range")  # type: ignore[valid-type]
 
 
-class TotalsOut(Schema):
+SUMS = ("session_count", "turn_count", "error_count", "total_tokens", "cost_usd", "unpriced_tokens", "rejected_count")
+
+
+class TotalsOut(table_schema(AgentSummary, *SUMS, "last_collected_at")):
     agent_count: int
-    session_count: int
-    turn_count: int
-    error_count: int
-    total_tokens: int
-    cost_usd: float | None = COST
-    unpriced_tokens: int = UNPRICED
-    rejected_count: int
     future_session_count: int = Field(description="sessions whose last activity lies in the future; it counts as now")
     future_record_count: int
-    last_collected_at: int | None
 
 
 class DayOut(table_schema(AgentDailyStat)):

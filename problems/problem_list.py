@@ -7,7 +7,7 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext_lazy
 
-from openclaw_web.lists.declaration import PLAIN, TITLE, List, Words
+from openclaw_web.lists.declaration import PLAIN, TITLE, List, Words, file_columns
 from openclaw_web.lists.filters import ListFilters
 from openclaw_web.lists.paging import Listing, in_order, narrowed, terms
 from openclaw_web.lists.segments import EVERYTHING, Segment, Segments
@@ -31,10 +31,7 @@ SEGMENTS = Segments(
 )
 SEEKS = ("state", "kind", "agent_id")  # columns whose index goes on with the order
 COLUMNS = {"kind": "kind", "agent": "agent_id"}
-FIELDS = (
-    *("id", "kind", "agent_id", "subject", "problem", "severity", "state", "since_at", "opened_at", "last_seen_at"),
-    *("reopened_count", "seen_at", "seen_by", "muted_at", "muted_by", "mute_reason", "closed_at", "closed_by"),
-)
+FIELDS = file_columns(Problem, "id", "kind", "agent_id", "subject", "problem")
 READ = (*(name for name in FIELDS if name != "problem"), "detail_json")
 
 
@@ -86,6 +83,7 @@ PROBLEMS = List(
         ("since", _("Began"), False, PLAIN),
         ("", _("Actions"), False, PLAIN),
     ),
+    table=Problem,
     fields=FIELDS,
     prepare=lambda page, _filters, user: {"rows": [shown(row, user) for row in page]},
     file=_values,

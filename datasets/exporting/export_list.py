@@ -6,7 +6,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext, ngettext_lazy
 
 from openclaw_web.lists import counting
-from openclaw_web.lists.declaration import NAMED, PLAIN, List, Words
+from openclaw_web.lists.declaration import NAMED, PLAIN, List, Words, file_columns
 from openclaw_web.lists.filters import DayFilters
 from openclaw_web.lists.paging import Listing, in_order, narrowed, terms
 from openclaw_web.pages import states
@@ -80,10 +80,8 @@ EXPORTS = List(
         ("", _("By"), False),
         ("when", _("When"), True, PLAIN),
     ),
-    fields=(
-        *("id", "export_name", "export_format", "task", "state", "total_samples", "approved_samples"),
-        *("file_size_bytes", "checksum", "exported_by", "exported_at", "sentence"),
-    ),
+    table=DatasetExport,
+    fields=file_columns(DatasetExport, "id", "export_name", "export_format", "task", "state"),
     prepare=_with_states,
     beside=_ready,
 )

@@ -6,7 +6,7 @@ from django.utils.translation import ngettext_lazy
 
 from ledger.lists import facets
 from ledger.lists.agent_filters import AgentFilters
-from openclaw_web.lists.declaration import PLAIN, TITLE, List, Words
+from openclaw_web.lists.declaration import PLAIN, TITLE, List, Words, file_columns
 from openclaw_web.lists.paging import Listing, in_order, narrowed, terms
 from openclaw_web.lists.segments import EVERYTHING, Segment, Segments
 from openclaw_web.pages import states
@@ -35,11 +35,7 @@ SEGMENTS = Segments(
     | {"all": EVERYTHING},
     is_first_optional=True,
 )
-FIELDS = (
-    *("id", "created_at", "outcome", "failure", "reason", "session_id", "turn_id", "decision_id", "replay_id"),
-    *("origin", "llm_model", "prompt_version", "attempt", "llm_latency_ms", "prompt_tokens", "completion_tokens"),
-    "cost_usd",
-)
+FIELDS = file_columns(GateCall, "id", "created_at", "outcome", "failure", "reason", "session_id")
 
 
 class CallFilters(AgentFilters):
@@ -84,10 +80,9 @@ CALLS = List(
         ("", _("Tokens"), True),
         ("", _("Cost"), True),
     ),
+    table=GateCall,
     fields=FIELDS,
     prepare=lambda page, _filters, agent: {"rows": page, **around.of_rows(agent.db, page)},
     read=lambda rows: rows.values(*FIELDS, "place"),
-    file=lambda rows: rows.values(*FIELDS, "place"),
-    shape=lambda row: {name: row[name] for name in FIELDS},
     amounts=lambda agent, ms: SEGMENTS.amounts(lambda column: facets.amounts_of(agent.db, column, ms, TABLE)),
 )

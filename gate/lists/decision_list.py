@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext_lazy
 
 from ledger.lists.agent_filters import AgentFilters
-from openclaw_web.lists.declaration import PLAIN, TITLE, List, Words
+from openclaw_web.lists.declaration import PLAIN, TITLE, List, Words, file_columns
 from openclaw_web.lists.paging import Listing, Term, in_order, narrowed, terms
 
 from .. import judgments, words
@@ -36,10 +36,10 @@ VERDICTS = {
 }
 # Their indexes go on with the time; of several the first of COLUMNS is used, which mostly leaves the fewest.
 SEEKS = ("verdict", "session_id", "llm_latency_ms", "turn_id", "prompt_version", "llm_model", "decision", "saw_user")
-FIELDS = (
+FIELDS = file_columns(
+    MemoryGateDecision,
     *("id", "created_at", "decision", "reason", "candidate_fact", "session_id", "turn_id", "llm_model"),
     *("prompt_version", "llm_latency_ms", "prompt_tokens", "completion_tokens", "cost_usd", "saw_user"),
-    *("origin", "match"),
 )
 READ = tuple(name for name in FIELDS if name not in ("reason", "candidate_fact"))
 
@@ -121,9 +121,8 @@ DECISIONS = List(
         ("", _("Cost"), True),
         ("", _("Verdict"), False, PLAIN),
     ),
+    table=MemoryGateDecision,
     fields=FIELDS,
     prepare=lambda page, _filters, agent: {"rows": page, **around.of_rows(agent.db, page), **words.of_rows()},
     read=_read,
-    file=lambda rows: rows.values(*FIELDS, "place"),
-    shape=lambda row: {name: row[name] for name in FIELDS},
 )

@@ -4,6 +4,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from ledger.models import ConversationContext
 from ledger.session.schemas import EvidenceOut, TurnOut
 from openclaw_web.endpoints.schemas import LARGEST_FIRST, SEGMENT, Moments, Schema
 from openclaw_web.endpoints.table_schemas import table_schema
@@ -39,10 +40,8 @@ class DecisionQuery(Moments):
     sort: DECISION_SORTS = Field(DecisionFilters.DEFAULT, description=LARGEST_FIRST)  # type: ignore[valid-type]
 
 
-class SeenMessage(Schema):
-    role: Literal["user", "agent"]
-    message: str
-    timestamp: int
+class SeenMessage(table_schema(ConversationContext, "role", "message", "timestamp")):
+    pass
 
 
 class SeenOut(Schema):

@@ -46,35 +46,35 @@ class MemoryGateDecision(models.Model):
         RIGHT = "right"
         WRONG = "wrong"
 
-    id = Plain(primary_key=True, shown="api")
-    turn_id = Plain(null=True, shown="api", reported=True)
-    session_id = Who(shown="api", help_text="the key of the session as it was told if no session was found")
-    decision = Plain(choices=Decision.choices, shown="api")
-    reason = Words(shown="api")
-    candidate_fact = Words(null=True, shown="api", reported=True)
-    llm_model = Plain(null=True, shown="api", reported=True)
-    llm_latency_ms = Count(null=True, shown="api", reported=True)
-    prompt_tokens = Count(null=True, shown="api", reported=True)
-    completion_tokens = Count(null=True, shown="api", reported=True)
-    raw_response = Words(null=True, reported=True, help_text="or the handle of an artifact that holds it")
-    created_at = EpochMs(shown="api")
+    id = Plain(primary_key=True, shown="api file")
+    turn_id = Plain(null=True, shown="api file", reported=True)
+    session_id = Who(shown="api file", help_text="the key of the session as it was told if no session was found")
+    decision = Plain(choices=Decision.choices, shown="api file")
+    reason = Words(shown="api file")
+    candidate_fact = Words(null=True, shown="api file", reported=True)
+    llm_model = Plain(null=True, shown="api file", reported=True)
+    llm_latency_ms = Count(null=True, shown="api file", reported=True)
+    prompt_tokens = Count(null=True, shown="api file", reported=True)
+    completion_tokens = Count(null=True, shown="api file", reported=True)
+    raw_response = Words(null=True, shown="api", reported=True, help_text="or the handle of an artifact that holds it")
+    created_at = EpochMs(shown="api file")
     # Ours.
-    origin = Plain(choices=Origin.choices, default=Origin.RECORDED, shown="api")
+    origin = Plain(choices=Origin.choices, default=Origin.RECORDED, shown="api file")
     match = Plain(
         choices=Match.choices,
         default=Match.GIVEN,
-        shown="api",
-        help_text="how the turn was found: named by the source, by its reply, by time alone, or not",
+        shown="api file",
+        help_text="how the turn was found: named, by its reply, by time alone, or not",
     )
-    sources = Count(default=0, help_text="the bits of Source")
+    sources = Count(default=0, shown="api", help_text="the bits of Source")
     session_key = Who(null=True, shown="api", reported=True)
     window_hash = Plain(null=True, help_text="of gate_windows; null: what the gate saw is not known")
     is_window_derived = models.BooleanField(default=False, help_text="made of the turns before it, not told")
     saw_user = Flag(
-        null=True, shown="api", reported=True, help_text="whether the gate saw the message of the user; null: not known"
+        null=True, shown="api file", reported=True, help_text="whether the gate saw the user's message; null: unknown"
     )
-    prompt_version = Plain(null=True, shown="api", reported=True)
-    cost_usd = Number(null=True, shown="api", reported=True, help_text="null: not known")
+    prompt_version = Plain(null=True, shown="api file", reported=True)
+    cost_usd = Number(null=True, shown="api file", reported=True, help_text="null: not known")
     verdict = Plain(
         choices=Verdict.choices, null=True, help_text="what people said of it, copied from its samples; null: nothing"
     )

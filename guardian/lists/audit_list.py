@@ -11,7 +11,7 @@ from django.utils.translation import ngettext_lazy
 
 from gate.lists import around
 from ledger.lists import facets
-from openclaw_web.lists.declaration import NAMED, PLAIN, TITLE, List, Words
+from openclaw_web.lists.declaration import NAMED, PLAIN, TITLE, List, Words, file_columns
 from openclaw_web.lists.filters import DayFilters
 from openclaw_web.lists.paging import Listing, Term, in_order, narrowed, terms
 from openclaw_web.lists.segments import EVERYTHING, Segment, Segments
@@ -50,10 +50,11 @@ SEGMENTS = Segments(
         "rollbacks": Segment(_("Rollbacks"), among=(Origin.ROLLBACK,)),
     },
 )
-FIELDS = (
+FIELDS = file_columns(
+    WriteGuardianAudit,
     *("id", "created_at", "target_file", "status", "candidate_fact", "reason", "session_id", "turn_id"),
     *("decision_id", "lines_added", "lines_removed", "lines_modified", "llm_model", "llm_latency_ms"),
-    *("agent_steps", "origin", "match", "rule_id", "retry_of", "is_diff_shared", "earliest_at"),
+    *("agent_steps", "origin", "match", "rule_id", "retry_of"),
 )
 READ = tuple(name for name in FIELDS if name not in ("reason", "candidate_fact"))
 
@@ -136,10 +137,9 @@ WRITES = List(
         ("", _("Session"), False),
         ("", _("Origin"), False),
     ),
+    table=WriteGuardianAudit,
     fields=FIELDS,
     prepare=lambda page, _filters, agent: _beside(agent.db, page),
     read=_read,
-    file=lambda rows: rows.values(*FIELDS, "place"),
-    shape=lambda row: {name: row[name] for name in FIELDS},
     amounts=lambda agent, ms: SEGMENTS.amounts(lambda column: facets.amounts_of(agent.db, column, ms, TABLE)),
 )

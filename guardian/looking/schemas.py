@@ -13,7 +13,7 @@ from openclaw_web.endpoints.table_schemas import table_schema
 from ..correcting.schemas import CorrectionOut
 from ..files import MEMORY_FILES
 from ..lists.schemas import GuardianWriteOut
-from ..models import GuardianStatus, Rollback
+from ..models import BehaviorCorrection, GuardianStatus, Rollback
 from ..schemas import Hunk, VersionOut
 from ..standing.schemas import StandingOut
 
@@ -32,13 +32,10 @@ class GuardianRollbackOut(table_schema(Rollback)):
     """How a write was taken back."""
 
 
-class GuardianRuleOut(Schema):
+class GuardianRuleOut(table_schema(BehaviorCorrection, "id", "correction_pattern", "correction_reason")):
     """The rule that applies to a write."""
 
-    id: str
     name: str = Field(description="in words")
-    correction_pattern: str | None
-    correction_reason: str
 
 
 class GuardianWriteDetail(GuardianWriteOut):

@@ -43,42 +43,34 @@ class WriteGuardianAudit(models.Model):
         OWN = 16
         ELSEWHERE = 32  # told in a workspace that no agent has: its files are not those of the agent it is shown with
 
-    id = Plain(primary_key=True, shown="api")
-    decision_id = Plain(null=True, shown="api", reported=True)
-    turn_id = Plain(null=True, shown="api", reported=True)
-    session_id = Who(
-        null=True, shown="api", reported=True, help_text="the key of the session as it was told if no session was found"
-    )
-    target_file = Plain(null=True, shown="api")
-    candidate_fact = Words(null=True, shown="api", reported=True)
+    id = Plain(primary_key=True, shown="api file")
+    decision_id = Plain(null=True, shown="api file", reported=True)
+    turn_id = Plain(null=True, shown="api file", reported=True)
+    session_id = Who(null=True, shown="api file", reported=True, help_text="the session key where no session was found")
+    target_file = Plain(null=True, shown="api file")
+    candidate_fact = Words(null=True, shown="api file", reported=True)
     before_snapshot = Key(FileSnapshot, models.PROTECT, null=True, related_name="+", db_index=False, shown="api")
     after_snapshot = Key(FileSnapshot, models.PROTECT, null=True, related_name="+", db_index=False, shown="api")
     diff = SharedText(null=True, help_text="unified; null where the versions are not known")
-    lines_added = Count(null=True, shown="api", help_text="null: what the file held is not known")
-    lines_removed = Count(null=True, shown="api")
-    lines_modified = Count(
-        null=True, shown="api", help_text="of each changed place the smaller of added and removed lines"
-    )
-    status = Plain(choices=Status.choices, shown="api")
-    reason = Words(null=True, shown="api", reported=True)
-    llm_model = Plain(null=True, label=_("Model"), shown="api", reported=True)
-    llm_latency_ms = Count(null=True, label=_("Latency"), shown="api", reported=True)
-    agent_steps = Count(null=True, label=_("Steps"), shown="api", reported=True)
-    created_at = EpochMs(shown="api")
+    lines_added = Count(null=True, shown="api file", help_text="null: what the file held is not known")
+    lines_removed = Count(null=True, shown="api file")
+    lines_modified = Count(null=True, shown="api file", help_text="of each change the smaller of added and removed")
+    status = Plain(choices=Status.choices, shown="api file")
+    reason = Words(null=True, shown="api file", reported=True)
+    llm_model = Plain(null=True, label=_("Model"), shown="api file", reported=True)
+    llm_latency_ms = Count(null=True, label=_("Latency"), shown="api file", reported=True)
+    agent_steps = Count(null=True, label=_("Steps"), shown="api file", reported=True)
+    created_at = EpochMs(shown="api file")
     # Ours.
-    origin = Plain(choices=Origin.choices, default=Origin.RECORDED, shown="api")
-    match = Plain(default="none", shown="api", help_text="how the turn was found: `given`, `exact`, `near` or `none`")
-    sources = Count(default=0, help_text="the bits of Source")
+    origin = Plain(choices=Origin.choices, default=Origin.RECORDED, shown="api file")
+    match = Plain(default="none", shown="api file", help_text="how its turn was found: given, exact, near, none")
+    sources = Count(default=0, shown="api", help_text="the bits of Source")
     session_key = Who(null=True, shown="api", reported=True)
     hunks_json = SharedPlain(null=True, help_text="where lines went, as they were when it was written")
-    is_diff_shared = Flag(
-        default=False, shown="api", help_text="several writes came between two known versions and share one diff"
-    )
-    earliest_at = EpochMs(
-        null=True, shown="api", help_text="of an unattributed write: the file was last seen without it then"
-    )
-    retry_of = Plain(null=True, shown="api", help_text="id of the write that was asked for again")
-    rule_id = Plain(null=True, shown="api", help_text="id of the rule that applies to this write")
+    is_diff_shared = Flag(default=False, shown="api file", help_text="writes between two known versions share one diff")
+    earliest_at = EpochMs(null=True, shown="api file", help_text="unattributed: the file was last seen without it then")
+    retry_of = Plain(null=True, shown="api file", help_text="id of the write that was asked for again")
+    rule_id = Plain(null=True, shown="api file", help_text="id of the rule that applies to this write")
 
     objects = PlacedQuerySet.as_manager()
 

@@ -17,9 +17,7 @@ class FileVersion(models.Model):
     created_at = EpochMs(shown="api", help_text="modification time of the file")
     # Ours.
     size_bytes = Count(shown="api")
-    is_lossy = Flag(
-        default=False, shown="api", help_text="some bytes are not UTF-8 text and were replaced in the content"
-    )
+    is_lossy = Flag(default=False, shown="api", help_text="some bytes are not UTF-8 and were replaced in the content")
     raw = SharedBytes(null=True, help_text="the bytes of a lossy content; null: the content has them all")
 
     class Meta:

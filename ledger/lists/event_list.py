@@ -10,7 +10,7 @@ from django.db.models.functions import Length, Substr
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext_lazy
 
-from openclaw_web.lists.declaration import PLAIN, TITLE, List
+from openclaw_web.lists.declaration import PLAIN, TITLE, List, file_columns
 from openclaw_web.lists.paging import Listing, Term, in_order, narrowed, terms
 
 from ..collectors.records import facts
@@ -25,9 +25,9 @@ TEXT_WINDOW = 500  # records whose whole text one search reads
 LONGEST_READ = 16_000  # characters of a record that is read to say how it begins
 SEARCHED = _("Searches the start of long texts. Search inside a session to cover everything.")
 COLUMNS = {"kind": "kind", "tool": "tool_name", "model": "model", "failed": Term("is_failed", "exact", True)}
-READ = (
+READ = file_columns(
+    TranscriptEvent,
     *("session_id", "seq", "created_at", "turn_number", "kind", "tool_name", "model", "is_failed"),
-    *("total_tokens", "cost_usd", "repeat_of"),
 )
 FIELDS = (*READ, "record_id", "text")
 
@@ -122,6 +122,7 @@ EVENTS = List(
         ("", _("Tokens"), True),
         ("", _("Cost"), True),
     ),
+    table=TranscriptEvent,
     fields=FIELDS,
     prepare=_prepared,
     read=_read,

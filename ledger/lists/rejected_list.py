@@ -7,7 +7,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext_lazy
 
-from openclaw_web.lists.declaration import PLAIN, REST, List, Words
+from openclaw_web.lists.declaration import PLAIN, REST, List, Words, file_columns
 from openclaw_web.lists.filters import ListFilters
 from openclaw_web.lists.paging import Listing, in_order, narrowed, terms
 from openclaw_web.pages import glyphs
@@ -86,8 +86,7 @@ REJECTED = List(
         ("", _("Length"), True),
         ("found", _("Found"), True, PLAIN),
     ),
-    fields=(
-        *("id", "file", "byte_offset", "byte_length", "reason", "detail", "raw_preview", "session_id", "created_at"),
-    ),
+    table=RejectedRecord,
+    fields=file_columns(RejectedRecord, "id"),
     prepare=_prepared,
 )

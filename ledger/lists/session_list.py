@@ -7,7 +7,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext_lazy
 
 from openclaw_web.lists import paging
-from openclaw_web.lists.declaration import NAMED, PLAIN, List, Words
+from openclaw_web.lists.declaration import NAMED, PLAIN, List, Words, file_columns
 from openclaw_web.lists.paging import Listing, Term, in_order, narrowed, terms
 from openclaw_web.lists.segments import EVERYTHING, Segment, Segments
 
@@ -112,11 +112,12 @@ SESSIONS = List(
         ("", _("Duration"), True),
         ("activity", _("Last activity"), True, PLAIN),
     ),
-    fields=(
+    table=Session,
+    fields=file_columns(
+        Session,
         *("id", "title", "session_key", "channel_id", "origin", "source_state", "model"),
-        *("created_at", "last_activity_at"),
-        *("turn_count", "record_count", "tool_call_count", "error_count", "input_tokens", "output_tokens"),
-        *("cache_read_tokens", "cache_write_tokens", "total_tokens", "cost_usd", "unpriced_tokens"),
+        *("created_at", "last_activity_at", "turn_count", "record_count", "tool_call_count", "error_count"),
+        *("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens"),
     ),
     prepare=_prepared,
     amounts=lambda agent, ms: SEGMENTS.amounts(lambda column: facets.amounts_of(agent.db, column, ms)),

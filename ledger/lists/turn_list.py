@@ -9,7 +9,7 @@ from django.db.models.functions import Substr
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext_lazy
 
-from openclaw_web.lists.declaration import NAMED, PLAIN, TITLE, List
+from openclaw_web.lists.declaration import NAMED, PLAIN, TITLE, List, file_columns
 from openclaw_web.lists.paging import Listing, Term, in_order, narrowed, terms
 
 from ..models import ConversationTurn, TranscriptEvent
@@ -24,7 +24,8 @@ COLUMNS = {
     "errors": Term("error_count", "gt", 0),
     "q": "user_message_content__icontains",
 }
-READ = (
+READ = file_columns(
+    ConversationTurn,
     *("id", "session_id", "turn_number", "created_at", "model", "tool_call_count", "error_count"),
     *("total_tokens", "cost_usd", "unpriced_tokens", "latency_ms", "repeat_of"),
 )
@@ -104,6 +105,7 @@ TURNS = List(
         ("", _("Cost"), True, PLAIN),
         ("", _("Duration"), True),
     ),
+    table=ConversationTurn,
     fields=FIELDS,
     prepare=lambda page, _filters, agent: {"rows": page, "titles": titles(agent.db, page)},
     read=_read,

@@ -54,25 +54,25 @@ class Session(Totals):
         DELETED = "deleted"
         BACKUP = "bak"
 
-    id = Plain(primary_key=True, shown="api")
-    channel_id = Plain(default="unknown", shown="api")
+    id = Plain(primary_key=True, shown="api file")
+    channel_id = Plain(default="unknown", shown="api file")
     conversation_target = Who(null=True, shown="api")
     account_id = Who(null=True, shown="api")
-    created_at = EpochMs(shown="api")
-    last_activity_at = EpochMs(shown="api")
+    created_at = EpochMs(shown="api file")
+    last_activity_at = EpochMs(shown="api file")
     metadata = Words(null=True, help_text="JSON")
     # Ours.
-    session_key = Who(null=True, shown="api")
-    origin = Plain(default="unknown", shown="api", help_text="main, direct, group, channel, cron, subagent, ...")
-    source_state = Plain(choices=State.choices, default=State.LIVE)
-    title = Words(default="", shown="api")
-    model = Plain(null=True, shown="api", help_text="the last model that answered")
+    session_key = Who(null=True, shown="api file")
+    origin = Plain(default="unknown", shown="api file", help_text="main, direct, group, channel, cron, subagent, ...")
+    source_state = Plain(choices=State.choices, default=State.LIVE, shown="api file")
+    title = Words(default="", shown="api file")
+    model = Plain(null=True, shown="api file", help_text="the last model that answered")
     prompt_report = models.ForeignKey(PromptReport, models.SET_NULL, null=True, db_index=False)
     leaf_record_id = Plain(null=True, help_text="the record the active branch ends with")
-    record_count = Count(default=0, shown="api")
+    record_count = Count(default=0, shown="api file")
     kind_counts = Plain(default="{}", db_default="{}", help_text="JSON: kind -> records")
     id_checksum = Plain(default="0" * 16, db_default="0" * 16, help_text="of the ids of its records (agents.holdings)")
-    turn_count = Count(default=0, shown="api", help_text="on the active branch")
+    turn_count = Count(default=0, shown="api file", help_text="on the active branch")
     compaction_count = Count(default=0, shown="api")
     withheld_count = Count(default=0, shown="api", help_text="records not kept because their sender opted out")
     parents = Plain(
@@ -153,27 +153,27 @@ class TranscriptEvent(models.Model):
         UNKNOWN = "unknown", "a type this version does not know, kept raw"
 
     pk = models.CompositePrimaryKey("session_id", "seq")
-    session = models.ForeignKey(Session, models.CASCADE, db_index=False, related_name="events")
-    seq = Count(shown="api", help_text="order of arrival in the store")
-    created_at = EpochMs(shown="api")
+    session = Key(Session, models.CASCADE, db_index=False, related_name="events", shown="file")
+    seq = Count(shown="api file", help_text="order of arrival in the store")
+    created_at = EpochMs(shown="api file")
     # Ours. event_json comes last so that reading the small columns does not walk through the big one.
-    kind = Plain(choices=Kind.choices)
-    turn_number = Count(null=True, shown="api")
+    kind = Plain(choices=Kind.choices, shown="api file")
+    turn_number = Count(null=True, shown="api file")
     is_active = Flag(default=True, shown="api", help_text="on the branch the session ended with")
-    is_failed = Flag(default=False, shown="api")
+    is_failed = Flag(default=False, shown="api file")
     is_synthetic = Flag(default=False, shown="api", help_text="delivery-mirror or gateway-injected")
-    model = Plain(null=True, shown="api")
-    tool_name = Plain(null=True, shown="api")
+    model = Plain(null=True, shown="api file")
+    tool_name = Plain(null=True, shown="api file")
     tool_call_count = Count(default=0, shown="api")
     input_tokens = Count(null=True, shown="api")
     output_tokens = Count(null=True, shown="api")
     cache_read_tokens = Count(null=True, shown="api")
     cache_write_tokens = Count(null=True, shown="api")
-    total_tokens = Count(null=True, shown="api")
-    cost_usd = Number(null=True, shown="api", help_text="US dollars; null if unknown")
+    total_tokens = Count(null=True, shown="api file")
+    cost_usd = Number(null=True, shown="api file", help_text="US dollars; null if unknown")
     repeat_of = Plain(
         null=True,
-        shown="api",
+        shown="api file",
         help_text="the session from which this was copied; null for its own. Copies are in no sum",
     )
     trim_json = Words(null=True, help_text="what event_json leaves out: see ledger.transcripts.trimming")
@@ -253,30 +253,28 @@ class TurnQuerySet(PlacedQuerySet):
 class ConversationTurn(Totals):
     """One user message and everything up to the next one (Reflection spec REQ-001); `id` is `<session>:<record>`."""
 
-    id = Plain(primary_key=True, shown="api")
-    session = Key(Session, models.CASCADE, db_index=False, related_name="turns", shown="api")
-    turn_number = Count(
-        shown="api", help_text="never given to another turn, also when this one leaves the active branch"
-    )
+    id = Plain(primary_key=True, shown="api file")
+    session = Key(Session, models.CASCADE, db_index=False, related_name="turns", shown="api file")
+    turn_number = Count(shown="api file", help_text="never another turn's, also when this one leaves the active branch")
     user_message_id = Plain(null=True, shown="api")
     user_message_content = Words(shown="api")
     user_from = Who(null=True, shown="api")
-    user_metadata = Who(null=True)
+    user_metadata = Who(null=True, shown="api")
     agent_message_id = Plain(null=True, shown="api")
     agent_message_content = Words(shown="api")
-    agent_metadata = Words(null=True)
-    created_at = EpochMs(shown="api")
+    agent_metadata = Words(null=True, shown="api")
+    created_at = EpochMs(shown="api file")
     # Ours.
     is_active = Flag(default=True, shown="api")
     first_seq = Count(shown="api")
     last_seq = Count(shown="api")
     record_count = Count(default=0, shown="api")
-    latency_ms = Count(null=True, shown="api", help_text="from the user message to the reply")
-    model = Plain(null=True, shown="api")
+    latency_ms = Count(null=True, shown="api file", help_text="from the user message to the reply")
+    model = Plain(null=True, shown="api file")
     prompt_tokens = Count(null=True, help_text="the prompt of its biggest model call; null: none is known")
     repeat_of = Plain(
         null=True,
-        shown="api",
+        shown="api file",
         help_text="the session from which this was copied; null for its own. Copies are in no sum",
     )
 
@@ -329,14 +327,14 @@ class RejectedRecord(models.Model):
     """A line that could not be read: kept with its place and the reason, never in the way of the rest."""
 
     id = models.AutoField(primary_key=True)
-    file = Plain(shown="api", help_text="relative to the home it was read from")
-    byte_offset = Count(shown="api")
-    byte_length = Count(shown="api")
-    reason = Plain(shown="api", help_text="one word: not_json, not_utf8, nul_bytes, not_an_object, missing_type, ...")
-    detail = Words(default="", shown="api")
-    raw_preview = Words(default="", shown="api", help_text="the first 2,000 characters, undecodable bytes replaced")
-    session_id = Plain(null=True, shown="api")
-    created_at = EpochMs(shown="api")
+    file = Plain(shown="api file", help_text="relative to the home it was read from")
+    byte_offset = Count(shown="api file")
+    byte_length = Count(shown="api file")
+    reason = Plain(shown="api file", help_text="one word: not_json, not_utf8, nul_bytes, missing_type, ...")
+    detail = Words(default="", shown="api file")
+    raw_preview = Words(default="", shown="api file", help_text="its first 2,000 characters, bad bytes replaced")
+    session_id = Plain(null=True, shown="api file")
+    created_at = EpochMs(shown="api file")
 
     class Meta:
         db_table = "rejected_records"

@@ -50,9 +50,7 @@ class VfsEntry(models.Model):
     path = Plain(shown="api")
     kind = Plain(default="", shown="api")
     bytes = Count(null=True, shown="api")
-    handle = Plain(
-        null=True, shown="api", help_text="of the artifact that holds the content; null: a folder, or not kept"
-    )
+    handle = Plain(null=True, shown="api", help_text="of the artifact with the content; null: a folder, or not kept")
     updated_at = EpochMs(null=True, shown="api")
 
     class Meta:

@@ -14,12 +14,10 @@ class RemovedSession(models.Model):
 
     session_id = Plain(primary_key=True, shown="api")
     removed_at = EpochMs(shown="api")
-    why = Plain(choices=Why.choices)
+    why = Plain(choices=Why.choices, shown="api")
     last_activity_at = EpochMs(shown="api")
     record_count = Count(default=0, shown="api")
-    archive = Own(
-        default="", shown="api", help_text="path of the file; relative if within the home; empty if there is none"
-    )
+    archive = Own(default="", shown="api", help_text="path of the file; relative within the home; empty: none")
 
     class Meta:
         db_table = "removed_sessions"

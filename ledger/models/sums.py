@@ -8,17 +8,15 @@ from openclaw_web.sqlite.fields import Count, Number, Plain
 class Totals(models.Model):
     """What a session, a turn or a day adds up to. Synthetic assistants and repeated records are in none of these."""
 
-    tool_call_count = Count(default=0, shown="api")
-    error_count = Count(default=0, shown="api", help_text="failed tool calls and failed model calls")
+    tool_call_count = Count(default=0, shown="api file")
+    error_count = Count(default=0, shown="api file", help_text="failed tool calls and failed model calls")
     input_tokens = Count(default=0, shown="api")
     output_tokens = Count(default=0, shown="api")
     cache_read_tokens = Count(default=0, shown="api")
     cache_write_tokens = Count(default=0, shown="api")
-    total_tokens = Count(default=0, shown="api")
-    cost_usd = Number(
-        null=True, shown="api", help_text="US dollars of the calls whose cost is known; null if no cost is known"
-    )
-    unpriced_tokens = Count(default=0, shown="api", help_text="tokens of calls whose cost is unknown")
+    total_tokens = Count(default=0, shown="api file")
+    cost_usd = Number(null=True, shown="api file", help_text="US dollars of calls whose cost is known; null: of none")
+    unpriced_tokens = Count(default=0, shown="api file", help_text="tokens of calls whose cost is unknown")
 
     class Meta:
         abstract = True
@@ -62,7 +60,7 @@ class ToolSums(models.Model):
     stashed_count = Count(default=0, shown="api", help_text="outputs stored as artifacts")
     stashed_chars = Count(default=0, shown="api", help_text="of these, whole")
     kept_chars = Count(
-        default=0, shown="api", help_text="characters of preview, summary and handle, which would remain in the prompt"
+        default=0, shown="api", help_text="of preview, summary and handle, which would remain in the prompt"
     )
     carried_chars = Count(
         default=0,

@@ -48,6 +48,7 @@ VERBS = {
         "jobs": "List the latest jobs, newest first.",
         "settings": "Show and change settings.",
         "migrate_agents": "Bring the database of every agent up to the current schema.",
+        "records": "Print the answers of the API and the columns of files that a table becomes.",
         "completion": "Print a script that completes our commands in a shell.",
     },
 }

@@ -60,8 +60,10 @@ def _skip_empty_segment(what, whose, filters):
 def _file(request, what, filters, found, agent_id):
     """The file that `format` in the address asks for; `request.listed` tells the audit log. See `lists.download`."""
     kind, name = filters.cleaned_data["format"], file_name(what.on, agent_id)
-    rows = what.file(found.all) if what.file else what.read(found.all).values(*what.fields)
-    response = download(rows, order=found.order, columns=what.fields, shape=what.shape, name=name, kind=kind)
+    ordered = (name.lstrip("-") for name in found.order)  # as keys of the next batch, also where no column shows them
+    rows = what.file(found.all) if what.file else what.read(found.all).values(*dict.fromkeys((*what.fields, *ordered)))
+    shape = what.shape or (lambda row: {name: row[name] for name in what.fields})
+    response = download(rows, order=found.order, columns=what.fields, shape=shape, name=name, kind=kind)
     about = {"object_type": "list", "object_id": what.on, "agent_id": agent_id}
     request.listed = {**about, "filter": filters.query, "format": kind}
     return response

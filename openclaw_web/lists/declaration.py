@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Model, QuerySet
 from django.urls import URLResolver, get_resolver
 from django.utils.functional import Promise
 
+from ..sqlite.fields import shown_in
 from .counting import Amount
 from .filters import ListFilters
 from .paging import Listing, Page
@@ -49,7 +50,8 @@ class List:
     filters: type[ListFilters]
     fits: Callable[..., Listing]
     columns: tuple[Column, ...]
-    fields: tuple[str, ...]  # of the file
+    table: type[Model]  # whose rows it lists
+    fields: tuple[str, ...]  # of the file, mostly `file_columns` of the table
     prepare: Callable[[Page, ListFilters, Any], Mapping[str, Any]] = lambda page, _filters, _whose: {"rows": page}
     read: Callable[[QuerySet], QuerySet] = lambda rows: rows  # what a page reads of each row
     beside: Callable[[ListFilters], Mapping[str, Any]] = lambda _filters: {}  # what else the page shows
@@ -59,7 +61,7 @@ class List:
     amounts: Callable[[Any, int], Mapping[str, Amount]] | None = None
     # The rows of the file as dictionaries, where they are not the `fields` of what is read, and how one is written.
     file: Callable[[QuerySet], QuerySet] | None = None
-    shape: Callable[[dict[str, Any]], dict[str, Any]] = lambda row: row
+    shape: Callable[[dict[str, Any]], dict[str, Any]] | None = None
 
     @property
     def card(self) -> str:
@@ -68,6 +70,11 @@ class List:
         if marks and TITLE not in dict(marks):
             marks.insert(0, (TITLE, 1))
         return " ".join(["card" if marks else "", *(f"card-{mark}{number}" for mark, number in marks)]).strip()
+
+
+def file_columns(table: type[Model], *first: str) -> tuple[str, ...]:
+    """The columns of a list's file: those that are named, then what else the fields of the table show in files."""
+    return tuple(dict.fromkeys((*first, *(field.attname for field in shown_in(table, "file")))))
 
 
 def shows(what):

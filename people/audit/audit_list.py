@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext_lazy
 
 from openclaw_web.lists import paging
-from openclaw_web.lists.declaration import PLAIN, REST, TITLE, List, Words
+from openclaw_web.lists.declaration import PLAIN, REST, TITLE, List, Words, file_columns
 from openclaw_web.lists.filters import DayFilters
 from openclaw_web.lists.paging import Listing, in_order, narrowed, terms
 from openclaw_web.lists.segments import EVERYTHING, Segment, Segments
@@ -18,7 +18,7 @@ from . import entries
 from .log import READING
 
 COLUMNS = {name: name for name in ("actor", "action", "object_type", "object_id")} | {"agent": "agent_id"}
-FIELDS = ("id", "at", "actor", "via", "action", "object_type", "object_id", "agent_id", "detail")
+FIELDS = (*file_columns(AuditEntry, "id"), "detail")
 WINDOW = 10_000  # rows of one time lie side by side in the file
 # Rare deeds are what a log is read for: on a busy day nearly all entries are verdicts and what was opened.
 VERDICTS = ("labelled", "label_undone", "bulk_labelled", "bulk_undone", "claimed")
@@ -84,6 +84,7 @@ AUDIT = List(
         ("", _("Details"), False),
         ("", _("Via"), False),
     ),
+    table=AuditEntry,
     fields=FIELDS,
     prepare=lambda page, _filters, _whose: {"rows": page, "entries": entries},
     file=lambda rows: rows.values(),

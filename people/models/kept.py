@@ -25,13 +25,13 @@ class AuditEntry(models.Model):
     """One thing a person or program did here. Rows are only ever added: triggers refuse everything else."""
 
     id = models.BigAutoField(primary_key=True)
-    at = EpochMs(shown="api")
-    actor = Who(shown="api", help_text="user name; empty when nobody was signed in")
-    via = Plain(shown="api", help_text="page, api, token oc_<prefix>, command or job")
-    action = Plain(shown="api", help_text="in the past tense: signed_in, labelled, exported, read, ...")
-    object_type = Plain(default="", shown="api", help_text="sample, session, export, user, token, setting, ...")
-    object_id = Who(default="", shown="api")
-    agent_id = Plain(default="", shown="api")
+    at = EpochMs(shown="api file")
+    actor = Who(shown="api file", help_text="user name; empty when nobody was signed in")
+    via = Plain(shown="api file", help_text="page, api, token oc_<prefix>, command or job")
+    action = Plain(shown="api file", help_text="in the past tense: signed_in, labelled, exported, read, ...")
+    object_type = Plain(default="", shown="api file", help_text="sample, session, export, user, token, setting, ...")
+    object_id = Who(default="", shown="api file")
+    agent_id = Plain(default="", shown="api file")
     detail_json = Who(default="{}", help_text="never a secret and never content")
 
     class Meta:

@@ -1,0 +1,116 @@
+"""What a table becomes outside of the database: `openclaw-web records`, and a column that is added to one."""
+
+import os
+from io import StringIO
+from pathlib import Path
+
+import orjson
+import pytest
+from django.apps import apps
+from django.core.management import CommandError, call_command
+from django.db import connection, models
+from django.test.utils import isolate_apps
+from ninja import NinjaAPI
+from ninja.testing import TestClient
+
+from openclaw_web.endpoints.schemas import Page, listed
+from openclaw_web.endpoints.table_schemas import table_schema
+from openclaw_web.lists.declaration import file_columns
+from openclaw_web.lists.filters import download
+from openclaw_web.lists.paging import page_of
+from openclaw_web.management.commands.records import describe
+from openclaw_web.sqlite.fields import EpochMs, Number, Plain, Words
+
+GOLDEN = Path(__file__).parents[1] / "data" / "records"
+SHOWN = {
+    table._meta.db_table
+    for table in apps.get_models()
+    if any(getattr(field, "shown", ()) for field in table._meta.concrete_fields)
+}
+
+
+def printed(name):
+    out = StringIO()
+    call_command("records", name, stdout=out)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("table", sorted(SHOWN))
+def test_what_a_table_becomes_is_known(table):
+    """What a changed field does shows up in the diff of the golden file; UPDATE_GOLDEN=1 rewrites it."""
+    golden = GOLDEN / f"{table}.txt"
+    if os.environ.get("UPDATE_GOLDEN"):
+        golden.write_text(printed(table))
+    assert printed(table) == golden.read_text(), (
+        "run UPDATE_GOLDEN=1 ./dev test tests/openclaw_web/test_records.py, look at the diff"
+    )
+
+
+def test_no_golden_is_left_of_a_table_that_is_gone():
+    assert {path.stem for path in GOLDEN.iterdir()} == SHOWN
+
+
+def test_a_table_goes_by_the_name_of_its_class_as_well():
+    assert printed("GateCall") == printed("gate_calls")
+
+
+def test_a_table_that_is_not_there_is_refused():
+    with pytest.raises(CommandError, match="There is no table no_such_table"):
+        printed("no_such_table")
+
+
+def sightings(**more):
+    """A table of tests, with one row; `more` are the fields that are added to it."""
+    fields = {"id": Plain(primary_key=True, shown="api file"), "at": EpochMs(shown="api file"), "note": Words()} | more
+    meta = type("Meta", (), {"app_label": "jobs", "db_table": "sightings"})
+    table = type("Sighting", (models.Model,), {"__module__": __name__, "Meta": meta, **fields})
+    with connection.cursor() as cursor:
+        cursor.execute(*connection.schema_editor().table_sql(table))
+    table.objects.create(id="one", at=5, note="seen", **({"cost_usd": 0.25} if more else {}))
+    return table
+
+
+def outside(table):
+    """What API, file, document and command say of a table: its row, its file, its properties, its lines."""
+
+    class SightingOut(table_schema(table)):
+        """A row of the table."""
+
+    api = NinjaAPI(urls_namespace=f"sightings-{len(SightingOut.model_fields)}")
+
+    @api.get("/sightings", response=Page[SightingOut])
+    def sightings(request):
+        return listed(page_of(table.objects.all(), order=("at", "id")))
+
+    columns = file_columns(table, "id")
+    rows = table.objects.values(*columns)
+    answer = download(rows, order=("at", "id"), columns=columns, shape=lambda row: row, name="sightings", kind="jsonl")
+    properties = api.get_openapi_schema(path_prefix="")["components"]["schemas"]["SightingOut"]["properties"]
+    return (
+        TestClient(api).get("/sightings").json()["items"],
+        b"".join(answer.streaming_content).decode(),
+        properties,
+        "\n".join(describe(table, ())),
+    )
+
+
+@pytest.mark.django_db
+@isolate_apps("jobs")
+def test_a_field_that_is_added_is_in_the_api_the_file_the_document_and_the_command():
+    items, file, properties, lines = outside(sightings(cost_usd=Number(null=True, shown="api file", help_text="known")))
+    assert items == [{"id": "one", "at": 5, "cost_usd": 0.25}]
+    assert orjson.loads(file) == items[0]
+    assert properties["cost_usd"] == {
+        "anyOf": [{"type": "number"}, {"type": "null"}],
+        "description": "known",
+        "title": "Cost Usd",
+    }
+    assert "cost_usd                 number | null  # known" in lines
+
+
+@pytest.mark.django_db
+@isolate_apps("jobs")
+def test_a_field_that_says_nothing_is_shown_nowhere():
+    items, file, properties, lines = outside(sightings(cost_usd=Number(null=True)))
+    assert "cost_usd" not in {*items[0], *properties} and "cost_usd" not in file
+    assert "cost_usd                 real, null, shown nowhere" in lines
