@@ -14,7 +14,7 @@ from problems.kinds import BY_COUNT, Facts, Finding, Kind, Link
 
 from .looking import opted_out
 from .models import GuardianRun, GuardianStep, WriteGuardianAudit
-from .recording.checking import open_intents
+from .recording.checks import open_intents
 from .rollbacks import settling
 from .words import CONSOLIDATION
 

@@ -337,6 +337,9 @@ JOB_KINDS = {
     "doctor_unignore": "operations.doctor.ignoring.JOB",
 }
 
+# What the doctor looks for in the agents' files, by the app that declares it (openclaw_web.sqlite.integrity.Check).
+STORE_CHECKS = {"gate": "gate.checks.CHECKS", "guardian": "guardian.recording.checks.CHECKS"}
+
 # What is a problem, by the name that its rows hold: where its declaration stands (problems.kinds.Kind).
 PROBLEM_KINDS = {
     "unchecked": "problems.words.UNCHECKED",

@@ -1,10 +1,11 @@
 """Versions of memory files that nothing refers to, and that are not among the newest of them: they go."""
 
 import orjson
-from django.db.models import Exists, OuterRef, Q, TextField, Value
+from django.db.models import Exists, OuterRef, TextField, Value
 from django.db.models.functions import Cast, Concat, Substr
 
 from openclaw_web.sqlite import writing
+from openclaw_web.sqlite.integrity import Refers
 from people.configuration import keys as configuration
 
 from .. import services
@@ -19,6 +20,12 @@ REFERRING = (
     *((model, "content", "") for model in (FileSnapshot, WorkspaceFile)),
     *((model, "raw", RAW_ID) for model in (FileSnapshot, WorkspaceFile)),
     *((WriteGuardianAudit, column, "") for column in ("diff", "hunks_json")),
+)
+# What names a version, the two of a write first: the doctor looks whether it is there, and none of these is removed.
+VERSIONS = (
+    *(Refers(WriteGuardianAudit, f"{side}_snapshot_id", FileSnapshot) for side in ("before", "after")),
+    Refers(Rollback, "restored_snapshot_id", FileSnapshot),
+    Refers(RollbackIntent, "after_snapshot_id", FileSnapshot),
 )
 
 
@@ -62,12 +69,7 @@ def unreferenced(db: str, name: str):
 
     Samples refer to writes, and thereby to their versions.
     """
-    of_writes = Q(before_snapshot=OuterRef("id")) | Q(after_snapshot=OuterRef("id"))
-    uses = (
-        WriteGuardianAudit.objects.using(db).filter(of_writes),
-        Rollback.objects.using(db).filter(restored_snapshot=OuterRef("id")),
-        RollbackIntent.objects.using(db).filter(after_snapshot=OuterRef("id")),
-        RollbackIntent.objects.using(db).filter(ended_at=None, before_hash=OuterRef("content_hash")),
-    )
-    rows = services.versions(db, name).filter(*(~Exists(rows) for rows in uses)).exclude(id__in=_asked_about(db))
+    begun = Exists(RollbackIntent.objects.using(db).filter(ended_at=None, before_hash=OuterRef("content_hash")))
+    uses = (begun, *(version.users(db) for version in VERSIONS))
+    rows = services.versions(db, name).filter(*(~is_used for is_used in uses)).exclude(id__in=_asked_about(db))
     return rows.order_by("-created_at", "-id")

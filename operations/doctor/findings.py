@@ -6,9 +6,6 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from agents.models import Agent
-from openclaw_web.pages.formatting import listed
-
 # A finding makes the doctor end with 1, a note does not.
 FINDING, NOTE = "finding", "note"
 NAMED = 3  # rows that a sentence names
@@ -36,11 +33,8 @@ class Finding:
         }
 
 
-def about_rows(
-    check: str, sentence: str, agent: Agent, names: Iterable[str], *, level: str = FINDING, repair: str = ""
-) -> Finding:
-    """A finding about rows of an agent: `sentence` has their `count`, the `agent`, and some of them as `named`."""
+def first_of(names: Iterable[str]) -> list[str]:
+    """The first of some names, and how many more there are."""
     names = list(names)
-    named = names[:NAMED] + ([_("%(count)s more") % {"count": f"{len(names) - NAMED:,}"}] if len(names) > NAMED else [])
-    words = {"count": f"{len(names):,}", "agent": agent.agent_id, "named": listed(named)}
-    return Finding(check, sentence % words, level=level, repair=repair, agent=agent.agent_id)
+    rest = len(names) - NAMED
+    return names[:NAMED] + ([_("%(count)s more") % {"count": f"{rest:,}"}] if rest > 0 else [])

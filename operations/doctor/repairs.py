@@ -15,17 +15,14 @@ from django.utils.translation import ngettext
 from agents import databases, services
 from agents.models import Agent
 from artifacts import services as services_of_artifacts
-from gate.recording import checking
-from gate.statistics import sums as gate_sums_of
-from guardian.recording import checking as checking_of_writes
-from guardian.rollbacks import recovering
+from openclaw_web import amounts
 from openclaw_web.disk import publication
-from openclaw_web.sqlite import upkeep
+from openclaw_web.sqlite import integrity, upkeep
 from overview import site_sums, summaries
 from overview.models import AgentSummary
 
 from .findings import Finding
-from .store import own_store, sums
+from .store import declared, own_store, sums
 
 
 def mend(finding: Finding) -> str:
@@ -115,77 +112,12 @@ def permissions(finding: Finding) -> str:
     return words % {"count": count}
 
 
-def gate_sums(finding: Finding) -> str:
-    """Make all sums of memory_gate decisions of an agent again."""
-    db = databases.alias(finding.agent)
-    gate_sums_of.rebuild(db)
-    connections[db].close()
-    return _("The totals of memory_gate decisions of agent %(agent)s were recalculated.") % {"agent": finding.agent}
-
-
-def gate_receipts(finding: Finding) -> str:
-    """Forget decisions that are lost: whoever tells of them again is heard."""
-    db = databases.alias(finding.agent)
-    count = checking.lonely_receipts(db).delete()[0]
-    connections[db].close()
-    sentence = ngettext(
-        "%(count)s lost memory_gate decision of agent %(agent)s can be recorded again.",
-        "%(count)s lost memory_gate decisions of agent %(agent)s can be recorded again.",
-        count,
-    )
-    return sentence % {"count": f"{count:,}", "agent": finding.agent}
-
-
-def guardian_diffs(finding: Finding) -> str:
-    """Make diffs that do not follow from their versions again."""
-    db = databases.alias(finding.agent)
-    count = checking_of_writes.mend_diffs(db, checking_of_writes.wrong_diffs(db))
-    connections[db].close()
-    sentence = ngettext(
-        "The diff of %(count)s write of agent %(agent)s was computed again.",
-        "The diffs of %(count)s writes of agent %(agent)s were computed again.",
-        count,
-    )
-    return sentence % {"count": f"{count:,}", "agent": finding.agent}
-
-
-def guardian_receipts(finding: Finding) -> str:
-    """Forget writes that are lost: whoever tells of them again is heard."""
-    db = databases.alias(finding.agent)
-    count = checking_of_writes.lonely_receipts(db).delete()[0]
-    connections[db].close()
-    sentence = ngettext(
-        "%(count)s lost write of agent %(agent)s can be recorded again.",
-        "%(count)s lost writes of agent %(agent)s can be recorded again.",
-        count,
-    )
-    return sentence % {"count": f"{count:,}", "agent": finding.agent}
-
-
-def guardian_statuses(finding: Finding) -> str:
-    """Give writes the status that their rollbacks and histories say."""
-    db = databases.alias(finding.agent)
-    count = checking_of_writes.mend_statuses(db)
-    connections[db].close()
-    sentence = ngettext(
-        "%(count)s write of agent %(agent)s has the status that its history says.",
-        "%(count)s writes of agent %(agent)s have the status that their history says.",
-        count,
-    )
-    return sentence % {"count": f"{count:,}", "agent": finding.agent}
-
-
-def guardian_intents(finding: Finding) -> str:
-    """Finish rollbacks that were broken off, or undo them."""
-    agent = Agent.objects.get(agent_id=finding.agent)
-    done = recovering.recover(agent)
+def mend_declared(finding: Finding) -> str:
+    """Do what the check that found it declares as its repair."""
+    agent, check = Agent.objects.get(agent_id=finding.agent), integrity.find_check(finding.check)
+    count = check.repair(agent) if check.repair else 0
     connections[agent.db].close()
-    sentence = ngettext(
-        "%(count)s rollback of agent %(agent)s that was interrupted is finished or undone.",
-        "%(count)s rollbacks of agent %(agent)s that were interrupted are finished or undone.",
-        len(done),
-    )
-    return sentence % {"count": f"{len(done):,}", "agent": finding.agent}
+    return integrity.REPAIRED % {"agent": finding.agent, "rows": amounts.of(check.noun, count)}
 
 
 def _refresh(agent):
@@ -202,11 +134,6 @@ REPAIRS: dict[str, Callable[[Finding], str]] = {
     "sums": rebuild_sums,
     "site_sums": rebuild_site_sums,
     "artifact_metadata": artifact_metadata,
-    "gate_sums": gate_sums,
-    "gate_receipts": gate_receipts,
-    "guardian_diffs": guardian_diffs,
-    "guardian_intents": guardian_intents,
-    "guardian_receipts": guardian_receipts,
-    "guardian_statuses": guardian_statuses,
     "permissions": permissions,
+    declared.REPAIR: mend_declared,
 }

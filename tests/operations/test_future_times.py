@@ -14,7 +14,7 @@ from datasets.review import claims, verdicts
 from gate.deciding.gates import RUNNER
 from gate.models import GateCall
 from guardian.models import RollbackIntent
-from guardian.recording import checking
+from guardian.recording import checks
 from jobs import kinds as job_kinds
 from jobs import services as jobs
 from jobs import ticking
@@ -201,7 +201,7 @@ def test_a_rollback_that_began_in_the_future_is_broken_off(ada, now):
     values = {name: value for name, value in values.items() if name in fields}
     RollbackIntent.objects.using("agent_ada").create(id="i1", created_at=NOW + YEAR, **values)
     RollbackIntent.objects.using("agent_ada").create(id="i2", created_at=NOW - 1, **values)
-    assert [row.id for row in checking.open_intents("agent_ada")] == ["i1"]
+    assert [row.id for row in checks.open_intents("agent_ada")] == ["i1"]
 
 
 @pytest.mark.parametrize(("age_s", "is_alive"), [(60, True), (600, False), (-86_400, False)])

@@ -188,9 +188,9 @@ def _is_same(line, row, wanted):
 
 
 def _says_the_same(line, row):
-    if row["trim_json"] is None and row["full_zstd"] is None and row["event_json"].encode() == line.raw:
-        return True
     try:
+        if row["trim_json"] is None and row["full_zstd"] is None and row["event_json"].encode() == line.raw:
+            return True
         whole = untrim(row["event_json"], row["full_zstd"], row["trim_json"])
         return content_digest(whole) == content_digest(line.record)
     except (Refused, ValueError, LookupError, TypeError, AttributeError):  # what is stored there is no record

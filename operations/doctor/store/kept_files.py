@@ -18,9 +18,7 @@ from openclaw_web.pages.formatting import listed
 from ...backups import opening
 from ...models import BackupRun
 from ...retention import files as archives
-from ..findings import NOTE, Finding
-
-NAMED = 3
+from ..findings import NOTE, Finding, first_of
 
 
 def look(agents: list[Agent], *, is_deep: bool) -> Iterator[Finding]:
@@ -65,8 +63,7 @@ def _archives(agent, is_deep):
             "archives too.",
             len(wrong),
         )
-        named = wrong[:NAMED] + ([_("%(count)s more") % {"count": len(wrong) - NAMED}] if len(wrong) > NAMED else [])
-        words = {"count": len(wrong), "agent": agent.agent_id, "named": "; ".join(named)}
+        words = {"count": len(wrong), "agent": agent.agent_id, "named": "; ".join(first_of(wrong))}
         yield Finding("archive_files", sentence % words, "archive", agent=agent.agent_id)
 
 

@@ -21,7 +21,7 @@ from openclaw_web.sqlite import failures, inspection, known
 from overview.models import AgentSummary
 
 from ..findings import NOTE, Finding
-from . import contents, decisions, kept_files, sums, writes
+from . import contents, declared, kept_files, sums
 from .losses import AGAIN
 
 FOLDER, FILE = 0o700, 0o600
@@ -45,13 +45,17 @@ def look(progress: Any, *, is_deep: bool = False) -> Iterator[Finding]:
         if not any(one.check in ("integrity", "registry", "schema") for one in found):
             healthy.append(agent)
     yield from _registry(agents)
+    mistyped = {agent.agent_id: declared.find_mistyped(agent, is_deep=is_deep) for agent in healthy}
     for agent in healthy:
-        yield from sums.look(agent, is_deep=is_deep)
-        yield from decisions.look(agent, is_deep=is_deep)
-        yield from writes.look(agent, is_deep=is_deep)
+        if "ledger" not in mistyped[agent.agent_id]:
+            yield from sums.look(agent, is_deep=is_deep)
+        yield from declared.look(agent, mistyped[agent.agent_id], is_deep=is_deep)
     yield from sums.look_at_site()
-    yield from contents.look(healthy, is_complete=len(healthy) == len(agents), is_deep=is_deep)
-    yield from kept_files.look(healthy, is_deep=is_deep)
+    if is_deep:
+        yield from declared.look_at_global()
+    known = [agent for agent in healthy if not mistyped[agent.agent_id].keys() & {"ledger", "artifacts"}]
+    yield from contents.look(known, is_complete=len(known) == len(agents), is_deep=is_deep)
+    yield from kept_files.look(known, is_deep=is_deep)
     yield from _permissions()
     yield from _leftovers()
 

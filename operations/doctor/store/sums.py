@@ -1,7 +1,6 @@
 """Sums, compared with what they are sums of: those of sessions with records, those of agents with sessions and days."""
 
 from collections.abc import Iterator
-from itertools import islice
 
 from django.db.models import Count
 from django.utils.translation import gettext as _
@@ -14,10 +13,10 @@ from openclaw_web.pages.formatting import listed
 from overview import site_sums, summaries
 from overview.models import AgentDailyStat, AgentSummary, SiteSpan
 
-from ..findings import NOTE, Finding
+from ..findings import NOTE, Finding, first_of
 
 OF_SESSIONS = "session_sums"
-NAMED, SUMS_NAMED = 3, 4
+SUMS_NAMED = 4
 
 
 def look(agent: Agent, *, is_deep: bool = False) -> Iterator[Finding]:
@@ -71,9 +70,7 @@ def _of_sessions(agent, found):
         "Totals of %(count)s sessions of agent %(agent)s do not match their records: %(sessions)s.",
         len(found),
     )
-    named = [f"{session_id} ({listed(_few(names))})" for session_id, names in islice(found.items(), NAMED)]
-    if len(found) > NAMED:
-        named.append(_("%(count)s more") % {"count": len(found) - NAMED})
+    named = first_of(f"{session_id} ({listed(_few(names))})" for session_id, names in found.items())
     words = {"count": len(found), "agent": agent.agent_id, "sessions": "; ".join(named)}
     return Finding(OF_SESSIONS, sentence % words, repair="sums", agent=agent.agent_id)
 

@@ -1,6 +1,6 @@
 """Where rows of an agent that are lost can be had again: in a backup, if there is one. Nothing is promised of it."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,13 +11,11 @@ from openclaw_web.disk import room
 from openclaw_web.disk.drafts import draft_of
 from openclaw_web.errors import Refused
 from openclaw_web.sqlite import snapshots
+from openclaw_web.sqlite.integrity import Lost
 
 from ...backups import opening, verifying
 from ..findings import Finding
 from ..sources import searching
-
-Names = Callable[[str], Iterable[str | None]]  # what a value of the column says is there
-Wanted = Mapping[str, tuple[str, str, Names, set[str]]]  # by check: table, column, what it names, and what is missing
 
 
 def told(finding: Finding) -> Finding:
@@ -26,7 +24,7 @@ def told(finding: Finding) -> Finding:
     return replace(finding, sentence=f"{finding.sentence} {_of_newest(paths[0]) if paths else _none()}")
 
 
-def of_lost(agent_id: str, wanted: Wanted, *, is_deep: bool) -> dict[str, str]:
+def of_lost(agent_id: str, wanted: Mapping[str, Lost], *, is_deep: bool) -> dict[str, str]:
     """By check, a sentence about the backup that holds all that is missing; `is_deep` opens backups to find it."""
     if not searching.paths():
         return dict.fromkeys(wanted, _none())
@@ -34,16 +32,17 @@ def of_lost(agent_id: str, wanted: Wanted, *, is_deep: bool) -> dict[str, str]:
         return dict.fromkeys(wanted, _("openclaw-web doctor --deep searches the backups."))
     found: dict[str, str] = {}
     for path, file in _unpacked(agent_id):
-        for check, (table, column, names, missing) in wanted.items():
-            if check not in found and missing <= _named(file, table, column, names):
+        for check, lost in wanted.items():
+            if check not in found and lost.missing <= _named(file, lost):
                 found[check] = _of_holder(path)
         if len(found) == len(wanted):
             break
     return dict.fromkeys(wanted, _("No backup that was searched contains all of it.")) | found
 
 
-def _named(file, table, column, names):
-    return {name for value in snapshots.values(file, table, column) if value for name in names(value)}
+def _named(file: Path, lost: Lost) -> set[str | None]:
+    values = snapshots.values(file, lost.table, lost.column)
+    return {name for value in values if value for name in lost.names(value)}
 
 
 def _unpacked(agent_id) -> Iterator[tuple[Path, Path]]:

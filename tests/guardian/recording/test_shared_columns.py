@@ -5,7 +5,7 @@ from django.db import connections
 
 from guardian import services
 from guardian.models import FileContent, FileSnapshot, WorkspaceFile, WriteGuardianAudit
-from guardian.recording import checking, pruning
+from guardian.recording import checks, pruning
 from people.configuration import keys as configuration
 from tests.guardian.written import T0, wrote
 
@@ -27,7 +27,7 @@ def test_the_same_two_versions_over_and_over_are_two_contents(ada):
     for row in WriteGuardianAudit.objects.using(DB).filter(origin="recorded"):
         assert (row.before_snapshot.content, row.after_snapshot.content) == (LONG[0].decode(), LONG[1].decode())
         assert row.diff.startswith("--- a/MEMORY.md") and row.lines_added == 2_000
-    assert list(checking.damaged_versions(DB)) == list(checking.wrong_diffs(DB)) == []
+    assert list(checks.damaged_versions(DB)) == list(checks.wrong_diffs(DB)) == []
 
 
 def test_bytes_that_are_no_text_and_texts_that_look_like_a_reference_come_back_as_they_were(ada):
@@ -41,7 +41,7 @@ def test_bytes_that_are_no_text_and_texts_that_look_like_a_reference_come_back_a
         assert list(model.objects.using(DB).order_by("created_at").values_list("content", flat=True)) == [
             row.content for row in rows
         ]
-    assert list(checking.damaged_versions(DB)) == []
+    assert list(checks.damaged_versions(DB)) == []
 
 
 def test_versions_from_before_are_read_in_place(ada):
@@ -50,7 +50,7 @@ def test_versions_from_before_are_read_in_place(ada):
         cursor.execute("UPDATE file_snapshots SET content = %s", [LONG[0].decode()])
         cursor.execute("DELETE FROM file_contents")
     assert FileSnapshot.objects.using(DB).get().content == LONG[0].decode()
-    assert list(checking.damaged_versions(DB)) == []
+    assert list(checks.damaged_versions(DB)) == []
 
 
 def test_a_content_that_is_gone_or_damaged_is_found_and_diffs_are_made_again(ada):
@@ -58,11 +58,11 @@ def test_a_content_that_is_gone_or_damaged_is_found_and_diffs_are_made_again(ada
     write = WriteGuardianAudit.objects.using(DB).get(id="w1")
     with connections[DB].cursor() as cursor:
         cursor.execute("UPDATE file_contents SET text = 'x' WHERE text LIKE '--- a/%%'", [])
-    assert list(checking.wrong_diffs(DB)) == ["w1"]
-    assert checking.mend_diffs(DB, ["w1"]) == 1
+    assert list(checks.wrong_diffs(DB)) == ["w1"]
+    assert checks.mend_diffs(DB, ["w1"]) == 1
     assert WriteGuardianAudit.objects.using(DB).get(id="w1").diff == write.diff
     FileContent.objects.using(DB).filter(id=write.before_snapshot.content_hash).delete()
-    assert list(checking.damaged_versions(DB)) == [write.before_snapshot_id]
+    assert list(checks.damaged_versions(DB)) == [write.before_snapshot_id]
 
 
 def test_contents_go_with_the_last_version_that_has_them(ada):
@@ -74,4 +74,4 @@ def test_contents_go_with_the_last_version_that_has_them(ada):
     assert FileContent.objects.using(DB).count() == held + 3
     assert pruning.prune(DB) == 2
     assert FileContent.objects.using(DB).count() == held
-    assert list(checking.damaged_versions(DB)) == []
+    assert list(checks.damaged_versions(DB)) == []

@@ -51,17 +51,17 @@ def test_nothing_is_said_of_what_is_whole(home):
     ("how", "check", "sentence"),
     [
         ("DELETE FROM guardian_statuses WHERE audit_id = 'w5'; DELETE FROM write_guardian_audit WHERE id = 'w5'",
-         "guardian_receipts", "1 write that agent main was told of is missing: w5."),
+         "guardian_receipts", "1 receipt of agent main names a write that is missing: w5."),
         ("UPDATE write_guardian_audit SET status = 'refused' WHERE id IN ('w1', 'old')",
-         "guardian_statuses", "2 writes of agent main have other statuses than their histories say: old, w1."),
+         "guardian_statuses", "2 statuses of writes of agent main do not match the histories of the writes: old, w1."),
         ("DELETE FROM guardian_statuses WHERE audit_id = 'w2'",
-         "guardian_statuses", "1 write of agent main has another status than its history says: w2."),
+         "guardian_statuses", "1 status of a write of agent main does not match the histories of the writes: w2."),
         ("UPDATE write_guardian_audit SET status = 'rolled_back' WHERE id = 'w3'",
-         "guardian_statuses", "1 write of agent main has another status than its history says: w3."),
+         "guardian_statuses", "1 status of a write of agent main does not match the histories of the writes: w3."),
         ("UPDATE write_guardian_audit SET diff = 'nothing' WHERE id = 'w1'",
-         "guardian_diffs", "The diff of 1 write of agent main does not follow from its versions: w1."),
+         "guardian_diffs", "1 diff of a write of agent main does not match the versions of the files: w1."),
         ("UPDATE write_guardian_audit SET lines_added = 7, hunks_json = NULL WHERE id IN ('w1', 'w2')",
-         "guardian_diffs", "The diffs of 2 writes of agent main do not follow from their versions: w1, w2."),
+         "guardian_diffs", "2 diffs of writes of agent main do not match the versions of the files: w1, w2."),
     ],
 )  # fmt: skip
 def test_what_follows_from_the_rest_is_made_again(home, how, check, sentence):
@@ -142,11 +142,9 @@ def test_the_backup_that_holds_a_missing_version_is_named(home):
         named = f"The backup {whole} contains it: openclaw-web backup restore {whole} --replace"
         assert deep[check]["sentence"].endswith(named)
     assert quick["guardian_versions_gone"]["sentence"].startswith(
-        "1 version of a memory file of agent main is missing, with what the file held: USER.md@"
+        "2 rows of agent main name a version of a memory file that is missing: w3 (USER.md@"
     )
-    assert quick["guardian_rollbacks"]["sentence"].startswith(
-        "The rollback of 1 write of agent main is missing; the write remains rolled back: w4."
-    )
+    assert quick["guardian_rollbacks"]["sentence"].startswith("1 write of agent main has lost its rollback: w4.")
 
 
 def test_a_version_that_is_damaged_needs_a_backup(home):

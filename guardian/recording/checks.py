@@ -1,13 +1,15 @@
-"""Whether writes are what their versions, statuses and receipts say. Only what begins with `mend_` changes anything."""
+"""What the doctor looks for in writes to memory files. Only what begins with `mend_` changes anything."""
 
 from collections.abc import Iterable, Iterator
 
 import orjson
 from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext_lazy
 
-from gate.recording import checking
 from openclaw_web import clock
 from openclaw_web.sqlite import writing
+from openclaw_web.sqlite.integrity import DAMAGED, DIFFERENT, Check, Refers, forgetting, lacking, missing
 
 from ..changes import Change, change_of
 from ..exact import NotExact, data_of
@@ -22,16 +24,19 @@ from ..models import (
     WriteGuardianAudit,
     shared_columns,
 )
+from ..rollbacks import recovering
+from .pruning import VERSIONS
 from .told import CHANGED, Source, Status, columns_of
 
 OPEN_MS = 60_000  # a rollback that takes longer was broken off
 CHUNK = 50  # versions have up to megabytes
-CHECKED = (WriteGuardianAudit, FileSnapshot, GuardianStatus, Rollback, RollbackIntent, BehaviorCorrection)
-
-
-def of_other_types(db: str) -> list[str]:
-    """Ids of rows with values that their columns do not have: nothing else can be asked of them."""
-    return checking.of_other_types(db, CHECKED)
+RECEIPT = Refers(GuardianReceipt, "audit_id", WriteGuardianAudit)  # told again, a lost write would be taken for known
+RULES = [Refers(model, "rule_id", BehaviorCorrection) for model in (WriteGuardianAudit, GuardianRun)]
+INTERRUPTED = ngettext_lazy(
+    "%(rows)s of agent %(agent)s was interrupted and is neither finished nor undone: %(named)s.",
+    "%(rows)s of agent %(agent)s were interrupted and are neither finished nor undone: %(named)s.",
+    "count",
+)
 
 
 def damaged_versions(db: str) -> Iterator[str]:
@@ -43,36 +48,10 @@ def damaged_versions(db: str) -> Iterator[str]:
             yield row.id
 
 
-def without_version(db: str) -> QuerySet[WriteGuardianAudit]:
-    """Writes that name a version before or after them that is not there: only a backup has what the file held."""
-    sides = [_names_what_is_gone(db, FileSnapshot, f"{side}_snapshot_id") for side in ("before", "after")]
-    return WriteGuardianAudit.objects.using(db).filter(sides[0] | sides[1])
-
-
-def missing_versions(db: str) -> set[str]:
-    """Ids of versions that writes and rollbacks name and that are not there."""
-    rows = [(WriteGuardianAudit, f"{side}_snapshot_id") for side in ("before", "after")]
-    rows += [(Rollback, "restored_snapshot_id"), (RollbackIntent, "after_snapshot_id")]
-    found = set()
-    for model, column in rows:
-        gone = model._base_manager.using(db).filter(_names_what_is_gone(db, FileSnapshot, column))
-        found |= set(gone.values_list(column, flat=True))
-    return found
-
-
 def without_rollback(db: str) -> QuerySet[WriteGuardianAudit]:
     """Writes that were rolled back, as their history says too, and whose rollback is not there: who did it, and why."""
     rows = _with_last_status(db).exclude(Exists(Rollback.objects.using(db).filter(audit=OuterRef("id"))))
     return rows.filter(status=Status.ROLLED_BACK, last=Status.ROLLED_BACK)
-
-
-def missing_corrections(db: str) -> set[str]:
-    """Ids of corrections that writes, or what our guardian was asked, name as their rule and that are not there."""
-    found = set()
-    for model in (WriteGuardianAudit, GuardianRun):
-        gone = model._base_manager.using(db).filter(_names_what_is_gone(db, BehaviorCorrection, "rule_id"))
-        found |= set(gone.values_list("rule_id", flat=True))
-    return found
 
 
 def without_intent(db: str) -> list[str]:
@@ -93,11 +72,6 @@ def without_receipt(db: str) -> QuerySet[WriteGuardianAudit]:
     by_id = receipts.filter(id=OuterRef("id"))
     by_other = receipts.filter(audit_id=OuterRef("id")).exclude(id=F("audit_id"))  # which are few, and in an index
     return told.filter(~Exists(by_id), ~Exists(by_other))
-
-
-def _names_what_is_gone(db, model, column) -> Q:
-    is_there = Exists(model.objects.using(db).filter(id=OuterRef(column)))
-    return Q(**{f"{column}__isnull": False}) & ~Q(is_there)
 
 
 def wrong_diffs(db: str) -> Iterator[str]:
@@ -123,7 +97,9 @@ def mend_diffs(db: str, ids: Iterable[str]) -> int:
 def _with_change(db, rows) -> Iterator[tuple[WriteGuardianAudit, Change]]:
     """Writes with what lies between their versions, those whose versions are there and have all of their bytes."""
     # A version that is missing is not a file that was not there: what is known of such a write is in its row.
-    known = rows.exclude(before_snapshot=None, after_snapshot=None).exclude(id__in=without_version(db).values("id"))
+    known = rows.exclude(before_snapshot=None, after_snapshot=None)
+    for reference in VERSIONS[:2]:
+        known = known.exclude(id__in=reference.gone(db).values("id"))
     known = known.select_related("before_snapshot", "after_snapshot")
     for row in known.order_by("id").iterator(chunk_size=CHUNK):
         try:
@@ -131,12 +107,6 @@ def _with_change(db, rows) -> Iterator[tuple[WriteGuardianAudit, Change]]:
         except NotExact:
             continue
         yield row, change_of(before, after, row.target_file or "")
-
-
-def lonely_receipts(db: str) -> QuerySet[GuardianReceipt]:
-    """Receipts of writes that are not there: told again, they would be taken for known."""
-    write = WriteGuardianAudit.objects.using(db).filter(id=OuterRef("audit_id"))
-    return GuardianReceipt.objects.using(db).filter(~Exists(write))
 
 
 def open_intents(db: str) -> QuerySet[RollbackIntent]:
@@ -182,3 +152,63 @@ def _mend_status(db, audit_id):
         at = max([rollback.rolled_back_at if rollback else row.created_at, *(one.created_at for one in history)])
         said = {"given_by": rollback.rolled_back_by, "reason": rollback.reason} if rollback else {"given_by": ""}
         GuardianStatus.objects.using(db).create(audit_id=audit_id, status=wanted, created_at=at, **said)
+
+
+def _find_ids(find):
+    return lambda db: find(db).order_by("id").values_list("id", flat=True)
+
+
+def _own_id(text):
+    """The write that an intent is about to make."""
+    return (orjson.loads(text).get("own_id"),)
+
+
+CHECKS = (
+    missing("guardian_receipts", RECEIPT, noun="receipts", target=_("a write"), repair=forgetting(RECEIPT)),
+    Check(
+        name="guardian_intents",
+        sentence=INTERRUPTED,
+        noun="rollbacks",
+        find=_find_ids(open_intents),
+        repair=lambda agent: len(recovering.recover(agent)),
+    ),
+    Check(
+        name="guardian_statuses",
+        sentence=DIFFERENT,
+        noun="statuses",
+        target=_("the histories of the writes"),
+        find=_find_ids(wrong_statuses),
+        repair=lambda agent: mend_statuses(agent.db),
+    ),
+    missing("guardian_versions_gone", *VERSIONS, target=_("a version of a memory file")),
+    lacking(
+        "guardian_rollbacks", _find_ids(without_rollback), Rollback, "audit_id", noun="writes", target=_("rollback")
+    ),
+    missing("guardian_corrections", *RULES, target=_("a correction")),
+    lacking(
+        "guardian_intents_gone",
+        without_intent,
+        RollbackIntent,
+        "told_json",
+        names=_own_id,
+        noun="writes",
+        target=_("intent"),
+    ),
+    lacking(
+        "guardian_receipts_gone",
+        _find_ids(without_receipt),
+        GuardianReceipt,
+        "audit_id",
+        noun="writes",
+        target=_("receipt"),
+    ),
+    Check(name="guardian_versions", sentence=DAMAGED, noun="versions", find_deep=damaged_versions),
+    Check(
+        name="guardian_diffs",
+        sentence=DIFFERENT,
+        noun="diffs",
+        target=_("the versions of the files"),
+        find_deep=wrong_diffs,
+        repair=lambda agent: mend_diffs(agent.db, wrong_diffs(agent.db)),
+    ),
+)

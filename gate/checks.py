@@ -1,0 +1,74 @@
+"""What the doctor looks for in decisions: their windows, responses and turns, their receipts, and their sums."""
+
+import hashlib
+from collections.abc import Iterator
+
+from django.db.models import Q, Value
+from django.db.models.functions import Length, StrIndex
+from django.db.models.lookups import Exact
+from django.utils.translation import gettext_lazy as _
+
+from artifacts import handles
+from artifacts.models import Artifact
+from ledger.models import ConversationTurn, Session
+from openclaw_web.disk import packing
+from openclaw_web.errors import Refused
+from openclaw_web.sqlite.integrity import DAMAGED, DIFFERENT, Check, Refers, forgetting, missing
+
+from .models import GateCall, GateReceipt, GateWindow, MemoryGateDecision
+from .statistics import checking, quick_checks, sums
+
+CHUNK = 500
+
+
+def find_damaged_windows(db: str) -> Iterator[str]:
+    """Hashes of windows whose bytes are not what the hash says."""
+    for row in GateWindow.objects.using(db).order_by("hash").iterator(chunk_size=CHUNK):
+        try:
+            text = packing.unpack(bytes(row.body_zstd))
+        except Refused:
+            yield row.hash
+            continue
+        if hashlib.sha256(text).hexdigest() != row.hash:
+            yield row.hash
+
+
+def _wrong_sums(db):
+    """All rows of sums, with their histograms, which takes much longer; what waits to be made is not wrong."""
+    return [f"{one.table} {one.key}" for one in checking.differences(db) if one.what != checking.NOT_MADE]
+
+
+def _rebuild_sums(agent):
+    count = len(quick_checks.differences(agent.db)) or len(_wrong_sums(agent.db))
+    sums.rebuild(agent.db)
+    return count
+
+
+SESSION = Refers(MemoryGateDecision, "session_id", Session)
+TURN = Refers(MemoryGateDecision, "turn_id", ConversationTurn, within=SESSION)
+WINDOW = Refers(MemoryGateDecision, "window_hash", GateWindow, key="hash")
+RECEIPT = Refers(GateReceipt, "decision_id", MemoryGateDecision)  # told again, a lost one would be taken for known
+# A long response is the handle of an artifact and nothing else.
+IS_HANDLE = Q(Exact(Length("raw_response"), handles.LENGTH)) & Q(
+    Exact(StrIndex("raw_response", Value(handles.PREFIX)), 1)
+)
+RESPONSES = [
+    Refers(model, "raw_response", Artifact, key="handle", where=IS_HANDLE) for model in (MemoryGateDecision, GateCall)
+]
+
+CHECKS = (
+    missing("gate_window_gone", WINDOW, noun="decisions", target=_("a window")),
+    Check(name="gate_window_damaged", sentence=DAMAGED, noun="windows", find_deep=find_damaged_windows),
+    missing("gate_responses", *RESPONSES, noun="decisions or calls", target=_("an artifact")),
+    missing("gate_receipts", RECEIPT, noun="receipts", target=_("a decision"), repair=forgetting(RECEIPT)),
+    Check(
+        name="gate_sums",
+        sentence=DIFFERENT,
+        noun="totals",
+        target=_("the decisions"),
+        find=quick_checks.differences,
+        find_deep=_wrong_sums,
+        repair=_rebuild_sums,
+    ),
+    missing("gate_turns", TURN, noun="decisions", target=_("a turn"), is_note=True),
+)
