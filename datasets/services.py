@@ -1,16 +1,13 @@
 """Making samples from turns. Verdicts on them are in `verdicts`, `bulk` and `undo`."""
 
 import logging
-from collections import Counter
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
 
 import orjson
 from django.db import transaction
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import ngettext, ngettext_lazy
 
 from agents.models import Agent
 from gate.models import MemoryGateDecision
@@ -23,6 +20,7 @@ from openclaw_web.pages.formatting import listed
 from people.configuration import keys as configuration
 
 from . import annotated_turns, turn_facts
+from .kinds.results import CREATED, Made
 from .likeness import signatures
 from .models import DatasetSample, SampleSignature
 from .words import EXCLUDED_WORDS
@@ -30,59 +28,26 @@ from .words import EXCLUDED_WORDS
 MOST_TURNS = 500
 BATCH = 50
 NONE_CHOSEN: Mapping[str, MemoryGateDecision] = MappingProxyType({})
+TURNS_SKIPPED = ngettext_lazy("%(count)s turn skipped", "%(count)s turns skipped", "count")
+TURNS_LEFT_OUT = ngettext_lazy("%(count)s turn left out", "%(count)s turns left out", "count")
 log = logging.getLogger(__name__)
 
 
-@dataclass(slots=True)
-class Made:
-    """What `make_samples` did: ids of new samples and of those that were there, turns left out and why.
-
-    `excluded` counts, by reason, the turns that only somebody who chooses them makes samples of; `left` the turns that
-    a call for the whole session did not come to.
-    """
-
-    made: list[str] = field(default_factory=list)
-    existing: list[str] = field(default_factory=list)
-    skipped: list[dict[str, Any]] = field(default_factory=list)
-    excluded: Counter[str] = field(default_factory=Counter)
-    left: int = 0
-
-    def skip(self, number: int, reason: str) -> None:
-        """Leave a turn out."""
-        self.skipped.append({"id": str(number), "reason": reason})
-
-    @property
-    def sentence(self) -> str:
-        """The result in words."""
-        count = len(self.made)
-        parts = [ngettext("%(count)s sample created", "%(count)s samples created", count) % {"count": count}]
-        if count := len(self.existing):
-            parts.append(ngettext("%(count)s already existed", "%(count)s already existed", count) % {"count": count})
-        if count := len(self.skipped):
-            parts.append(ngettext("%(count)s turn skipped", "%(count)s turns skipped", count) % {"count": count})
-        if count := self.excluded.total():
-            parts.append(ngettext("%(count)s turn left out", "%(count)s turns left out", count) % {"count": count})
-        if self.left:
-            more = ngettext("%(count)s turn left", "%(count)s turns left", self.left) % {"count": self.left}
-            parts.append(_("%(more)s: create samples again to continue") % {"more": more})
-        return _("%(parts)s.") % {"parts": listed(parts)}
-
-    @property
-    def problems(self) -> list[str]:
-        """One sentence for each reason that turns were left out for, with their numbers."""
-        excluded = [
-            ngettext("%(count)s turn: %(reason)s", "%(count)s turns: %(reason)s", count)
-            % {"count": count, "reason": EXCLUDED_WORDS[reason]}
-            for reason, count in self.excluded.items()
-        ]
-        turns: dict[str, list[str]] = {}
-        for skipped in self.skipped:
-            turns.setdefault(skipped["reason"], []).append(skipped["id"])
-        return excluded + [
-            ngettext("Turn %(numbers)s: %(reason)s", "Turns %(numbers)s: %(reason)s", len(numbers))
-            % {"numbers": _some(numbers), "reason": reason}
-            for reason, numbers in turns.items()
-        ]
+def describe_problems(result: Made) -> list[str]:
+    """One sentence for each reason that turns were left out for, with their numbers."""
+    excluded = [
+        ngettext("%(count)s turn: %(reason)s", "%(count)s turns: %(reason)s", count)
+        % {"count": count, "reason": EXCLUDED_WORDS[reason]}
+        for reason, count in result.excluded.items()
+    ]
+    turns: dict[str, list[str]] = {}
+    for skipped in result.skipped:
+        turns.setdefault(skipped["reason"], []).append(skipped["id"])
+    return excluded + [
+        ngettext("Turn %(numbers)s: %(reason)s", "Turns %(numbers)s: %(reason)s", len(numbers))
+        % {"numbers": _some(numbers), "reason": reason}
+        for reason, numbers in turns.items()
+    ]
 
 
 def make_samples(
@@ -102,7 +67,7 @@ def make_samples(
     given with turns that somebody chose. Raises Refused for more than 500 turns; for a whole session it stops there and
     says how many are left.
     """
-    result = Made()
+    result = Made(CREATED, TURNS_SKIPPED, TURNS_LEFT_OUT)
     is_all = turn_numbers is not None if include_excluded is None else include_excluded
     numbers = _chosen(agent, session_id, turn_numbers, result, is_all=is_all)
     now = clock.now_ms()

@@ -5,10 +5,9 @@ import openclaw_web.pages.converters  # noqa: F401 - <anything:>
 from . import views
 from .exporting import views as export_views
 from .exporting.looking import views as looking_views
-from .from_decisions import replay_views
-from .from_decisions import views as decision_views
+from .from_decisions import draw_views, replay_views
 from .from_writes import opinion_views
-from .from_writes import views as write_views
+from .kinds import views as kind_views
 from .review import bulk_views, draft_views
 from .review import views as review_views
 
@@ -22,18 +21,16 @@ urlpatterns = [
     path("agents/<str:agent>/sessions/<str:session_id>/samples/of/", views.session_samples, name="session_samples"),
     path("agents/<str:agent>/sessions/<str:session_id>/samples/", views.samples_make, name="samples_make"),
     # Not below the gate's own: an id there may be any text, and so it may here.
-    path("agents/<str:agent>/verdicts/", decision_views.decision_verdicts, name="decision_verdicts"),
-    path(
-        "agents/<str:agent>/verdicts/<anything:decision_id>/", decision_views.decision_verdict, name="decision_verdict"
-    ),
-    path("agents/<str:agent>/judge/<anything:decision_id>/", decision_views.decision_judge, name="decision_judge"),
-    path("agents/<str:agent>/draw-decisions/", decision_views.decisions_draw, name="decisions_draw"),
-    path("agents/<str:agent>/write-verdicts/", write_views.write_verdicts, name="write_verdicts"),
-    path("agents/<str:agent>/write-verdicts/<anything:audit_id>/", write_views.write_verdict, name="write_verdict"),
-    path("agents/<str:agent>/judge-write/<anything:audit_id>/", write_views.write_judge, name="write_judge"),
+    path("agents/<str:agent>/verdicts/", kind_views.decision_verdicts, name="decision_verdicts"),
+    path("agents/<str:agent>/verdicts/<anything:decision_id>/", kind_views.decision_verdict, name="decision_verdict"),
+    path("agents/<str:agent>/judge/<anything:decision_id>/", kind_views.decision_judge, name="decision_judge"),
+    path("agents/<str:agent>/draw-decisions/", draw_views.decisions_draw, name="decisions_draw"),
+    path("agents/<str:agent>/write-verdicts/", kind_views.write_verdicts, name="write_verdicts"),
+    path("agents/<str:agent>/write-verdicts/<anything:audit_id>/", kind_views.write_verdict, name="write_verdict"),
+    path("agents/<str:agent>/judge-write/<anything:audit_id>/", kind_views.write_judge, name="write_judge"),
     path("agents/<str:agent>/opinions/<anything:audit_id>/", opinion_views.write_opinion, name="write_opinion"),
     path("agents/<str:agent>/opine/<anything:audit_id>/", opinion_views.write_opinion_save, name="write_opinion_save"),
-    path("agents/<str:agent>/queue-writes/", write_views.writes_queue, name="writes_queue"),
+    path("agents/<str:agent>/queue-writes/", kind_views.writes_queue, name="writes_queue"),
     path("agents/<str:agent>/replays/<str:replay_id>/verdicts/", replay_views.replay_verdicts, name="replay_verdicts"),
     path("agents/<str:agent>/replays/<str:replay_id>/queue/", replay_views.replay_queue, name="replay_queue"),
     path("review/label/", review_views.review_label, name="review_label"),

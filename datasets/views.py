@@ -78,7 +78,7 @@ def samples_make(request, agent, session_id):
         made = services.make_samples(agent, session.id, form.chosen(), by=request.user.username)
     except Refused as refused:
         return refuse_post(request, refused, to=session)
-    for sentence in made.problems:
+    for sentence in services.describe_problems(made):
         messages.warning(request, sentence)
     if not made.made and not made.existing:
         return refuse_post(request, Refused(_("No samples were created.")), to=session)

@@ -4,8 +4,9 @@ import hashlib
 import json
 
 from agents.models import Agent
-from datasets.from_decisions import judging
-from datasets.from_decisions.judging import Correction
+from datasets.kinds import judging
+from datasets.kinds.decision import DECISION, Correction
+from datasets.kinds.kind import RIGHT, WRONG
 from gate.models import GateCall, GateReplay, GateReplayDecision, MemoryGateDecision
 from gate.recording import storing
 from gate.replaying import choosing
@@ -42,7 +43,7 @@ def _judge(agent, row, by):
     is_wrong = row.candidate_fact in PASSING
     correction = Correction(Decision.NO_WRITE, reason=NOTHING) if is_wrong else None
     try:
-        judging.judge(agent, row.id, judging.WRONG if is_wrong else judging.RIGHT, by=by, correction=correction)
+        judging.say(DECISION, agent, row.id, WRONG if is_wrong else RIGHT, by=by, correction=correction)
     except Refused:  # a turn that is a copy of another one, for example: it stays unjudged
         return
 

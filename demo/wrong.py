@@ -14,7 +14,9 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from agents.models import Agent, CollectorSource
-from datasets.from_writes import judging, queueing
+from datasets.kinds import judging, queueing
+from datasets.kinds.kind import NONE
+from datasets.kinds.write import WRITE
 from gate.models import MemoryGateDecision
 from guardian.correcting import correcting, rules
 from guardian.models import FileSnapshot, WriteGuardianAudit
@@ -178,8 +180,8 @@ def _make_samples(agent, by):
     if elsewhere := _write_of(agent, ELSEWHERE):
         correcting.correct(agent, elsewhere.id, status="written", file="TOOLS.md", reason=WHY_ELSEWHERE, by=by)
     if good := _write_of(agent, GOOD):
-        judging.say(agent, good.id, judging.NONE, by=by)
-    queueing.queue(agent)
+        judging.say(WRITE, agent, good.id, NONE, by=by)
+    queueing.queue_writes(agent)
 
 
 def _write_of(agent, fact):

@@ -11,9 +11,9 @@ from gate.statistics import drawing
 from gate.statistics.figures import Period
 from openclaw_web import clock
 
+from ..kinds.queueing import queue_decisions
 from ..models import DatasetSample, ReviewDraw
 from ..review.queues import WAITING
-from . import queueing
 
 COUNT = 20
 MOST_TRIES = 10  # batches of decisions, most of which cannot be samples
@@ -54,7 +54,7 @@ def _samples(agent, ids: Iterator[str], by) -> Iterator[str]:
         piece = list(islice(ids, COUNT - number))
         if not piece:
             return
-        queued = queueing.queue(agent, piece, by=by)
+        queued = queue_decisions(agent, piece, by=by)
         samples = list(dict.fromkeys([*queued.made, *queued.existing]))
         waiting = set(
             DatasetSample.objects.filter(id__in=samples, annotation_status__in=WAITING).values_list("id", flat=True)

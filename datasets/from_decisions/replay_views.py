@@ -9,6 +9,7 @@ from gate.models import GateReplay
 from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import after_post, render_page
 
+from ..kinds.queueing import describe_problems
 from . import replays
 
 
@@ -35,6 +36,6 @@ def replay_queue(request, agent, replay_id):
     """Put the disagreements of a replay into the review queue."""
     replay = get_object_or_404(GateReplay.objects.using(agent.db), id=replay_id)
     queued = replays.queue(agent, replay, by=request.user.username)
-    for problem in queued.problems:
+    for problem in describe_problems(queued):
         messages.warning(request, problem)
     return after_post(request, queued.sentence, to=replay)

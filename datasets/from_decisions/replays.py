@@ -9,9 +9,11 @@ from gate.replaying import results
 from gate.replaying.results import Judged
 
 from .. import annotated_turns
+from ..kinds.decision import DECISION, samples_of
+from ..kinds.judgments import find_judgments
+from ..kinds.queueing import queue_decisions
+from ..kinds.results import Made
 from ..models import DatasetSample
-from . import queueing, said
-from .queueing import Queued
 
 BATCH = 500  # decisions that one click puts into the queue
 
@@ -41,7 +43,7 @@ def approved(agent_id: str) -> Iterator[str]:
 
 def compare(agent: Agent, replay: GateReplay) -> Compared:
     """Both gates against the verdicts in force on the decisions that the replay made again."""
-    found = said.of(agent.agent_id, _decisions(agent.db, results.made_again(agent.db, replay.id)))
+    found = find_judgments(DECISION, agent, _decisions(agent.db, results.made_again(agent.db, replay.id)))
     verdicts, undecided = {}, 0
     originals = dict(results.originals(agent.db, replay.id))
     for name, one in found.items():
@@ -58,10 +60,10 @@ def compare(agent: Agent, replay: GateReplay) -> Compared:
     return Compared(judged, undecided, len(ids), free, known, len(rows) - free - known, len(ids) - len(rows))
 
 
-def queue(agent: Agent, replay: GateReplay, *, by: str) -> Queued:
+def queue(agent: Agent, replay: GateReplay, *, by: str) -> Made:
     """Put disagreements into the review queue that have no sample yet, the newest: at most 500 at once."""
     ids = _without_sample(agent, _usable(agent, _different(agent.db, replay)))
-    return queueing.queue(agent, ids[:BATCH], by=by)
+    return queue_decisions(agent, ids[:BATCH], by=by)
 
 
 def _different(db, replay) -> list[str]:
@@ -77,7 +79,7 @@ def _usable(agent, ids: Sequence[str]) -> list[MemoryGateDecision]:
 
 def _without_sample(agent, rows: Sequence[MemoryGateDecision]) -> list[str]:
     """Ids of those of these decisions that are in no sample, and whose turn is in none either."""
-    known = said.samples_of(agent.agent_id, rows)
+    known = samples_of(agent, list(rows))
     of_turns = {row.id: annotated_turns.sample_id(agent.agent_id, row.turn_id) for row in rows if row.turn_id}
     there = set(_there(list(set(of_turns.values()))))
     return [row.id for row in rows if row.id not in known and of_turns.get(row.id) not in there]

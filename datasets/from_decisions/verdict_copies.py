@@ -9,8 +9,9 @@ from gate import judgments
 from gate.models import MemoryGateDecision
 from openclaw_web.sqlite.fields import Place
 
+from ..kinds.decision import DECISION
+from ..kinds.judgments import find_judgments
 from ..models import SampleLabel
-from . import said
 
 PIECE = 10_000  # labels of one call: no page waits for a hundred thousand
 
@@ -35,7 +36,7 @@ def copy_new(agent: Agent) -> bool:
 def _verdicts(agent, ids):
     """What people say of these decisions now, by id; None: nothing."""
     rows = MemoryGateDecision.objects.using(agent.db).filter(id__in=ids).only("id", "turn_id")
-    known = said.of(agent.agent_id, rows)
+    known = find_judgments(DECISION, agent, rows)
     right, wrong = judgments.Verdict.RIGHT, judgments.Verdict.WRONG
     words = {name: right if judged.is_right else wrong for name, judged in known.items()}
     return {name: words.get(name) for name in ids}

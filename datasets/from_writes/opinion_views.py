@@ -19,10 +19,11 @@ from openclaw_web.pages.doors import needs
 from openclaw_web.pages.formatting import joined
 from openclaw_web.pages.html import go, render_page
 
-from . import judging, opinions, said
+from ..kinds import judging
+from ..kinds.write import WRITE, samples_of
+from . import opinions
 from .opinion_forms import OpinionForm, OpinionKind, ways_of
 from .opinions import LEAVE, OTHER, WAYS
-from .seen import write_of
 
 
 @require_safe
@@ -30,7 +31,7 @@ from .seen import write_of
 @needs("labeller")
 def write_opinion(request, agent, audit_id):
     """What is wrong with a write, and what follows: nothing is stored yet."""
-    audit, kind = write_of(agent, audit_id), OpinionKind(request.GET).kind
+    audit, kind = WRITE.find(agent, audit_id), OpinionKind(request.GET).kind
     return _page(request, agent, audit, kind)
 
 
@@ -39,7 +40,7 @@ def write_opinion(request, agent, audit_id):
 @needs("labeller")
 def write_opinion_save(request, agent, audit_id):
     """Store the opinion, then carry out its rollback."""
-    audit, kind = write_of(agent, audit_id), OpinionKind(request.POST).kind
+    audit, kind = WRITE.find(agent, audit_id), OpinionKind(request.POST).kind
     preview, problem = _preview(request, agent, audit)
     form = _form(request, agent, audit, kind, preview, data=request.POST)
     if not form.is_valid():
@@ -90,7 +91,7 @@ def _preview(request, agent, audit):
 
 
 def _form(request, agent, audit, kind, preview, data=None):
-    has_sample = bool(said.samples_of(agent, [audit.id])) or bool(judging.why_no_sample(agent, audit))
+    has_sample = bool(samples_of(agent, [audit.id])) or bool(judging.find_problem(WRITE, agent, audit))
     may_rule = request.user.has_role("operator")
     options = {"kind": kind, "may_rule": may_rule, "has_sample": has_sample}
     if data is not None:  # what was possible a moment ago may be sent: carrying it out says why it is not any more
@@ -117,6 +118,6 @@ def _page(request, agent, audit, kind, *, form=None, looked=None):
         "form": form or _form(request, agent, audit, kind, preview),
         "is_withheld": sayable.is_withheld(agent.db, audit),
         "evidence": read_evidence(agent.db, audit, hides=consent.withheld),
-        "no_sample": judging.why_no_sample(agent, audit),
+        "no_sample": judging.find_problem(WRITE, agent, audit),
     }
     return render_page(request, "datasets/write_opinion.html", context, status=422 if form and form.errors else 200)

@@ -18,11 +18,12 @@ from guardian.rollbacks.performing import LONGEST_REASON, Wish
 from openclaw_web.errors import Refused
 from openclaw_web.sqlite import writing
 
-from ..from_decisions import making
+from ..kinds import judging, making
+from ..kinds.kind import RIGHT as IS_RIGHT
+from ..kinds.kind import WRONG as IS_WRONG
+from ..kinds.write import WRITE
 from ..models import DatasetSample, SampleLabel
 from ..review import verdicts
-from . import judging, named
-from .seen import write_of
 
 RIGHT, ABSENT, OTHER = KINDS = ("right", "should_not_be_there", "should_say")
 LEAVE, ROLL_BACK, WRITE_NOW, HAND_OVER = WAYS = ("leave", "roll_back", "write_now", "hand_over")
@@ -78,7 +79,7 @@ def give(agent: Agent, audit_id: str, opinion: Opinion, *, by: str) -> Result:
     """
     _check(opinion)
     with writing.in_turn_of(agent.db):
-        audit = write_of(agent, audit_id)
+        audit = WRITE.find(agent, audit_id)
         result = _correct(agent, audit, opinion, by)
         # Last: the verdict is in another file, and is committed when nothing is left that could refuse.
         _judge(agent, audit, opinion, by, result)
@@ -124,7 +125,7 @@ def _lost_correction(agent, audit, by):
 
     The two are in two files: between their commits a process may be killed. What is sent again completes it.
     """
-    sample = DatasetSample.objects.filter(id=named.sample_id(agent, audit.id), annotated_by=by).first()
+    sample = DatasetSample.objects.filter(id=WRITE.find_sample_id(agent, audit.id), annotated_by=by).first()
     label = sample and SampleLabel.objects.filter(id=sample.label_id or "").first()
     filed = orjson.loads(label.before_json or "{}").get(verdicts.FILED, "") if label else ""
     is_stored = BehaviorCorrection.objects.using(agent.db).filter(id=filed).exists()
@@ -148,22 +149,22 @@ def _stands(before, said: Said, rule):
 
 def _judge(agent, audit, opinion, by, result):
     """Give the verdict on the write's sample. Of a write that can have none, the correction alone is stored."""
-    is_there = making.is_there(named.sample_id(agent, audit.id))
+    is_there = making.is_there(WRITE.find_sample_id(agent, audit.id))
     if not is_there and opinion.kind != RIGHT and not opinion.makes_sample:
         return
-    if not is_there and (problem := judging.why_no_sample(agent, audit)):
+    if not is_there and (problem := judging.find_problem(WRITE, agent, audit)):
         if result.correction is None:
             raise Refused(problem)
         result.problem = problem
         return
-    verdict = judging.RIGHT if opinion.kind == RIGHT else judging.WRONG
+    verdict = IS_RIGHT if opinion.kind == RIGHT else IS_WRONG
     row = result.correction
     filed = row.id if row and result.is_new and not row.apply_to_future else ""
-    result.sample = judging.say(agent, audit.id, verdict, by=by, expected=opinion.expected, filed=filed)
+    result.sample = judging.say(WRITE, agent, audit.id, verdict, by=by, expected=opinion.expected, filed=filed)
 
 
 def _is_rolled_back(agent, audit_id):
-    return write_of(agent, audit_id).status == Status.ROLLED_BACK
+    return WRITE.find(agent, audit_id).status == Status.ROLLED_BACK
 
 
 def _take_back(agent, audit_id, opinion, by, result):

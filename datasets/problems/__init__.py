@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from django.utils.translation import gettext_lazy, ngettext_lazy
 
 from agents.models import Agent
-from datasets.from_writes import named
+from datasets.kinds.write import WRITE
 from datasets.models import DatasetSample
 from datasets.review import queues
 from guardian.correcting import rules, sayable
@@ -49,7 +49,7 @@ def check_rules(agent: Agent) -> Iterable[Finding]:
 def _settled(agent, ids):
     """Those of these writes that a person has corrected, or judged in a sample."""
     corrections = BehaviorCorrection.objects.using(agent.db).filter(audit_id__in=ids, imported_from=None)
-    samples = {named.sample_id(agent, write_id): write_id for write_id in ids}
+    samples = {WRITE.find_sample_id(agent, write_id): write_id for write_id in ids}
     judged = DatasetSample.objects.filter(id__in=samples).exclude(guardian_label=None).values_list("id", flat=True)
     return set(corrections.values_list("audit_id", flat=True)) | {samples[sample_id] for sample_id in judged}
 

@@ -16,7 +16,7 @@ from people.audit import log as audit
 from ..exporters.samples import GATE_TYPES
 from ..exporters.writes import WRITE
 from ..forms import as_typed
-from ..from_decisions import bodies
+from ..kinds import decision as decisions
 from ..likeness import signatures
 from ..models import DatasetSample, ReviewAction, SampleLabel
 from ..versions import version_of
@@ -188,7 +188,7 @@ def _judge_parts(sample, gate, guardian):
         parts.check("gate", gate, parts.gate_of(body))
         sample.gate_label, sample.gate_corrected_output = gate.label, gate.corrected_json
         if sample.sample_type in GATE_TYPES:
-            sample.sample_type, sample.content = bodies.judged(body, gate)
+            sample.sample_type, sample.content = decisions.judged(body, gate)
     if guardian:
         parts.check("guardian", guardian, parts.guardian_of(body))
         parts.check_content(guardian, body)

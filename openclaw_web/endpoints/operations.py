@@ -35,12 +35,13 @@ class Operations:
 
     def _declare(self, method, path, answer, failing, options):
         answers = answer if isinstance(answer, dict) else {200: answer}
+        ids = options.pop("ids", self.ids)  # of an operation that moved into another module
         extra = options.pop("openapi_extra", {})
         said = {status: promises.failure(status) for status in (403, 422, *failing)} | extra.get("responses", {})
         options |= {"response": {**answers, 401: Problem}, "openapi_extra": extra | {"responses": said}}
 
         def declare(view):
-            name = f"{self.ids}_{view.__name__}"
+            name = f"{ids}_{view.__name__}"
             return self.router.api_operation([method], path, operation_id=name, **options)(view)
 
         return declare

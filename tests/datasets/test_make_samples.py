@@ -137,7 +137,7 @@ def test_words_of_people_who_opted_out_are_not_used(ada):
     )
     configuration.put("collector.optedOutSenders", ["42"])
     made = services.make_samples(ada, "s1", None, by="root")
-    assert made.problems == ["Turn 1: The sender opted out, so the text is not used."]
+    assert services.describe_problems(made) == ["Turn 1: The sender opted out, so the text is not used."]
     assert list(bodies()) == [2]
     assert bodies()[2]["context"] == []  # nor before another turn
 
@@ -147,7 +147,7 @@ def test_words_of_a_direct_chat_with_somebody_who_opted_out_are_not_used(ada):
     Session.objects.using("agent_ada").update(session_key="agent:ada:irc:direct:alice", origin="direct")
     configuration.put("collector.optedOutSenders", ["alice"])
     made = services.make_samples(ada, "s1", None, by="root")
-    assert made.problems == ["Turn 1: The sender opted out, so the text is not used."]
+    assert services.describe_problems(made) == ["Turn 1: The sender opted out, so the text is not used."]
 
 
 def test_what_others_said_before_a_turn_goes_with_it_while_somebody_is_opted_out(ada):
@@ -167,7 +167,8 @@ def test_words_of_nobody_who_can_be_told_are_not_used_while_somebody_is_opted_ou
     tell([user("u1", "whose?"), agent("a1", "yes"), user("u2", "fine", sender="7"), agent("a2", "yes")])
     configuration.put("collector.optedOutSenders", ["42"])
     made = services.make_samples(ada, "s1", None, by="root")
-    assert made.problems == ["Turn 1: Somebody opted out and the sender is unknown, so the text is not used."]
+    (problem,) = services.describe_problems(made)
+    assert problem == "Turn 1: Somebody opted out and the sender is unknown, so the text is not used."
     assert list(bodies()) == [2]
 
 

@@ -5,7 +5,7 @@ from django.urls import reverse
 
 from datasets.exporting import exports
 from datasets.models import DatasetExport, DatasetSample
-from datasets.services import make_samples
+from datasets.services import describe_problems, make_samples
 from ledger.models import Session
 from openclaw_web.errors import Refused
 from tests.datasets.exporting.branches import Steps
@@ -130,7 +130,9 @@ def test_turns_that_exports_leave_out_need_to_be_chosen(ada, as_reviewer):
     made = make_samples(ada, "s1", None, by="ann")
     wanted = {"injected": 1, "unknown_envelope": 1, "interrupted": 1, "picture": 1}
     assert (len(made.made), made.excluded, made.skipped, made.left) == (2, wanted, [], 0)
-    assert "4 turns left out" in made.sentence and any("picture or file" in problem for problem in made.problems)
+    assert "4 turns left out" in made.sentence and any(
+        "picture or file" in problem for problem in describe_problems(made)
+    )
     address = "/api/v1/agents/ada/sessions/s1/samples"
     answer = as_reviewer.post(address, {"all": True}, content_type="application/json").json()
     assert (answer["made"], answer["excluded"]) == ([], wanted)

@@ -9,7 +9,7 @@ from django.db import connections
 from agents import databases, unread_parts
 from agents.models import Agent, CollectorSource
 from collecting import watcher
-from datasets.from_writes import judging
+from datasets.kinds import judging
 from datasets.review import undo, verdicts
 from datasets.review.parts import PartVerdict
 from gate.recording import storing

@@ -6,7 +6,8 @@ from html import unescape
 import pytest
 from django.urls import reverse
 
-from datasets.from_decisions import judging
+from datasets.kinds import judging
+from datasets.kinds.decision import DECISION
 from datasets.models import DatasetSample, SampleLabel
 from tests.datasets.conversations import tell_turns
 from tests.datasets.from_decisions.gates import FACT, decide
@@ -67,7 +68,7 @@ def test_right_is_said_and_undone_where_the_buttons_are(as_reviewer):
 
 
 def test_only_ones_own_verdict_can_be_undone(as_reviewer, ada):
-    label = judging.judge(ada, "d1", "right", by="somebody").label_id
+    label = judging.say(DECISION, ada, "d1", "right", by="somebody").label_id
     page = as_reviewer.get(URL)
     assert 'value="undo"' not in page.text
     assert give(as_reviewer, "undo", expected=label).status_code == 422
@@ -97,7 +98,7 @@ def test_what_is_refused_keeps_what_was_typed(as_reviewer):
 
 
 def test_what_somebody_else_said_meanwhile_is_shown(as_reviewer, ada):
-    judging.judge(ada, "d1", "wrong", by="somebody")
+    judging.say(DECISION, ada, "d1", "wrong", by="somebody")
     answer = give(as_reviewer)
     assert answer.status_code == 422
     assert "somebody chose Needs review" in said(answer)
@@ -131,7 +132,7 @@ def test_without_scripts_it_is_a_page(as_reviewer):
 
 
 def test_who_may_not(as_stranger, ada):
-    judging.judge(ada, "d1", "right", by="ann")
+    judging.say(DECISION, ada, "d1", "right", by="ann")
     page = as_stranger.get(URL)
     assert "Right Approved ann" in said(page)
     assert 'name="verdict"' not in page.text

@@ -4,7 +4,8 @@ import re
 
 import pytest
 
-from datasets.from_decisions import judging
+from datasets.kinds import judging
+from datasets.kinds.decision import DECISION
 from datasets.models import DatasetSample
 from datasets.review import parts, verdicts
 from datasets.services import make_samples
@@ -37,8 +38,8 @@ def ask(client, *names):
 
 
 def test_it_works(as_reviewer, ada):
-    sample = judging.judge(ada, "d1", "right", by="ann")
-    judging.judge(ada, "d2", "wrong", by="ann")
+    sample = judging.say(DECISION, ada, "d1", "right", by="ann")
+    judging.say(DECISION, ada, "d2", "wrong", by="ann")
     page = ask(as_reviewer, "d1", "d2", "d3", "unmatched", "elsewhere")
     found = {name: places(page)[f"verdict-of-{anchor(name)}"].split() for name in ("d1", "d2", "d3", "unmatched")}
     assert found == {
@@ -54,7 +55,7 @@ def test_it_works(as_reviewer, ada):
 
 
 def test_viewers_get_no_buttons(as_stranger, ada):
-    judging.judge(ada, "d1", "right", by="ann")
+    judging.say(DECISION, ada, "d1", "right", by="ann")
     page = ask(as_stranger, "d1", "d2")
     assert "<button" not in page.text
     assert places(page)[f"verdict-of-{anchor('d1')}"].split() == ["Right"]
@@ -64,7 +65,7 @@ def test_what_was_said_on_the_sample_of_the_turn_counts_where_the_decision_has_n
     (sample_id,) = make_samples(ada, "s1", [3], by="ann").made
     verdicts.label_sample(sample_id, "approved", by="bea", gate=parts.PartVerdict("incorrect"))
     assert places(ask(as_reviewer, "d3"))[f"verdict-of-{anchor('d3')}"].split() == ["Wrong", "Actions", "Right"]
-    judging.judge(ada, "d3", "right", by="ann")
+    judging.say(DECISION, ada, "d3", "right", by="ann")
     assert places(ask(as_reviewer, "d3"))[f"verdict-of-{anchor('d3')}"].split() == ["Right", "Actions", "Wrong"]
 
 
@@ -83,7 +84,7 @@ def test_a_row_is_judged_where_it_is(as_reviewer):
 
 def test_a_list_of_any_length_costs_the_same(as_reviewer, ada, django_assert_max_num_queries):
     for number in range(1, 5):
-        judging.judge(ada, f"d{number}", "right", by="ann")
+        judging.say(DECISION, ada, f"d{number}", "right", by="ann")
     for names in (["d1"], ["d1", "d2", "d3", "d4"]):
         with django_assert_max_num_queries(5):  # session, user, agent, samples, last action; one in the agent's file
             ask(as_reviewer, *names)
@@ -124,9 +125,9 @@ def test_the_last_verdict_is_undone_from_the_list_until_none_is_left(as_reviewer
 
 
 def test_only_recent_verdicts_of_ones_own_on_these_are_offered(as_reviewer, as_stranger, ada, monkeypatch):
-    judging.judge(ada, "d1", "right", by="ann")
+    judging.say(DECISION, ada, "d1", "right", by="ann")
     assert notice(ask(as_reviewer, "d1")) == ("", None)
-    judging.judge(ada, "d1", "wrong", by="reviewer")
+    judging.say(DECISION, ada, "d1", "wrong", by="reviewer")
     assert notice(ask(as_reviewer, "d1"))[1] and notice(ask(as_stranger, "d1"))[1] is None
     assert as_reviewer.get("/agents/ada/write-verdicts/", {"ids": []}).text.count("<button") == 0
     now = clock.now_ms()

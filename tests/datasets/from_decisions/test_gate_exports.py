@@ -7,8 +7,8 @@ import pytest
 
 from datasets.exporters.formats.checks import broken_rules
 from datasets.exporting import exports
-from datasets.from_decisions import judging
-from datasets.from_decisions.judging import Correction
+from datasets.kinds import judging
+from datasets.kinds.decision import DECISION, Correction
 from datasets.models import DatasetSample
 from datasets.review import parts, undo, verdicts
 from datasets.services import make_samples
@@ -46,7 +46,7 @@ def judged(ada):
 
 
 def say(agent, name, said="right", correction=None):
-    return judging.judge(agent, name, said, by="ann", correction=correction)
+    return judging.say(DECISION, agent, name, said, by="ann", correction=correction)
 
 
 def build(format_="alpaca", **choices):

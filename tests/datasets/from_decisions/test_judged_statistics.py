@@ -9,7 +9,9 @@ import orjson
 import pytest
 from ulid import ULID
 
-from datasets.from_decisions import judging, verdict_copies
+from datasets.from_decisions import verdict_copies
+from datasets.kinds import judging
+from datasets.kinds.decision import DECISION
 from datasets.models import DatasetSample, ReviewDraw, SampleLabel
 from datasets.review import undo
 from gate import judgments
@@ -42,7 +44,7 @@ def decided(ada):
 
 def judge(agent, **said):
     for name, what in said.items():
-        judging.judge(agent, name, what, by="ann")
+        judging.say(DECISION, agent, name, what, by="ann")
 
 
 def rows_of(page):

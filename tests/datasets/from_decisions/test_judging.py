@@ -3,10 +3,12 @@
 import orjson
 import pytest
 
-from datasets.from_decisions import judging
-from datasets.from_decisions.judging import Correction
+from datasets.kinds import judging
+from datasets.kinds.decision import DECISION, Correction
+from datasets.kinds.kind import VERDICTS
 from datasets.models import DatasetSample, ReviewAction, SampleLabel, SampleSignature
 from datasets.review import undo, verdicts
+from datasets.review.parts import PartVerdict
 from gate.models import GateWindow, MemoryGateDecision
 from ledger.models import ConversationTurn
 from openclaw_web.errors import Refused
@@ -33,7 +35,7 @@ def decision(ada):
 
 
 def judge(agent, said="right", correction=None, by="ann", name="d1", **more):
-    return judging.judge(agent, name, said, by=by, correction=correction, **more)
+    return judging.say(DECISION, agent, name, said, by=by, correction=correction, **more)
 
 
 def only():
@@ -104,7 +106,7 @@ def test_wrong_alone_says_nothing_of_what_would_be_right(ada, decision):
         "",
     )
     verdicts.label_sample(
-        sample.id, "approved", by="bea", gate=judging.PartVerdict("corrected", Correction("UPDATE_SOUL", "f").as_output)
+        sample.id, "approved", by="bea", gate=PartVerdict("corrected", Correction("UPDATE_SOUL", "f").as_output)
     )
     assert only().body["correctDecision"] == "UPDATE_SOUL"
 
@@ -165,7 +167,7 @@ def state(sample):
 
 def test_another_verdict_in_the_review_queue_is_the_decisions_too(ada, decision):
     sample = judge(ada)
-    verdicts.label_sample(sample.id, "approved", by="bea", gate=judging.PartVerdict("corrected", NOTHING.as_output))
+    verdicts.label_sample(sample.id, "approved", by="bea", gate=PartVerdict("corrected", NOTHING.as_output))
     assert (only().sample_type, only().body["correctDecision"]) == ("memory_gate_negative", "NO_WRITE")
     undo.undo("bea")
     assert state(only()) == state(sample)
@@ -183,7 +185,7 @@ def test_another_verdict_in_the_review_queue_is_the_decisions_too(ada, decision)
 )
 def test_what_cannot_be_said(ada, decision, said, correction, why):
     with pytest.raises(Refused, match=why):
-        judging.say(ada, "d1", said, by="ann", correction=correction)
+        judging.say(DECISION, ada, "d1", said, by="ann", correction=correction)
     assert not DatasetSample.objects.exists()
 
 
@@ -199,7 +201,7 @@ def test_the_same_decision_with_another_fact_is_a_correction(ada, decision):
     assert only().body["correctFact"] == "prefers late mornings"
 
 
-@pytest.mark.parametrize("verdict", judging.VERDICTS)
+@pytest.mark.parametrize("verdict", VERDICTS)
 def test_decisions_that_cannot_become_samples(ada, verdict):
     tell_turns(3)
     decide("unmatched", turn=None)
@@ -219,7 +221,7 @@ def test_decisions_that_cannot_become_samples(ada, verdict):
         ("nowhere", "no such decision"),
     ):
         with pytest.raises(Refused, match=why):
-            judging.say(ada, name, verdict, by="ann")
+            judging.say(DECISION, ada, name, verdict, by="ann")
     assert not DatasetSample.objects.exists()
 
 
@@ -256,12 +258,12 @@ def test_a_verdict_that_was_not_seen_is_not_replaced(ada, decision):
 
 def test_without_a_verdict_it_is_a_sample_of_the_turn(ada, decision):
     decide("later", decision="NO_WRITE", candidate_fact=None, created_at=decision.created_at + 5_000)
-    sample = judging.create(ada, "d1", by="ann")
+    sample = judging.say(DECISION, ada, "d1", "none", by="ann")
     assert (sample.sample_type, sample.annotation_status, sample.decision_id) == ("annotated_turn", "pending", "d1")
     assert sample.body["memoryGate"]["output"]["decision"] == "UPDATE_USER"
-    assert judging.create(ada, "d1", by="bea").id == sample.id
+    assert judging.say(DECISION, ada, "d1", "none", by="bea").id == sample.id
     ConversationTurn.objects.using(ada.db).filter(id="s1:u3").update(is_active=False)
     decide("aside", turn="s1:u3")
     with pytest.raises(Refused, match="abandoned branch"):
-        judging.create(ada, "aside", by="ann")
+        judging.say(DECISION, ada, "aside", "none", by="ann")
     judge(ada, name="aside")  # what the gate saw is known, whatever became of the turn

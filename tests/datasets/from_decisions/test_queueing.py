@@ -2,9 +2,10 @@
 
 import pytest
 
-from datasets.from_decisions import judging, said
-from datasets.from_decisions.judging import Correction
-from datasets.from_decisions.queueing import queue
+from datasets.kinds import judging
+from datasets.kinds.decision import DECISION, Correction
+from datasets.kinds.judgments import find_judgments
+from datasets.kinds.queueing import describe_problems, queue_decisions
 from datasets.models import DatasetSample
 from datasets.review import parts, verdicts
 from datasets.services import make_samples
@@ -29,14 +30,14 @@ def reasons(result):
 
 def test_it_works(ada):
     decide("other", turn="s2:u1", session_id="s2")
-    result = queue(ada, ["d2", "d1", "other", "d2"], by="ann")
+    result = queue_decisions(ada, ["d2", "d1", "other", "d2"], by="ann")
     samples = DatasetSample.objects.in_bulk(result.made)
     assert {sample.decision_id for sample in samples.values()} == {"d1", "d2", "other"}
     assert {(one.sample_type, one.annotation_status) for one in samples.values()} == {
         ("annotated_turn", "needs_review")
     }
     assert result.sentence == "3 samples added to the queue."
-    again = queue(ada, ["d1", "d2"], by="bea")
+    again = queue_decisions(ada, ["d1", "d2"], by="bea")
     assert (len(again.existing), again.made, again.skipped) == (2, [], [])
     assert again.sentence == "0 samples added to the queue, 2 already existed."
 
@@ -44,14 +45,14 @@ def test_it_works(ada):
 def test_what_people_have_judged_is_left_to_them(ada):
     decide("twin", turn="s1:u5", decision="NO_WRITE", candidate_fact=None)
     decide("unmatched", turn=None)
-    judging.judge(ada, "d1", "right", by="ann")
+    judging.say(DECISION, ada, "d1", "right", by="ann")
     (reviewed,) = make_samples(ada, "s1", [2], by="ann").made
     verdicts.label_sample(reviewed, "rejected", by="ann")
     (labelled,) = make_samples(ada, "s1", [3], by="ann").made
     verdicts.label_sample(labelled, "pending", by="ann", gate=parts.PartVerdict("correct"))
-    judging.create(ada, "d4", by="ann")
+    judging.say(DECISION, ada, "d4", "none", by="ann")
     decide("rival", turn="s1:u4")
-    result = queue(ada, ["d1", "d2", "d3", "rival", "d5", "twin", "unmatched", "nowhere"], by="ann")
+    result = queue_decisions(ada, ["d1", "d2", "d3", "rival", "d5", "twin", "unmatched", "nowhere"], by="ann")
     assert reasons(result) == {
         "d1": "Somebody has judged this decision.",
         "d2": "The sample of its turn has been reviewed.",
@@ -63,21 +64,19 @@ def test_what_people_have_judged_is_left_to_them(ada):
     }
     assert len(result.made) == 1
     assert result.sentence == "1 sample added to the queue, 7 decisions skipped."
-    assert "2 decisions: Somebody has judged this decision." in result.problems
+    assert "2 decisions: Somebody has judged this decision." in describe_problems(result)
 
 
 def test_what_people_said(ada):
-    judging.judge(ada, "d1", "right", by="ann")
-    judging.judge(ada, "d2", "wrong", by="ann")
-    corrected = judging.judge(ada, "d3", "wrong", by="bea", correction=Correction("NO_WRITE"))
+    judging.say(DECISION, ada, "d1", "right", by="ann")
+    judging.say(DECISION, ada, "d2", "wrong", by="ann")
+    corrected = judging.say(DECISION, ada, "d3", "wrong", by="bea", correction=Correction("NO_WRITE"))
     (of_turn,) = make_samples(ada, "s1", [4], by="ann").made
     verdicts.label_sample(of_turn, "approved", by="ann", gate=parts.PartVerdict("incorrect"))
-    found = said.of("ada", MemoryGateDecision.objects.using(ada.db))
+    found = find_judgments(DECISION, ada, MemoryGateDecision.objects.using(ada.db))
     assert {name: (one.label, one.is_own) for name, one in found.items()} == {
         "d1": ("correct", True), "d2": ("incorrect", True), "d3": ("corrected", True), "d4": ("incorrect", False)
     }  # fmt: skip
     one = found["d3"]
     assert (one.by, one.sample_id, one.status, one.is_right) == ("bea", corrected.id, "approved", False)
     assert one.corrected["decision"] == "NO_WRITE"
-    assert {one.decision_id for one in said.approved("ada")} == {"d1", "d3", "d4"}
-    assert not list(said.approved("bob"))

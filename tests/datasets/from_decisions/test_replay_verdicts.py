@@ -5,8 +5,8 @@ from html import unescape
 
 import pytest
 
-from datasets.from_decisions import judging
-from datasets.from_decisions.judging import Correction
+from datasets.kinds import judging
+from datasets.kinds.decision import DECISION, Correction
 from datasets.models import DatasetSample
 from tests.datasets.conversations import tell_turns
 from tests.datasets.from_decisions.gates import FACT, decide
@@ -25,7 +25,7 @@ def text_of(answer):
 
 
 def judge(agent, name, said="right", correction=None):
-    return judging.judge(agent, name, said, by="ann", correction=correction)
+    return judging.say(DECISION, agent, name, said, by="ann", correction=correction)
 
 
 @pytest.fixture

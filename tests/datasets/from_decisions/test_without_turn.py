@@ -7,8 +7,10 @@ from datasets.exporting import exports
 from datasets.exporting.building.plain_rows import PlainRows
 from datasets.exporting.looking.fitting import fitting
 from datasets.exporting.options import Options
-from datasets.from_decisions import judging
-from datasets.from_decisions.queueing import queue
+from datasets.kinds import judging
+from datasets.kinds.decision import DECISION
+from datasets.kinds.kind import VERDICTS
+from datasets.kinds.queueing import describe_problems, queue_decisions
 from datasets.models import DatasetSample
 from datasets.services import make_samples
 from openclaw_web.errors import Refused
@@ -48,21 +50,23 @@ def test_it_is_judged_and_becomes_a_sample_without_a_turn(ada, decision):
 
 
 def test_without_a_verdict_it_is_its_own_sample(ada, decision):
-    sample = judging.say(ada, "d1", "none", by="ann")
+    sample = judging.say(DECISION, ada, "d1", "none", by="ann")
     assert (sample.sample_type, sample.annotation_status, sample.gate_label) == (
         "memory_gate_positive",
         "pending",
         None,
     )
-    assert judging.say(ada, "d1", "none", by="ann").id == sample.id
+    assert judging.say(DECISION, ada, "d1", "none", by="ann").id == sample.id
 
 
 def test_people_are_asked_about_it(ada, decision):
-    assert queue(ada, ["d1"], by="ann").sentence == "1 sample added to the queue."
+    assert queue_decisions(ada, ["d1"], by="ann").sentence == "1 sample added to the queue."
     assert only().annotation_status == "needs_review"
-    assert queue(ada, ["d1"], by="ann").existing == [only().id]
+    assert queue_decisions(ada, ["d1"], by="ann").existing == [only().id]
     DatasetSample.objects.update(annotation_status="rejected")
-    assert queue(ada, ["d1"], by="ann").skipped[0]["reason"] == "The sample of this decision has been reviewed."
+    assert (
+        queue_decisions(ada, ["d1"], by="ann").skipped[0]["reason"] == "The sample of this decision has been reviewed."
+    )
 
 
 def test_what_nobody_typed_is_not_a_persons_word(ada):
@@ -82,9 +86,9 @@ ODD = "Weather (untrusted metadata):\n```json\n{broken\n```\n\nI get up early."
 def test_words_in_an_unknown_wrapper_are_left_out_by_default_and_counted(ada, recent, asked):
     decide("odd", turn=None, session_id=KEY, window=saw(*recent, reply="Noted.", **asked))
     decide("placed", turn="s1:u1")
-    queued = queue(ada, ["odd"], by="ann")
+    queued = queue_decisions(ada, ["odd"], by="ann")
     assert (queued.made, dict(queued.excluded)) == ([], {"unknown_envelope": 1})
-    assert queued.problems == ["1 decision: In lines like OpenClaw's own that are not known"]
+    assert describe_problems(queued) == ["1 decision: In lines like OpenClaw's own that are not known"]
     assert "unrecognized" in say(ada, "odd").turn_traits.split()
     say(ada, "placed")
     export = build()
@@ -146,10 +150,10 @@ class TestExports:
 
 def test_opting_out_withholds_it_as_before(ada, decision):
     configuration.put("collector.optedOutSenders", ["42"])
-    for verdict in judging.VERDICTS:
+    for verdict in VERDICTS:
         with pytest.raises(Refused, match="Somebody opted out"):
-            judging.say(ada, "d1", verdict, by="ann")
-    assert queue(ada, ["d1"], by="ann").made == []
+            judging.say(DECISION, ada, "d1", verdict, by="ann")
+    assert queue_decisions(ada, ["d1"], by="ann").made == []
 
 
 class TestPages:
@@ -175,7 +179,7 @@ class TestPages:
 
     @pytest.mark.parametrize("address", ["/samples/{}/", "/review/?sample={}", "/samples/", "/review/"])
     def test_reviewers_see_what_the_gate_saw(self, as_reviewer, ada, decision, address):
-        queue(ada, ["d1"], by="ann")
+        queue_decisions(ada, ["d1"], by="ann")
         page = said(as_reviewer.get(address.format(only().id)))
         if address != "/samples/":
             assert "I get up early." in page and "Not found: judge the decision by what the gate saw" in page

@@ -3,9 +3,8 @@
 import orjson
 import pytest
 
-from datasets.from_writes import judging, queueing
-from datasets.from_writes.judging import Correction
-from datasets.from_writes.seen import seen_of, write_of
+from datasets.kinds import judging, queueing
+from datasets.kinds.write import WRITE, Correction
 from datasets.models import DatasetSample, SampleLabel, SampleSignature
 from datasets.review import undo, verdicts
 from datasets.review.parts import PartVerdict
@@ -30,7 +29,7 @@ def write(ada):
 
 
 def say(agent, said="right", correction=None, name="w1", by="ann", **more):
-    return judging.say(agent, name, said, by=by, correction=correction, **more)
+    return judging.say(WRITE, agent, name, said, by=by, correction=correction, **more)
 
 
 def only():
@@ -106,7 +105,7 @@ def test_corrections_that_cannot_be(ada, write, correction):
 
 def test_a_rollback_makes_a_sample_of_the_wrong_write_and_the_restored_content(ada, write):
     rolled_back()
-    queueing.queue(ada)
+    queueing.queue_writes(ada)
     sample = only()
     assert (sample.annotation_status, sample.guardian_label, sample.label_id) == ("needs_review", "corrected", None)
     assert sample.collection_strategy == "manual_correction"
@@ -137,7 +136,7 @@ def test_a_rollback_tells_what_the_file_should_have_held(ada, write, way, conten
 
 def test_a_correction_makes_a_sample_with_both_halves_of_a_pair(ada, write):
     corrected(status="written", fact="Likes green tea.", file="USER.md", reason="About the user.")
-    result = queueing.queue(ada)
+    result = queueing.queue_writes(ada)
     assert (len(result.made), result.existing, result.skipped) == (1, [], [])
     body = only().body
     assert body["writtenContent"] == AFTER.decode()
@@ -149,7 +148,7 @@ def test_a_correction_makes_a_sample_with_both_halves_of_a_pair(ada, write):
         "correctedFile": "USER.md",
         "correctedContent": None,
     }
-    assert queueing.queue(ada).existing == ["w1"]
+    assert queueing.queue_writes(ada).existing == ["w1"]
 
 
 def test_a_write_that_got_another_id_keeps_its_sample(ada, write):
@@ -160,15 +159,17 @@ def test_a_write_that_got_another_id_keeps_its_sample(ada, write):
     say(ada, "wrong", name="w2")
     assert (only().audit_id, only().guardian_label) == ("w1", "incorrect")
     corrected("w2")
-    assert queueing.queue(ada).existing == ["w2"]
+    assert queueing.queue_writes(ada).existing == ["w2"]
 
 
 def test_writes_that_cannot_be_samples_are_named(ada, write):
     wrote(DB, 2, None, b"x")
     corrected("w2")
-    result = queueing.queue(ada)
+    result = queueing.queue_writes(ada)
     assert [one["id"] for one in result.skipped] == ["w2"] and "turn" in result.skipped[0]["reason"]
-    assert result.sentence.startswith("0 samples added to the queue, 1 write skipped. The turn of this write is not")
+    assert queueing.describe_queued_writes(result).startswith(
+        "0 samples added to the queue, 1 write skipped. The turn of this write is not"
+    )
 
 
 @pytest.mark.parametrize(
@@ -202,11 +203,11 @@ def test_a_refused_write_knows_the_file_as_it_was_then(ada):
     wrote(DB, 1, None, BEFORE, turn_id="s1:u1")
     wrote(DB, 2, None, None, turn_id="s1:u2", status="refused", reason="Known already.")
     wrote(DB, 3, BEFORE, BEFORE + b"later\n", turn_id="s1:u1")
-    seen = seen_of(ada, write_of(ada, "w2"))
+    seen = WRITE.see(ada, WRITE.find(ada, "w2"))
     assert (seen.status, seen.before) == ("refused", BEFORE.decode())
     wrote(DB, 4, None, None, turn_id="s1:u2", status="refused", target_file="USER.md", reason="Known already.")
     with pytest.raises(Refused, match="nobody knows what the file held"):
-        seen_of(ada, write_of(ada, "w4"))
+        WRITE.see(ada, WRITE.find(ada, "w4"))
 
 
 def test_both_parts_are_judged_in_the_queue_and_undone(ada, write):

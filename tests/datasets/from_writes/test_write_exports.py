@@ -9,8 +9,8 @@ import pytest
 
 from datasets.exporters.formats.checks import broken_rules
 from datasets.exporting import exports
-from datasets.from_writes import judging
-from datasets.from_writes.judging import Correction
+from datasets.kinds import judging
+from datasets.kinds.write import WRITE, Correction
 from datasets.models import DatasetSample
 from guardian.services import keep_version
 from openclaw_web.errors import Refused
@@ -49,7 +49,7 @@ def judged(ada):
 
 
 def say(agent, number, said="right", correction=None):
-    return judging.say(agent, f"w{number}", said, by="ann", correction=correction)
+    return judging.say(WRITE, agent, f"w{number}", said, by="ann", correction=correction)
 
 
 def build(format_="alpaca", **choices):

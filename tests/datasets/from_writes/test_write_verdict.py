@@ -5,7 +5,8 @@ from html import unescape
 
 import pytest
 
-from datasets.from_writes import judging
+from datasets.kinds import judging
+from datasets.kinds.write import WRITE
 from datasets.models import DatasetSample
 from tests.datasets.conversations import tell_turns
 from tests.datasets.from_decisions.gates import decide
@@ -83,7 +84,7 @@ def test_a_write_that_cannot_be_a_sample_says_why(as_reviewer):
 
 def test_the_page_of_the_sample_shows_every_word_of_its_row(as_reviewer, ada):
     corrected(reason="In <jest>.")
-    sample = judging.say(ada, "w1", "none", by="ann")
+    sample = judging.say(WRITE, ada, "w1", "none", by="ann")
     for address in (f"/samples/{sample.id}/", "/review/?type=write_guardian_decision"):
         page = as_reviewer.get(address)
         for words in ("Likes tea.", "# Memory", "In <jest>.", "The whole file afterwards", "prefers mornings"):
@@ -92,7 +93,7 @@ def test_the_page_of_the_sample_shows_every_word_of_its_row(as_reviewer, ada):
 
 
 def test_the_whole_file_can_be_written_as_it_should_be(as_reviewer, ada):
-    sample = judging.say(ada, "w1", "none", by="ann")
+    sample = judging.say(WRITE, ada, "w1", "none", by="ann")
     sent = {
         "status": "approved",
         "guardian_label": "corrected",
@@ -108,7 +109,7 @@ def test_the_whole_file_can_be_written_as_it_should_be(as_reviewer, ada):
 
 def test_each_reason_stands_with_who_gave_it(as_reviewer, ada):
     corrected(reason="A remark.", by="oli")
-    sample = judging.say(ada, "w1", "none", by="ann")
+    sample = judging.say(WRITE, ada, "w1", "none", by="ann")
     page = as_reviewer.get(f"/review/?sample={sample.id}")
     assert "<dt>Reason</dt><dd>A remark." not in page.text and "A remark. By oli" in said(page)
     answer = as_reviewer.post("/review/label/", {"sample": sample.id, "status": "approved"}, follow=True)
@@ -116,7 +117,7 @@ def test_each_reason_stands_with_who_gave_it(as_reviewer, ada):
 
 
 def test_the_list_names_the_fact(as_reviewer, ada):
-    judging.say(ada, "w1", "right", by="ann")
+    judging.say(WRITE, ada, "w1", "right", by="ann")
     page = as_reviewer.get("/samples/?type=write_guardian_decision")
     assert "Likes tea." in page.text and "Written" in page.text
 

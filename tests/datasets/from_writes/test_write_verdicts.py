@@ -2,7 +2,8 @@
 
 import pytest
 
-from datasets.from_writes import judging
+from datasets.kinds import judging
+from datasets.kinds.write import WRITE
 from tests.datasets.conversations import tell_turns
 from tests.guardian.written import wrote
 
@@ -16,7 +17,7 @@ def writes(ada):
     tell_turns(3)
     for number in (1, 2, 3):
         wrote("agent_ada", number, None, b"x%d" % number, turn_id=f"s1:u{number}")
-    judging.say(ada, "w1", "right", by="ann")
+    judging.say(WRITE, ada, "w1", "right", by="ann")
 
 
 def test_each_row_has_its_verdict(as_reviewer):
@@ -50,7 +51,7 @@ def test_many_rows_ask_as_often(as_reviewer, django_assert_max_num_queries):
 
 
 def test_the_last_verdict_is_undone_from_the_list(as_reviewer, ada):
-    sent = {"verdict": "wrong", "place": "row", "expected": judging.say(ada, "w1", "right", by="ann").label_id}
+    sent = {"verdict": "wrong", "place": "row", "expected": judging.say(WRITE, ada, "w1", "right", by="ann").label_id}
     page = as_reviewer.post("/agents/ada/judge-write/w1/", sent, headers=HTMX).text
     assert "Your last verdict:" in page and 'data-key="u"' in page and "Likes tea." in page
     expected = page.partition("notice last-verdict")[2].partition('name="expected" value="')[2].partition('"')[0]

@@ -6,8 +6,7 @@ from urllib.parse import quote
 
 import pytest
 
-from datasets.from_decisions import judging as decisions
-from datasets.from_writes import judging as writes
+from datasets.kinds import decision, judging, write
 from gate.models import MemoryGateDecision
 from gate.recording import windows
 from guardian.models import GuardianRun, WriteGuardianAudit
@@ -64,7 +63,8 @@ def samples(ada, talk):
     """The ids of the samples of the write and the decision, by what they are of; and a proposal, p1."""
     GuardianRun.objects.using(DB).create(id="p1", turn_id=talk.id, session_id="s1", target_file="MEMORY.md",
                                          candidate_fact="Likes tea.", state="stopped", created_at=T0)  # fmt: skip
-    found = {"write": writes.say(ada, "w1", "none", by="ann"), "decision": decisions.say(ada, "d1", "wrong", by="ann")}
+    said = {"write": (write.WRITE, "w1", "none"), "decision": (decision.DECISION, "d1", "wrong")}
+    found = {name: judging.say(kind, ada, *rest, by="ann") for name, (kind, *rest) in said.items()}
     return {name: sample.id for name, sample in found.items()}
 
 

@@ -1,4 +1,4 @@
-"""What the API is told of a write, and what it says about its sample."""
+"""What the API is told of decisions and writes, and what it says about their samples."""
 
 from typing import Any, Literal
 
@@ -11,10 +11,27 @@ from guardian.rollbacks.schemas import RolledBackOut
 from openclaw_web.endpoints.schemas import Body, Schema
 
 from ..forms import LONGEST_NOTES
+from ..from_writes.opinions import KINDS, LEAVE, WAYS
+from ..from_writes.whole_files import LONGEST_FILE
+from ..review.parts import DECISIONS
 from ..schemas import NO_NUL, Status, Type
-from .opinions import KINDS, LEAVE, WAYS
-from .seen import STATUSES
-from .whole_files import LONGEST_FILE
+from .write import STATUSES
+
+
+class DecisionSampleIn(Body):
+    """Whether a decision is right. What would have been right is for wrong decisions only."""
+
+    verdict: Literal["right", "wrong", "none"] = Field(
+        description="`none`: create an `annotated_turn` sample without a verdict on the decision, or without a turn "
+        "the decision's own"
+    )
+    correct_decision: Literal[DECISIONS] | None = Field(  # type: ignore[valid-type]
+        None, description="what would have been right; left out: the sample needs review"
+    )
+    correct_fact: str = Field(
+        "", max_length=LONGEST_NOTES, pattern=NO_NUL, description="required unless the decision is `NO_WRITE`"
+    )
+    correct_reason: str = Field("", max_length=LONGEST_NOTES, pattern=NO_NUL)
 
 
 class WriteSampleIn(Body):
@@ -30,10 +47,14 @@ class WriteSampleIn(Body):
     )
 
 
-class WriteSampleOut(Schema):
+class DecisionSampleOut(Schema):
     sample_id: str
     sample_type: Type
     annotation_status: Status
+
+
+class WriteSampleOut(DecisionSampleOut):
+    pass
 
 
 class WritesQueuedOut(Schema):

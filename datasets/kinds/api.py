@@ -1,4 +1,4 @@
-"""Opinions on writes, and their samples; those that people corrected or took back are sent to review."""
+"""Samples of decisions and writes, and opinions on writes: say whether one is right; corrected writes are queued."""
 
 from django.core.exceptions import PermissionDenied
 
@@ -8,13 +8,39 @@ from guardian.rollbacks.api import in_spec
 from openclaw_web.endpoints.operations import Operations
 from openclaw_web.pages.doors import needs
 
+from ..from_writes import opinions
+from ..from_writes.opinions import LEAVE, Opinion
 from ..models import DatasetSample
-from . import judging, opinions, queueing
-from .forms import correction
-from .opinions import LEAVE, Opinion
-from .schemas import OpinionIn, OpinionOut, WriteSampleIn, WriteSampleOut, WritesQueuedOut
+from . import queueing
+from .decision import DECISION
+from .forms import correct_decision, correct_write
+from .judging import say
+from .schemas import (
+    DecisionSampleIn,
+    DecisionSampleOut,
+    OpinionIn,
+    OpinionOut,
+    WriteSampleIn,
+    WriteSampleOut,
+    WritesQueuedOut,
+)
+from .write import WRITE
 
 router = Operations("datasets_writes_api", tags=["samples"])
+
+
+@router.post("/agents/{agent}/gate/decisions/{decision_id}/sample", DecisionSampleOut, 400, 404, 409, 503,
+             ids="datasets_decisions_api")  # fmt: skip
+@agent_view
+@needs("labeller")
+def decision_sample(request, agent, decision_id: str, body: DecisionSampleIn):
+    """Say that a decision is right or wrong, which makes its sample; or create a sample without a verdict.
+
+    A right decision, or a wrong one with a correction, is approved; a wrong one without needs review. Said again, it
+    stays one sample.
+    """
+    right = correct_decision(body.correct_decision or "", body.correct_fact, body.correct_reason)
+    return _answer(say(DECISION, agent, decision_id, body.verdict, by=request.user.username, correction=right))
 
 
 @router.post("/agents/{agent}/guardian/writes/{audit_id}/sample", WriteSampleOut, 400, 404, 409, 503)
@@ -25,10 +51,8 @@ def write_sample(request, agent, audit_id: str, body: WriteSampleIn):
 
     A right write, or a wrong one of which is known what would be right, is approved; another wrong one needs review.
     """
-    right = correction(body.correct_status or "", body.correct_reason, body.correct_content)
-    sample = judging.say(agent, audit_id, body.verdict, by=request.user.username, correction=right)
-    status = sample.annotation_status or DatasetSample.Status.PENDING
-    return {"sample_id": sample.id, "sample_type": sample.sample_type, "annotation_status": status}
+    right = correct_write(body.correct_status or "", body.correct_reason, body.correct_content)
+    return _answer(say(WRITE, agent, audit_id, body.verdict, by=request.user.username, correction=right))
 
 
 @router.post("/agents/{agent}/guardian/samples", WritesQueuedOut, 400, 404, 409, 503)
@@ -36,7 +60,7 @@ def write_sample(request, agent, audit_id: str, body: WriteSampleIn):
 @needs("labeller")
 def write_samples(request, agent):
     """Send writes to the review queue that were corrected or rolled back and have no sample yet, newest first."""
-    return queueing.queue(agent)
+    return queueing.queue_writes(agent)
 
 
 @router.post("/agents/{agent}/guardian/writes/{audit_id}/opinion", OpinionOut, 400, 404, 409, 503)
@@ -71,3 +95,8 @@ def write_opinion(request, agent, audit_id: str, body: OpinionIn):
         "handover": result.handover,
         "failure": result.failure,
     }
+
+
+def _answer(sample):
+    status = sample.annotation_status or DatasetSample.Status.PENDING
+    return {"sample_id": sample.id, "sample_type": sample.sample_type, "annotation_status": status}

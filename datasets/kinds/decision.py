@@ -1,0 +1,249 @@
+"""Decisions of memory_gate as samples: the Reflection spec's MemoryGatePositiveSample and MemoryGateNegativeSample.
+
+A decision has one such sample. It is a positive one while people say that the decision is right, and becomes a
+negative one when somebody says that it is wrong: two that contradict each other cannot be.
+
+Ours beside the spec's fields: the reasons, the fact that would have been right, how many messages at the end of the
+conversation are the turn's own (`turnMessages`), and whether the window is one that nobody told of (`windowDerived`).
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from agents.models import Agent
+from gate.models import MemoryGateDecision
+from gate.recording import speakers, windows
+from gate.recording.windows import Window
+from guardian.models import WriteGuardianAudit
+from guardian.recording.told import CHANGED
+from ledger.models import ConversationTurn
+from openclaw_web.errors import Refused
+
+from .. import annotated_turns, services, turn_facts
+from ..exporters.samples import GATE_TYPES, NEGATIVE, POSITIVE, GateAnswer, decided
+from ..from_decisions import window_words
+from ..models import DatasetSample
+from ..review import parts
+from ..review.parts import PartVerdict
+from . import making
+from .kind import NONE, RIGHT, WRONG, JudgedKind, Words
+
+KEY, CORRECT, BATCH = "memory_gate", "correct", 500
+# What a verdict decides, and nobody else.
+JUDGED = {"type", "rejectionReason", *(f"{how}{what}" for how in ("correct", "incorrect") for what in
+          ("Decision", "Fact", "Reason"))}  # fmt: skip
+READ = (
+    *("id", "sample_type", "decision_id", "agent_id", "annotation_status", "annotated_by", "annotated_at"),
+    *("label_id", "gate_label", "gate_corrected_output"),
+)
+
+
+class NoSuchDecision(Refused):
+    """An id that no decision of this agent has."""
+
+    status = 404
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A decision with the window it was made on, and its turn; None: no turn was found for it."""
+
+    decision: MemoryGateDecision
+    turn: ConversationTurn | None
+    window: Window
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """What would have been right. A fact is needed unless the decision is NO_WRITE."""
+
+    decision: str
+    fact: str = ""
+    reason: str = ""
+
+    @property
+    def as_output(self) -> dict[str, str]:
+        """As verdicts store it."""
+        return {"decision": self.decision, "candidateFact": self.fact, "reason": self.reason}
+
+
+def find(agent: Agent, decision_id: str) -> MemoryGateDecision:
+    """A decision of an agent. Raises NoSuchDecision."""
+    decision = MemoryGateDecision.objects.using(agent.db).defer("raw_response").filter(id=decision_id).first()
+    if decision is None:
+        raise NoSuchDecision(_("This agent has no such decision. See the list of decisions for their ids."))
+    return decision
+
+
+def see(agent: Agent, decision: MemoryGateDecision) -> Seen:
+    """What a sample of the decision is made of. Raises Refused where it cannot have one."""
+    turn = ConversationTurn.objects.using(agent.db).filter(id=decision.turn_id).first() if decision.turn_id else None
+    if decision.turn_id and turn is None:
+        raise Refused(_("The turn of this decision is no longer stored, so the decision cannot become a sample."))
+    if turn and turn.repeat_of:
+        raise Refused(_("The turn of this decision is copied from another session. Judge the decision on that turn."))
+    window = windows.read(agent.db, decision.window_hash)
+    if window is None:
+        raise Refused(_("What the gate saw is not stored for this decision, so it cannot become a sample."))
+    if not any((window.recent, window.user, window.reply)):
+        raise Refused(_("The gate saw no message for this decision, so it cannot become a sample."))
+    if speakers.withheld(agent.db, [(decision, window)]):
+        raise Refused(
+            _("Somebody opted out whose words the gate saw, or may have seen. The decision cannot become a sample.")
+        )
+    return Seen(decision, turn, window)
+
+
+def content(agent: Agent, seen: Seen, is_right: bool) -> dict[str, Any]:
+    """The sample of a decision before anybody has said what would be right, without envelopes around words."""
+    decision, window = seen.decision, window_words.unwrap_window(seen.window)
+    own = [{"role": role, "message": text} for role, text in (("user", window.user), ("agent", window.reply)) if text]
+    before = [{"role": message["role"], "message": message["message"]} for message in window.recent]
+    answer = GateAnswer(decision.decision, decision.reason, decision.candidate_fact or "")
+    shared: dict[str, Any] = {
+        "conversation": [*before, *own],
+        "turnMessages": len(own),
+        "windowDerived": decision.is_window_derived,
+    }
+    was_written = find_outcome(agent, decision.id)
+    shared |= {"messagesLeftOut": window.left_out} if window.left_out else {}
+    shared |= {} if was_written is None else {"evidence": {"wasWritten": was_written}}
+    return _positive(answer, shared) if is_right else _negative(answer, None, shared)
+
+
+def find_outcome(agent: Agent, decision_id: str) -> bool | None:
+    """Whether write_guardian wrote what a decision asked for, whatever became of that later; None: nobody knows."""
+    writes = WriteGuardianAudit.objects.using(agent.db).filter(decision_id=decision_id)
+    statuses = set(writes.exclude(origin=WriteGuardianAudit.Origin.ROLLBACK).values_list("status", flat=True))
+    return bool(statuses & set(CHANGED)) if statuses else None
+
+
+def judged(body: dict[str, Any], verdict: PartVerdict) -> tuple[str, str]:
+    """Type and content (JSON) of a sample of GATE_TYPES after a verdict on its decision."""
+    shared = {name: value for name, value in body.items() if name not in JUDGED}
+    answer = decided(body) or GateAnswer("", "", "")
+    new = _positive(answer, shared) if verdict.label == CORRECT else _negative(answer, verdict.corrected, shared)
+    return new["type"], orjson.dumps(new).decode()
+
+
+def _positive(answer, shared):
+    return {
+        "type": POSITIVE,
+        "correctDecision": answer.decision,
+        "correctFact": answer.fact,
+        "correctReason": answer.reason,
+        "evidence": {},
+        **shared,
+    }
+
+
+def _negative(answer, corrected, shared):
+    """Without a correction nobody knows what would have been right: then it says nothing of that."""
+    right = corrected or {}
+    return {
+        "type": NEGATIVE,
+        "incorrectDecision": answer.decision,
+        "incorrectFact": answer.fact,
+        "incorrectReason": answer.reason,
+        "correctDecision": right.get("decision"),
+        "correctFact": right.get("candidateFact"),
+        "correctReason": right.get("reason"),
+        "rejectionReason": right.get("reason") or "",
+        **shared,
+    }
+
+
+def _columns(agent, seen):
+    """Without a turn it has the session, or the key, of its decision, and what its window says of itself."""
+    own = {"decision_id": seen.decision.id}
+    if seen.turn:
+        return own | turn_facts.of_turn(agent.db, seen.turn)
+    return own | {"session_id": seen.decision.session_id} | window_words.read_facts(seen.window)
+
+
+def _verdict(decision, _seen, said, correction):
+    """A correction says something else than the decision."""
+    label = "corrected" if correction else "correct" if said == RIGHT else "incorrect"
+    verdict = PartVerdict(label, correction.as_output if correction else None)
+    made = {"decision": decision.decision, "fact": decision.candidate_fact or "", "reason": decision.reason}
+    parts.check("gate", verdict, made)
+    if correction:
+        is_same = (correction.decision, correction.fact) == (made["decision"], made["fact"])
+        if is_same and correction.reason in ("", made["reason"]):
+            raise Refused(_("This is what the gate decided. Say what would have been right, or that it is right."))
+    return verdict
+
+
+def samples_of(agent: Agent, decisions: list[MemoryGateDecision]) -> dict[str, list[DatasetSample]]:
+    """The samples of each of these decisions, by its id: its own first, then that of its turn; most have none."""
+    samples: dict[str, list[DatasetSample]] = {}
+    for start in range(0, len(decisions), BATCH):
+        batch = decisions[start : start + BATCH]
+        ids = [find_sample_id(agent, decision.id) for decision in batch]
+        ids += [annotated_turns.sample_id(agent.agent_id, decision.turn_id) for decision in batch if decision.turn_id]
+        names = {decision.id for decision in batch}
+        for sample in DatasetSample.objects.filter(id__in=ids).only(*READ):
+            if sample.decision_id in names and sample.annotation_status:
+                samples.setdefault(sample.decision_id, []).append(sample)
+    for some in samples.values():
+        some.sort(key=lambda sample: sample.sample_type == annotated_turns.TYPE)
+    return samples
+
+
+def find_sample_id(agent: Agent, decision_id: str) -> str:
+    """The id of a decision's own sample, whatever people say of the decision."""
+    return making.sample_id(agent.agent_id, decision_id, KEY)
+
+
+def create(agent: Agent, decision: MemoryGateDecision, by: str) -> DatasetSample:
+    """The `annotated_turn` sample of a decision's turn; a new one says nothing yet of the decision.
+
+    A turn has one such sample, whichever of its decisions it was created from. A decision without a turn gets its own
+    sample, which nobody has judged. Raises Refused where neither can be.
+    """
+    seen = see(agent, decision)
+    if seen.turn is None:
+        return add_own(agent, making.new_sample(DECISION, agent, decision.id, seen))[0]
+    chosen = {seen.turn.id: decision}
+    made = services.make_samples(agent, seen.turn.session_id, [seen.turn.turn_number], by=by, chosen=chosen)
+    if made.skipped:
+        raise Refused(made.skipped[0]["reason"])
+    return DatasetSample.objects.get(id=(made.made + made.existing)[0])
+
+
+def add_own(agent: Agent, sample: DatasetSample) -> tuple[DatasetSample, bool]:
+    """The decision's own sample, of which nobody says anything when it is new; and whether it is new."""
+    known = DatasetSample.objects.filter(id=sample.id, annotation_status__isnull=False).first()
+    if known is None:
+        making.add(agent, sample)
+    return known or sample, known is None
+
+
+DECISION = JudgedKind(
+    name="decision",
+    types=GATE_TYPES,
+    column="decision_id",
+    key=KEY,
+    part="gate",
+    words=Words(
+        neither=gettext_lazy("A decision is either right or wrong."),
+        only_wrong=gettext_lazy("Only a wrong decision takes a correction."),
+        done={
+            RIGHT: gettext_lazy("Saved: right."),
+            WRONG: gettext_lazy("Saved: wrong."),
+            NONE: gettext_lazy("Sample created."),
+        },
+    ),
+    find=find,
+    see=see,
+    body=content,
+    columns=_columns,
+    verdict=_verdict,
+    samples_of=samples_of,
+    find_sample_id=find_sample_id,
+    create=create,
+)

@@ -1,0 +1,113 @@
+"""What comes in from pages of decisions and writes: what a person says of one, and which of them a list shows."""
+
+from django import forms
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from openclaw_web.errors import Refused
+from openclaw_web.pages import states
+
+from ..forms import LONGEST_NOTES
+from ..review import parts
+from . import decision as decisions
+from . import write as writes
+from .kind import VERDICTS
+
+UNDO = "undo"
+ROW, PAGE = "row", "page"
+NOT_KNOWN = gettext_lazy("Not known")
+
+
+def _text(label):
+    return forms.CharField(label=label, required=False, max_length=LONGEST_NOTES)
+
+
+class JudgeForm(forms.Form):
+    """Right, wrong or no verdict, and what would have been right; or that the verdict `expected` is to be undone."""
+
+    verdict = forms.ChoiceField(choices=[(name, name) for name in (*VERDICTS, UNDO)])
+    expected = forms.CharField(required=False, max_length=40)
+    place = forms.ChoiceField(required=False, choices=[(name, name) for name in (PAGE, ROW)])
+
+    @classmethod
+    def about(cls, judgment):
+        """The form as it is first shown, with what was said before (judgments.Judgment, or None)."""
+        return cls()
+
+    def verdict_fields(self):
+        """The fields by name. Raises Refused for what no page sends, and for texts that are too long."""
+        if not self.is_valid():
+            raise Refused(_("This verdict cannot be saved: a text is too long, or the page is outdated. Reload it."))
+        return self.cleaned_data
+
+
+class DecisionForm(JudgeForm):
+    """What is said of a decision."""
+
+    correct_decision = forms.ChoiceField(
+        label=gettext_lazy("Decision"),
+        required=False,
+        choices=[("", NOT_KNOWN), *((name, name) for name in parts.DECISIONS)],
+    )
+    correct_fact = _text(gettext_lazy("Fact"))
+    correct_reason = _text(gettext_lazy("Reason"))
+
+    @classmethod
+    def about(cls, judgment):
+        """The form with what was said before."""
+        right = judgment.corrected if judgment else {}
+        names = {"correct_decision": "decision", "correct_fact": "candidateFact", "correct_reason": "reason"}
+        return cls(initial={field: right.get(name) for field, name in names.items()})
+
+    @property
+    def correction(self):
+        """What is said to be right; None: nothing."""
+        return correct_decision(*(self.cleaned_data[f"correct_{name}"] for name in ("decision", "fact", "reason")))
+
+
+class WriteForm(JudgeForm):
+    """What is said of a write."""
+
+    correct_status = forms.ChoiceField(
+        label=gettext_lazy("It should have been"),
+        required=False,
+        choices=lambda: [("", NOT_KNOWN), *states.choices(writes.STATUSES)],
+    )
+    correct_reason = _text(gettext_lazy("Reason"))
+
+    def verdict_fields(self):
+        """The fields by name; a page that shows no verdict does not know which one is in force."""
+        return super().verdict_fields() | ({} if "expected" in self.data else {"expected": None})
+
+    @property
+    def correction(self):
+        """What is said to be right; None: nothing."""
+        return correct_write(self.cleaned_data["correct_status"], self.cleaned_data["correct_reason"])
+
+
+def correct_decision(decision: str, fact: str, reason: str) -> decisions.Correction | None:
+    """What somebody says would have been right; None: nothing. Raises Refused for a fact or reason alone."""
+    if decision:
+        return decisions.Correction(decision, fact, reason)
+    if fact or reason:
+        raise Refused(_("Choose the decision that memory_gate should have made."))
+    return None
+
+
+def correct_write(status: str, reason: str, content: str = "") -> writes.Correction | None:
+    """The same of a write. Raises Refused for a reason or content alone."""
+    if status:
+        return writes.Correction(status, reason, content)
+    if reason or content:
+        raise Refused(_("Say whether it should have been written or refused."))
+    return None
+
+
+class ListedIds(forms.Form):
+    """What a page of a list shows: `ids`, once for each."""
+
+    MOST = 100
+
+    def ids(self):
+        """Their ids, the first 100."""
+        return list(dict.fromkeys(self.data.getlist("ids")))[: self.MOST]

@@ -1,0 +1,200 @@
+"""What people say of decisions and writes, on the pages of these: fragments that those pages ask for by address."""
+
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_POST, require_safe
+from django_htmx.http import trigger_client_event
+
+from agents.decorators import agent_view
+from gate.models import MemoryGateDecision
+from gate.recording import consent
+from guardian.looking import around
+from guardian.models import WriteGuardianAudit
+from ledger.session.evidence import read_evidence
+from openclaw_web.errors import Refused
+from openclaw_web.pages.doors import needs
+from openclaw_web.pages.html import after_post, render_page, safe_next
+
+from .. import evidence
+from ..from_writes import opinions
+from ..from_writes.opinions import Opinion
+from ..review import undo
+from . import judging, queueing
+from .decision import DECISION
+from .forms import ROW, UNDO, DecisionForm, ListedIds, WriteForm
+from .judgments import own_sample, read_judgment
+from .kind import RIGHT, WRONG
+from .write import WRITE
+
+FORMS = {"decision": DecisionForm, "write": WriteForm}
+PAGES = {"decision": "datasets/decision_verdict.html", "write": "datasets/write_verdict.html"}
+PLACES = {"decision": "datasets/decision_verdicts.html", "write": "datasets/write_verdicts.html"}
+
+
+@require_safe
+@agent_view
+@needs("viewer")
+def decision_verdict(request, agent, decision_id):
+    """What was said of a decision, with buttons for who may say it. A page of its own for browsers without scripts."""
+    return _page(request, DECISION, agent, DECISION.find(agent, decision_id))
+
+
+@require_safe
+@agent_view
+@needs("viewer")
+def write_verdict(request, agent, audit_id):
+    """The same of a write."""
+    return _page(request, WRITE, agent, WRITE.find(agent, audit_id))
+
+
+@require_POST
+@agent_view
+@needs("labeller")
+def decision_judge(request, agent, decision_id):
+    """Say that a decision is right or wrong, take that back, or create a sample without saying either."""
+    return _judge(request, DECISION, agent, decision_id)
+
+
+@require_POST
+@agent_view
+@needs("labeller")
+def write_judge(request, agent, audit_id):
+    """The same of a write."""
+    return _judge(request, WRITE, agent, audit_id)
+
+
+@require_safe
+@agent_view
+@needs("viewer")
+def decision_verdicts(request, agent):
+    """What was said of the decisions that a list shows, each for its place in the row (HTMX, out of band)."""
+    return _places(request, DECISION, agent, MemoryGateDecision.objects.only("id", "turn_id", "window_hash"))
+
+
+@require_safe
+@agent_view
+@needs("viewer")
+def write_verdicts(request, agent):
+    """The same of writes."""
+    return _places(request, WRITE, agent, WriteGuardianAudit.objects.only("id", "turn_id", "origin"))
+
+
+@require_POST
+@agent_view
+@needs("labeller")
+def writes_queue(request, agent):
+    """Send writes to review that were corrected or rolled back."""
+    to = reverse("guardian:rule_list", args=[agent.agent_id])
+    sentence = queueing.describe_queued_writes(queueing.queue_writes(agent))
+    return after_post(request, sentence, to=safe_next(request, to))
+
+
+def _judge(request, kind, agent, name):
+    row, form = kind.find(agent, name), FORMS[kind.name](request.POST)
+    try:
+        sentence = _say(request.user, kind, agent, row, form)
+    except Refused as refused:  # where the buttons are: what was typed must not be lost
+        return _answer(request, kind, agent, row, form, warning=refused.sentence, status=422)
+    if not request.htmx:
+        own = reverse(f"datasets:{kind.name}_verdict", args=[agent.agent_id, row.id])
+        return after_post(request, sentence, to=safe_next(request, own))
+    # The number in the rail is asked for again.
+    return trigger_client_event(_answer(request, kind, agent, row, form, sentence=sentence), "judged")
+
+
+def _say(user, kind, agent, row, form):
+    """Do what a form says; what was done, as a sentence."""
+    fields, by = form.verdict_fields(), user.username
+    verdict, expected = fields["verdict"], fields["expected"]
+    if verdict == UNDO:
+        return undo.undo(by, expected or "").sentence
+    # The page has one form, with what somebody said before in it.
+    right = form.correction if verdict == WRONG else None
+    if (
+        kind is WRITE and verdict == RIGHT
+    ):  # with the correction that it takes where somebody, or a rule, said otherwise
+        opinion = Opinion(opinions.RIGHT, expected=expected, may_end_rule=user.has_role("operator"))
+        opinions.give(agent, row.id, opinion, by=by)
+    else:
+        judging.say(kind, agent, row.id, verdict, by=by, correction=right, expected=expected)
+    return kind.words.done[verdict]
+
+
+def _answer(request, kind, agent, row, form, *, sentence="", warning="", status=200):
+    """Where the buttons were pressed: in the row of a list, or on the page of the decision or write."""
+    if form.data.get("place") != ROW or not request.htmx:
+        return _page(request, kind, agent, row, form, sentence=sentence, warning=warning, status=status)
+    undone = sentence if form.data.get("verdict") == UNDO else ""
+    place = {**_rows(request, kind, agent, [row])[0], "warning": warning}
+    context = {"agent": agent, "kind": kind, "rows": [place], **_last(request, kind, agent, undone)}
+    return render(request, PLACES[kind.name], context, status=status)
+
+
+def _page(request, kind, agent, row, form=None, *, sentence="", warning="", status=200):
+    samples = kind.samples_of(agent, [row]).get(row.id, [])
+    judgment, own = read_judgment(kind, samples), own_sample(samples)
+    context = {
+        "agent": agent,
+        "kind": kind,
+        "row": row,
+        "judgment": judgment,
+        "own": own,
+        "sample": samples[0] if samples else None,
+        "has_turn_sample": len(samples) > (own is not None and row.turn_id is not None),
+        "problem": "" if samples else judging.find_problem(kind, agent, row),
+        "form": form if form and warning else FORMS[kind.name].about(judgment),
+        "may_label": request.user.has_role("labeller"),
+        "sentence": sentence,
+        "warning": warning,
+        "evidence": None if request.htmx else read_evidence(agent.db, row, hides=consent.withheld),
+    }
+    return render_page(request, PAGES[kind.name], context, partial="verdict", status=status)
+
+
+def _places(request, kind, agent, rows):
+    rows = list(rows.using(agent.db).filter(id__in=ListedIds(request.GET).ids()))
+    context = {"agent": agent, "kind": kind, "rows": _rows(request, kind, agent, rows), **_last(request, kind, agent)}
+    return render(request, PLACES[kind.name], context)
+
+
+def _rows(request, kind, agent, rows):
+    samples, may_label = kind.samples_of(agent, rows), request.user.has_role("labeller")
+    judgeable = _judgeable_decisions(rows) if kind is DECISION else _judgeable_writes(rows)
+    writes = around.of_decisions(agent.db, [row.id for row in rows]) if kind is DECISION else {}
+    return [
+        {
+            "row": row,
+            "judgment": read_judgment(kind, samples.get(row.id, [])),
+            "own": own_sample(samples.get(row.id, [])),
+            "write": writes.get(row.id),
+            "may_label": may_label and row.id in judgeable,
+            "warning": "",
+        }
+        for row in rows
+    ]
+
+
+def _judgeable_decisions(rows):
+    """Ids of decisions that may have a sample: of their turn, or of their window while nobody has opted out."""
+    alone = {row.id for row in rows if row.turn_id is None and row.window_hash is not None}
+    alone = set() if alone and consent.opted_out() else alone
+    return alone | {row.id for row in rows if row.turn_id is not None}
+
+
+def _judgeable_writes(rows):
+    rollback = WriteGuardianAudit.Origin.ROLLBACK
+    return {row.id for row in rows if row.turn_id is not None and row.origin != rollback}
+
+
+def _last(request, kind, agent, sentence=""):
+    """This person's last verdict on such a row, to be undone from a list; `sentence` says what was undone."""
+    last = None
+    if request.user.has_role("labeller"):
+        sample = undo.last_verdict(request.user.username, agent.agent_id, kind.types)
+        last = sample and {
+            "sample": sample,
+            "fact": evidence.fact_of(sample),
+            "label": getattr(sample, f"{kind.part}_label"),
+            "give": reverse(f"datasets:{kind.name}_judge", args=[agent.agent_id, getattr(sample, kind.column)]),
+        }
+    return {"last": last, "sentence": sentence}
