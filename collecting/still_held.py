@@ -11,10 +11,11 @@ from agents import databases
 from agents.models import Agent
 from artifacts.models import Artifact
 from datasets.models import DatasetSample
-from gate.recording import holding
-from guardian.recording import speakers
+from gate.models import MemoryGateDecision
+from gate.recording import windows
+from guardian.models import WriteGuardianAudit
 
-LISTED = 500
+LISTED = CHUNK = 500
 
 
 def tell(made_again: Mapping[str, Any]) -> dict[str, Any]:
@@ -51,18 +52,42 @@ def _samples(agent_id, made):
 
 def _decisions(db, made):
     """Decisions of memory_gate, each once; what a model made of words cannot be compared with them."""
-    found = list(holding.of_sessions(db, made.taken_out)) if made.taken_out else []
+    found = _of_sessions(db, MemoryGateDecision, made.taken_out)
     for session_id, record_ids in made.withheld.items():
-        found += holding.of_messages(db, session_id, record_ids, made.words[session_id])
+        turns, words = _turns(session_id, record_ids), made.words[session_id]
+        rows = MemoryGateDecision.objects.using(db).filter(session_id=session_id).order_by("created_at", "id")
+        some = rows.only("id", "turn_id", "window_hash").iterator(chunk_size=CHUNK)
+        found += [row.id for row in some if row.turn_id in turns or _saw(db, row.window_hash, words)]
     return found
+
+
+def _saw(db, window_hash, words):
+    window = windows.read(db, window_hash)
+    if window is None:
+        return False
+    seen = {message["message"] for message in window.recent} | {window.user, window.reply}
+    return not seen.isdisjoint(words)
 
 
 def _writes(db, made):
     """Writes to memory files from turns that were withheld or taken out: their facts were made of those words."""
-    found = list(speakers.of_sessions(db, made.taken_out)) if made.taken_out else []
+    found = _of_sessions(db, WriteGuardianAudit, made.taken_out)
     for session_id, record_ids in made.withheld.items():
-        found += speakers.of_messages(db, session_id, record_ids)
+        turns = sorted(_turns(session_id, record_ids))
+        for start in range(0, len(turns), CHUNK):
+            rows = WriteGuardianAudit.objects.using(db).filter(turn_id__in=turns[start : start + CHUNK])
+            found += rows.order_by("created_at", "id").values_list("id", flat=True)
     return found
+
+
+def _of_sessions(db, model, session_ids):
+    rows = model.objects.using(db).filter(session_id__in=session_ids).order_by("created_at", "id")
+    return list(rows.values_list("id", flat=True)) if session_ids else []
+
+
+def _turns(session_id, record_ids):
+    """The turns that these records of a session began."""
+    return {f"{session_id}:{record_id}" for record_id in record_ids}
 
 
 def _holds(text, words):

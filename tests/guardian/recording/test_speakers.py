@@ -2,7 +2,8 @@
 
 import pytest
 
-from guardian.recording import speakers
+from collecting import still_held
+from collecting.again import Again
 from ledger.models import ConversationTurn, Session
 from people.configuration import keys as configuration
 from tests.gate.deciding.test_opted_out import says
@@ -31,8 +32,9 @@ def test_writes_of_messages_and_sessions_are_found(ada, turns):
     for number, turn in enumerate([*turns, turns[1]]):
         wrote(DB, number, None, b"%d" % number, turn_id=turn.id, session_id="s1")
     wrote(DB, 9, None, b"9")
-    assert list(speakers.of_messages(DB, "s1", ["r3"])) == ["w1", "w3"]
-    assert len(list(speakers.of_sessions(DB, ["s1"]))) == 5
+    withheld = Again(withheld={"s1": ["r3"]}, words={"s1": {"Tom one"}})
+    assert still_held.tell({"ada": withheld})["writes"] == ["ada/w1", "ada/w3"]
+    assert len(still_held.tell({"ada": Again(taken_out=["s1"])})["writes"]) == 5
 
 
 def test_writes_of_who_opted_out_and_of_nobody_known_are_counted_not_stored(as_operator, turns):
