@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from django.conf import settings
-from django.core.management import call_command
 from django.db import DatabaseError, connections
+from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.recorder import MigrationRecorder
 from django.utils.translation import gettext as _
 
@@ -175,8 +175,9 @@ def _register(name, file, *, is_new=False):
 
 
 def _migrate(name):
-    for app in sorted(settings.AGENT_APPS):
-        call_command("migrate", app, database=name, verbosity=0)
+    # As the command migrate, which would read the migrations again for each app.
+    executor = MigrationExecutor(connections[name])
+    executor.migrate([key for key in executor.loader.graph.leaf_nodes() if key[0] in settings.AGENT_APPS])
     connections[name].close()
 
 

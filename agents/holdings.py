@@ -21,6 +21,8 @@ Why = CollectedSession.Why
 BATCH = 500
 WIDTH = 16  # hexadecimal digits of a checksum
 EMPTY = "0" * WIDTH
+PLACE = ("agent_id", "session_id")
+NOTED = ("kind_counts", "record_count", "id_checksum", "removed_why", "noted_at")
 
 
 @dataclass(slots=True)
@@ -55,6 +57,9 @@ class Holding:
         return bool(wanted.kinds - self.kinds) or (self.count == wanted.count and not self.has_same_ids(wanted))
 
 
+Note = tuple[str, Holding | None, Holding | None]  # of a session: what it holds, and what of that was just added
+
+
 def checksum_of(ids: Iterable[str]) -> str:
     """The checksum of record ids in any order: the sum of a hash of each, modulo 2^64.
 
@@ -80,24 +85,41 @@ def note(
     What is missing of the records noted before stays noted: then only those `added` just now count in. Unless the
     session was removed since, or `anew` says that it holds what it has to. `None` (nothing was stored) notes nothing.
     """
-    if held is None:
-        return
+    note_many(agent_id, [(session_id, held, added)], anew=anew)
+
+
+def note_many(agent_id: str, notes: Iterable[Note], *, anew: bool = False) -> None:
+    """Note what the store holds of many sessions, as for `note`, in two statements."""
+    held_now = [(session_id, held, added) for session_id, held, added in notes if held is not None]
     with transaction.atomic():
-        row = _row(agent_id, session_id)
-        noted = Holding() if row.removed_why else _holding(row)
-        if not anew and held.minus(added or Holding()).lacks(noted):
-            if not added or not added.count:
-                return
-            held = noted.plus(added)
-        if not held.checksum and held.kinds == noted.kinds:
-            held = Holding(held.kinds, noted.checksum)
-        kinds = orjson.dumps(held.kinds, option=orjson.OPT_SORT_KEYS).decode()
-        columns = (kinds, held.checksum, "")
-        if row._state.adding or (row.kind_counts, row.id_checksum, row.removed_why) != columns:
-            _add(agent_id, held.count - noted.count)
-            row.kind_counts, row.id_checksum, row.removed_why = columns
-            row.record_count = held.count
-            _save(row)
+        rows = _rows(agent_id, [session_id for session_id, *_ in held_now])
+        changed, records = {}, 0
+        for session_id, held, added in held_now:
+            before = rows[session_id].record_count if not rows[session_id].removed_why else 0
+            if _apply(rows[session_id], held, added, anew=anew):
+                changed[session_id] = rows[session_id]
+                records += rows[session_id].record_count - before
+        if records:
+            _add(agent_id, records)
+        _save(changed.values())
+
+
+def _apply(row, held, added, *, anew):
+    """Bring a row up to what its session holds; whether that changes it."""
+    noted = Holding() if row.removed_why else _holding(row)
+    if not anew and held.minus(added or Holding()).lacks(noted):
+        if not added or not added.count:
+            return False
+        held = noted.plus(added)
+    if not held.checksum and held.kinds == noted.kinds:
+        held = Holding(held.kinds, noted.checksum)
+    kinds = orjson.dumps(held.kinds, option=orjson.OPT_SORT_KEYS).decode()
+    columns = (kinds, held.checksum, "")
+    if not row._state.adding and (row.kind_counts, row.id_checksum, row.removed_why) == columns:
+        return False
+    row.kind_counts, row.id_checksum, row.removed_why = columns
+    row.record_count = held.count
+    return True
 
 
 def note_removed(agent_id: str, session_ids: Iterable[str], why: str) -> None:
@@ -108,21 +130,28 @@ def note_removed(agent_id: str, session_ids: Iterable[str], why: str) -> None:
             if row.removed_why != why:
                 _add(agent_id, 0 if row.removed_why else -row.record_count)
                 row.removed_why = why
-                _save(row)
+                _save([row])
 
 
 def _row(agent_id, session_id):
-    known = CollectedSession.objects.filter(agent_id=agent_id, session_id=session_id).first()
-    return known or CollectedSession(agent_id=agent_id, session_id=session_id, id_checksum=EMPTY)
+    return _rows(agent_id, [session_id])[session_id]
+
+
+def _rows(agent_id, session_ids):
+    known = CollectedSession.objects.filter(agent_id=agent_id, session_id__in=session_ids)
+    new = {one: CollectedSession(agent_id=agent_id, session_id=one, id_checksum=EMPTY) for one in session_ids}
+    return new | {row.session_id: row for row in known}
 
 
 def _holding(row):
     return Holding(Counter(orjson.loads(row.kind_counts)), row.id_checksum)
 
 
-def _save(row):
-    row.noted_at = clock.now_ms()
-    row.save(force_insert=row._state.adding)
+def _save(rows):
+    now = clock.now_ms()
+    for row in rows:
+        row.noted_at = now
+    CollectedSession.objects.bulk_create(rows, update_conflicts=True, unique_fields=PLACE, update_fields=NOTED)
 
 
 def _add(agent_id, count):

@@ -1,5 +1,7 @@
 """Which agents exist, where their files are, what was read from where, and what an operator tuned."""
 
+from contextlib import contextmanager
+
 from django.db import models
 from django.urls import reverse
 
@@ -25,6 +27,7 @@ class Agent(models.Model):
     workspace_reported_at = EpochMs(null=True, help_text="when that was; 0: no report says so; empty: not known yet")
     reset_left_out_count = Count(default=0, help_text="reset sessions that the last import did not read")
     deleted_left_out_count = Count(default=0, help_text="the same of deleted sessions")
+    _kept_db = ""
 
     class Meta:
         db_table = "agents"
@@ -38,6 +41,18 @@ class Agent(models.Model):
     @property
     def db(self):
         """The alias of this agent's own file; opening it is left to the first query. Raises OldAgentFile."""
+        return self._kept_db or self._find_db()
+
+    @contextmanager
+    def keeping_db(self):
+        """Look for the file once in the block: an import asks for its alias with every session."""
+        self._kept_db = self.db
+        try:
+            yield
+        finally:
+            self._kept_db = ""
+
+    def _find_db(self):
         from . import presence  # here: it needs the models
 
         try:

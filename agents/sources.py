@@ -4,6 +4,8 @@ import hashlib
 import os
 import re
 from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -18,6 +20,7 @@ MAX_COLUMN = 2**63 - 1
 # Agents may share a workspace or a folder of sessions: of such files each has to read its own part, or its own copy.
 OF_AGENTS = frozenset({CollectorSource.Kind.WORKSPACE_FILE, CollectorSource.Kind.SESSION_INDEX})
 TRANSCRIPT = CollectorSource.Kind.TRANSCRIPT
+SAVED = [field.name for field in CollectorSource._meta.concrete_fields if not field.primary_key]
 # A transcript inside a database by its name in the book.
 PART = re.compile(r".+\.sqlite(?:#(?P<live>.+)|!(?P<archived>.+)/[^/]*)", re.DOTALL)
 
@@ -70,9 +73,23 @@ class SourceBook:
             _place(row.kind, row.path, row.agent_id): row
             for row in CollectorSource.objects.filter(root=str(root)).exclude(kind=CollectorSource.Kind.AGENT)
         }
+        self._unsaved: dict[str, CollectorSource] | None = None  # by key, in a block of `saving_together`
         self._by_session: dict[tuple[str, str], set[str]] = defaultdict(set)
         for row in self._rows.values():
             self._note_session(row)
+
+    @contextmanager
+    def saving_together(self) -> Iterator[None]:
+        """Write what is saved in the block in one statement at its end."""
+        self._unsaved = {}
+        try:
+            yield
+            rows = self._unsaved.values()
+            CollectorSource.objects.bulk_create(
+                rows, update_conflicts=True, unique_fields=["source_key"], update_fields=SAVED
+            )
+        finally:
+            self._unsaved = None
 
     def session_of(self, path: Path) -> str:
         """The session that a transcript file was stored as; empty for one that was never read."""
@@ -89,7 +106,7 @@ class SourceBook:
         row = self._rows.get((TRANSCRIPT, self.name(path)))
         if row is not None and row.is_named != is_named:
             row.is_named = is_named
-            row.save(update_fields=["is_named"])
+            self._write(row)
 
     def agent_of(self, path: Path) -> str:
         """The agent that a transcript file was read for; empty for one that was never read."""
@@ -255,9 +272,15 @@ class SourceBook:
         row.session_id = session_id
         row.inode, row.size_bytes, row.mtime_ns = state
         row.head_bytes, row.head_sha256, row.tail_sha256 = fingerprint
-        row.save(force_insert=row._state.adding)
+        self._write(row)
         self._rows[place] = row
         self._note_session(row)
+
+    def _write(self, row):
+        if self._unsaved is None:
+            row.save(force_insert=row._state.adding)
+        else:
+            self._unsaved[row.source_key] = row
 
     def _note_session(self, row):
         if session_id := _session_of(row):
@@ -268,7 +291,7 @@ class SourceBook:
 
     def name(self, path: Path) -> str:
         """The file's name in the book: relative to the home, or absolute for a workspace elsewhere."""
-        return path.relative_to(self.root).as_posix() if path.is_relative_to(self.root) else str(path)
+        return name_below(self.root, path)
 
 
 def _place(kind, name, agent_id):
@@ -288,6 +311,11 @@ def _session_of(row):
 def _tail_at(file, end):
     size = min(TAIL, end)
     return Tail(end, os.pread(file.fileno(), size, end - size))
+
+
+def name_below(root: Path, path: Path) -> str:
+    """A path relative to a folder, whole when it is elsewhere; quicker than `relative_to`, for every file of a home."""
+    return str(path).removeprefix(f"{root}/") if path != root else "."
 
 
 def _sha256(text):

@@ -211,7 +211,8 @@ def _collect(collection):
             with containing(collection, found):
                 agent_id = collection.agents[found.home_name].agent_id
                 collection.begin(planned[found.home_name], _("Importing %(agent)s") % {"agent": agent_id})
-                _collect_agent(collection, found, plans[found.home_name])
+                with collection.agents[found.home_name].keeping_db():
+                    _collect_agent(collection, found, plans[found.home_name])
     _note_unreached(collection)
     if not collection.opted_out:  # whose conversation another agent's index names is not asked then
         for agent in index_entries.show_keys(collection.home.root, collection.agents, collection.elsewhere):

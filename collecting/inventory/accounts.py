@@ -57,8 +57,7 @@ class Accounts:
         """Account for every listed file."""
         self.found = listing.count
         for file in listing.files:
-            name = book_name(self.root, file.path)
-            if name in self._read or name in self._skipped:
+            if file.name in self._read or file.name in self._skipped:
                 continue
             if not any(book.is_known(kind, file.path, file.stat) for kind in (SOURCE.TRANSCRIPT, SOURCE.DATABASE)):
                 is_database = ".sqlite" in file.path.name

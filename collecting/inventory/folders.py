@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from agents.homes import Home, HomeAgent, gone, is_text
 from agents.layout.places import Why
 from agents.skipped_sources import Kind, Reason, Skipped
+from agents.sources import name_below
 from openclaw_web import reasons
 from openclaw_web.pages.glyphs import escaped
 
@@ -31,6 +32,7 @@ class FoundFile:
     path: Path
     stat: os.stat_result
     place: Path
+    name: str  # in the book of sources
 
 
 @dataclass(slots=True)
@@ -92,7 +94,7 @@ def list_place(place: Path, root: Path, notes: list[str], apart: Collection[Path
 
 def book_name(root: Path, path: Path) -> str:
     """The name of a path in the book of sources; what is no text in it is escaped."""
-    name = path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
+    name = name_below(root, path)
     return name if is_text(name) else escaped(name)
 
 
@@ -140,4 +142,4 @@ def _sort(entry, place, root, notes, listing, waiting, depth):
             Skipped(Kind.FILE, name, Reason.UNREADABLE, _("the path is not a regular file"), stat=found)
         )
     else:
-        listing.files.append(FoundFile(path, found, place))
+        listing.files.append(FoundFile(path, found, place, name))

@@ -7,9 +7,9 @@ from agents.homes import HomeAgent
 from agents.models import Agent, SkippedSource
 from agents.services import normalise_agent_id
 from agents.skipped_sources import Kind, Reason, Skipped
+from ledger import index_rows
 from ledger.collectors.session_index import IndexEntry, last_name, read_entries
 from ledger.models import Session
-from ledger.transcripts import storing
 from openclaw_web.errors import Refused
 
 from .accounts import Accounts
@@ -122,7 +122,7 @@ def show_keys(root: Path, agents: dict[str, Agent], entries: Iterable[IndexEntry
             continue
         entry = full.get(row.path) or next(read_entries({row.path: {"sessionId": row.session_id}}), None)
         if entry is not None:
-            storing.store_index(agent.db, [entry])
+            index_rows.store_index(agent.db, [entry])
             changed[agent.agent_id] = agent
     return list(changed.values())
 

@@ -38,6 +38,10 @@ class TranscriptFile:
     is_known: bool = False  # unchanged since it was read
     is_certain: bool = False  # whose it is was seen when it was opened last
     is_named: bool = False  # by an index, as the transcript of its session
+    is_packed: bool = field(init=False)  # its lines are compressed
+
+    def __post_init__(self):
+        self.is_packed = self.path.suffix == PACKED
 
     def name_current(self, *, is_named: bool) -> None:
         """Take in whether an index names the file: then it is the one that OpenClaw writes to, whatever its name."""
@@ -49,11 +53,6 @@ class TranscriptFile:
     def is_imported(self) -> bool:
         """Whether OpenClaw moved it away after its database had it."""
         return self.hint.state == file_names.IMPORTED
-
-    @property
-    def is_packed(self) -> bool:
-        """Whether its lines are compressed."""
-        return self.path.suffix == PACKED
 
 
 @dataclass(slots=True)

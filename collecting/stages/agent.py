@@ -1,5 +1,6 @@
 """Collect one agent of a home: its session index, transcripts and workspace files."""
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -14,9 +15,10 @@ from agents.layout.home_agents import check_memory, follow_report
 from agents.models import CollectorSource, SkippedSource
 from agents.skipped_sources import Kind as Skip
 from agents.skipped_sources import Reason, Skipped, skipped_of
+from agents.sources import SourceBook
 from guardian import services as guardian
 from guardian.collectors import workspace as workspaces
-from ledger import prompt_workspaces
+from ledger import index_rows, prompt_workspaces
 from ledger.collectors.jsonl import Line
 from ledger.models import Session
 from ledger.transcripts import removing, storing
@@ -33,6 +35,8 @@ from .transcripts import Transcripts, modified_ms
 
 Kind = CollectorSource.Kind
 LIVE = Session.State.LIVE
+# A session, what one of its sources added to it, and what notes that this source was read.
+Read = tuple[str, storing.Stored, Callable[[], None]]
 
 
 @dataclass(slots=True)
@@ -53,15 +57,17 @@ class Plan:
     live: set[str] = field(default_factory=set)  # sessions of which a file is there that OpenClaw writes to
     database: agent_database.Plan = field(default_factory=lambda: agent_database.Plan(None))
 
-    def when_settled(self, agent: Any, session_id: str, stored: storing.Stored, save: Callable[[], None]) -> None:
-        """Note that a source was read: now, or once its session was made again from all its sources."""
-        if stored.is_unsettled:
-            self.short.add(session_id)
-            self.unsettled.append(save)
-            return
-        with transaction.atomic():
-            holdings.note(agent.agent_id, session_id, stored.held, added=stored.added)
-            save()
+    def note(self, book: SourceBook, agent: Any, read: list[Read]) -> None:
+        """Note that sources were read: now, or once their session was made again from all its sources."""
+        settled = [each for each in read if not each[1].is_unsettled]
+        for session_id, stored, save in read:
+            if stored.is_unsettled:
+                self.short.add(session_id)
+                self.unsettled.append(save)
+        with transaction.atomic(), book.saving_together():
+            holdings.note_many(agent.agent_id, [(name, stored.held, stored.added) for name, stored, _ in settled])
+            for _name, _stored, save in settled:
+                save()
 
     def settle(self) -> None:
         """Note what waited for sessions to be made again; after that."""
@@ -106,7 +112,7 @@ def _plan_file(collection, plan, file):
 
 def _follow_index(collection, found, agent, plan, source, identity):
     """Bring the plan up to indexes that were read now: a file that they name is live, whatever its name says."""
-    if not source.was_opened and index_path(found) not in collection.indexes:
+    if not _is_indexed(collection, found, source):
         return
     is_whole = found.database is None or source.was_opened
     for file in plan.candidates.transcripts:
@@ -127,36 +133,48 @@ def _follow_index(collection, found, agent, plan, source, identity):
 
 def collect(collection, found, agent, plan, report) -> None:
     """Read what the plan says into the agent's file, and fill the report."""
-    _index(collection, found, agent, plan, report)
+    removed = removing.ids(agent.db)
+    _index(collection, found, agent, plan, report, removed)
     with agent_database.source_of(collection, plan, agent, report) as source:
-        source.index()
-        found = _follow_report(collection, found, agent)
+        if source.was_opened:
+            source.index()
+        found = _follow_report(collection, found, agent, is_indexed=_is_indexed(collection, found, source))
         reader = consent.reader(collection, found, agent, report, source.entries)
         may_read = consent.without_ignored(collection, agent, report, reader)
         counts.note_removed(agent)
         identity = _identity_once(collection, found, source)
         _follow_index(collection, found, agent, plan, source, identity)
         report.transcripts["unchanged"] += plan.unchanged
-        removed = removing.ids(agent.db)
         were_removed = len(removed)
         source.short, source.mended = plan.short, plan.mended
-        may_read = collect_removed.without(removed, may_read)
-        source.archives(may_read)
-        to_read = collect_removed.files(collection, agent, plan, removed, report)
+        may_read = collect_removed.without(removed, may_read) if removed else may_read
+        if source.was_opened:
+            source.archives(may_read)
+        to_read = collect_removed.files(collection, agent, plan, removed, report) if removed else plan.to_read
         why_left = partial(_why_left, collection, agent, removed, reader)
         files = Transcripts(collection, agent, plan, source, report, may_read, why_left, removed, identity)
         files.read(to_read)
-        collect_removed.transcripts(source, removed)
-        source.transcripts(may_read)  # last: what is in the database is newer than files it was made from
+        if source.was_opened:
+            collect_removed.transcripts(source, removed)
+            source.transcripts(may_read)  # last: what is in the database is newer than files it was made from
         if len(removed) < were_removed:
-            _index_again(collection, found, agent, plan, source, report)
-        around.database(source, may_read)
-    around.files(collection, found, agent, plan, report, may_read, why_left)
+            _index_again(collection, found, agent, plan, source, report, removed)
+        if source.was_opened:
+            around.database(source, may_read)
+    if _has_around(collection, found, plan):
+        around.files(collection, found, agent, plan, report, may_read, why_left)
     _leftovers(collection, plan, files, report)
     _mark_renamed(collection, agent, plan, source, report)
     if found.workspace:
         _workspace(collection, found.workspace, agent, report)
     _account(collection, found, agent, plan, source, reader, removed)
+
+
+def _has_around(collection, found, plan):
+    """Whether anything lies around the transcripts of an agent, as far as names tell."""
+    folders = found.workspace and found.workspace.joinpath(*around.BUNDLES)
+    places = (folders, collection.home.root / around.MEMORY_FOLDER / f"{found.home_name}.sqlite")
+    return bool(plan.candidates.trajectories) or any(place and os.path.lexists(place) for place in places)
 
 
 def _why_left(collection, agent, removed, reader, session_id):
@@ -239,9 +257,10 @@ def _account(collection, found, agent, plan, source, reader, removed):
     reasons |= dict.fromkeys(collection.ignored.get(agent.agent_id, ()), Reason.UNDONE)
     entries = [*(index.entries if index else ()), *source.index_entries]
     unusable = [*(index.unusable if index else ()), *source.unusable]
-    about = {"found": found, "agent": agent, "accounts": accounts, "reasons": reasons}
-    about["owners"] = other_owners(collection, found, entries)
-    accounts.entries = {each.path: each for each in index_entries.explain_entries(entries, unusable, **about)}
+    if entries or unusable:
+        about = {"found": found, "agent": agent, "accounts": accounts, "reasons": reasons}
+        about["owners"] = other_owners(collection, found, entries)
+        accounts.entries = {each.path: each for each in index_entries.explain_entries(entries, unusable, **about)}
     accounts.keys = {key for entry in entries for key in entry.files} | set(unusable)
     is_read = (path is None or index is not None) and (found.database is None or source.was_opened)
     accounts.is_complete = is_read
@@ -259,15 +278,15 @@ def account(agent: Any, plans: list[Plan], report: Any, odd: list[Skipped]) -> N
     report.files, report.skipped = accounts.as_json(), accounts.skipped()
 
 
-def _index_again(collection, found, agent, plan, source, report):
+def _index_again(collection, found, agent, plan, source, report, removed):
     """A removed session went on and is back: what the indexes say of it was passed over until now."""
     counted = report.sessions_indexed, report.opted_out_sessions
-    _index(collection, found, agent, plan, report, also_known=True)
+    _index(collection, found, agent, plan, report, removed, also_known=True)
     source.index()
     report.sessions_indexed, report.opted_out_sessions = counted
 
 
-def _index(collection, found, agent, plan, report, *, also_known=False):
+def _index(collection, found, agent, plan, report, removed, *, also_known=False):
     """Bring sessions up to sessions.json when that has changed; without the people who opted out."""
     path = index_path(found)
     if path is None:
@@ -277,7 +296,7 @@ def _index(collection, found, agent, plan, report, *, also_known=False):
     except OSError:
         report.notes.append(gone(path.name))
         return
-    how, about = _left_out(collection, agent), {"agent_id": agent.agent_id, "kind": Kind.SESSION_INDEX}
+    how, about = _left_out(collection, agent, removed), {"agent_id": agent.agent_id, "kind": Kind.SESSION_INDEX}
     is_looked_at = agent.workspace_reported_at is not None and not also_known
     if is_looked_at and collection.book.was_read(path, stat, how, **about):
         return
@@ -292,24 +311,30 @@ def _index(collection, found, agent, plan, report, *, also_known=False):
     own = [entry for entry in index.entries if not index_entries.is_elsewhere(entry, found)]
     collection.elsewhere += [entry for entry in index.entries if index_entries.is_elsewhere(entry, found)]
     kept = consent.kept(collection, agent, report, own)
-    report.sessions_indexed += storing.store_index(agent.db, kept)
+    report.sessions_indexed += index_rows.store_index(agent.db, kept)
     # With somebody opted out it is read every time: the setting may have changed since.
     if not collection.opted_out:
         collection.book.save_read(path, stat, how, agent_id=agent.agent_id, kind=Kind.SESSION_INDEX)
 
 
-def _left_out(collection, agent):
+def _left_out(collection, agent, removed):
     """Which sessions are left out, as a text: what is said of an index follows from it as well."""
-    removed = removing.ids(agent.db) | collection.ignored.get(agent.agent_id, frozenset())
-    return "\n".join(sorted(removed))
+    return "\n".join(sorted(removed | collection.ignored.get(agent.agent_id, frozenset())))
 
 
-def _follow_report(collection, found, agent):
-    """The agent with the workspace of its newest report, now that its indexes were read."""
+def _is_indexed(collection, found, source):
+    """Whether an index of the agent was read in this import."""
+    return source.was_opened or index_path(found) in collection.indexes
+
+
+def _follow_report(collection, found, agent, *, is_indexed):
+    """The agent with the workspace of its newest report, when its indexes were read now."""
     if found not in collection.home.agents:  # where it was before; its present place is read after that
         return found
-    prompt_workspaces.note_none(agent)
-    followed = follow_report(collection.home, found, agent.reported_workspace)
+    followed = found  # the newest report of all imports before was followed when the home was read
+    if is_indexed or agent.workspace_reported_at is None:
+        prompt_workspaces.note_none(agent)
+        followed = follow_report(collection.home, found, agent.reported_workspace)
     check_memory(collection.home, followed)
     workspace = str(followed.workspace.resolve()) if followed.workspace else ""
     if agent.workspace != workspace:
@@ -322,7 +347,7 @@ def _follow_report(collection, found, agent):
 
 
 def _workspace(collection, folder, agent, report):
-    for entry in workspaces.entries(folder, report.notes):
+    for entry in list(workspaces.entries(folder, report.notes)):
         try:
             stat = entry.path.lstat()
         except OSError:

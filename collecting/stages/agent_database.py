@@ -14,7 +14,7 @@ from django.utils.translation import ngettext
 from agents.homes import NotReadable, look, open_regular
 from agents.models import CollectorSource
 from agents.sources import Part
-from ledger import prompt_workspaces
+from ledger import index_rows, prompt_workspaces
 from ledger.collectors import agent_database, schemas
 from ledger.collectors.agent_database import Archive, Contents
 from ledger.collectors.database import Damaged, Database
@@ -28,7 +28,7 @@ from openclaw_web.clock import now_ms
 from openclaw_web.sqlite import failures
 
 from . import consent, counts, databases
-from . import outputs as collect_outputs
+from .batches import SessionSource, batching, taking_outputs
 from .databases import Stats, Unreadable
 from .guard import guarding
 
@@ -66,7 +66,6 @@ class Source:
     entries: list[IndexEntry] = field(default_factory=list)
     put_away: dict[str, IndexEntry] = field(default_factory=dict)  # of sessions that only an archive names
     names: set[str] = field(default_factory=set)  # files that the database holds as well
-    were_read: set[str] = field(default_factory=set)
     short: set[str] = field(default_factory=set)  # sessions that lost records: they are made again
     mended: frozenset[str] = frozenset()  # sessions that were made again
     is_whole: bool = True  # nothing of it has to be tried again
@@ -107,7 +106,7 @@ class Source:
                     self.put_away[entry.session_id] = entry
             prompt_workspaces.note(self.agent, self.agent.home_name, found.entries)
             kept = consent.kept(self.collection, self.agent, self.report, found.entries)
-            self.report.sessions_indexed += storing.store_index(self.agent.db, kept)
+            self.report.sessions_indexed += index_rows.store_index(self.agent.db, kept)
             self.entries = [*found.entries, *self.put_away.values()]
             self.index_entries, self.unusable = found.entries, found.unnamed
             if found.unusable:
@@ -122,7 +121,7 @@ class Source:
             if database is None:
                 return
             live = {one.session_id for one in agent_database.contents(database)}
-            with collect_outputs.taking(self.collection, self.agent, self.report) as outputs:
+            with taking_outputs(self.collection, self.agent, self.report) as outputs:
                 for archive in agent_database.archives(database):
                     self.names.add(archive.name)
                     is_cold = archive.reason == agent_database.COLD  # only moved away: nobody deleted it
@@ -145,14 +144,16 @@ class Source:
             per_record = databases.size_of(self.path) / (sum(one.count for one in contents) or 1)
             generations = agent_database.generations(database)
             for group in _groups(contents, per_record):
-                with collect_outputs.taking(self.collection, self.agent, self.report) as outputs:
+                with taking_outputs(self.collection, self.agent, self.report) as outputs:
                     self._write_ahead(database, group, may_read, outputs)
-                    for one in group:
-                        self._refuse_odd(one)
-                        if one.session_id and may_read(one.session_id):
-                            with self.guarding(one.session_id):
-                                self._transcript(database, one, generations.get(one.session_id, ""), outputs)
-                        self.collection.add_bytes(int(per_record * one.count))
+                    with batching(self.collection.book, self.agent, self.plan) as batch:
+                        for one in group:
+                            size = int(per_record * one.count)
+                            self._refuse_odd(one)
+                            if one.session_id and may_read(one.session_id):
+                                generation = generations.get(one.session_id, "")
+                                self._add(batch, database, one, generation, outputs, size)
+                            self.collection.add_bytes(size)
             for gone in self.live - {one.session_id for one in contents}:
                 self.collection.book.forget_part(self.prefix + gone)
 
@@ -203,27 +204,40 @@ class Source:
             detail = ngettext("%(count)s record has no valid seq", "%(count)s records have no valid seq", one.misplaced)
             self._reject("bad_seq", detail % {"count": one.misplaced}, of=f"#{one.session_id}")
 
-    def _transcript(self, database: Database, one: Contents, generation: str, outputs: Outputs) -> None:
+    def _add(self, batch, database, one, generation, outputs, size):
+        with self.guarding(one.session_id):
+            if source := self._source(database, one, generation, outputs, size):
+                batch.add(source)
+
+    def _source(
+        self, database: Database, one: Contents, generation: str, outputs: Outputs, size: int
+    ) -> SessionSource | None:
+        """What is new of a session's records; None when nothing is read of it now."""
         book, name = self.collection.book, self.prefix + one.session_id
         part = book.part(name)
         mark = generation or agent_database.prefix(database, one.session_id, part.end if part else 0)
         why = why_read(part, one, mark)
         if why == "unchanged":
             self.report.transcripts[why] += 1
-            return
+            return None
         if self._is_short(one.session_id):
-            return
+            return None
         start = part.end if part and why == "appended" else 0
-        lines = agent_database.events(database, one.session_id, start)
-        about = self._about(one.session_id, name)
-        about.goes_on, about.has_others = start > 0, book.has_others(self.agent.agent_id, one.session_id, name)
-        stored = storing.store_transcript(self.agent.db, about, lines, outputs=outputs)
-        self._count(why, stored)
-        end = max(stored.end, start)
-        mark = generation or agent_database.prefix(database, one.session_id, end)
-        save = partial(book.save_part, name, Part(end, one.count, mark), agent_id=self.agent.agent_id)
-        self.plan.when_settled(self.agent, one.session_id, stored, save)
-        self.were_read.add(one.session_id)
+        has_others = book.has_others(self.agent.agent_id, one.session_id, name)
+
+        def store(batch):
+            lines = agent_database.events(database, one.session_id, start)
+            about = self._about(one.session_id, name)
+            about.goes_on, about.has_others, about.batch = start > 0, has_others, batch
+            return storing.store_transcript(self.agent.db, about, lines, outputs=outputs)
+
+        def save(stored):
+            end = max(stored.end, start)
+            mark = generation or agent_database.prefix(database, one.session_id, end)
+            book.save_part(name, Part(end, one.count, mark), agent_id=self.agent.agent_id)
+
+        done, guarding = partial(self._count, why), partial(self.guarding, one.session_id)
+        return SessionSource(one.session_id, size, has_others, store, save, done, guarding)
 
     def _is_short(self, session_id):
         """Whether a session lost records: then it is made again, and this database is read on after that."""
@@ -255,10 +269,10 @@ class Source:
             return
         self._count("new", stored)
         if archive.session_id in self.put_away:
-            storing.store_index(self.agent.db, [self.put_away[archive.session_id]])
+            index_rows.store_index(self.agent.db, [self.put_away[archive.session_id]])
         part = Part(stored.end, stored.records, "")
         save = partial(self._save_archive, archive, name, part)
-        self.plan.when_settled(self.agent, archive.session_id, stored, save)
+        self.plan.note(book, self.agent, [(archive.session_id, stored, save)])
 
     def _save_archive(self, archive: Archive, name: str, part: Part) -> None:
         self.collection.book.save_part(name, part, agent_id=self.agent.agent_id)

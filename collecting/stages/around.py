@@ -25,6 +25,7 @@ from .guard import guarding
 
 Kind = CollectorSource.Kind
 BUNDLES = (".openclaw", "trajectory-exports")
+MEMORY_FOLDER = "memory"  # of a home: the index that OpenClaw once had
 MAX_MANIFEST, MAX_PART = 4 * 1024 * 1024, 64 * 1024 * 1024
 PARTS = {"system-prompt.txt": store.SYSTEM_PROMPT, "tools.json": store.TOOL_SCHEMAS}
 MAX_BUNDLES = 1_000
@@ -68,7 +69,7 @@ def files(collection: Any, found: Any, agent: Any, plan: Any, report: Any, may_r
     for folder in _bundles(found.workspace, report.notes):
         with guarding(report, folder.name):
             _bundle(collection, found.workspace, folder, agent, report, may_read)
-    memory = collection.home.root / "memory" / f"{found.home_name}.sqlite"
+    memory = collection.home.root / MEMORY_FOLDER / f"{found.home_name}.sqlite"
     if look(memory) and not databases.is_known(collection, memory):
         _memory(collection, memory, agent, report)
 

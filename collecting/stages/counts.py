@@ -15,11 +15,11 @@ def is_short(agent: Agent, session_id: str, mended: Collection[str] = ()) -> boo
 
     What `mended` sessions lack is in no source: of these only the rows and their own counts have to fit together.
     """
-    noted = holdings.holding_of(agent.agent_id, session_id)
-    session = Session.objects.using(agent.db).filter(id=session_id).first()
+    noted, db = holdings.holding_of(agent.agent_id, session_id), agent.db
+    session = Session.objects.using(db).filter(id=session_id).first()
     if not noted.count and (session is None or not session.record_count):
         return False
-    rows = counting.holding_of(agent.db, session_id)
+    rows = counting.holding_of(db, session_id)
     if rows is None or session is None or rows.count != session.record_count:
         return True
     own = counting.known(session)

@@ -23,8 +23,6 @@ def files(collection: Any, agent: Any, plan: Any, removed: set[str], report: Any
     Whose a file is that nobody has opened yet is seen later, by `transcripts.Transcripts`.
     """
     files = plan.to_read
-    if not removed:
-        return files
     for file in files:
         if _is_of(file, removed) and _went_on(collection, file):
             collection.book.forget_part(collection.book.name(file.path))

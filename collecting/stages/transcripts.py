@@ -2,8 +2,8 @@
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
-from dataclasses import dataclass, field
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, BinaryIO
 
@@ -12,23 +12,25 @@ from django.utils.translation import gettext as _
 from agents.homes import NotReadable, open_regular, why_refused
 from agents.models import CollectorSource
 from agents.skipped_sources import Reason
-from agents.sources import HEAD
+from agents.sources import HEAD, Reading, Tail
 from ledger.collectors import jsonl
 from ledger.collectors.packed import read_packed_lines
 from ledger.collectors.records import moment_ms
 from ledger.models import Session
+from ledger.outputs.stashing import ROLES, Outputs
 from ledger.transcripts import storing
 from openclaw_web.clock import now_ms
 
 from ..inventory.file_heads import read_head
 from ..inventory.transcripts import Identity, TranscriptFile, tell_whose
 from . import counts
-from . import outputs as collect_outputs
+from .batches import SessionSource, batching, taking_outputs
 from .guard import guarding
 
 Kind = CollectorSource.Kind
 GROUP_BYTES = 32 * 1024 * 1024
 GROUP_FILES = 64  # open at the same time
+FEW_BYTES, ESCAPE = 64 * 1024, b"\\u00"  # of a letter of ASCII: it may be one of a role
 MANY_FILES = 100  # from here on one query for all sessions takes less than one for each
 
 
@@ -40,7 +42,15 @@ class Opened:
     lines: BinaryIO
     stat: os.stat_result
     head: bytes
-    reading: Any
+    reading: Reading
+    tail: Tail = field(default_factory=Tail)  # what was read last
+    name: str = ""  # in the book
+    told: int = 0  # bytes of it that whoever watches knows of
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether nobody appends to it."""
+        return self.file.state != Session.State.LIVE or self.file.is_packed
 
 
 @dataclass(slots=True)
@@ -56,22 +66,28 @@ class Transcripts:
     why_left: Callable[[str], str]
     removed: set[str]
     identity: Callable[[], Identity]
-    were_read: set[str] = field(default_factory=set)  # sessions
     stored: set[str] | None = None  # sessions that were here before; None: each is asked for
+    db: str = field(init=False)
+
+    def __post_init__(self):
+        self.db = self.agent.db
 
     def read(self, files: list[TranscriptFile]) -> None:
         """Store these files, some at a time: what they hold becomes durable together."""
         if len(files) > MANY_FILES:
             self.stored = counts.stored_sessions(self.agent)
         for group in _groups(files):
-            with collect_outputs.taking(self.collection, self.agent, self.report) as outputs, ExitStack() as stack:
+            with ExitStack() as stack:
                 opened = [one for file in group if (one := self._open(file, stack))]
-                self._write_ahead(opened, outputs)
-                for one in opened:
-                    with guarding(self.report, one.file.path.name) as failed:
-                        self._store(one, outputs)
-                    if failed:
-                        self._skip(one.file, Reason.FAILED, failed[0])
+                if any(map(_may_hold_output, opened)):
+                    outputs = stack.enter_context(taking_outputs(self.collection, self.agent, self.report))
+                    self._write_ahead(opened, outputs)
+                else:
+                    outputs = Outputs()
+                with batching(self.collection.book, self.agent, self.plan) as batch:
+                    for one in opened:
+                        batch.settle(one.file.session_id)
+                        batch.add(self._source(one, outputs))
 
     def _leave(self, file, reason, detail="", stat=None):
         """Note why a file is not read; what was planned for it counts as done."""
@@ -163,28 +179,51 @@ class Transcripts:
                 one.lines.seek(0)
                 outputs.write_ahead(iter(partial(one.lines.readline, jsonl.MAX_LINE), b""))
 
-    def _store(self, one: Opened, outputs):
+    def _source(self, one, outputs):
+        file, book = one.file, self.collection.book
+        one.name = book.name(file.path)
+        has_others = book.has_others(self.agent.agent_id, file.session_id, one.name)
+        return SessionSource(
+            session_id=file.session_id,
+            size=max(0, one.stat.st_size - one.reading.offset),
+            is_alone=has_others or file.is_packed,
+            store=partial(self._store, one, outputs, has_others),
+            save=lambda _stored: self._save(one),
+            done=partial(self._count, one),
+            guarding=partial(self._guarding, one),
+        )
+
+    @contextmanager
+    def _guarding(self, one):
+        with guarding(self.report, one.file.path.name) as failed:
+            yield
+        if failed:
+            self._skip(one.file, Reason.FAILED, failed[0])
+
+    def _store(self, one, outputs, has_others, batch):
+        """Read a transcript into its session. In a batch the bytes are told when it is stored, else as they come."""
         file, reading = one.file, one.reading
-        done, is_closed = reading.offset, file.state != Session.State.LIVE or file.is_packed
-
-        def hear(offset):
-            nonlocal done
-            self.collection.add_bytes(offset - done)
-            done = offset
-
+        one.tail, one.told = replace(reading.tail), reading.offset
         if file.is_packed:  # whole: nobody appends to it
             one.lines.seek(0)
-            lines, hear_bytes = read_packed_lines(one.lines), None
+            lines, hear = read_packed_lines(one.lines), None
         else:
-            take = reading.tail.take
-            lines = jsonl.read_lines(one.lines, reading.offset, is_closed=is_closed, take=take)
-            hear_bytes = hear
-        stored = storing.store_transcript(self.agent.db, self._about(one), lines, outputs=outputs, on_bytes=hear_bytes)
-        is_unfinished = not is_closed and reading.tail.end < one.stat.st_size
-        count(self.report, "new" if file.is_packed else reading.why, stored, unfinished=is_unfinished)
-        self.were_read.add(file.session_id)
+            lines = jsonl.read_lines(one.lines, reading.offset, is_closed=one.is_closed, take=one.tail.take)
+            hear = partial(self._hear, one) if batch is None else None
+        about = self._about(one, has_others, batch)
+        return storing.store_transcript(self.db, about, lines, outputs=outputs, on_bytes=hear)
+
+    def _hear(self, one, offset):
+        self.collection.add_bytes(offset - one.told)
+        one.told = offset
+
+    def _count(self, one, stored):
+        file = one.file
+        is_unfinished = not one.is_closed and one.tail.end < one.stat.st_size
+        count(self.report, "new" if file.is_packed else one.reading.why, stored, unfinished=is_unfinished)
         self.plan.accounts.read(file.path)
-        self.plan.when_settled(self.agent, file.session_id, stored, partial(self._save, one))
+        if not file.is_packed and stored.end:
+            self._hear(one, stored.end)
 
     def _save(self, one):
         file = one.file
@@ -192,22 +231,22 @@ class Transcripts:
             self._is_read(file)
             return
         about = {"agent_id": self.agent.agent_id, "session_id": file.session_id}
-        read = {"head": one.head, "tail": one.reading.tail}
+        read = {"head": one.head, "tail": one.tail}
         self.collection.book.save_appended(Kind.TRANSCRIPT, file.path, one.stat, **about, **read)
         self.collection.book.name_current(file.path, is_named=file.is_named)
 
-    def _about(self, one):
-        file, book = one.file, self.collection.book
-        modified, name = modified_ms(one.stat.st_mtime_ns), book.name(file.path)
+    def _about(self, one, has_others, batch):
+        file, modified = one.file, modified_ms(one.stat.st_mtime_ns)
         is_live = file.session_id in self.plan.live or file.session_id in self.source.live
         return storing.Transcript(
             file.session_id,
-            name,
+            one.name,
             modified,
             Session.State.LIVE if is_live else file.state,
             self.collection.opted_out,
             goes_on=one.reading.goes_on and not file.is_packed,
-            has_others=book.has_others(self.agent.agent_id, file.session_id, name),
+            has_others=has_others,
+            batch=batch,
         )
 
     def _is_read(self, file):
@@ -216,6 +255,16 @@ class Transcripts:
         self.collection.book.save(Kind.TRANSCRIPT, file.path, file.stat, offset=size, **about)
         self.collection.book.name_current(file.path, is_named=file.is_named)
         self.plan.accounts.read(file.path)
+
+
+def _may_hold_output(one):
+    """Whether a tool's result may be among what is new of a file: only then the artifact store is entered."""
+    size = one.stat.st_size - one.reading.offset
+    if one.file.is_packed or size > FEW_BYTES:
+        return True
+    one.lines.seek(one.reading.offset)
+    new = one.lines.read(FEW_BYTES)
+    return ESCAPE in new or any(role in new for role in ROLES)
 
 
 def modified_ms(mtime_ns: int) -> int:

@@ -130,6 +130,13 @@ def said(record: dict[str, Any]) -> Facts:
     return found
 
 
+def content_facts(record: dict[str, Any]) -> Facts:
+    """The blocks of a message's content, with a person's words as they are wrapped."""
+    found = Facts("message", "message")
+    _read_content(found, (_message(record) or {}).get("content"))
+    return found
+
+
 def own_id(record: dict[str, Any]) -> str | None:
     """The id that a record brings, when it can be used; None otherwise."""
     return _identifier(record.get("id"))

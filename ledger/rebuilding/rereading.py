@@ -15,7 +15,7 @@ from artifacts.models import Artifact
 from openclaw_web.sqlite import statements, upkeep, words
 from openclaw_web.sqlite.words import BESIDE, OURS
 
-from .. import source_order
+from .. import index_rows, source_order
 from ..collectors.session_index import IndexEntry
 from ..models import (
     ConversationTurn,
@@ -125,7 +125,7 @@ def _seed(db, beside, session_id, entry):
         moments = {"created_at": old.created_at, "last_activity_at": 0 if entry else old.last_activity_at}
         Session.objects.using(beside).create(id=session_id, source_state=old.source_state, **said, **moments)
     if entry is not None:
-        storing.store_index(beside, [entry])
+        index_rows.store_index(beside, [entry])
 
 
 def _keep_title(db, beside, session_id):

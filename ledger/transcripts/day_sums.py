@@ -3,9 +3,14 @@
 from collections import Counter
 from collections.abc import Mapping
 
+from openclaw_web.sqlite import statements
+from openclaw_web.sqlite.rows import insert_sql
+
 from ..models import SessionDay
 from .rows import TOTALS, Sums, plus
 
+COLUMNS = tuple(field.attname for field in SessionDay._meta.concrete_fields)
+INSERT = insert_sql("session_days", COLUMNS)
 ADDED = (*TOTALS, "record_count")
 
 
@@ -23,7 +28,7 @@ def add(db: str, session_id: str, new: Mapping[str, Sums], turns_by_day: Counter
             fresh.append(day)
         elif day.__dict__ != before:
             day.save(using=db)
-    SessionDay.objects.using(db).bulk_create(fresh)
+    statements.run_many(db, INSERT, [[getattr(day, column) for column in COLUMNS] for day in fresh])
 
 
 def _stored(db, session_id):

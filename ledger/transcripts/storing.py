@@ -1,6 +1,5 @@
-"""Every write to the ledger: session index entries, transcripts, rejected lines."""
+"""Every write to the ledger while transcripts are read: their records, and rejected lines."""
 
-import hashlib
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -21,8 +20,7 @@ from ..collectors import lineage, projections
 from ..collectors.envelopes import fingerprint
 from ..collectors.jsonl import Line
 from ..collectors.senders import Why
-from ..collectors.session_index import IndexEntry
-from ..models import PromptReport, RejectedRecord, Session
+from ..models import RejectedRecord, Session
 from ..outputs import stashing
 from ..outputs.stashing import Outputs
 from ..source_order import Ending
@@ -34,15 +32,11 @@ from .unnamed import Unnamed
 from .withholding import Withholding
 
 CHUNK_LINES = 5_000
-CHUNK_ENTRIES = 10_000  # of a session index
 SESSION_COLUMNS = tuple(field.attname for field in Session._meta.concrete_fields)
-DEFAULTS = {field.attname: field.get_default() for field in Session._meta.concrete_fields}
-# What a session index says of a session.
-INDEXED_COLUMNS = (
-    *("session_key", "origin", "channel_id", "conversation_target", "account_id", "model", "title", "metadata"),
-    *("last_activity_at", "prompt_report_id", "parents"),
-)
-UPDATE_INDEXED = f"UPDATE sessions SET {', '.join(f'{name} = %s' for name in INDEXED_COLUMNS)} WHERE id = %s"  # noqa: S608
+INSERT_SESSION = insert_sql("sessions", SESSION_COLUMNS)
+INSERT_EVENT = insert_sql("transcript_events", EVENT_COLUMNS)
+INSERT_IDENTITY = insert_sql("transcript_event_identities", IDENTITY_COLUMNS)
+UPDATE_SESSION = f"UPDATE sessions SET {', '.join(f'{name} = %s' for name in SESSION_COLUMNS)} WHERE id = %s"  # noqa: S608
 CHUNK_BYTES = 24 * 1024 * 1024
 PREVIEW = 2_000
 UNKNOWN_ENVELOPE = "unknown_envelope"  # a reason among rejected lines whose record is stored all the same
@@ -70,6 +64,8 @@ class Transcript:
     has_others: bool = False  # the session was read from other sources as well: see `source_order`
     turn_numbers: Mapping[str, int] = field(default_factory=dict)  # of turns by record: as they were before
     names: Mapping[int, str] = field(default_factory=dict)  # of records without an id by offset: as they were before
+    # It is stored in the caller's transaction, with other sessions: as they were before, each until it is met.
+    batch: dict[str, Session | None] | None = None
 
 
 @dataclass(slots=True)
@@ -128,16 +124,6 @@ def store_transcript(
     return stored
 
 
-def store_index(db: str, entries: Iterable[IndexEntry]) -> int:
-    """Bring sessions that are not removed up to what the session index says; returns how many entries there were."""
-    reports: dict[str, PromptReport] = {}
-    left, count = iter(entries), 0
-    while batch := list(islice(left, CHUNK_ENTRIES)):
-        with transaction.atomic(using=db):  # one for each batch: an index may name some hundred thousand sessions
-            count += _store_entries(db, batch, reports)
-    return count
-
-
 def mark_state(db: str, session_id: str, state: str) -> None:
     """Say that a session's file was renamed (reset, deleted) since it was read."""
     Session.objects.using(db).filter(id=session_id).exclude(source_state=state).update(source_state=state)
@@ -174,16 +160,21 @@ def _chunk(lines):
 
 
 def _stored_chunk(db, transcript, chunk, outputs, unnamed, ending):
-    """Store a chunk in one transaction; without artifacts when their store cannot be written."""
-    stored = Stored()
+    """Store a chunk in one transaction; without artifacts when their store cannot be written.
+
+    In a batch that is left to the caller, whose transaction is rolled back.
+    """
+    stored, is_alone = Stored(), transcript.batch is None
     try:
-        with transaction.atomic(using=db, durable=True):
+        with transaction.atomic(using=db, durable=True) if is_alone else nullcontext():
             begun = replace(ending)
             _store_chunk(db, transcript, chunk, stored, outputs, unnamed, begun)
             outputs.save()
         ending.become(begun)
     except stashing.UNWRITABLE as exc:
         outputs.give_up(exc.sentence)
+        if not is_alone:
+            raise
         return _stored_chunk(db, transcript, chunk, outputs, unnamed, ending)
     except BaseException:  # also a Ctrl-C: what has no row must not get one from the next transaction
         outputs.discard()
@@ -197,9 +188,10 @@ def _store_chunk(db, transcript, chunk, stored, outputs, unnamed, ending):
     if transcript.goes_on and ending.before is None:
         ending.before = turns.last_row(session, known)
     rows = _new_rows(db, session, transcript, chunk, known, stored, outputs, unnamed, ending)
-    if known and not transcript.opted_out:
+    if known and not transcript.opted_out and any(projections.SIGN in line.raw for line in chunk):
         add_projections(db, session.id, chunk, known)
-    session.parents = lineage.joined(session.parents, lineage.parents_among(line.record for line in chunk))
+    if headers := [line.record for line in chunk if line.record is not None and line.record["type"] == "session"]:
+        session.parents = lineage.joined(session.parents, lineage.parents_among(headers))
     # Where other sources tell of the session, it moves when all lines are here, if this source comes last.
     leaf_id = None if transcript.has_others and session.leaf_record_id else ending.leaf_id
     has_moved = leaf_id is not None and leaf_id != session.leaf_record_id
@@ -208,7 +200,7 @@ def _store_chunk(db, transcript, chunk, stored, outputs, unnamed, ending):
     if rows or has_moved:
         tree = Tree([*(node for node, *_ in known.values()), *map(_node, rows)])
         refresh = turns.place(db, session, tree, rows, known, transcript.turn_numbers)
-        if outputs:
+        if outputs.batch:
             outputs.set_turns(session.id, turns.users(rows, known))
         _insert(db, session, rows)
         turns_by_day = turns.store_turns(db, session, rows, refresh)
@@ -216,30 +208,41 @@ def _store_chunk(db, transcript, chunk, stored, outputs, unnamed, ending):
         if rows:
             tool_days.add(db, session, rows)
         stored.added = _add_up(db, session, rows, turns_by_day)
-    session.save(using=db, force_insert=session._state.adding)
+    statements.run(db, *_saved(session))
     stored.held = counting.known(session)
 
 
 def _session(db, transcript):
     """The session's row; a new one is saved with the chunk's last word (foreign keys are checked at the commit)."""
-    found = Session.objects.using(db).filter(id=transcript.session_id).first()
+    if transcript.batch and transcript.session_id in transcript.batch:
+        found = transcript.batch.pop(transcript.session_id)
+    else:
+        found = Session.objects.using(db).filter(id=transcript.session_id).first()
     if found is None:
         removing.make_way(db, transcript.session_id)
     return found or Session(id=transcript.session_id, created_at=transcript.modified_ms, last_activity_at=0)
+
+
+def _saved(session):
+    """The statement that writes a session whole, and its values."""
+    values = [getattr(session, column) for column in SESSION_COLUMNS]
+    if session._state.adding:
+        return INSERT_SESSION, values
+    return UPDATE_SESSION, [*values, session.id]
 
 
 def _new_rows(db, session, transcript, chunk, known, stored, outputs, unnamed, ending):
     """The rows that are not in the store yet, numbered; `ending` goes on to the end of the chunk."""
     rows: list[Row] = []
     bad: list[Line] = []
-    seen: dict[str, int | str] = {}
-    withholding = Withholding(session, known, transcript.opted_out, transcript.session_key)
+    seen: dict[str, Line] = {}
+    withholding = transcript.opted_out and Withholding(session, known, transcript.opted_out, transcript.session_key)
     seq = max((node.seq for node, *_ in known.values()), default=-1)
     for line in chunk:
         if line.record is None or (row := _row(line, ending.before, transcript.modified_ms)) is None:
             bad.append(line)
             continue
-        why = Why.EARLIER if line.is_withheld else withholding.why(row, line.record)
+        why = Why.EARLIER if line.is_withheld else withholding and withholding.why(row, line.record)
         if row.facts.record_id is None:
             row.record_id = unnamed.name(line, known, seen, is_withheld=bool(why))
         ending.meet(row, line.record, is_new=row.record_id not in known)
@@ -248,17 +251,19 @@ def _new_rows(db, session, transcript, chunk, known, stored, outputs, unnamed, e
             stored.repeated += is_same
             bad += [] if is_same else [line]
             continue
-        seen[row.record_id] = fingerprint(line.raw, line.record)
+        seen[row.record_id] = line
         if row.facts.sender.get("envelope"):
             stored.unknown_envelopes += 1
             bad.append(Line(line.offset, line.end, line.raw, None, UNKNOWN_ENVELOPE))
         if why:
-            withholding.hide(row)
+            if withholding:
+                withholding.hide(row)
             row = withheld(row)
             session.withheld_count += 1
             stored.withheld[why.value] += 1
         else:
-            fill(row, _storable(line, transcript), outputs.keeper(session.id, row))
+            keep = outputs.keeper(session.id, row) if outputs.batch else None
+            fill(row, _storable(line, transcript), keep)
         seq += 1
         row.seq = seq
         rows.append(row)
@@ -288,8 +293,8 @@ def _row(line, before, fallback_ms):
 
 def _says_the_same(line, row, seen):
     """Whether a record that is known came again; another record under its id is told apart and rejected."""
-    mark = fingerprint(line.raw, line.record)
-    if seen.setdefault(row.record_id, mark) == mark:
+    first = seen.setdefault(row.record_id, line)
+    if first is line or fingerprint(first.raw, first.record) == fingerprint(line.raw, line.record):
         return True
     line.reason, line.detail = "duplicate_id", row.record_id
     return False
@@ -308,10 +313,8 @@ def _node(row):
 
 
 def _insert(db, session, rows):
-    events = insert_sql("transcript_events", EVENT_COLUMNS)
-    statements.run_many(db, events, [row.event(session.id) for row in rows])
-    identities = insert_sql("transcript_event_identities", IDENTITY_COLUMNS)
-    statements.run_many(db, identities, [row.identity(session.id) for row in rows])
+    statements.run_many(db, INSERT_EVENT, [row.event(session.id) for row in rows])
+    statements.run_many(db, INSERT_IDENTITY, [row.identity(session.id) for row in rows])
 
 
 def _add_up(db, session, rows, turns_by_day):
@@ -329,70 +332,9 @@ def _add_up(db, session, rows, turns_by_day):
         session.last_activity_at = max(session.last_activity_at, *moments)
         session.record_count += len(rows)
         kinds = Counter(row.facts.kind for row in rows)
-        added = counting.add(session, kinds, (row.record_id for row in rows))
+        added = counting.add(session, kinds, [row.record_id for row in rows])
     for sums in days.values():
         for name in TOTALS:
             setattr(session, name, plus(getattr(session, name), getattr(sums, name)))
     day_sums.add(db, session.id, days, turns_by_day, is_new=is_new)
     return added
-
-
-def _store_entries(db, entries, reports):
-    """Store entries with as few statements as there are kinds of change; how many there were."""
-    removed = removing.among(db, [entry.session_id for entry in entries])
-    entries = [entry for entry in entries if entry.session_id not in removed]
-    known = Session.objects.using(db).in_bulk([entry.session_id for entry in entries])
-    new, changed = {}, {}
-    for entry in entries:
-        session = known.get(entry.session_id) or _new_session(db, entry)
-        is_changed = _apply_entry(db, session, entry, reports)
-        if session.id not in known:
-            new[session.id] = known[session.id] = session
-        elif is_changed and session.id not in new:
-            changed[session.id] = session
-    statements.run_many(db, insert_sql("sessions", SESSION_COLUMNS), _values(new, SESSION_COLUMNS))
-    statements.run_many(db, UPDATE_INDEXED, _values(changed, (*INDEXED_COLUMNS, "id")))
-    return len(entries)
-
-
-def _new_session(db, entry):
-    """As Session(...), in a third of the time: every column is given, none asks for its default."""
-    moment = entry.updated_at or 0
-    values = {**DEFAULTS, "id": entry.session_id, "created_at": moment, "last_activity_at": moment}
-    return Session.from_db(db, SESSION_COLUMNS, values.values())
-
-
-def _values(sessions, columns):
-    return [[getattr(session, column) for column in columns] for session in sessions.values()]
-
-
-def _apply_entry(db, session, entry, reports):
-    """Whether it changes the session. An entry's own words win over what was guessed; times only ever move outwards."""
-    before = dict(session.__dict__)
-    session.session_key = entry.session_key
-    session.origin = entry.origin
-    session.channel_id = entry.channel
-    session.conversation_target = entry.target
-    session.account_id = entry.account
-    session.model = session.model or entry.model
-    session.title = session.title or entry.label
-    session.metadata = orjson.dumps(entry.metadata).decode() if entry.metadata else None
-    session.last_activity_at = max(session.last_activity_at, entry.updated_at or 0)
-    if entry.parents:
-        session.parents = lineage.joined(session.parents, entry.parents)
-    if entry.report:
-        session.prompt_report_id = _report(db, entry.report, reports)
-    if session.channel_id != before["channel_id"] and session.record_count:
-        tool_days.move(db, session.id, session.channel_id)
-    return session.__dict__ != before
-
-
-def _report(db, report, reports):
-    """The id of a report's row; equal ones are one row."""
-    text = orjson.dumps(report, option=orjson.OPT_SORT_KEYS)
-    report_id = hashlib.sha256(text).hexdigest()
-    if report_id not in reports:
-        reports[report_id], _ = PromptReport.objects.using(db).get_or_create(
-            id=report_id, defaults={"report_json": text.decode()}
-        )
-    return report_id

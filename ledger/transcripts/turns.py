@@ -12,7 +12,7 @@ import orjson
 from openclaw_web.sqlite import statements
 from openclaw_web.sqlite.rows import insert_sql
 
-from ..collectors.records import facts, file_lists
+from ..collectors.records import content_facts, facts, file_lists
 from ..models import ConversationTurn, Session, TranscriptEvent, TranscriptEventIdentity, TranscriptSnapshot
 from .rows import TOTALS, TURN_COLUMNS, Row, Sums
 from .trees import Node, Tree
@@ -20,6 +20,7 @@ from .trimming import CAP
 
 # record id -> its node, whether it is on the active branch, its kind, its turn number
 Known = dict[str, tuple[Node, bool, str, int | None]]
+INSERT_TURN = insert_sql("conversation_turns", TURN_COLUMNS)
 TITLE = 120
 TITLE_TURNS = 20
 EPOCH = date(1970, 1, 1).toordinal()
@@ -117,8 +118,7 @@ def store_turns(db: str, session: Session, rows: list[Row], refresh: set[int]) -
             members.setdefault(row.turn_number, []).append(row)
     # As plain rows: of a big import, building and saving model objects would be a third of the time.
     values = [{**_begun(session, turn[0]), **_summed(turn)} for turn in members.values()]
-    sql = insert_sql("conversation_turns", TURN_COLUMNS)
-    statements.run_many(db, sql, [[*map(each.get, TURN_COLUMNS)] for each in values])
+    statements.run_many(db, INSERT_TURN, [[*map(each.get, TURN_COLUMNS)] for each in values])
     if not session.record_count:  # a new session: its turns are at hand
         current = [turn for turn in values if turn["is_active"]]
         days = Counter(utc_day(turn["created_at"]) for turn in current)
@@ -128,7 +128,11 @@ def store_turns(db: str, session: Session, rows: list[Row], refresh: set[int]) -
         for turn in stored.filter(turn_number__in=refresh).order_by("turn_number"):
             stored.filter(id=turn.id).update(**_summed(_stored_rows(db, turn)))
         days = by_day(db, session.id)
-        words = stored.active().order_by("first_seq").values_list("user_message_content", "user_metadata")[:TITLE_TURNS]
+        words = (
+            stored.filter(is_active=True)
+            .order_by("first_seq")
+            .values_list("user_message_content", "user_metadata")[:TITLE_TURNS]
+        )
     session.turn_count = days.total()
     if not session.title:
         session.title = title_of(words)
@@ -140,7 +144,7 @@ def by_day(db: str, session_id: str) -> Counter[str]:
 
     A turn whose user message was said in another session counts there.
     """
-    turns = ConversationTurn.objects.using(db).filter(session_id=session_id).active()
+    turns = ConversationTurn.objects.using(db).filter(session_id=session_id, is_active=True)
     repeated = TranscriptEvent.objects.using(db).filter(session_id=session_id, repeat_of__isnull=False)
     repeated = repeated.filter(kind=TranscriptEvent.Kind.USER, is_active=True)
     days = Counter(map(utc_day, turns.values_list("created_at", flat=True).iterator()))
@@ -242,7 +246,9 @@ def _stored_rows(db, turn):
     )
     rows = []
     for event in events.defer("full_zstd").order_by("seq").iterator(chunk_size=BATCH):
-        found = facts(orjson.loads(event.event_json))
+        # The words of the user count for no sum, and unwrapping them would take most of the time.
+        read = content_facts if event.kind == "user" else facts
+        found = read(orjson.loads(event.event_json))
         found.kind, found.is_failed = event.kind, event.is_failed
         row = Row(ids[event.seq], None, event.created_at, found, "", None, None, None)
         row.seq, row.turn_number, row.is_active = event.seq, event.turn_number, event.is_active

@@ -11,9 +11,10 @@ from artifacts.contents import adoption
 from artifacts.models import Artifact
 from ledger.collectors.jsonl import Line, parse
 from ledger.collectors.session_index import IndexEntry
+from ledger.index_rows import store_index
 from ledger.models import ConversationTurn, SessionTool, ToolDay, TranscriptEvent
 from ledger.rebuilding.sums import rebuild_session
-from ledger.transcripts.storing import Transcript, store_index, store_transcript
+from ledger.transcripts.storing import Transcript, store_transcript
 from tests.factories import T0
 from tests.homes import assistant, result, user
 from tests.ledger.talks import tell

@@ -1,0 +1,96 @@
+"""What session indexes say of sessions, stored with as few statements as there are kinds of change."""
+
+import hashlib
+from collections.abc import Iterable
+from itertools import islice
+
+import orjson
+from django.db import transaction
+
+from openclaw_web.sqlite import statements
+
+from .collectors import lineage
+from .collectors.session_index import IndexEntry
+from .models import PromptReport, Session
+from .transcripts import removing, tool_days
+from .transcripts.storing import INSERT_SESSION, SESSION_COLUMNS
+
+CHUNK_ENTRIES = 10_000  # of a session index
+DEFAULTS = {field.attname: field.get_default() for field in Session._meta.concrete_fields}
+# What a session index says of a session.
+INDEXED_COLUMNS = (
+    *("session_key", "origin", "channel_id", "conversation_target", "account_id", "model", "title", "metadata"),
+    *("last_activity_at", "prompt_report_id", "parents"),
+)
+UPDATE_INDEXED = f"UPDATE sessions SET {', '.join(f'{name} = %s' for name in INDEXED_COLUMNS)} WHERE id = %s"  # noqa: S608
+
+
+def store_index(db: str, entries: Iterable[IndexEntry]) -> int:
+    """Bring sessions that are not removed up to what the session index says; returns how many entries there were."""
+    reports: dict[str, PromptReport] = {}
+    left, count = iter(entries), 0
+    while batch := list(islice(left, CHUNK_ENTRIES)):
+        with transaction.atomic(using=db):  # one for each batch: an index may name some hundred thousand sessions
+            count += _store_entries(db, batch, reports)
+    return count
+
+
+def _store_entries(db, entries, reports):
+    """Store entries with as few statements as there are kinds of change; how many there were."""
+    removed = removing.among(db, [entry.session_id for entry in entries])
+    entries = [entry for entry in entries if entry.session_id not in removed]
+    known = Session.objects.using(db).in_bulk([entry.session_id for entry in entries])
+    new, changed = {}, {}
+    for entry in entries:
+        session = known.get(entry.session_id) or _new_session(db, entry)
+        is_changed = _apply_entry(db, session, entry, reports)
+        if session.id not in known:
+            new[session.id] = known[session.id] = session
+        elif is_changed and session.id not in new:
+            changed[session.id] = session
+    statements.run_many(db, INSERT_SESSION, _values(new, SESSION_COLUMNS))
+    statements.run_many(db, UPDATE_INDEXED, _values(changed, (*INDEXED_COLUMNS, "id")))
+    return len(entries)
+
+
+def _new_session(db, entry):
+    """As Session(...), in a third of the time: every column is given, none asks for its default."""
+    moment = entry.updated_at or 0
+    values = {**DEFAULTS, "id": entry.session_id, "created_at": moment, "last_activity_at": moment}
+    return Session.from_db(db, SESSION_COLUMNS, values.values())
+
+
+def _values(sessions, columns):
+    return [[getattr(session, column) for column in columns] for session in sessions.values()]
+
+
+def _apply_entry(db, session, entry, reports):
+    """Whether it changes the session. An entry's own words win over what was guessed; times only ever move outwards."""
+    before = dict(session.__dict__)
+    session.session_key = entry.session_key
+    session.origin = entry.origin
+    session.channel_id = entry.channel
+    session.conversation_target = entry.target
+    session.account_id = entry.account
+    session.model = session.model or entry.model
+    session.title = session.title or entry.label
+    session.metadata = orjson.dumps(entry.metadata).decode() if entry.metadata else None
+    session.last_activity_at = max(session.last_activity_at, entry.updated_at or 0)
+    if entry.parents:
+        session.parents = lineage.joined(session.parents, entry.parents)
+    if entry.report:
+        session.prompt_report_id = _report(db, entry.report, reports)
+    if session.channel_id != before["channel_id"] and session.record_count:
+        tool_days.move(db, session.id, session.channel_id)
+    return session.__dict__ != before
+
+
+def _report(db, report, reports):
+    """The id of a report's row; equal ones are one row."""
+    text = orjson.dumps(report, option=orjson.OPT_SORT_KEYS)
+    report_id = hashlib.sha256(text).hexdigest()
+    if report_id not in reports:
+        reports[report_id], _ = PromptReport.objects.using(db).get_or_create(
+            id=report_id, defaults={"report_json": text.decode()}
+        )
+    return report_id

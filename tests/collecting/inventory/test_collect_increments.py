@@ -1,0 +1,134 @@
+"""An import of what is new: the same as one from scratch, and on a short way."""
+
+import random
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+from django.db import connections
+from django.test.utils import CaptureQueriesContext
+
+from agents import databases
+from agents.models import CollectedSession
+from collecting.stages import agent as agent_stage
+from tests.collecting.collecting import MAIN, run
+from tests.homes import Home, assistant, result, user
+
+pytestmark = pytest.mark.django_db
+ROOT = f"{Path(__file__).resolve().parents[3]}/"
+MOST_FILES, MOST_CHANGES = 40, 180
+STEPS = 14
+TABLES = {
+    "transcript_events": "session_id, seq, kind, turn_number, is_active, event_json, trim_json",
+    "transcript_event_identities": "session_id, event_id, seq, parent_id",
+    "conversation_turns": "id, turn_number, user_message_content, agent_message_content, total_tokens, cost_usd, "
+    "record_count, tool_call_count, error_count, is_active, last_seq, latency_ms",
+    "sessions": "id, session_key, record_count, turn_count, total_tokens, cost_usd, title, kind_counts, id_checksum, "
+    "leaf_record_id, source_state, origin",
+    "session_days": "session_id, date, record_count, turn_count, total_tokens",
+    "session_tools": "session_id, date, tool, call_count, result_count, failed_count, chars, prompt_tokens",
+    "tool_days": "date, tool, call_count, result_count, failed_count, chars, prompt_tokens",
+    "artifacts": "id, session_id, turn_id, handle",
+}
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_many_imports_come_to_what_one_comes_to(tmp_path, real_files, seed):
+    chance, home = random.Random(seed), Home(tmp_path / "openclaw")
+    scripts, index = [], {}
+    for step in range(STEPS):
+        for _act in range(chance.randint(1, 4)):
+            mutate(chance, home, scripts, index, step)
+        run(home)
+    shutil.copytree(home.root, tmp_path / "other")
+    other = Home.__new__(Home)
+    other.root = tmp_path / "other"
+    run(other, **{"as": "fresh"})
+    once, often = contents("fresh"), contents("main")
+    assert often == once
+    assert often["transcript_events"]
+    assert held("main") == held("fresh")
+
+
+def mutate(chance, home, scripts, index, step):
+    """Let a home grow as OpenClaw lets it: sessions, lines, half a line, branches, an index."""
+    act = chance.choice(("new", "new", "more", "more", "more", "half", "branch", "odd", "index", "call"))
+    if act == "new" or not scripts:
+        scripts.append(home.transcript(user(f"Hello {step}"), assistant(f"Welcome {step}")))
+        return
+    script = chance.choice(scripts)
+    text = script.path.read_text()
+    if not text.endswith("\n"):
+        script.raw('"}\n')  # what was written by half
+    if act == "half":
+        script.raw('{"type": "custom", "customType": "mark", "id": "half' + str(step) + str(len(text)))
+    elif act == "branch" and script.count > 2:
+        script.add(user(f"Again {step}") | {"parentId": f"r{chance.randint(1, script.count - 1)}"}, assistant("Other"))
+    elif act == "odd":
+        script.raw("not a record\n")
+    elif act == "index":
+        index[f"agent:main:telegram:direct:{step}"] = {"sessionId": script.session, "updatedAt": 1_771_700_000_000}
+        home.index(index)
+    elif act == "call":
+        script.add(assistant("", (f"c{step}", "exec", {"n": step})), result(f"c{step}", f"line {step}\n" * 300))
+    else:
+        script.add(user(f"More {step}"), assistant(f"Answer {step}"))
+
+
+def contents(agent_id):
+    found = {}
+    with connections[databases.alias(agent_id)].cursor() as cursor:
+        for table, columns in TABLES.items():
+            cursor.execute(f"SELECT {columns} FROM {table}")
+            found[table] = sorted(map(repr, cursor.fetchall()))
+    return found
+
+
+def held(agent_id):
+    rows = CollectedSession.objects.filter(agent_id=agent_id).order_by("session_id")
+    return list(rows.values_list("session_id", "kind_counts", "id_checksum", "record_count"))
+
+
+def test_one_appended_line_enters_few_modules(home, monkeypatch):
+    """Counted are our modules that a call enters, and how often control passes from one to another, in the stages."""
+    home.write("workspace/MEMORY.md", "# Memory\n")
+    script = home.transcript(user("One"), assistant("Two"))
+    home.transcript(user("Another"), assistant("Session"))
+    home.index({"agent:main:main": {"sessionId": script.session}})
+    run(home)
+    path = []
+
+    def note(frame, event, _argument):
+        file = frame.f_code.co_filename
+        if event == "call" and file.startswith(ROOT) and not file.startswith(f"{ROOT}tests/"):
+            module = file.removeprefix(ROOT)
+            if path[-1:] != [module]:
+                path.append(module)
+
+    collect = agent_stage.collect
+
+    def counted(*arguments):
+        sys.setprofile(note)
+        try:
+            collect(*arguments)
+        finally:
+            sys.setprofile(None)
+
+    monkeypatch.setattr(agent_stage, "collect", counted)
+    script.add(assistant("And one more"))
+    assert run(home)["records"] == 1
+    assert len(set(path)) <= MOST_FILES, sorted(set(path))
+    assert len(path) <= MOST_CHANGES
+
+
+def test_short_sessions_share_a_transaction_and_their_notes_a_statement(home):
+    run(home)
+    scripts = [home.transcript(user(f"Hello {number}"), assistant("Hi")) for number in range(40)]
+    with CaptureQueriesContext(connections[MAIN]) as own, CaptureQueriesContext(connections["default"]) as shared:
+        assert run(home)["records"] == 3 * len(scripts)
+    begun = [query for query in own if query["sql"].startswith(("BEGIN", "SAVEPOINT"))]
+    assert len(begun) <= 5
+    notes = [query for query in shared if query["sql"].startswith('INSERT INTO "collector_sessions"')]
+    assert len(notes) == 2
+    assert CollectedSession.objects.filter(record_count=3).count() == len(scripts)
