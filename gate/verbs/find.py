@@ -76,16 +76,7 @@ def decisions(agent: Any, asked: dict[str, Any], limit: int, *, with_context: bo
     """The first `limit` decisions that fit, however often a search has to go on for them."""
     found = DECISIONS.fits(agent, **asked)
     found = replace(found, rows=telling.saying_responses(found.rows))
-    rows: list[MemoryGateDecision] = []
-    after = None
-    while len(rows) < limit:
-        limits = telling.limits(agent.db, with_context=with_context)
-        page = found.page(after=after, size=min(200, limit - len(rows)), **limits)
-        rows += page
-        after = page.next
-        if after is None:
-            break
-    return rows
+    return found.first(limit, **telling.limits(agent.db, with_context=with_context))
 
 
 def _as_json(row, schema):

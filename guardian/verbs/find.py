@@ -46,7 +46,7 @@ class Listing:
 
     def run(self, agent, key, limit, with_diff, **options):
         _check(limit)
-        rows = _first(asking.listing(agent_of(agent), options, key), limit)
+        rows = asking.listing(agent_of(agent), options, key).first(limit)
         diffs = _diffs(rows) if with_diff else {}
         receipt = [
             GuardianWriteOut.model_validate(row).model_dump() | ({"diff": diffs.get(row.id)} if with_diff else {})
@@ -116,19 +116,6 @@ class History:
 def _check(limit):
     if not 1 <= limit <= MOST:
         raise WrongUse(_("--limit must be 1 to 1000."))
-
-
-def _first(listing, limit) -> list[WriteGuardianAudit]:
-    """The first rows that fit, however often a search has to go on for them."""
-    rows: list[WriteGuardianAudit] = []
-    after = None
-    while len(rows) < limit:
-        page = listing.page(after=after, size=min(200, limit - len(rows)))
-        rows += page
-        after = page.next
-        if after is None:
-            break
-    return rows
 
 
 def _diffs(rows) -> dict[str, str]:

@@ -17,6 +17,7 @@ from ..sqlite.fields import Constant
 
 HEAVY_BATCH = 20  # rows fetched at a time when a page may end early because they are big
 WINDOW = 5_000  # rows that one search looks through: a search never walks through a whole big table
+MOST_AT_ONCE = 200  # rows that are read together where many are asked for
 AT = "~"  # before a cursor: the row itself is meant as well
 LOOKUPS = {"exact": Exact, "gt": GreaterThan, "gte": GreaterThanOrEqual, "lt": LessThan, "icontains": IContains}
 SOUGHT = ("exact", "gt", "gte", "isnull")  # lookups of what an index may hold side by side in the order of a list
@@ -66,6 +67,18 @@ class Listing:
             return page_of(self.rows, order=self.order, **place)
         limits = {"window": self.window, "time_ms": self.time_ms}
         return search(self.rows, self.condition, order=self.order, **limits, **place)
+
+    def first(self, limit: int, **limits: Any) -> list[Any]:
+        """The first `limit` rows, however often a search has to go on for them; `limits` are those of a page."""
+        rows: list[Any] = []
+        after = None
+        while len(rows) < limit:
+            page = self.page(after=after, size=min(MOST_AT_ONCE, limit - len(rows)), **limits)
+            rows += page
+            after = page.next
+            if after is None:
+                break
+        return rows
 
     @property
     def all(self):
