@@ -140,8 +140,6 @@ def runs(words):
 def quality(count):
     """What is proposed and what is found, against the labels."""
     start_django()
-    import numpy as np
-
     from datasets.likeness import alike, minhash
     from datasets.likeness.numbers import Numbers
     from datasets.likeness.texts import grams, words_of
@@ -151,14 +149,15 @@ def quality(count):
     numbers = Numbers(Path())
     found = [grams(words_of("", text)) for text in texts]
     numbers.add([minhash.signature(one) for one in found])
-    hashed = [np.array(sorted({hash(gram) for gram in one})) for one in found]
+    hashed = [frozenset(map(hash, one)) for one in found]
     seen = Recorded()
 
-    def grams_of(places):
-        seen.proposed |= {(places[0], place) for place in places[1:]}
-        return [hashed[place] for place in places]
+    def grams_of(place):
+        seen.proposed.add((seen.last, place))  # the texts of a pair are asked for one after the other
+        seen.last = place
+        return hashed[place]
 
-    alike.compare(numbers, np.arange(len(texts)), grams_of, seen)
+    alike.compare(numbers, range(len(texts)), grams_of, seen)
     answer = Counter()
     for number, (kind, *both) in enumerate(labelled):
         place, is_alike = (2 * number, 2 * number + 1), exact(*both) >= LIKE
@@ -174,16 +173,16 @@ class Recorded:
     """Remembers what it is told, and wants to know everything."""
 
     def __init__(self):
-        self.proposed, self.found = set(), set()
+        self.proposed, self.found, self.last = set(), set(), None
 
-    def is_worth(self, ones, others):
-        return ones != others
+    def is_worth(self, one, other):
+        return one != other
 
-    def is_open(self, places):
-        return places >= 0
+    def still_open(self, places):
+        return places
 
     def join(self, place, others):
-        self.found |= {(int(place), other) for other in others.tolist()}
+        self.found |= {(place, other) for other in others}
 
 
 # The plan of an export

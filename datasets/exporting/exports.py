@@ -25,6 +25,8 @@ from ..exporters.files.writing import FileFacts
 from ..models import DatasetExport
 from . import words
 from .building.branches import with_branches
+from .building.decided import Decided
+from .building.planning import planned
 from .building.prompts import prompts_for
 from .building.source import LISTED, Source, other_task
 from .building.writer import ExportWriter
@@ -226,9 +228,6 @@ def _write(export, folder, progress):
 @contextmanager
 def _written(options, folder, name, progress) -> Iterator[tuple[ExportWriter, Path]]:
     """The rows of an export in a draft of its folder, which is gone afterwards unless it was published."""
-    from .building.decided import Decided
-    from .building.planning import planned  # numpy: 14 MB that only a process that builds exports needs
-
     source = Source(options)
     kinds = frozenset(configuration.get(WITHHELD_KINDS))
     total = source.chosen.count()

@@ -4,112 +4,116 @@
 without reason is told by the whole signatures, and what is left by the texts: no pair is called alike that is not.
 """
 
-from collections.abc import Callable, Iterator
-from typing import Any, Protocol
+from collections.abc import Callable, Iterator, Sequence, Set
+from itertools import combinations
+from typing import Protocol
 
-import numpy as np
+from .minhash import BYTES, NUMBERS
+from .numbers import BAND_BYTES, BANDS, Numbers
+from .texts import ALIKE, jaccard
 
-from .numbers import AT_ONCE, BANDS, WIDTH, Numbers
-from .texts import ALIKE
-
-Array = np.ndarray[Any, Any]
 # Equal numbers of 128 from which the texts are read: of pairs whose Jaccard is 0.8, one in a million has fewer.
 LEAST = 80
-SMALL = 32  # texts: of as many, or fewer, that share a band every pair is looked at in one go with those of others
-PAIRS_AT_ONCE = 4_096
-TEXTS_AT_ONCE = 50
-GramsOf = Callable[[list[int]], list[Array]]
+SMALL = 32  # texts: of as many, or fewer, that share a band every pair is looked at
+SIGNATURES_AT_ONCE = 4_096  # of texts that share a band: 2 MB
+UPPER = sum(1 << (32 * place + 31) for place in range(NUMBERS))  # the highest bit of each number
+LOWER = UPPER - (UPPER >> 31)  # all bits below it
+NO_DIFFERENCE = bytes(BAND_BYTES)
+GramsOf = Callable[[int], Set[int]]
 
 
 class Groups(Protocol):
     """What is known so far of who is alike."""
 
-    def is_worth(self, ones: Array, others: Array) -> Array:
-        """Of which pairs it is not known yet, and matters, whether they are alike."""
+    def is_worth(self, one: int, other: int) -> bool:
+        """Whether it is not known yet, and matters, whether they are alike."""
 
-    def is_open(self, places: Array) -> Array:
-        """Between which of these something is left to find out."""
+    def still_open(self, places: list[int]) -> list[int]:
+        """Those of these between which something is left to find out."""
 
-    def join(self, place: int, others: Array) -> None:
+    def join(self, place: int, others: list[int]) -> None:
         """These are like the one."""
 
 
-def compare(numbers: Numbers, order: Array, grams_of: GramsOf, groups: Groups) -> None:
+def compare(numbers: Numbers, order: Sequence[int], grams_of: GramsOf, groups: Groups) -> None:
     """Tell `groups` of everything that is alike among the places of `order`, the better ones first.
 
-    `grams_of` gives the grams of the texts at some places as sorted numbers.
+    `grams_of` gives the grams of the text at a place.
     """
+    numbers.complete()
     for band in range(BANDS):
-        small: dict[int, list[Array]] = {}
-        for places in buckets(numbers.keys(band)[order], order):
+        small: dict[int, list[list[int]]] = {}
+        for places in _sharing(numbers, band, order):
             if len(places) <= SMALL:
                 small.setdefault(len(places), []).append(places)
             else:
                 _compare_with_best(numbers, band, places, grams_of, groups)
-        for found in small.values():
-            _compare_pairs(numbers, band, np.stack(found), grams_of, groups)
+        for buckets_of_size in small.values():
+            for places in buckets_of_size:
+                _compare_pairs(numbers, band, places, grams_of, groups)
 
 
-def buckets(keys: Array, order: Array) -> Iterator[Array]:
+def buckets(keys: Sequence[int], order: Sequence[int]) -> Iterator[list[int]]:
     """The places of `order` that share a key, in that order; those that share theirs with none are in no bucket."""
-    by_key = np.argsort(keys, kind="stable")
-    edges = np.flatnonzero(np.diff(keys[by_key])) + 1
-    starts, ends = np.concatenate(([0], edges)), np.concatenate((edges, [len(keys)]))
-    for start, end in zip(*(one[ends - starts > 1].tolist() for one in (starts, ends)), strict=True):
-        yield order[by_key[start:end]]
+    seen: set[int] = set()
+    note = seen.add
+    repeated = {key for key in map(keys.__getitem__, order) if key in seen or note(key)}
+    del seen
+    sharing: dict[int, list[int]] = {}
+    for place in order if repeated else ():
+        if (key := keys[place]) in repeated:
+            sharing.setdefault(key, []).append(place)
+    for key in sorted(sharing):
+        yield sharing[key]
 
 
-def _compare_pairs(numbers, band, found, grams_of, groups):
-    """Every pair of each row of `found`, in the order of the row."""
-    first, second = np.triu_indices(found.shape[1], 1)
-    step = max(1, PAIRS_AT_ONCE // len(first))
-    for start in range(0, len(found), step):
-        some = found[start : start + step]
-        ones, others = some[:, first].ravel(), some[:, second].ravel()
-        is_worth = groups.is_worth(ones, others)
-        ones, others = ones[is_worth], others[is_worth]
-        places, where = np.unique(np.concatenate((ones, others)), return_inverse=True)
-        rows = numbers.rows(places)
-        is_likely = _likely(rows[where[: len(ones)]], rows[where[len(ones) :]], band)
-        for one, other in zip(ones[is_likely].tolist(), others[is_likely, None], strict=True):
-            if groups.is_worth(np.array([one]), other).all():
-                groups.join(one, _alike(one, other, grams_of))
+def _sharing(numbers, band, order):
+    """The places of `order` that share a band. Few share half of it: only theirs are read one by one."""
+    sharing: dict[int, list[int]] = {}
+    for places in buckets(numbers.halves(band), order):
+        for place in places:
+            sharing.setdefault(numbers.key(place, band), []).append(place)
+    for key in sorted(sharing):
+        if len(sharing[key]) > 1:
+            yield sharing[key]
+
+
+def _compare_pairs(numbers, band, places, grams_of, groups):
+    """Every pair of these places, in their order."""
+    signatures: dict[int, int] = {}
+    for one, other in combinations(places, 2):
+        if groups.is_worth(one, other):
+            for place in {one, other} - signatures.keys():
+                signatures[place] = numbers.signature(place)
+            if _is_likely(signatures[one], signatures[other], band):
+                _compare_texts(one, other, grams_of(one), grams_of, groups)
 
 
 def _compare_with_best(numbers, band, places, grams_of, groups):
     """Many that share a band: the best with all others, then the best of those that are left."""
-    bucket = numbers.rows(places) if len(places) <= AT_ONCE else None
-    rows = bucket.__getitem__ if bucket is not None else lambda some: numbers.rows(places[some])
-    left = np.flatnonzero(groups.is_open(places))
+    is_kept = len(places) <= SIGNATURES_AT_ONCE
+    signature = {place: numbers.signature(place) for place in places}.__getitem__ if is_kept else numbers.signature
+    left = groups.still_open(places)
     while len(left) > 1:
-        first, left = left[:1], left[1:]
-        for start in range(0, len(left), AT_ONCE):
-            others = left[start : start + AT_ONCE]
-            others = others[groups.is_worth(places[first], places[others])]
-            if len(others):
-                likely = places[others[_likely(rows(first), rows(others), band)]]
-                for at in range(0, len(likely), TEXTS_AT_ONCE):
-                    best = int(places[first[0]])
-                    groups.join(best, _alike(best, likely[at : at + TEXTS_AT_ONCE], grams_of))
-        left = left[groups.is_open(places[left])]
+        best, *left = left
+        own, grams = signature(best), grams_of(best)
+        for other in left:
+            if groups.is_worth(best, other) and _is_likely(own, signature(other), band):
+                _compare_texts(best, other, grams, grams_of, groups)
+        left = groups.still_open(left)
 
 
-def _likely(ones, others, band):
-    """Which pairs of signatures are much the same, without those that an earlier band has brought together."""
-    same = others == ones
-    is_likely = same.sum(axis=1) >= LEAST
-    if band:
-        earlier = same[is_likely, : band * WIDTH].reshape(-1, band, WIDTH)
-        is_likely[is_likely] = ~earlier.all(axis=2).any(axis=1)
-    return is_likely
+def _compare_texts(one, other, grams, grams_of, groups):
+    if jaccard(grams, grams_of(other)) >= ALIKE:
+        groups.join(one, [other])
 
 
-def _alike(place, others, grams_of):
-    own, *found = grams_of([place, *others.tolist()])
-    return others[[jaccard(own, one) >= ALIKE for one in found]]
-
-
-def jaccard(one: Array, other: Array) -> float:
-    """Of two sorted sets of numbers: see texts.jaccard."""
-    shared = np.intersect1d(one, other, assume_unique=True).size
-    return shared / (one.size + other.size - shared) if shared else 0.0
+def _is_likely(one, other, band):
+    """Whether two signatures are much the same, and no earlier band has brought them together."""
+    difference = one ^ other
+    # The highest bit of each number that differs: it is set, or a bit below it carries into it.
+    different = (((difference & LOWER) + LOWER) | difference) & UPPER
+    if NUMBERS - different.bit_count() < LEAST:
+        return False
+    data = difference.to_bytes(BYTES, "little")
+    return all(data[start : start + BAND_BYTES] != NO_DIFFERENCE for start in range(0, band * BAND_BYTES, BAND_BYTES))

@@ -1,35 +1,37 @@
 """Sets of sessions that have to be on the same side of a split, joined while reasons are found (union-find)."""
 
-from typing import Any
-
-import numpy as np
-
-Array = np.ndarray[Any, Any]
+from array import array
+from collections.abc import Iterable
 
 
 class SessionSets:
     """Disjoint sets of sessions, by the numbers of the sessions; those with one name are in one set from the start."""
 
-    def __init__(self, names: Array):
-        _unique, firsts, which = np.unique(names, return_index=True, return_inverse=True)
-        self.parents = firsts[which].astype(np.int64)  # of each session one of its set, at last the set's first
+    def __init__(self, names: Iterable[int]):
+        firsts: dict[int, int] = {}
+        # Of each session one of its set, at last the set's first.
+        self.parents = array("q", (firsts.setdefault(name, session) for session, name in enumerate(names)))
 
-    def of(self, sessions: Array) -> Array:
-        """The sets of these sessions, each by the number of its first session."""
-        sets = self.parents[sessions]
-        while ((further := self.parents[sets]) != sets).any():
-            sets = further
-        self.parents[sessions] = sets
-        return sets
+    def of(self, session: int) -> int:
+        """The set of a session, by the number of its first session."""
+        parents, first = self.parents, session
+        while parents[first] != first:
+            first = parents[first]
+        while parents[session] != first:
+            parents[session], session = first, parents[session]
+        return first
 
-    def join(self, sessions: Array) -> None:
+    def join(self, sessions: Iterable[int]) -> None:
         """Make one set of the sets of these sessions."""
-        sets = self.of(sessions)
-        self.parents[sets] = sets.min()
+        sets = {self.of(session) for session in sessions}
+        smallest = min(sets)
+        for joined in sets:
+            self.parents[joined] = smallest
 
-    def smallest(self, keys: Array) -> Array:
+    def smallest(self, keys: "array[int]") -> "array[int]":
         """For each session the smallest of the keys that its set has; `keys` has one for each session."""
-        sets = self.of(np.arange(len(keys)))
-        smallest = keys.copy()
-        np.minimum.at(smallest, sets, keys)
-        return smallest[sets]
+        smallest = array("Q", keys)
+        for session, key in enumerate(keys):
+            of_set = self.of(session)
+            smallest[of_set] = min(smallest[of_set], key)
+        return array("Q", (smallest[self.of(session)] for session in range(len(keys))))

@@ -1,4 +1,4 @@
-"""What an export does with each of its samples. Without numpy, which only the making of a plan needs: 14 MB."""
+"""What an export does with each of its samples."""
 
 from array import array
 from bisect import bisect_left

@@ -4,8 +4,6 @@ from array import array
 from collections.abc import Callable, Iterable
 from typing import Any
 
-import numpy as np
-
 from ..models import DatasetSample, SampleSignature
 from . import signatures
 from .fates import key
@@ -20,7 +18,7 @@ LONG_COLUMN = "signature__numbers"
 STATUSES = {DatasetSample.Status.APPROVED: 0, DatasetSample.Status.AUTO_APPROVED: 1}
 NO_TURN = 2**53  # of a decision without a turn: of what is alike, a sample with a turn comes first
 Row = tuple[Any, ...]
-Array = np.ndarray[Any, Any]
+MOST = 2**64 - 1
 
 
 class Gathered:
@@ -61,27 +59,31 @@ class Gathered:
         self._extend("judgement", [3 * (output is None) + STATUSES.get(status, 2) for output, status in judged])
         self._extend("quality", [-1.0 if quality is None else quality for quality in qualities])
         self._extend("has_numbers", map(bool, numbers))
-        self._columns["pair"].frombytes(_first_numbers(made_from))
-        self._columns["words"].frombytes(_first_numbers(words))
+        self._extend("pair", map(_first_number, made_from))
+        self._extend("words", map(_first_number, words))
         self.numbers.add(numbers)
 
-    def column(self, name: str) -> Array:
-        """A column as numpy has it, without a copy."""
-        values = self._columns[name]
-        return np.frombuffer(values, dtype=values.typecode) if values else np.empty(0, dtype=values.typecode)
+    def column(self, name: str) -> "array[Any]":
+        """One number for each sample; for each session in `name`."""
+        return self._columns[name]
 
-    def best_first(self) -> Array:
+    def best_first(self) -> list[int]:
         """The places of the samples, the better ones first.
 
         Edited by a person, approved by a person, approved by rule, of higher quality, earlier in its session; then by
         what is said and what else is said in the session. Names decide between sessions that say the same.
         """
-        judgement, quality, turn, pair = (self.column(name) for name in ("judgement", "quality", "turn", "pair"))
-        told = spread(spread(spread(pair) ^ turn.astype(np.uint64)) ^ judgement.astype(np.uint64))
-        told = spread(told ^ quality.view(np.uint64))
-        of_session = np.zeros(self.session_count, dtype=np.uint64)
-        np.add.at(of_session, self.column("session"), told)
-        return np.lexsort((of_session[self.column("session")], pair, turn, -quality, judgement))
+        of_session = array("Q", bytes(8 * self.session_count))
+        columns = ("session", "pair", "turn", "judgement")
+        bits = array("Q", self.column("quality").tobytes())
+        for session, pair, turn, judgement, quality in zip(*map(self.column, columns), bits, strict=True):
+            told = spread(spread(spread(spread(pair) ^ (turn & MOST)) ^ judgement) ^ quality)
+            of_session[session] = (of_session[session] + told) & MOST
+        sessions = self.column("session")
+        order = sorted(range(len(self)), key=lambda place: of_session[sessions[place]])
+        for name, is_reversed in (("pair", False), ("turn", False), ("quality", True), ("judgement", False)):
+            order.sort(key=self.column(name).__getitem__, reverse=is_reversed)  # what was equal keeps its order
+        return order
 
     def _extend(self, name, values):
         self._columns[name].extend(values)
@@ -109,12 +111,12 @@ def gather(batches: Iterable[list[Row]], into: Gathered, hear: Callable[[int], N
             hear(count)
 
 
-def spread(values: Array) -> Array:
-    """Numbers of 64 bits as others, the same ones each time, evenly spread (the finalizer of SplitMix64)."""
-    values = values + np.uint64(0x9E3779B97F4A7C15)
-    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return values ^ (values >> np.uint64(31))
+def spread(value: int) -> int:
+    """A number of 64 bits as another, the same one each time, evenly spread (the finalizer of SplitMix64)."""
+    value = (value + 0x9E3779B97F4A7C15) & MOST
+    value = ((value ^ (value >> 30)) * 0xBF58476D1CE4E5B9) & MOST
+    value = ((value ^ (value >> 27)) * 0x94D049BB133111EB) & MOST
+    return value ^ (value >> 31)
 
 
 def _parts(batch):
@@ -140,7 +142,5 @@ def _sound(rows):
     ]
 
 
-def _first_numbers(hashes):
-    """The first 64 bits of each hash, for an array of this machine."""
-    joined = np.frombuffer(b"".join(hashes), dtype=">u8").reshape(len(hashes), -1)
-    return joined[:, 0].astype(np.uint64).tobytes()
+def _first_number(hashed):
+    return int.from_bytes(hashed[:8])

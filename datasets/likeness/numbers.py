@@ -1,21 +1,22 @@
 """The signatures of many samples in a file without a name: a million of them are 512 MB, of which few are in memory."""
 
 import os
+from array import array
 from collections.abc import Sequence
 from pathlib import Path
+from struct import Struct
 from tempfile import TemporaryFile
-from typing import Any
-
-import numpy as np
 
 from .minhash import BYTES, NUMBERS
 
 BANDS = 32
 WIDTH = NUMBERS // BANDS  # numbers of a band
-AT_ONCE = 4_096  # rows: 2 MB
+BAND_BYTES = BYTES // BANDS
+HALVES = Struct("<QQ")
+AT_ONCE = 4_096  # signatures: 2 MB
 # Odd numbers of 64 bits: they spread the four numbers of a band over one.
-SPREAD = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F], dtype=np.uint64)
-Array = np.ndarray[Any, Any]
+SPREAD = 0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F
+MOST = 2**64 - 1
 
 
 class Numbers:
@@ -30,25 +31,28 @@ class Numbers:
         self._file.write(b"".join([found or bytes(BYTES) for found in signatures]))
         self.count += len(signatures)
 
+    def complete(self) -> None:
+        """Make all that was added readable."""
+        self._file.flush()
+
     def close(self) -> None:
         """Give the room back."""
         self._file.close()
 
-    def rows(self, places: Array) -> Array:
-        """The signatures at these places, a row of 128 numbers each."""
-        self._file.flush()
-        file = self._file.fileno()
-        data = b"".join([os.pread(file, BYTES, BYTES * place) for place in places.tolist()])
-        return np.frombuffer(data, dtype="<u4").reshape(-1, NUMBERS)
+    def signature(self, place: int) -> int:
+        """The signature at a place as one number, the first of its 128 at the lower end."""
+        return int.from_bytes(os.pread(self._file.fileno(), BYTES, BYTES * place), "little")
 
-    def keys(self, band: int) -> Array:
-        """Of every signature one number that two of them share when they share this band."""
-        self._file.flush()
-        file = self._file.fileno()
-        keys = np.empty(self.count, dtype=np.uint64)
+    def halves(self, band: int) -> "array[int]":
+        """The first half of a band of every signature: who shares a band shares this, and so do some others."""
+        halves = array("Q")
         for start in range(0, self.count, AT_ONCE):
-            data = os.pread(file, BYTES * AT_ONCE, BYTES * start)
-            pairs = np.frombuffer(data, dtype="<u8").reshape(-1, NUMBERS // 2)[:, 2 * band : 2 * band + 2]
-            mixed = pairs[:, 0] * SPREAD[0]
-            keys[start : start + AT_ONCE] = (mixed ^ (mixed >> np.uint64(29))) + pairs[:, 1] * SPREAD[1]
-        return keys
+            data = os.pread(self._file.fileno(), BYTES * AT_ONCE, BYTES * start)
+            halves.extend(memoryview(data).cast("Q")[2 * band :: NUMBERS // 2].tolist())
+        return halves
+
+    def key(self, place: int, band: int) -> int:
+        """One number that two signatures share when they share a band."""
+        first, second = HALVES.unpack(os.pread(self._file.fileno(), BAND_BYTES, BYTES * place + BAND_BYTES * band))
+        mixed = first * SPREAD[0] & MOST
+        return ((mixed ^ (mixed >> 29)) + second * SPREAD[1]) & MOST

@@ -2,11 +2,11 @@
 
 import hashlib
 from array import array
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Set
+from itertools import groupby
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 from django.db import DEFAULT_DB_ALIAS
 
 from openclaw_web.sqlite import statements
@@ -16,13 +16,12 @@ from ..models import DatasetSample
 from . import alike, signatures
 from .disjoint_sets import SessionSets
 from .fates import DUPLICATE, ONE, SHORT, Plan
-from .gathered import Gathered, Row, gather, spread
+from .gathered import MOST, Gathered, Row, gather, spread
 from .numbers import Numbers
 from .texts import grams, identity, words_of
 
-GRAMS_KEPT = 500_000  # 4 MB
+GRAMS_KEPT = 50_000  # 5 MB
 LENGTHS_KEPT = 100_000
-Array = np.ndarray[Any, Any]
 
 
 def plan(
@@ -56,14 +55,14 @@ class _Groups:
     """What is known so far of who is alike, and which sessions have to share a side for it."""
 
     def __init__(self, found: Gathered, texts: "_Texts"):
-        self.is_kept = np.ones(len(found), dtype=bool)
+        self.is_kept = bytearray(b"\x01") * len(found)
         self.sessions = found.column("session")
         self.sets = SessionSets(found.column("name"))
         self.texts = texts
 
-    def sets_of(self, places: Array) -> Array:
-        """The sets of sessions that these samples are in."""
-        return self.sets.of(self.sessions[places])
+    def set_of(self, place: int) -> int:
+        """The set of sessions that a sample is in."""
+        return self.sets.of(self.sessions[place])
 
 
 class _One(_Groups):
@@ -74,46 +73,48 @@ class _One(_Groups):
 
     def __init__(self, found: Gathered, texts: "_Texts"):
         super().__init__(found, texts)
-        self.winners = np.arange(len(found))  # of each sample one that it was left out for, at last one that is kept
+        # Of each sample one that it was left out for, at last one that is kept.
+        self.winners = array("q", range(len(found)))
 
-    def is_worth(self, ones: Array, others: Array) -> Array:
-        return self.is_kept[ones] & self.is_kept[others]
+    def is_worth(self, one: int, other: int) -> bool:
+        return bool(self.is_kept[one] and self.is_kept[other])
 
-    def is_open(self, places: Array) -> Array:
-        return self.is_kept[places]
+    def still_open(self, places: list[int]) -> list[int]:
+        return [place for place in places if self.is_kept[place]]
 
-    def join(self, place: int, others: Array) -> None:
-        self.is_kept[others] = False
-        self.winners[others] = place
-        others = others[self.sets_of(others) != self.sets_of(np.array([place]))]
-        others = others[[self.texts.is_long(other) for other in others.tolist()]] if len(others) else others
-        if len(others):
-            self.sets.join(self.sessions[np.append(others, place)])
+    def join(self, place: int, others: list[int]) -> None:
+        own = self.set_of(place)
+        for other in others:
+            self.is_kept[other] = False
+            self.winners[other] = place
+        joined = [other for other in others if self.set_of(other) != own and self.texts.is_long(other)]
+        if joined:
+            self.sets.join(self.sessions[other] for other in (*joined, place))
 
-    def teachers(self) -> Array:
+    def teachers(self) -> "array[int]":
         """For each sample the place of the one that is kept for it, which is its own for most."""
-        winners = self.winners
-        while ((further := winners[winners]) != winners).any():
-            winners = further
-        return winners
+        for place, winner in enumerate(self.winners):
+            while self.winners[winner] != winner:
+                winner = self.winners[winner]
+            self.winners[place] = winner
+        return self.winners
 
 
 class _Kept(_Groups):
     """Everything is kept, and sessions that have something alike are one set."""
 
-    def is_worth(self, ones: Array, others: Array) -> Array:
-        return self.sets_of(ones) != self.sets_of(others)
+    def is_worth(self, one: int, other: int) -> bool:
+        return self.set_of(one) != self.set_of(other)
 
-    def is_open(self, places: Array) -> Array:
-        sets = self.sets_of(places)
-        return np.full(len(places), len(sets) > 0 and bool((sets != sets[0]).any()))
+    def still_open(self, places: list[int]) -> list[int]:
+        return places if len(set(map(self.set_of, places))) > 1 else []
 
-    def join(self, place: int, others: Array) -> None:
-        self.sets.join(self.sessions[np.append(others, place)])
+    def join(self, place: int, others: list[int]) -> None:
+        self.sets.join(self.sessions[other] for other in (*others, place))
 
-    def teachers(self) -> Array:
+    def teachers(self) -> "array[int]":
         """For each sample its own place."""
-        return np.arange(len(self.is_kept))
+        return array("q", range(len(self.is_kept)))
 
 
 class _Texts:
@@ -124,39 +125,33 @@ class _Texts:
         self.pairs = found.column("pair")
         self.words = found.column("words")
         self.lengths: dict[int, bool] = {}  # of words, by their hash: whether they are more than a few
-        self.kept: dict[int, Array] = {}
+        self.kept: dict[int, Set[int]] = {}
         self.size = 0
         # Written out once: the ORM takes ten times longer to write it than SQLite to answer.
         asked = DatasetSample.objects.filter(signature=0).values_list(*signatures.SAMPLE_COLUMNS)
         self.query, _values = asked.query.sql_with_params()
 
-    def grams_of(self, places: list[int]) -> list[Array]:
-        """The grams of the samples at these places, as sorted numbers."""
-        if self.size > GRAMS_KEPT:
-            self.kept, self.size = {}, 0
-        for place in places:
-            if place not in self.kept:
-                self.kept[place] = self._read(place)
-                self.size += len(self.kept[place])
-        return [self.kept[place] for place in places]
+    def grams_of(self, place: int) -> Set[int]:
+        """The hashes of the grams of the sample at a place."""
+        if place not in self.kept:
+            if self.size > GRAMS_KEPT:
+                self.kept, self.size = {}, 0
+            self.kept[place] = frozenset(map(hash, grams(self._words(place))))
+            self.size += len(self.kept[place])
+        return self.kept[place]
 
     def is_long(self, place: int) -> bool:
         """Whether the sample at a place has more than SHORT words; read once for all that have the same words."""
-        number = int(self.words[place])
+        number = self.words[place]
         if number not in self.lengths:
             if len(self.lengths) >= LENGTHS_KEPT:
                 self.lengths.clear()
             self.lengths[number] = len(self._words(place)) > SHORT
         return self.lengths[number]
 
-    def _read(self, place):
-        """The grams of one sample, as sorted numbers."""
-        hashed = {hash(gram) for gram in grams(self._words(place))}
-        return np.sort(np.fromiter(hashed, dtype=np.int64, count=len(hashed)))
-
     def _words(self, place):
         """The words of one sample; none of one that was removed or edited since."""
-        for row in statements.rows(DEFAULT_DB_ALIAS, self.query, [int(self.handles[place])]):
+        for row in statements.rows(DEFAULT_DB_ALIAS, self.query, [self.handles[place]]):
             prompt, reply = signatures.pair(read_sample(dict(zip(signatures.SAMPLE_COLUMNS, row, strict=True))))
             if int.from_bytes(identity(prompt, reply)[:8]) == self.pairs[place]:
                 return words_of(prompt, reply)
@@ -165,45 +160,51 @@ class _Texts:
 
 def _find(found, groups, texts):
     """Tell `groups` of everything that is alike: first what has the same words, then what has nearly the same."""
-    order = found.best_first()
-    is_first = np.ones(len(order), dtype=bool)
-    for places in alike.buckets(found.column("words")[order], order):
-        groups.join(int(places[0]), places[1:])
-        is_first[places[1:]] = False
-    is_first &= found.column("has_numbers").astype(bool)
-    alike.compare(found.numbers, order[is_first[order]], texts.grams_of, groups)
+    order, has_numbers = found.best_first(), found.column("has_numbers")
+    is_first = bytearray(b"\x01") * len(order)
+    for best, *others in alike.buckets(found.column("words"), order):
+        groups.join(best, others)
+        for place in others:
+            is_first[place] = False
+    order = [place for place in order if is_first[place] and has_numbers[place]]
+    alike.compare(found.numbers, order, texts.grams_of, groups)
 
 
 def _decided(found, groups, seed, side_of):
-    sessions, kept = found.column("session"), np.flatnonzero(groups.is_kept)
-    smallest = np.full(found.session_count, np.iinfo(np.uint64).max, dtype=np.uint64)
-    keys = spread(found.column("pair")[kept] ^ _number(seed))
-    np.minimum.at(smallest, sessions[kept], keys)
-    keys = spread(groups.sets.smallest(smallest))  # the smallest of many is a small one: spread evenly again
-    sides = np.fromiter(map(side_of, keys.tolist()), dtype=np.uint8, count=len(keys))
-    fates = sides[sessions]
-    taught, taught_on = _taught(found.column("words"), fates[groups.teachers()])
-    fates[~groups.is_kept] += DUPLICATE
-    order = np.argsort(found.column("key"))
+    sessions, pairs, keys = (found.column(name) for name in ("session", "pair", "key"))
+    kept = [place for place, is_kept in enumerate(groups.is_kept) if is_kept]
+    smallest = array("Q", [MOST]) * found.session_count
+    of_seed = _number(seed)
+    for place in kept:
+        session = sessions[place]
+        smallest[session] = min(smallest[session], spread(pairs[place] ^ of_seed))
+    # The smallest of many is a small one: spread evenly again.
+    sides = bytes(side_of(spread(key)) for key in groups.sets.smallest(smallest))
+    fates = bytearray(sides[session] for session in sessions)
+    taught, taught_on = _taught(found.column("words"), bytes(fates[place] for place in groups.teachers()))
+    for place, is_kept in enumerate(groups.is_kept):
+        fates[place] += 0 if is_kept else DUPLICATE
+    order = sorted(range(len(keys)), key=keys.__getitem__)
     return Plan(
-        array("q", found.column("key")[order].tobytes()),
-        fates[order].tobytes(),
+        array("q", (keys[place] for place in order)),
+        bytes(fates[place] for place in order),
         taught,
         taught_on,
         samples=len(kept),
-        largest_set=int(np.bincount(groups.sets_of(kept)).max()) if len(kept) else 0,
+        largest_set=max(Counter(map(groups.set_of, kept)).values(), default=0),
     )
 
 
 def _taught(words, sides):
     """Every number of words with the sides that teach them as bits; nothing when there is one side only."""
-    if not len(sides) or (sides == sides[0]).all():
-        return array("Q"), b""
-    numbers, which = np.unique(words, return_inverse=True)
-    taught_on = np.zeros(len(numbers), dtype=np.uint8)
-    np.bitwise_or.at(taught_on, which, np.left_shift(1, sides).astype(np.uint8))
-    return array("Q", numbers.tobytes()), taught_on.tobytes()
+    numbers, taught_on = array("Q"), bytearray()
+    if len(set(sides)) < 2:
+        return numbers, b""
+    for number, places in groupby(sorted(range(len(words)), key=words.__getitem__), key=words.__getitem__):
+        numbers.append(number)
+        taught_on.append(sum(1 << side for side in {sides[place] for place in places}))
+    return numbers, bytes(taught_on)
 
 
 def _number(seed):
-    return np.uint64(int.from_bytes(hashlib.sha256(seed.encode(errors="surrogatepass")).digest()[:8]))
+    return int.from_bytes(hashlib.sha256(seed.encode(errors="surrogatepass")).digest()[:8])

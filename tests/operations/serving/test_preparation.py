@@ -13,7 +13,7 @@ FEW_NEED = {
     "demo.showcase": "demonstration data",
     "httpx": "asking a language model",
     "jsonpath": "a JSONPath through an artifact",
-    "numpy": "building an export",
+    "numpy": "nothing of ours",
     "operations.backups.restoring": "restoring a backup",
     "pyjson5": "a configuration that is no plain JSON",
     "scipy": "nothing of ours",
