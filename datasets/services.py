@@ -4,7 +4,6 @@ import logging
 from collections.abc import Collection, Mapping
 from types import MappingProxyType
 
-import orjson
 from django.db import transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext, ngettext_lazy
@@ -19,7 +18,9 @@ from openclaw_web.errors import Refused
 from openclaw_web.pages.formatting import listed
 from people.configuration import keys as configuration
 
-from . import annotated_turns, turn_facts
+from . import turn_facts
+from .kinds import making
+from .kinds import turn as turns
 from .kinds.results import CREATED, Made
 from .likeness import signatures
 from .models import DatasetSample, SampleSignature
@@ -88,10 +89,10 @@ def _chosen(agent, session_id, turn_numbers, result, *, is_all):
             raise Refused(_("Choose at most %(most)s turns at a time.") % {"most": MOST_TURNS})
         return sorted(set(turn_numbers))
     have = DatasetSample.objects.filter(
-        agent_id=agent.agent_id, session_id=session_id, sample_type=annotated_turns.TYPE
+        agent_id=agent.agent_id, session_id=session_id, sample_type=turns.TYPE
     ).values_list("turn_id", flat=True)
-    turns = ConversationTurn.objects.using(agent.db).active().filter(session_id=session_id, repeat_of=None)
-    answered = turns.filter(agent_message_id__isnull=False).order_by("turn_number")
+    active = ConversationTurn.objects.using(agent.db).active().filter(session_id=session_id, repeat_of=None)
+    answered = active.filter(agent_message_id__isnull=False).order_by("turn_number")
     session = Session.objects.using(agent.db).filter(id=session_id).only("id", "session_key").first()
     known, wanted = set(have), []
     columns = ("id", "turn_number", "user_metadata", "agent_metadata")
@@ -109,26 +110,26 @@ def _chosen(agent, session_id, turn_numbers, result, *, is_all):
 def _make_batch(agent, session_id, moments, result, chosen, status, *, is_all):
     """Context first, in the agent's file; then the samples. A crash between the two is mended by the next call."""
     found = ConversationTurn.objects.using(agent.db).filter(session_id=session_id, turn_number__in=list(moments))
-    turns = {turn.turn_number: turn for turn in found}
-    said = annotated_turns.exchanges(agent.db, list(turns.values()))
+    by_number = {turn.turn_number: turn for turn in found}
+    said = turns.exchanges(agent.db, list(by_number.values()))
     usable = []
     for number in moments:
-        if number not in turns:
+        if number not in by_number:
             result.skip(number, _("There is no such turn."))
-        elif not is_all and (reason := said[turns[number].id].exclusion):
+        elif not is_all and (reason := said[by_number[number].id].exclusion):
             result.excluded[reason] += 1
-        elif problem := said[turns[number].id].problem:
+        elif problem := said[by_number[number].id].problem:
             result.skip(number, problem)
         else:
-            usable.append(turns[number])
-    gate = {**annotated_turns.decisions(agent.db, usable), **chosen}
+            usable.append(by_number[number])
+    gate = {**turns.decisions(agent.db, usable), **chosen}
     contexts = consent.usable(agent.db, usable, _keep_contexts(agent, usable))
-    rows = [
-        _sample(agent, turn, said[turn.id], contexts[turn.id], gate.get(turn.id), moments[turn.turn_number])
-        for turn in usable
-    ]
-    for row in rows:
-        row.annotation_status = status
+    rows = []
+    for turn in usable:
+        seen = turns.Seen(turn, said[turn.id], contexts[turn.id], gate.get(turn.id))
+        row = making.new_sample(turns.TURN, agent, turn.id, seen, status=status)
+        row.created_at = moments[turn.turn_number]
+        rows.append(row)
     made = {row.id: signatures.of_sample(row) for row in rows}
     _add_where_here(agent, rows, made, result)
 
@@ -137,23 +138,6 @@ def _keep_contexts(agent, turns):
     size = configuration.get("memoryGate.windowSize")
     with transaction.atomic(using=agent.db):
         return keep_contexts(agent.db, turns, size)
-
-
-def _sample(agent, turn, said, context, decision, moment):
-    body = annotated_turns.content(turn, said, context, decision)
-    return DatasetSample(
-        id=annotated_turns.sample_id(agent.agent_id, turn.id),
-        sample_type=annotated_turns.TYPE,
-        turn_id=turn.id,
-        decision_id=decision.id if decision else None,
-        session_id=turn.session_id,
-        content=orjson.dumps(body).decode(),
-        collection_strategy="manual",
-        created_at=moment,
-        agent_id=agent.agent_id,
-        turn_number=turn.turn_number,
-        **turn_facts.columns(said.prompt, said.stop, said.traits),
-    )
 
 
 def _add_where_here(agent, rows, made, result):

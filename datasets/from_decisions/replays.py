@@ -8,7 +8,7 @@ from gate.models import GateReplay, MemoryGateDecision
 from gate.replaying import results
 from gate.replaying.results import Judged
 
-from .. import annotated_turns
+from ..kinds import turn as turns
 from ..kinds.decision import DECISION, samples_of
 from ..kinds.judgments import find_judgments
 from ..kinds.queueing import queue_decisions
@@ -80,7 +80,7 @@ def _usable(agent, ids: Sequence[str]) -> list[MemoryGateDecision]:
 def _without_sample(agent, rows: Sequence[MemoryGateDecision]) -> list[str]:
     """Ids of those of these decisions that are in no sample, and whose turn is in none either."""
     known = samples_of(agent, list(rows))
-    of_turns = {row.id: annotated_turns.sample_id(agent.agent_id, row.turn_id) for row in rows if row.turn_id}
+    of_turns = {row.id: turns.sample_id(agent.agent_id, row.turn_id) for row in rows if row.turn_id}
     there = set(_there(list(set(of_turns.values()))))
     return [row.id for row in rows if row.id not in known and of_turns.get(row.id) not in there]
 

@@ -23,13 +23,14 @@ from guardian.recording.told import CHANGED
 from ledger.models import ConversationTurn
 from openclaw_web.errors import Refused
 
-from .. import annotated_turns, services, turn_facts
+from .. import services, turn_facts
 from ..exporters.samples import GATE_TYPES, NEGATIVE, POSITIVE, GateAnswer, decided
 from ..from_decisions import window_words
 from ..models import DatasetSample
 from ..review import parts
 from ..review.parts import PartVerdict
 from . import making
+from . import turn as turns
 from .kind import NONE, RIGHT, WRONG, JudgedKind, Words
 
 KEY, CORRECT, BATCH = "memory_gate", "correct", 500
@@ -184,13 +185,13 @@ def samples_of(agent: Agent, decisions: list[MemoryGateDecision]) -> dict[str, l
     for start in range(0, len(decisions), BATCH):
         batch = decisions[start : start + BATCH]
         ids = [find_sample_id(agent, decision.id) for decision in batch]
-        ids += [annotated_turns.sample_id(agent.agent_id, decision.turn_id) for decision in batch if decision.turn_id]
+        ids += [turns.sample_id(agent.agent_id, decision.turn_id) for decision in batch if decision.turn_id]
         names = {decision.id for decision in batch}
         for sample in DatasetSample.objects.filter(id__in=ids).only(*READ):
             if sample.decision_id in names and sample.annotation_status:
                 samples.setdefault(sample.decision_id, []).append(sample)
     for some in samples.values():
-        some.sort(key=lambda sample: sample.sample_type == annotated_turns.TYPE)
+        some.sort(key=lambda sample: sample.sample_type == turns.TYPE)
     return samples
 
 

@@ -12,12 +12,13 @@ from guardian.models import BehaviorCorrection, Rollback
 from openclaw_web.errors import Refused
 from openclaw_web.pages.formatting import joined
 
-from .. import annotated_turns, services
+from .. import services
 from ..models import DatasetSample
 from ..review.queues import WAITING
 from ..words import EXCLUDED_WORDS
 from . import decision as decisions
 from . import making
+from . import turn as turns
 from . import write as writes
 from .decision import DECISION, Seen
 from .judgments import Judgment, find_judgments
@@ -137,7 +138,7 @@ def _queue_session(agent, session_id, seen, by, result):
 def _note_existing(agent, seen, existing, result):
     samples = DatasetSample.objects.defer("content").in_bulk(list(existing))
     for one in seen:
-        sample = samples.get(annotated_turns.sample_id(agent.agent_id, one.turn.id))
+        sample = samples.get(turns.sample_id(agent.agent_id, one.turn.id))
         if sample is None:
             continue
         if sample.decision_id != one.decision.id:

@@ -1,12 +1,12 @@
 """Turns as samples: which turn can become one, and what an `annotated_turn` sample holds."""
 
-import hashlib
 from dataclasses import dataclass
 from typing import Any
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from agents.models import Agent
 from gate import decisions as gate
 from gate.models import MemoryGateDecision
 from ledger.collectors.machine_prompts import HANDOVER
@@ -17,9 +17,11 @@ from ledger.transcripts import origins
 from ledger.transcripts.trimming import full_record
 from people.configuration import keys as configuration
 
-from . import turn_facts
-from .exporters.made import PICTURE
-from .models import DatasetSample
+from .. import turn_facts
+from ..exporters.made import PICTURE
+from ..models import DatasetSample
+from . import making
+from .kind import SampleKind
 
 TYPE = DatasetSample.Type.ANNOTATED_TURN
 NOT_USED = {
@@ -42,9 +44,19 @@ class Exchange:
     exclusion: str = ""  # see turn_facts.exclusion
 
 
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A turn with what was said in it and before it, and the gate's decision where there is one."""
+
+    turn: ConversationTurn
+    exchange: Exchange
+    context: list[dict[str, Any]]
+    decision: MemoryGateDecision | None
+
+
 def sample_id(agent_id: str, turn_id: str) -> str:
-    """The id of a turn's sample: always the same one, so that making it twice is making it once."""
-    return hashlib.sha256("\n".join([agent_id, turn_id, TYPE]).encode()).hexdigest()[:32]
+    """The id of a turn's sample."""
+    return making.sample_id(agent_id, turn_id, TYPE)
 
 
 def exchanges(db: str, turns: list[ConversationTurn]) -> dict[str, Exchange]:
@@ -62,11 +74,10 @@ def decisions(db: str, turns: list[ConversationTurn]) -> dict[str, MemoryGateDec
     return gate.of_turns(db, [turn.id for turn in turns])
 
 
-def content(
-    turn: ConversationTurn, said: Exchange, context: list[dict[str, Any]], decision: MemoryGateDecision | None
-) -> dict[str, Any]:
+def content(_agent: Agent, seen: Seen, _is_right: bool) -> dict[str, Any]:
     """The sample of a turn, as it is stored (Type 4 of the Reflection spec, with the words of the turn)."""
-    messages = [{"role": message["role"], "message": message["message"]} for message in context]
+    turn, said, decision = seen.turn, seen.exchange, seen.decision
+    messages = [{"role": message["role"], "message": message["message"]} for message in seen.context]
     body: dict[str, Any] = {
         "type": TYPE.value,
         "conversationId": turn.session_id,
@@ -137,3 +148,12 @@ def _exchange(turn, records, opted_out, session, rests_on_tools):
         return Exchange(problem=_("This site handed this change to the agent: no person said it."))
     exclusion = turn_facts.exclusion(prompt, stop, traits)
     return Exchange(user.text, reply.text, stop=stop, traits=traits, prompt=prompt, exclusion=exclusion)
+
+
+def _columns(_agent, seen):
+    said = seen.exchange
+    decision_id = seen.decision.id if seen.decision else None
+    return {"decision_id": decision_id, **turn_facts.columns(said.prompt, said.stop, said.traits)}
+
+
+TURN = SampleKind(key=TYPE, body=content, columns=_columns)
