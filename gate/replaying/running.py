@@ -22,8 +22,6 @@ from . import again
 from .starting import RUNNER
 
 Outcome, State = GateReplayDecision.Outcome, GateReplay.State
-
-
 WORDS = {
     "decided": ngettext_lazy("%(count)s decision replayed.", "%(count)s decisions replayed.", "number"),
     "different": ngettext_lazy("%(count)s is different.", "%(count)s are different.", "number"),

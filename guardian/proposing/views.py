@@ -1,5 +1,8 @@
 """Our own guardian of an agent: how it stands, its runs, its proposals, and writes that are asked for again."""
 
+from collections.abc import Callable
+from functools import wraps
+
 from django.http import Http404, HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -22,6 +25,21 @@ from ..models import GuardianStep
 from . import approving, plans, retrying, running, shown, state, switch
 from .asking.guardians import RUNNER
 from .forms import DeclineForm, RetryForm, RunForm
+
+
+def says_why_not(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """Lead an act on a proposal that is refused back to its page; one that there is not has none."""
+
+    @wraps(view)
+    def answer(request, agent, run_id):
+        try:
+            return view(request, agent, run_id)
+        except approving.NoSuchProposal as refused:
+            raise Http404 from refused
+        except Refused as refused:
+            return refuse_post(request, refused, to=_address(agent, run_id))
+
+    return answer
 
 
 @require_safe
@@ -82,18 +100,14 @@ def proposal_detail(request, agent, run_id):
 @require_POST
 @agent_view
 @needs("operator")
+@says_why_not
 def proposal_approve(request, agent, run_id):
     """Write a proposal as it was shown, or with `applied` note that somebody did so by hand."""
     address = _address(agent, run_id)
     if request.POST.get("applied"):
         return _confirm_applied(request, agent, run_id, address)
-    try:
-        about = {"seen": request.POST.get("seen", ""), "accepts_effect": request.POST.get("write_now") == "1"}
-        found = approving.approve(agent, run_id, by=request.user.username, **about)
-    except approving.NoSuchProposal as refused:
-        raise Http404 from refused
-    except Refused as refused:
-        return refuse_post(request, refused, to=address)
+    about = {"seen": request.POST.get("seen", ""), "accepts_effect": request.POST.get("write_now") == "1"}
+    found = approving.approve(agent, run_id, by=request.user.username, **about)
     if not found.is_written:
         said = _("Nothing was written: the file holds it already.")
     elif found.meanwhile:
@@ -106,33 +120,25 @@ def proposal_approve(request, agent, run_id):
 @require_POST
 @agent_view
 @needs("operator")
+@says_why_not
 def proposal_hand_over(request, agent, run_id):
     """Hand a proposal to the agent as it was shown."""
     about = {"seen": request.POST.get("seen", ""), "puts_back": request.POST.get("puts_back") == "1"}
-    try:
-        row = handovers.hand_over_proposal(agent, run_id, by=request.user.username, **about)
-        started = handovers.start(agent, row)
-    except approving.NoSuchProposal as refused:
-        raise Http404 from refused
-    except Refused as refused:
-        return refuse_post(request, refused, to=_address(agent, run_id))
+    row = handovers.hand_over_proposal(agent, run_id, by=request.user.username, **about)
+    started = handovers.start(agent, row)
     return after_start(request, started.job, to=row)
 
 
 @require_POST
 @agent_view
 @needs("operator")
+@says_why_not
 def proposal_decline(request, agent, run_id):
     """Leave a proposal unwritten."""
     address, form = _address(agent, run_id), DeclineForm(request.POST)
     if not form.is_valid():
         return _proposal(request, agent, run_id, form)
-    try:
-        approving.decline(agent, run_id, by=request.user.username, reason=form.cleaned_data["reason"])
-    except approving.NoSuchProposal as refused:
-        raise Http404 from refused
-    except Refused as refused:
-        return refuse_post(request, refused, to=address)
+    approving.decline(agent, run_id, by=request.user.username, reason=form.cleaned_data["reason"])
     return after_post(request, _("The proposal was declined."), to=address)
 
 
@@ -171,12 +177,7 @@ def write_retry(request, agent, audit_id):
 
 
 def _confirm_applied(request, agent, run_id, address):
-    try:
-        approving.confirm_applied(agent, run_id, by=request.user.username)
-    except approving.NoSuchProposal as refused:
-        raise Http404 from refused
-    except Refused as refused:
-        return refuse_post(request, refused, to=address)
+    approving.confirm_applied(agent, run_id, by=request.user.username)
     return after_post(request, _("The proposal is closed: the patch was applied by hand."), to=address)
 
 

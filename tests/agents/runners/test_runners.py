@@ -24,15 +24,12 @@ from jobs import services as jobs
 from jobs.models import JobRun
 from openclaw_web.disk import locks
 from openclaw_web.errors import Refused
-from openclaw_web.llm import client
 from openclaw_web.llm.estimates import Estimate
 from people.configuration import keys as configuration
 from people.models import AuditEntry
 from tests.gate.deciding.judged import talk
 from tests.gate.replaying import played
-from tests.guardian.proposing.conftest import workspace  # noqa: F401 - a fixture
 from tests.guardian.proposing.proposed import decided
-from tests.llm_endpoint import Endpoint, fails
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("workspace")]
 
@@ -74,17 +71,6 @@ CASES = {
 @pytest.fixture(params=CASES)
 def case(request):
     return CASES[request.param]
-
-
-@pytest.fixture
-def endpoint(settings, db, monkeypatch):
-    """An endpoint that refuses the key: whatever is sent, nothing comes of it."""
-    monkeypatch.setattr(client, "FIRST_PAUSE", 0.0)
-    for name, value in {"memoryGate.enabled": True, "writeGuardian.enabled": True, "llm.model": "small"}.items():
-        configuration.put(name, value)
-    with Endpoint(fails(401)) as endpoint:
-        settings.LLM_API_URL, settings.LLM_API_KEY = endpoint.url, "sk-test"
-        yield endpoint
 
 
 MISSING = {

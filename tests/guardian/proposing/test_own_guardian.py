@@ -23,13 +23,6 @@ def text_of(answer):
     return " ".join(answer.content.decode().split())
 
 
-def test_an_empty_page_says_what_is_missing(ada, as_stranger):
-    page = text_of(as_stranger.get(PAGE))
-    assert "No endpoint for language models is configured" in page
-    assert "No runs yet" in page and "Preview" not in page and "Turn on" not in page
-    assert as_stranger.get(f"{API}/own").json()["problem"].startswith("No endpoint")
-
-
 def test_an_operator_sees_facts_host_and_tokens_before_the_button(ada, workspace, endpoint, as_operator):
     decided(0)
     decided(1, decision="UPDATE_TOOLS")
@@ -43,16 +36,6 @@ def test_an_operator_sees_facts_host_and_tokens_before_the_button(ada, workspace
     assert not endpoint.requests and not JobRun.objects.exists()
     assert as_operator.get(f"{API}/run?session=nobody").status_code == 404
     assert "no session nobody" in text_of(as_operator.get(f"{PAGE}?limit=5&session=nobody"))
-
-
-def test_sending_starts_a_job(ada, workspace, endpoint, as_operator):
-    decided()
-    as_operator.post(f"{PAGE}run/", {"limit": "2"})
-    job = JobRun.objects.get()
-    assert (job.kind, job.started_by, job.state) == ("guardian", "otto", "queued")
-    again = as_operator.post(f"{API}/run", {"limit": 1}, **JSON)
-    assert (again.status_code, "is running" in again.json()["detail"]) == (409, True)
-    assert as_operator.post(f"{API}/run", {"limit": 0}, **JSON).status_code == 422
 
 
 def test_the_switches(ada, workspace, endpoint, as_admin):

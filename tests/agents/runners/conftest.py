@@ -1,0 +1,17 @@
+import pytest
+
+from openclaw_web.llm import client
+from people.configuration import keys as configuration
+from tests.guardian.proposing.conftest import workspace  # noqa: F401 - where its files are
+from tests.llm_endpoint import Endpoint, fails
+
+
+@pytest.fixture
+def endpoint(settings, db, monkeypatch):
+    """An endpoint that refuses the key: whatever is sent, nothing comes of it."""
+    monkeypatch.setattr(client, "FIRST_PAUSE", 0.0)
+    for name, value in {"memoryGate.enabled": True, "writeGuardian.enabled": True, "llm.model": "small"}.items():
+        configuration.put(name, value)
+    with Endpoint(fails(401)) as endpoint:
+        settings.LLM_API_URL, settings.LLM_API_KEY = endpoint.url, "sk-test"
+        yield endpoint
