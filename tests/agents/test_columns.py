@@ -54,7 +54,8 @@ def test_a_key_of_another_table_holds_what_that_table_does():
 
 @pytest.mark.parametrize("name", ["Words", "Who", "Own", "Plain", "WordsBytes", "PlainBytes"])
 def test_what_a_column_holds_makes_no_migration(name):
-    field = getattr(fields, name)(null=True, name="said")
+    beside = {"shown": "api file", "reported": True, "label": "Said", "help_text": "what was said"}
+    field = getattr(fields, name)(null=True, name="said", **beside)
     _name, path, _args, told = field.deconstruct()
     assert path == f"django.db.models.{'BinaryField' if name.endswith('Bytes') else 'TextField'}"
     assert told == {"null": True}
