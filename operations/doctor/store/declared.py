@@ -20,12 +20,9 @@ from . import ways_back
 REPAIR = "declared"  # the repair of findings whose check declares one
 
 
-def find_mistyped(agent: Agent, *, is_deep: bool) -> dict[str, list[str]]:
-    """Rows with values of the wrong type, by the app whose tables have them: nothing else can be asked of these.
-
-    Without `is_deep` only the tables of apps that declare checks are looked through.
-    """
-    rows = {label: _mistyped(agent.db, label) for label in (settings.AGENT_APPS if is_deep else integrity.declared())}
+def find_mistyped(agent: Agent) -> dict[str, list[str]]:
+    """Rows with values of the wrong type, by the app whose tables have them: nothing else can be asked of these."""
+    rows = {label: _mistyped(agent.db, label) for label in settings.AGENT_APPS}
     return {label: names for label, names in sorted(rows.items()) if names}
 
 

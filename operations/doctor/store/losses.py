@@ -107,7 +107,7 @@ def held_rows(db: str) -> dict[str, Holding]:
     for session_id, kind, known in statements.walked(db, HELD):
         found[session_id].kinds += Counter({kind: known})
     for session_id, rows in groupby(statements.walked(db, KNOWN_IDS), itemgetter(0)):
-        found[session_id].checksum = holdings.checksum_of(record_id for _session, record_id in rows)
+        found[session_id].checksum = holdings.checksum_of(str(record_id) for _session, record_id in rows)
     return found
 
 

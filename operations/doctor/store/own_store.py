@@ -45,7 +45,7 @@ def look(progress: Any, *, is_deep: bool = False) -> Iterator[Finding]:
         if not any(one.check in ("integrity", "registry", "schema") for one in found):
             healthy.append(agent)
     yield from _registry(agents)
-    mistyped = {agent.agent_id: declared.find_mistyped(agent, is_deep=is_deep) for agent in healthy}
+    mistyped = {agent.agent_id: declared.find_mistyped(agent) for agent in healthy}
     for agent in healthy:
         if "ledger" not in mistyped[agent.agent_id]:
             yield from sums.look(agent, is_deep=is_deep)

@@ -143,12 +143,28 @@ def test_values_of_the_wrong_type(home):
     assert told.startswith("2 rows of agent main contain values of the wrong type: memory_gate_decisions d4, ")
 
 
-@pytest.mark.parametrize("column", ["created_at = 'soon'", "event_json = x'00'", "kind = x'00'"])
-def test_values_of_the_wrong_type_in_records_stop_no_deep_look(home, column):
-    change(home, f"UPDATE transcript_events SET {column} WHERE seq = 3", "main")
-    looked, _status = doctor(home, "--deep", status=1)
-    told = {one["check"]: one["sentence"] for one in looked["store"]}
-    assert told["ledger_types"].startswith("1 row of agent main contains a value of the wrong type: transcript_events ")
+@pytest.mark.parametrize(
+    "how",
+    [
+        "transcript_events SET created_at = 'soon' WHERE seq = 3",
+        "transcript_events SET event_json = x'00' WHERE seq = 3",
+        "transcript_event_identities SET event_id = x'00' WHERE seq = 3",
+        "sessions SET last_activity_at = 'soon'",
+    ],
+)
+def test_values_of_the_wrong_type_in_records_stop_no_look(home, how):
+    change(home, f"UPDATE {how}", "main")
+    for words in ((), ("--deep",)):
+        looked, _status = doctor(home, *words, status=1)
+        told = {one["check"]: one["sentence"] for one in looked["store"]}
+        start = f"1 row of agent main contains a value of the wrong type: {how.partition(' ')[0]} "
+        assert told["ledger_types"].startswith(start)
+
+
+def test_a_value_of_the_wrong_type_in_the_global_database(home):
+    change(home, "UPDATE agent_summaries SET last_collected_at = 'soon'")
+    told = {one["check"]: one["sentence"] for one in doctor(home, "--deep", status=1)[0]["store"]}
+    assert told["global_types"].startswith("1 row of the global database contains a value of the wrong type: agent_su")
 
 
 def test_turns_that_are_gone_while_their_session_is_here(home):
