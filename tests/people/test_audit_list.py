@@ -4,6 +4,8 @@ import re
 
 import orjson
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from openclaw_web.lists import declaration
 from people.audit import entries
@@ -11,7 +13,7 @@ from people.audit import log as audit
 from people.audit.audit_list import AUDIT
 from people.configuration import kept_views
 from people.models.kept import AuditEntry
-from tests.factories import SessionFactory
+from tests.factories import SampleFactory, SessionFactory
 
 pytestmark = pytest.mark.django_db
 LOG, API = "/operations/audit/", "/api/v1/operations/audit"
@@ -316,3 +318,14 @@ def test_lists_are_called_what_they_are(as_admin):
     assert entries.LIST_NAMES.keys() == declaration.every().keys()
     audit.record("root", "view_kept", object_type="list", object_id="rejected")
     assert "list Rejected records</span>" in as_admin.get(LOG, {"action": "view_kept"}).text
+
+
+def test_what_was_read_is_looked_for_by_its_object(as_reviewer):
+    """Not among all that a person has read lately: verdicts became slower with each one."""
+    sample = SampleFactory()
+    with CaptureQueriesContext(connection) as asked:
+        as_reviewer.get(f"/api/v1/samples/{sample.id}")
+    [sql] = [query["sql"] for query in asked if "operator_audit" in query["sql"] and query["sql"].startswith("SELECT")]
+    with connection.cursor() as cursor:
+        cursor.execute(f"EXPLAIN QUERY PLAN {sql}")
+        assert "idx_audit_object (object_type=? AND object_id=? AND at" in cursor.fetchone()[-1]
