@@ -45,8 +45,9 @@ def _rows(agent, options, columns):
     """The decisions that fit as dictionaries of these columns; a long response is the handle of an artifact."""
     listing = DECISIONS.fits(agent, **asked_of(options))
     if len(columns) == len(DECISIONS.fields):
-        rows = DECISIONS.file(listing.all)
-        yield from (DECISIONS.shape(row) for batch in every(rows, order=listing.order) for row in batch)
+        rows = listing.all.values(*columns, "place")
+        batches = every(rows, order=listing.order)
+        yield from ({name: row[name] for name in columns} for batch in batches for row in batch)
         return
     for batch in every(listing.all.defer(None), order=listing.order, size=FEW):
         for row in batch:
