@@ -34,13 +34,13 @@ def table_schema(table: type[Model], *names: str) -> Any:
     """
     fields = {field.attname: field for field in table._meta.concrete_fields}
     chosen = names or [field.attname for field in shown_in(table, "api")]
-    columns = {name: (_type_of(fields[name]), _described(fields[name])) for name in chosen}
+    columns: dict[str, Any] = {name: (_type_of(fields[name]), _described(fields[name])) for name in chosen}
     schema = create_model(f"{table.__name__}Columns", __base__=TableSchema, __module__=table.__module__, **columns)
     schema.table = table
     return schema
 
 
-def _type_of(field: Field) -> Any:
+def _type_of(field: Any) -> Any:
     """The type of a column's values in JSON."""
     target = field.target_field if field.is_relation else field
     choices = tuple(value for value, _label in field.choices or ())
