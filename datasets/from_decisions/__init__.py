@@ -1,1 +1,1 @@
-"""Samples of decisions of memory_gate: what it saw and decided, and what people say of that."""
+"""Of samples of decisions alone: draws, replays beside verdicts, copies of verdicts, words of windows."""

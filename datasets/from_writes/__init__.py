@@ -1,1 +1,1 @@
-"""Samples of writes to memory files: what write_guardian was asked and did, and what it should have done."""
+"""Of samples of writes alone: opinions with corrections and rollbacks, what a file should hold, how one is shown."""
