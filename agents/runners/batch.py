@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 
 from jobs.progress import Progress
 from openclaw_web.errors import Refused
+from openclaw_web.llm.client import CallFailed
 from openclaw_web.pages.formatting import joined
 
 from .calls import LimitReached
@@ -55,7 +56,9 @@ class Batch:
             except LimitReached as reached:
                 self.stopped = reached.sentence
                 return
-            except self.runner.passes_over as failed:
+            except (CallFailed, Refused) as failed:
+                if isinstance(failed, Refused) and not self.runner.passes_over_refused:
+                    raise
                 in_a_row, self.unanswered, self.failure = in_a_row + 1, self.unanswered + 1, failed.sentence
                 if in_a_row >= self.most_failures:
                     self.stopped = f"{counted(self.runner.gave_up, in_a_row)} {failed.sentence}"

@@ -14,7 +14,6 @@ from django.utils.translation import gettext as _
 
 from openclaw_web.errors import Refused
 from openclaw_web.llm import endpoint, prices
-from openclaw_web.llm.client import CallFailed
 from people.configuration import keys as configuration
 from people.configuration import reflection_keys
 
@@ -54,7 +53,8 @@ class Runner:
 
     `kind` is that of its job. `enabled` and `kept` are the settings without which nothing is sent, `is_off` and
     `not_kept` say so. `is_running` names the agent whose run holds up another one, `gave_up` counts the things in a row
-    without an answer that ended a run. A failure in `passes_over` leaves a thing unanswered; any other ends the run.
+    without an answer that ended a run. A call that failed leaves a thing unanswered; so does a refusal with
+    `passes_over_refused`, and ends the run without.
     """
 
     kind: str
@@ -66,7 +66,7 @@ class Runner:
     not_kept: Words
     is_running: Words
     gave_up: Any  # a lazy plural by `number`
-    passes_over: tuple[type[CallFailed | Refused], ...] = (CallFailed,)
+    passes_over_refused: bool = False
 
     def lock_of(self, agent_id: str) -> str:
         """The file that a run of an agent holds."""

@@ -128,11 +128,8 @@ def store_turns(db: str, session: Session, rows: list[Row], refresh: set[int]) -
         for turn in stored.filter(turn_number__in=refresh).order_by("turn_number"):
             stored.filter(id=turn.id).update(**_summed(_stored_rows(db, turn)))
         days = by_day(db, session.id)
-        words = (
-            stored.filter(is_active=True)
-            .order_by("first_seq")
-            .values_list("user_message_content", "user_metadata")[:TITLE_TURNS]
-        )
+        active = stored.filter(is_active=True).order_by("first_seq")
+        words = [*active.values_list("user_message_content", "user_metadata")[:TITLE_TURNS]]
     session.turn_count = days.total()
     if not session.title:
         session.title = title_of(words)

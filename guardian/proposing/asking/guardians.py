@@ -7,9 +7,7 @@ from django.utils.translation import gettext_lazy, ngettext_lazy
 
 from agents.runners.calls import Allowance
 from agents.runners.runner import LanguageModel, Runner, model_as_set
-from openclaw_web.errors import Refused
 from openclaw_web.llm import client, prices
-from openclaw_web.llm.client import CallFailed
 
 from ...models import GuardianStep
 from . import prompts
@@ -31,7 +29,7 @@ RUNNER = Runner(
         "Stopped after %(count)s facts in a row without an answer.",
         "number",
     ),
-    passes_over=(Refused, CallFailed),  # a file that nobody may touch is no reason to leave the others
+    passes_over_refused=True,  # a file that nobody may touch is no reason to leave the others
     allowance=Allowance(
         setting="writeGuardian.tokensPerDay",
         calls=GuardianStep,
