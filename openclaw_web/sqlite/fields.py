@@ -46,39 +46,49 @@ class Shown:
         return name, self.migrated_as or path, args, kwargs
 
 
-class Words(Shown, models.TextField):
-    """What people or the agent said, and what a model made of it."""
+class Text(Shown, models.TextField):
+    """A text of one of the kinds below."""
 
-    kind = Kind.WORDS
     migrated_as = "django.db.models.TextField"
 
 
-class Who(Words):
+class Words(Text):
+    """What people or the agent said, and what a model made of it."""
+
+    kind = Kind.WORDS
+
+
+class Who(Text):
     """May name a person: keys of sessions, users of this site."""
 
     kind = Kind.WHO
 
 
-class Own(Words):
+class Own(Text):
     """Words of whoever runs this site, or of the site itself."""
 
     kind = Kind.OWN
 
 
-class Plain(Words):
+class Plain(Text):
     """Ids, hashes, names of models, words of a closed list."""
 
     kind = Kind.PLAIN
 
 
-class WordsBytes(Shown, models.BinaryField):
-    """What was said, as bytes or packed."""
+class Bytes(Shown, models.BinaryField):
+    """Bytes of one of the kinds below."""
 
-    kind = Kind.WORDS
     migrated_as = "django.db.models.BinaryField"
 
 
-class PlainBytes(WordsBytes):
+class WordsBytes(Bytes):
+    """What was said, as bytes or packed."""
+
+    kind = Kind.WORDS
+
+
+class PlainBytes(Bytes):
     """Hashes and the like, as bytes."""
 
     kind = Kind.PLAIN
