@@ -1,7 +1,6 @@
 """What is behind a sample: the fact that it is about, and the message that the fact comes from."""
 
 from agents import databases
-from gate.recording import consent
 from ledger.session.evidence import Evidence, read_evidence
 
 from .exporters.samples import GATE_TYPES
@@ -26,4 +25,4 @@ def evidence_of(sample: DatasetSample) -> Evidence | None:
     except (databases.UnknownAgent, databases.OldAgentFile):
         return None
     is_turn = sample.sample_type == DatasetSample.Type.ANNOTATED_TURN  # which holds what was said before it
-    return read_evidence(db, sample, hides=consent.withheld, neighbors=not is_turn)
+    return read_evidence(db, sample, neighbors=not is_turn)

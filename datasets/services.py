@@ -10,7 +10,7 @@ from django.utils.translation import ngettext, ngettext_lazy
 
 from agents.models import Agent
 from gate.models import MemoryGateDecision
-from gate.recording import consent
+from ledger import consent
 from ledger.models import ConversationTurn, Session
 from ledger.transcripts.contexts import keep_contexts
 from openclaw_web import clock
@@ -123,10 +123,10 @@ def _make_batch(agent, session_id, moments, result, chosen, status, *, is_all):
         else:
             usable.append(by_number[number])
     gate = {**turns.decisions(agent.db, usable), **chosen}
-    contexts = consent.usable(agent.db, usable, _keep_contexts(agent, usable))
+    contexts = consent.usable_messages(agent.db, _keep_contexts(agent, usable))
     rows = []
     for turn in usable:
-        seen = turns.Seen(turn, said[turn.id], contexts[turn.id], gate.get(turn.id))
+        seen = turns.Seen(turn, said[turn.id], contexts.get(turn.id, []), gate.get(turn.id))
         row = making.new_sample(turns.TURN, agent, turn.id, seen, status=status)
         row.created_at = moments[turn.turn_number]
         rows.append(row)

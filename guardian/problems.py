@@ -6,13 +6,13 @@ from django.utils.translation import gettext_lazy, ngettext_lazy
 
 from agents.models import Agent
 from gate.problems import FAILING_SHARE, LEAST_CALLS
-from gate.recording import consent
 from gate.statistics.changes import DAY_MS
 from gate.statistics.figures import day_of
+from ledger import consent
 from openclaw_web import clock
 from problems.kinds import BY_COUNT, Facts, Finding, Kind, Link
 
-from .looking import opted_out
+from .looking import owners
 from .models import GuardianRun, GuardianStep, WriteGuardianAudit
 from .recording.checks import open_intents
 from .rollbacks import settling
@@ -76,7 +76,7 @@ def check_calls(agent: Agent) -> Iterable[Finding]:
 
 def check_opted_out(agent: Agent) -> Iterable[Finding]:
     """Lines of memory files that come from people who opted out since."""
-    if count := opted_out.lines_of_people(agent).line_count:
+    if count := owners.lines_of_people(agent).line_count:
         yield Finding(facts={"count": count}, level=count)
 
 

@@ -7,7 +7,6 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from agents.decorators import agent_view
-from gate.recording import consent
 from guardian.correcting import correcting, sayable, suggestions
 from guardian.correcting.forms import OpeningForm
 from guardian.models import WriteGuardianAudit
@@ -117,7 +116,7 @@ def _page(request, agent, audit, kind, *, form=None, looked=None):
         "problem": problem,
         "form": form or _form(request, agent, audit, kind, preview),
         "is_withheld": sayable.is_withheld(agent.db, audit),
-        "evidence": read_evidence(agent.db, audit, hides=consent.withheld),
+        "evidence": read_evidence(agent.db, audit),
         "no_sample": judging.find_problem(WRITE, agent, audit),
     }
     return render_page(request, "datasets/write_opinion.html", context, status=422 if form and form.errors else 200)

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from agents import databases
-from gate.recording import consent
 from guardian import exact, services
 from guardian.correcting import correcting
 from guardian.correcting.correcting import Said
 from guardian.models import BehaviorCorrection, WriteGuardianAudit
+from ledger import consent
 from openclaw_web.errors import Refused
 
 from ..exporters import writes

@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy
 
 from agents.models import Agent
 from gate.models import MemoryGateDecision
-from gate.recording import speakers, windows
+from gate.recording import windows
 from gate.recording.windows import Window
 from guardian.models import WriteGuardianAudit
 from guardian.recording.told import CHANGED
@@ -92,7 +92,7 @@ def see(agent: Agent, decision: MemoryGateDecision) -> Seen:
         raise Refused(_("What the gate saw is not stored for this decision, so it cannot become a sample."))
     if not any((window.recent, window.user, window.reply)):
         raise Refused(_("The gate saw no message for this decision, so it cannot become a sample."))
-    if speakers.withheld(agent.db, [(decision, window)]):
+    if windows.withheld_of(agent.db, [(decision, window)]):
         raise Refused(
             _("Somebody opted out whose words the gate saw, or may have seen. The decision cannot become a sample.")
         )

@@ -7,9 +7,9 @@ from django_htmx.http import trigger_client_event
 
 from agents.decorators import agent_view
 from gate.models import MemoryGateDecision
-from gate.recording import consent
 from guardian.looking import around
 from guardian.models import WriteGuardianAudit
+from ledger import consent
 from ledger.session.evidence import read_evidence
 from openclaw_web.errors import Refused
 from openclaw_web.pages.doors import needs
@@ -146,7 +146,7 @@ def _page(request, kind, agent, row, form=None, *, sentence="", warning="", stat
         "may_label": request.user.has_role("labeller"),
         "sentence": sentence,
         "warning": warning,
-        "evidence": None if request.htmx else read_evidence(agent.db, row, hides=consent.withheld),
+        "evidence": None if request.htmx else read_evidence(agent.db, row),
     }
     return render_page(request, PAGES[kind.name], context, partial="verdict", status=status)
 

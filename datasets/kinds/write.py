@@ -18,13 +18,13 @@ from django.utils.translation import gettext_lazy
 
 from agents.models import Agent
 from gate.models import MemoryGateDecision
-from gate.recording import consent
 from guardian import exact, services
 from guardian.correcting import correcting
 from guardian.correcting.sayable import audit_of, is_withheld
-from guardian.looking import usable
+from guardian.looking import owners
 from guardian.looking.blaming import Past
 from guardian.models import BehaviorCorrection, GuardianReceipt, Rollback, WriteGuardianAudit
+from ledger import consent
 from ledger.models import ConversationTurn
 from openclaw_web.errors import Refused
 
@@ -168,7 +168,7 @@ def is_file_withheld(db: str, audit: WriteGuardianAudit, choice: WriteGuardianAu
         return False
     past = Past(db, audit.target_file or "")
     held = (past.before(audit), past.after(audit), past.after(choice) if choice else None)
-    return any(usable.withheld(db, blamed) for blamed in held if blamed)
+    return owners.has_withheld_lines(db, held)
 
 
 def content(_agent: Agent, seen: Seen, _is_right: bool) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from django.db.models.functions import Left, Right
 from django.utils.translation import gettext as _
 
 from agents.runners.choice import Choice, NoSuchSession
+from ledger import consent
 from ledger.collectors.machine_prompts import prompt_kind
 from ledger.collectors.records import injected, is_silent
 from ledger.json_columns import object_in
@@ -17,7 +18,7 @@ from ledger.models import ConversationTurn
 from openclaw_web import clock
 
 from ..models import GateCall, MemoryGateDecision
-from ..recording import consent, matching
+from ..recording import matching
 from ..recording.told import Origin
 
 SETTLED_MS = 60_000  # after its reply a turn has ended

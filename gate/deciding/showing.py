@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import Any
 
+from ledger import consent
 from ledger.models import ConversationTurn
 from ledger.transcripts.resets import active_resets, last_before
 
-from ..recording import consent
 from ..recording.windows import Window
 
 

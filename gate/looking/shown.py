@@ -13,7 +13,6 @@ from people.configuration import keys as configuration
 
 from .. import decisions
 from ..models import GateCall, MemoryGateDecision
-from ..recording import consent
 from ..recording.storing import RAW_SETTING
 from . import seen
 
@@ -49,7 +48,7 @@ def decision(agent: Agent, row: MemoryGateDecision, *, is_operator: bool) -> dic
     """Everything about a decision but its neighbours; raw responses for operators alone."""
     return {
         **_around(agent, row, is_operator=is_operator),
-        "evidence": evidence.read_evidence(agent.db, row, hides=consent.withheld),
+        "evidence": evidence.read_evidence(agent.db, row),
         "calls": list(_calls(agent.db, row)),
         "others": _others(agent.db, row),
     }

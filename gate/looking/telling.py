@@ -10,7 +10,6 @@ from ledger.models import ConversationTurn
 from ledger.session.evidence import read_evidence
 
 from ..models import GateCall, MemoryGateDecision
-from ..recording import consent
 from . import seen
 
 BUDGET = 2_000_000  # characters of texts in one answer
@@ -37,7 +36,7 @@ def decision(agent: Agent, decision_id: str, *, is_operator: bool) -> MemoryGate
     """A decision with its turn and its context. Raises Http404 when there is none."""
     row = get_object_or_404(MemoryGateDecision.objects.using(agent.db), id=decision_id)
     row.turn = ConversationTurn.objects.using(agent.db).filter(id=row.turn_id).first() if row.turn_id else None
-    row.evidence = read_evidence(agent.db, row, hides=consent.withheld)
+    row.evidence = read_evidence(agent.db, row)
     _give_context(agent.db, row)
     return _for(row, is_operator=is_operator)
 

@@ -4,11 +4,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from agents.models import Agent
+from ledger import consent
 from ledger.models import ConversationTurn
 
 from ..collectors.found import FoundDecision
 from ..models import GateCall, MemoryGateDecision
-from . import consent, inserting, matching, storing
+from . import inserting, matching, storing
 from .told import Match, Origin, Source, Stored, Told, failed_call
 from .windows import Window
 
@@ -39,11 +40,8 @@ def add_facts(agent: Agent, facts: dict[str, str]) -> None:
     """Give decisions that were stored without a fact the one that was told later, but for those of opted-out words."""
     rows = MemoryGateDecision.objects.using(agent.db).filter(id__in=facts, candidate_fact=None)
     turn_of = dict(rows.values_list("id", "turn_id"))
-    if consent.opted_out():
-        turns = ConversationTurn.objects.using(agent.db).in_bulk([turn_id for turn_id in turn_of.values() if turn_id])
-        hidden = consent.withheld(agent.db, list(turns.values()))
-        turn_of = {id_: turn_id for id_, turn_id in turn_of.items() if turn_id in turns and turn_id not in hidden}
-    storing.add_facts(agent.db, {id_: facts[id_] for id_ in turn_of})
+    hidden = consent.withheld_keys(agent.db, turn_of.values())
+    storing.add_facts(agent.db, {id_: facts[id_] for id_, turn_id in turn_of.items() if turn_id not in hidden})
 
 
 def match_again(agent: Agent, *, since: int | None = None) -> int:
@@ -58,7 +56,7 @@ def match_again(agent: Agent, *, since: int | None = None) -> int:
         window = storing.windows.read(agent.db, row.window_hash)
         keys = [row.session_key, row.session_id]
         place = matching.place(agent.db, agent.agent_id, keys, row.created_at, window.reply if window else None)
-        if place.turn_id and not _is_withheld(agent, place):
+        if place.turn_id and not consent.withheld_keys(agent.db, [place.turn_id]):
             storing.give_turn(agent.db, row.id, place)
             found += 1
     return found
@@ -68,11 +66,12 @@ def _store_some(agent, found, source, result):
     calls: list[GateCall] = []
     told: list[Told] = []
     windows: dict[tuple[int, str | None, str | None], Window | None] = {}
-    for one in _unknown(agent.db, found):
-        place = _place(agent, one)
+    placed = [(one, _place(agent, one)) for one in _unknown(agent.db, found)]
+    hidden = consent.withheld_keys(agent.db, [place.turn_id for _one, place in placed])
+    for one, place in placed:
         if one.failure:
             calls.append(failed_call(one, session_id=place.session_id, turn_id=place.turn_id))
-        elif _is_withheld(agent, place):
+        elif place.turn_id in hidden:
             result.withheld += 1
         else:
             told.append(_told(one, place, source, _window(one, windows)))
@@ -99,13 +98,6 @@ def _place(agent, one):
         return matching.Place(turn.session_id, turn.id, Match.GIVEN)
     reply = one.reply.message if one.reply else None
     return matching.place(agent.db, agent.agent_id, [one.session_key, one.original_key], one.at, reply)
-
-
-def _is_withheld(agent, place):
-    if not consent.opted_out():
-        return False
-    turn = ConversationTurn.objects.using(agent.db).filter(id=place.turn_id).first() if place.turn_id else None
-    return turn is None or bool(consent.withheld(agent.db, [turn]))
 
 
 def _told(one, place, source, window):

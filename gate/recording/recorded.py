@@ -7,13 +7,14 @@ import orjson
 from django.utils.translation import gettext as _
 
 from agents.models import Agent
+from ledger import consent
 from ledger.models import ConversationTurn, Session
 from openclaw_web.errors import Refused
 from people.configuration import keys as configuration
 
 from ..models import MemoryGateDecision
 from ..schemas import DecisionIn
-from . import consent, matching, storing
+from . import matching, storing
 from .told import Match, Origin, Source, Stored, Told
 from .windows import Window
 
@@ -37,15 +38,10 @@ def record(agent: Agent, decisions: Sequence[DecisionIn]) -> Stored:
     named = [one.turn_id for one in decisions if one.turn_id]
     turns = ConversationTurn.objects.using(agent.db).in_bulk(named)
     _check_turns(agent, decisions, turns)
-    withheld = consent.withheld(agent.db, list(turns.values()))
-    told, count = [], 0
-    for one in decisions:
-        found = _told(agent, one, turns.get(one.turn_id))
-        if _is_withheld(agent, found, withheld):
-            count += 1
-        else:
-            told.append(found)
-    return replace(storing.store(agent.db, told), withheld=count)
+    told = [_told(agent, one, turns.get(one.turn_id)) for one in decisions]
+    hidden = consent.withheld_keys(agent.db, [one.row.turn_id for one in told])
+    usable = [one for one in told if one.row.turn_id not in hidden]
+    return replace(storing.store(agent.db, usable), withheld=len(told) - len(usable))
 
 
 def _check_turns(agent, decisions, turns):
@@ -66,16 +62,6 @@ def _check_turns(agent, decisions, turns):
         if turn and not matching.is_called(agent.agent_id, one.session_id, turn.session_id, keys.get(turn.session_id)):
             words = {"turn": turn.id, "session": one.session_id}
             raise NoSuchTurn(_("The session %(session)s has no turn %(turn)s. Nothing was stored.") % words)
-
-
-def _is_withheld(agent, found, withheld):
-    """Of opted-out words; without a turn nobody knows whose words they are."""
-    if found.row.turn_id is None:
-        return bool(consent.opted_out())
-    if found.row.match == Match.GIVEN:
-        return found.row.turn_id in withheld
-    turn = ConversationTurn.objects.using(agent.db).get(id=found.row.turn_id)
-    return bool(consent.withheld(agent.db, [turn]))
 
 
 def _told(agent, one, turn):

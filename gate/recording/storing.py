@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Sequence
 
 from artifacts import services as artifacts
+from ledger import consent
 from ledger.models import ConversationTurn
 from ledger.transcripts import contexts
 from openclaw_web.sqlite import writing
@@ -11,7 +12,7 @@ from people.configuration import keys as configuration
 
 from ..models import GateCall, GateReceipt, MemoryGateDecision
 from ..statistics import sums
-from . import consent, inserting, speakers, windows
+from . import inserting, windows
 from .matching import Place
 from .told import Stored, Told
 from .twins import Conflict, merge, twins_of
@@ -108,7 +109,7 @@ def kept_response(db: str, text: str | None, session_id: str, turn_id: str | Non
 def _forget_windows(db, told):
     """Take away what a gate was given where it is withheld: what is derived instead is of turns that are stored."""
     named = [(one.row, one.window) for one in told if one.window and one.source != MemoryGateDecision.Source.OWN]
-    hidden = speakers.withheld(db, named) if named else set()
+    hidden = windows.withheld_of(db, named)
     for one in told:
         if one.key in hidden:
             one.window = None
@@ -201,12 +202,12 @@ def _see_windows(db, new):
     size, kept = configuration.get(contexts.SETTING), {}
     for some in by_session.values():
         before = contexts.keep_contexts(db, some, size, given=given)
-        kept |= consent.usable(db, some, before)
+        kept |= consent.usable_messages(db, before)
     for one in new:
         turn = turns.get(one.row.turn_id)
         if turn and not one.window:
             reply = turn.agent_message_content or None
-            one.window = windows.Window(tuple(kept[turn.id]), turn.user_message_content, reply)
+            one.window = windows.Window(tuple(kept.get(turn.id, ())), turn.user_message_content, reply)
             one.is_window_derived = True
 
 

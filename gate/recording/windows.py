@@ -1,6 +1,7 @@
-"""What a gate was shown, kept once under its hash."""
+"""What a gate was shown, kept once under its hash, and which of it may be used today."""
 
 import hashlib
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -8,12 +9,15 @@ from typing import Any
 
 import orjson
 
+from ledger import consent
 from openclaw_web import clock
 from openclaw_web.disk import packing
 from openclaw_web.errors import Refused
 
-from ..models import GateWindow
+from ..models import GateWindow, MemoryGateDecision
 from . import inserting
+
+SURE = (MemoryGateDecision.Match.GIVEN, MemoryGateDecision.Match.EXACT)
 
 
 @dataclass(frozen=True)
@@ -77,3 +81,42 @@ def read(db: str, window_hash: str | None) -> Window | None:
     body = orjson.loads(text)
     said = (body["currentUserMessage"], body["currentAgentReply"])
     return Window(tuple(body["recentMessages"]), *said, body.get("leftOut", 0))
+
+
+def withheld(db: str, decisions: Iterable[MemoryGateDecision]) -> set[str]:
+    """Ids of those of these decisions whose stored windows may not be used; none while nobody has opted out.
+
+    Read of each are `turn_id`, `match` and `window_hash`.
+    """
+    return withheld_of(db, ((row, read(db, row.window_hash)) for row in decisions))
+
+
+def withheld_of(db: str, seen: Iterable[tuple[MemoryGateDecision, Window | None]]) -> set[str]:
+    """The same for windows that were read, or are not stored yet.
+
+    A window is a text: who said its messages is looked up in the turns of the session up to the decision's. Without a
+    turn it is withheld, as it is for a message that nobody can tell who said.
+    """
+    if not consent.opted_out():
+        return set()
+    asked, by_turn = [], defaultdict(list)
+    for row, window in seen:
+        messages = _messages_in(window, is_sure=row.match in SURE)
+        asked.append((row, messages))
+        by_turn[row.turn_id] += messages
+    usable = consent.usable_messages(db, by_turn)
+    return {
+        row.id
+        for row, messages in asked
+        if row.turn_id not in usable or any(message not in usable[row.turn_id] for message in messages)
+    }
+
+
+def _messages_in(window, *, is_sure):
+    """What a window holds; where its turn is sure, without the turn itself."""
+    if window is None:
+        return []
+    own = [(role, text) for role, text in (("user", window.user), ("agent", window.reply)) if text]
+    if is_sure:
+        return [message for message in window.recent if (message["role"], message["message"]) not in own]
+    return [*window.recent, *({"role": role, "message": text} for role, text in own)]

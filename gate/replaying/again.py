@@ -12,7 +12,6 @@ from ..deciding.gates import Gate
 from ..deciding.judging import Ended
 from ..models import GateCall, GateReplay, GateReplayDecision, MemoryGateDecision
 from ..recording import storing, windows
-from . import sendable
 
 Outcome = GateReplayDecision.Outcome
 
@@ -26,7 +25,7 @@ def decide(db: str, gate: Gate, replay_id: str, decision_id: str, *, wait: Calla
     window = original and windows.read(db, original.window_hash)
     if window is None:
         return _end(rows, Outcome.LOST, Ended.GONE)
-    if sendable.withheld(db, [original]):
+    if windows.withheld(db, [original]):
         return _end(rows, Outcome.WITHHELD, Ended.WITHHELD)
     whose = calling.Whose(original.session_id, original.turn_id, replay_id, decision_id)
     call, answer = calling.ask(db, gate, window, whose, wait=wait)

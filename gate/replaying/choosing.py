@@ -7,7 +7,7 @@ from agents.models import Agent
 
 from ..lists.decision_list import DECISIONS
 from ..models import GateWindow, MemoryGateDecision
-from . import sendable
+from ..recording import windows
 from .wanted import Wanted
 
 PIECE = 200
@@ -28,7 +28,7 @@ def choose(agent: Agent, wanted: Wanted) -> Chosen:
     chosen = Chosen()
     for piece in _pieces(agent, wanted):
         there = _stored(agent.db, piece)
-        hidden = sendable.withheld(agent.db, [row for row in piece if row.window_hash in there])
+        hidden = windows.withheld(agent.db, [row for row in piece if row.window_hash in there])
         for row in piece:
             if row.window_hash not in there:
                 chosen.skipped += 1

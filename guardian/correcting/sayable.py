@@ -3,8 +3,8 @@
 from django.utils.translation import gettext as _
 
 from gate.models import MemoryGateDecision
-from gate.recording import consent, speakers, windows
-from ledger.models import ConversationTurn
+from gate.recording import windows
+from ledger import consent
 from openclaw_web.errors import Refused
 
 from ..models import WriteGuardianAudit
@@ -32,9 +32,7 @@ def is_withheld(db: str, audit: WriteGuardianAudit) -> bool:
     """
     if not consent.opted_out():
         return False
-    turn = ConversationTurn.objects.using(db).filter(id=audit.turn_id).first() if audit.turn_id else None
-    if turn is None or consent.withheld(db, [turn]):
+    if consent.withheld_keys(db, [audit.turn_id]):
         return True
     rows = MemoryGateDecision.objects.using(db).defer("raw_response")
-    decision = rows.filter(id=audit.decision_id).first() if audit.decision_id else None
-    return bool(decision) and bool(speakers.withheld(db, [(decision, windows.read(db, decision.window_hash))]))
+    return bool(windows.withheld(db, rows.filter(id=audit.decision_id)))

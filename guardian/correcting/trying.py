@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from gate.recording import consent
 from ledger.session.evidence import Evidence, read_messages
 
 from ..models import WriteGuardianAudit
@@ -87,7 +86,7 @@ def past_facts(db: str) -> Iterator[Any]:
 
 def add_messages(db: str, facts: list[PastFact]) -> None:
     """Give each of these facts the message it came from, with the same few queries."""
-    messages = read_messages(db, [fact.row for fact in facts], hides=consent.withheld) if facts else {}
+    messages = read_messages(db, [fact.row for fact in facts]) if facts else {}
     for fact in facts:
         fact.evidence = messages.get(fact.row.id)
 

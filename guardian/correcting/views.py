@@ -6,7 +6,6 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from agents.decorators import agent_view
-from gate.recording import consent
 from ledger.session.evidence import read_evidence
 from openclaw_web.errors import Refused
 from openclaw_web.lists.paging import page_of, places
@@ -30,7 +29,7 @@ def corrections(request, agent, audit_id):
     context = {
         "agent": agent,
         "audit": audit,
-        "evidence": None if request.htmx else read_evidence(agent.db, audit, hides=consent.withheld),
+        "evidence": None if request.htmx else read_evidence(agent.db, audit),
         "rule": rule,
         "corrections": said,
         "has_rule": any(row.apply_to_future and row.switched_off_at is None for row in said),
@@ -129,7 +128,7 @@ def _page(request, agent, audit, form):
     context = {
         "agent": agent,
         "audit": audit,
-        "evidence": read_evidence(agent.db, audit, hides=consent.withheld),
+        "evidence": read_evidence(agent.db, audit),
         "was": correcting.original(agent.db, audit),
         "corrections": correcting.of_audit(agent.db, audit.id),
         "form": form,

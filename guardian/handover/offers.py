@@ -5,13 +5,12 @@ from dataclasses import dataclass, replace
 from django.utils.translation import gettext as _
 
 from agents.models import Agent
-from gate.recording import consent
+from ledger import consent
 
 from .. import services
 from ..exact import NotExact, data_of
-from ..looking import blaming, usable
+from ..looking import blaming, owners
 from ..models import WriteGuardianAudit
-from ..proposing import facts
 from ..proposing.approving import Preview as ProposalPreview
 from ..proposing.asking.tools import MOST_CONTENT, why_unreadable
 from ..proposing.memory import Memory
@@ -58,7 +57,7 @@ def offer_rollback(agent: Agent, plan: Plan, chosen: bytes | None = None) -> Off
 def offer_proposal(agent: Agent, preview: ProposalPreview) -> Offer:
     """The offer for a proposal of our guardian as it is previewed."""
     offer = _offer(agent, preview.run.target_file, preview.now, preview.wanted)
-    if not offer.problem and offer.is_needed and facts.is_withheld(agent.db, preview.run.turn_id):
+    if not offer.problem and offer.is_needed and consent.withheld_keys(agent.db, [preview.run.turn_id]):
         return _refused(offer, _withheld())
     return offer
 
@@ -111,8 +110,7 @@ def _recorded(db, name, content_hash):
 
 def _has_withheld_lines(db, audit: WriteGuardianAudit):
     """Whether what comes back with a rollback holds a line that may not be used."""
-    blamed = blaming.Past(db, audit.target_file or "").before(audit)
-    return blamed is not None and bool(usable.withheld(db, blamed))
+    return owners.has_withheld_lines(db, [blaming.Past(db, audit.target_file or "").before(audit)])
 
 
 def _withheld():

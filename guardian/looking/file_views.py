@@ -14,8 +14,7 @@ from .. import versions
 from ..files import MEMORY_FILES
 from ..models import WriteGuardianAudit
 from ..standing import of as standing_of
-from . import around, blamed, blaming, chains, history, missing, shown, weeks
-from . import opted_out as people
+from . import around, blamed, blaming, chains, history, missing, owners, shown, weeks
 from .forms import BlameForm, ChartForm, HistoryForm
 
 
@@ -91,7 +90,7 @@ def audit_lines(request, agent, audit_id):
 @needs("viewer")
 def opted_out(request, agent):
     """The lines of memory files that come from people who opted out, with the way to take them out."""
-    found = people.lines_of_people(agent)
+    found = owners.lines_of_people(agent)
     rows = [*found.theirs, *found.unknown]
     taken_back = [one.audit.id for one in rows if one.audit.status == WriteGuardianAudit.Status.ROLLED_BACK]
     context = {

@@ -5,7 +5,6 @@ from typing import Any
 
 from agents.models import Agent
 from gate.models import MemoryGateDecision
-from gate.recording import consent
 from ledger.models import ConversationTurn, Session
 from ledger.session import evidence
 from openclaw_web.diffs import comparing, unified
@@ -56,7 +55,7 @@ def write(agent: Agent, row: WriteGuardianAudit, *, way: str = "") -> dict[str, 
     sides = sides_of(row)
     diff = difference(row, sides)
     view = comparing.view(diff) if diff else None
-    origin, behind = origin_of(agent, row), evidence.read_evidence(agent.db, row, hides=consent.withheld)
+    origin, behind = origin_of(agent, row), evidence.read_evidence(agent.db, row)
     return {
         "audit": row,
         "sides": sides,

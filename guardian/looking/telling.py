@@ -5,7 +5,6 @@ from typing import Any
 from django.shortcuts import get_object_or_404
 
 from agents.models import Agent
-from gate.recording import consent
 from ledger.session.evidence import read_evidence
 from openclaw_web.diffs import comparing, unified
 
@@ -14,8 +13,7 @@ from ..correcting import telling as corrections
 from ..models import WriteGuardianAudit
 from ..standing import of as standing_of
 from ..unknown_change import explain_unknown
-from . import blamed, blaming, shown
-from . import opted_out as people
+from . import blamed, blaming, owners, shown
 
 
 def write(agent: Agent, audit_id: str) -> WriteGuardianAudit:
@@ -39,7 +37,7 @@ def told(agent: Agent, row: WriteGuardianAudit) -> dict[str, Any]:
         "left": view.left if view else 0,
         "hunks": unified.hunks(view) if view else [],
         "turn": from_where["turn"],
-        "evidence": read_evidence(agent.db, row, hides=consent.withheld),
+        "evidence": read_evidence(agent.db, row),
         "decision": from_where["decision"],
         "rule": from_where["rule"],
         "status_history": fate["statuses"],
@@ -72,7 +70,7 @@ def blame(agent: Agent, name: str) -> dict[str, Any] | None:
 
 def opted_out(agent: Agent) -> dict[str, Any]:
     """The lines of memory files that come from people who opted out."""
-    found = people.lines_of_people(agent)
+    found = owners.lines_of_people(agent)
     return {
         "is_asked": found.is_asked,
         "theirs": [_left(one) for one in found.theirs],

@@ -10,8 +10,7 @@ from agents.runners.choice import Choice
 from gate import decisions
 from gate.deciding.choosing import BATCH, in_pieces, narrow
 from gate.models import MemoryGateDecision
-from gate.recording import consent
-from ledger.models import ConversationTurn
+from ledger import consent
 
 from ..files import FILE_OF
 from ..models import GuardianRun, WriteGuardianAudit
@@ -51,14 +50,6 @@ def choose(agent: Agent, asked: Asked) -> Chosen:
             break
     chosen.decisions.reverse()
     return chosen
-
-
-def is_withheld(db: str, turn_id: str | None) -> bool:
-    """Whether the words of a turn may not be used today: somebody has opted out, and it is theirs or nobody knows."""
-    if not consent.opted_out():
-        return False
-    turn = ConversationTurn.objects.using(db).filter(id=turn_id).first() if turn_id else None
-    return turn is None or bool(consent.withheld(db, [turn]))
 
 
 def target_of(decision: MemoryGateDecision) -> str:
@@ -106,12 +97,7 @@ def _for_us(db, rows: Iterable[MemoryGateDecision], asked) -> Iterator[MemoryGat
 
 def _told(db, rows, memory: Memory) -> Iterator[tuple[MemoryGateDecision, bool]]:
     """Each with whether it is withheld: its turn is, or its file."""
-    names = consent.opted_out()
     for some in in_pieces(rows):
-        turns = {}
-        if names:
-            turns = ConversationTurn.objects.using(db).in_bulk([row.turn_id for row in some if row.turn_id])
-        hidden = consent.withheld(db, list(turns.values()))
+        hidden = consent.withheld_keys(db, [row.turn_id for row in some])
         for row in some:
-            is_theirs = bool(names) and (row.turn_id not in turns or row.turn_id in hidden)
-            yield row, is_theirs or memory.is_hidden(target_of(row))
+            yield row, row.turn_id in hidden or memory.is_hidden(target_of(row))

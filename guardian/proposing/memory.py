@@ -3,11 +3,11 @@
 import hashlib
 
 from agents.models import Agent
-from gate.recording import consent
+from ledger import consent
 from openclaw_web.errors import Refused
 
 from .. import versions
-from ..looking import blaming, usable
+from ..looking import blaming, owners
 from ..rollbacks import planning
 
 
@@ -57,4 +57,4 @@ class Memory:
         newest = versions.newest(self._agent, name)
         if newest is None or newest.content_hash != hashlib.sha256(held).hexdigest():
             return True
-        return bool(usable.withheld(self._agent.db, blaming.Past(self._agent.db, name).blame(newest)))
+        return owners.has_withheld_lines(self._agent.db, [blaming.Past(self._agent.db, name).blame(newest)])

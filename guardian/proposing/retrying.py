@@ -10,13 +10,14 @@ from agents.runners import launch
 from jobs import services as jobs
 from jobs.models import JobRun
 from jobs.progress import Listener
+from ledger import consent
 from openclaw_web import clock
 from openclaw_web.errors import Refused
 
 from ..files import LONGEST_FACT, MEMORY_FILES
 from ..models import GuardianRun, WriteGuardianAudit
 from ..rollbacks.planning import NoSuchWrite
-from . import facts, running
+from . import running
 from .asking.guardians import RUNNER
 
 
@@ -39,7 +40,7 @@ def wanted(agent: Agent, audit_id: str, *, fact: str | None, file: str | None, b
         raise Refused(_("Say the fact, in at most 20,000 characters."))
     if file not in MEMORY_FILES:
         raise Refused(_("%(file)s is not a memory file.") % {"file": file or "–"})
-    if facts.is_withheld(agent.db, audit.turn_id):
+    if consent.withheld_keys(agent.db, [audit.turn_id]):
         raise Refused(_("Nothing is sent: somebody of this conversation has opted out."))
     return GuardianRun(
         id=str(ULID()),

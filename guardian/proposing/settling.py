@@ -8,6 +8,7 @@ from ulid import ULID
 from agents.models import Agent
 from agents.runners.calls import LimitReached
 from gate.models import MemoryGateDecision
+from ledger import consent
 from openclaw_web import clock
 from openclaw_web.disk import packing
 from openclaw_web.errors import Refused
@@ -51,7 +52,7 @@ def handle(
     Raises LimitReached and CallFailed, and Refused for a file that nobody may touch: the fact can be asked about again.
     """
     run.state, run.prompt_version, run.llm_model = State.RUNNING, prompts.VERSION, guardian.model
-    if facts.is_withheld(agent.db, run.turn_id):
+    if consent.withheld_keys(agent.db, [run.turn_id]):
         return _withheld(agent.db, run)
     if _is_refused_by_rule(agent.db, run):
         run.llm_model = run.prompt_version = ""

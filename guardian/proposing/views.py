@@ -10,7 +10,6 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from agents.decorators import agent_view
 from agents.runners import pages, switches
-from gate.recording import consent
 from jobs.notices import after_start
 from ledger.session.evidence import read_evidence
 from openclaw_web.diffs import comparing
@@ -172,7 +171,7 @@ def write_retry(request, agent, audit_id):
         else:
             return after_start(request, job, to=_address(agent, run.id))
     context = {"agent": agent, "audit": audit, "form": form, "own": state.of(agent)}
-    context["evidence"] = read_evidence(agent.db, audit, hides=consent.withheld)
+    context["evidence"] = read_evidence(agent.db, audit)
     return render_page(request, "guardian/write_retry.html", context, status=422 if form.errors else 200)
 
 
@@ -195,7 +194,7 @@ def _proposal(request, agent, run_id, form):
         "agent": agent,
         "looked": looked,
         "run": looked.run,
-        "evidence": read_evidence(agent.db, looked.run, hides=consent.withheld),
+        "evidence": read_evidence(agent.db, looked.run),
         "form": form,
         "diff": diff,
         "view": comparing.view(diff) if diff else None,

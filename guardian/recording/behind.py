@@ -6,7 +6,7 @@ from typing import Any
 
 from agents.models import Agent
 from gate.models import MemoryGateDecision
-from gate.recording import consent, matching
+from gate.recording import matching
 from ledger.models import ConversationTurn
 
 from ..files import FILE_OF
@@ -67,11 +67,3 @@ def by_time(agent: Agent, keys: Iterable[str | None], at: int) -> Behind:
         return Behind(None, None, None, None, Match.NONE)
     found = matching.place(agent.db, agent.agent_id, known, at, None)
     return Behind(None, found.turn_id, found.session_id, known[0], found.match)
-
-
-def is_withheld(db: str, behind: Behind) -> bool:
-    """Whether a write may not be stored today: of somebody who opted out, or while anybody has, of nobody known."""
-    if not consent.opted_out():
-        return False
-    turn = ConversationTurn.objects.using(db).filter(id=behind.turn_id).first() if behind.turn_id else None
-    return turn is None or bool(consent.withheld(db, [turn]))

@@ -10,6 +10,7 @@ from django.db import IntegrityError
 
 from agents.models import Agent
 from gate.models import MemoryGateDecision
+from ledger import consent
 from ledger.collectors.database import Damaged
 from ledger.models import ConversationTurn
 from openclaw_web.clock import now_ms
@@ -78,7 +79,7 @@ def match_again(agent: Agent, *, since: int | None = None) -> int:
     found = 0
     for row in rows.defer("diff", "hunks_json")[:AGAIN]:
         place = _found_by_now(agent, row)
-        if place.turn_id and not behind.is_withheld(agent.db, place):
+        if place.turn_id and not consent.withheld_keys(agent.db, [place.turn_id]):
             WriteGuardianAudit.objects.using(agent.db).filter(id=row.id, turn_id=None).update(**place.columns)
             found += 1
     return found
@@ -105,7 +106,7 @@ def _told_of(agent, found, source, bits, result):
         if one.id in told or (one.id in known and not _has_more(one)):
             continue
         place = _place(agent, one)
-        if behind.is_withheld(agent.db, place):
+        if consent.withheld_keys(agent.db, [place.turn_id]):
             result.withheld += 1
             continue
         row = _told(one, place, source)

@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 from agents.models import Agent
 from gate.models import MemoryGateDecision
 from gate.recording import matching
+from ledger import consent
 from ledger.models import ConversationTurn, Session
 from openclaw_web.errors import Refused
 from people.configuration import keys as configuration
@@ -41,14 +42,10 @@ def record(agent: Agent, writes: Sequence[WriteIn], *, by: str = "") -> Stored:
     decisions = MemoryGateDecision.objects.using(agent.db).in_bulk(named)
     _check_turns(agent, writes, turns)
     _check_decisions(agent, writes, decisions)
-    told, withheld = [], 0
-    for one in writes:
-        found = _behind(agent, one, turns.get(one.turn_id), decisions.get(one.decision_id))
-        if behind.is_withheld(agent.db, found):
-            withheld += 1
-        else:
-            told.append(_told(one, found, by))
-    stored = replace(storing.store(agent.db, told), withheld=withheld)
+    places = [_behind(agent, one, turns.get(one.turn_id), decisions.get(one.decision_id)) for one in writes]
+    hidden = consent.withheld_keys(agent.db, [place.turn_id for place in places])
+    told = [_told(one, place, by) for one, place in zip(writes, places, strict=True) if place.turn_id not in hidden]
+    stored = replace(storing.store(agent.db, told), withheld=len(writes) - len(told))
     refresh_sums(agent.db)
     return stored
 

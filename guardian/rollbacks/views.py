@@ -7,7 +7,6 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from agents.decorators import agent_view
-from gate.recording import consent
 from jobs.notices import after_start
 from ledger.models import Session
 from ledger.session.evidence import read_evidence, read_messages
@@ -155,7 +154,7 @@ def _page(request, agent, preview, form, status=200):
     context = {
         "agent": agent,
         "audit": made.audit,
-        "evidence": read_evidence(agent.db, made.audit, hides=consent.withheld),
+        "evidence": read_evidence(agent.db, made.audit),
         "preview": preview,
         "form": form,
         "to_page": rollback_page(agent, made.audit.id, made.hunk),
@@ -175,7 +174,7 @@ def _session_page(request, agent, session_id, form, status=200):
     context = {
         "agent": agent,
         "session_id": session_id,
-        "evidence": read_messages(agent.db, audits, hides=consent.withheld),
+        "evidence": read_messages(agent.db, audits),
         "session": Session.objects.using(agent.db).filter(id=session_id).only("id", "title").first(),
         "files": files,
         "count": sum(len(plans) for plans in made.by_file.values()),

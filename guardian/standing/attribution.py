@@ -4,6 +4,7 @@ from collections import defaultdict
 
 from agents.homes import normalise_or_empty
 from agents.models import Agent
+from ledger import consent
 
 from ..models import ProvenanceRecord, WriteGuardianAudit
 from ..recording import behind
@@ -49,7 +50,7 @@ def _is_within(record, change):
 
 def _attribute(agent, change, record):
     place = behind.by_time(agent, [record.session_id or record.session_key], record.observed_at)
-    if behind.is_withheld(agent.db, place):
+    if consent.withheld_keys(agent.db, [place.turn_id]):
         return False
     columns = place.columns | {"session_key": record.session_key, "origin": Origin.AGENT}
     rows = WriteGuardianAudit.objects.using(agent.db).filter(id=change.id, origin=Origin.UNATTRIBUTED)

@@ -1,6 +1,6 @@
 """The message behind a fact: who wrote it, where and when, and what was said just before and after it."""
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -9,6 +9,7 @@ from django.db.models.functions import Length, Substr
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from .. import consent
 from .. import injected as injecting
 from ..json_columns import object_in
 from ..models import ConversationTurn, RemovedSession, Session
@@ -24,8 +25,6 @@ TURN = ("id", "session_id", "turn_number", "user_message_id", "agent_message_id"
         "created_at", "latency_ms", "is_active")  # fmt: skip
 NOT_NAMED = gettext_lazy("The turn is not known: the source did not name it, and no turn fits the time.")
 NOT_REPORTED = gettext_lazy("The turn is not known: no source reported this change of the file.")
-# Tells which of these turns have words that may not be shown: gate.recording.consent.withheld.
-Hides = Callable[[str, Collection[ConversationTurn]], set[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,14 +84,11 @@ def speaker_word(key: str) -> str:
     return key if kind == key else str(INJECTED_WORDS.get(kind, kind))
 
 
-def read_evidence(db: str, row: Any, *, hides: Hides, neighbors: bool = True) -> Evidence:
-    """The message behind a write, a decision or a sample: anything with `turn_id` and `session_id`.
-
-    `hides` names the turns whose words may not be shown to anybody today.
-    """
+def read_evidence(db: str, row: Any, *, neighbors: bool = True) -> Evidence:
+    """The message behind a write, a decision or a sample: anything with `turn_id` and `session_id`."""
     turn = _turns(db, LONGEST).filter(id=row.turn_id).first() if row.turn_id else None
     before, after = _turns_around(db, turn) if turn and neighbors else ([], [])
-    hidden = hides(db, [turn, *before, *after]) if turn else set()
+    hidden = consent.withheld(db, [turn, *before, *after]) if turn else set()
     session = _sessions(db).filter(id=turn.session_id if turn else row.session_id or "").first()
     evidence = _evidence(row, turn, session, hidden, _removals(db, [row] if turn is None else []))
     if evidence.message is None or not neighbors:
@@ -101,11 +97,11 @@ def read_evidence(db: str, row: Any, *, hides: Hides, neighbors: bool = True) ->
                    after=_neighbors([turn, *after], hidden, last=False))  # fmt: skip
 
 
-def read_messages(db: str, rows: Iterable[Any], *, hides: Hides) -> dict[str, Evidence]:
+def read_messages(db: str, rows: Iterable[Any]) -> dict[str, Evidence]:
     """The same of each of many rows by its `id`, without the messages around theirs."""
     rows = list(rows)
     turns = _turns(db, LONGEST_NEIGHBOR).in_bulk({row.turn_id for row in rows if row.turn_id})
-    hidden = hides(db, list(turns.values())) if turns else set()
+    hidden = consent.withheld(db, turns.values())
     ids = {turn.session_id for turn in turns.values()} | {row.session_id for row in rows if row.session_id}
     sessions = _sessions(db).in_bulk(ids)
     removed = _removals(db, [row for row in rows if row.turn_id and row.turn_id not in turns])

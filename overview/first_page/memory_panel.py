@@ -9,10 +9,10 @@ from django.db.models import Q
 from django.urls import reverse
 
 from agents.models import Agent
-from gate.recording import consent
 from guardian import words
 from guardian.correcting import sayable
 from guardian.models import Rollback, WriteGuardianAudit
+from ledger import consent
 from ledger.models import ConversationTurn
 from ledger.session.evidence import speaker_key, speaker_word
 from openclaw_web import clock

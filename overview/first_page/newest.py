@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from django.db import transaction
 
 from agents.models import Agent
-from gate.recording import consent
+from ledger import consent
 from ledger.json_columns import object_in
 from ledger.lists import last_words
 from ledger.models import ConversationTurn, Session

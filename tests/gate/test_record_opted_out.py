@@ -4,7 +4,6 @@ import pytest
 
 from gate.models import MemoryGateDecision
 from gate.recording import windows
-from gate.replaying import sendable
 from ledger.models import ConversationTurn, Session
 from people.configuration import keys as configuration
 from tests.gate.deciding.test_opted_out import says
@@ -62,7 +61,7 @@ def test_everything_said_in_a_direct_chat_is_of_its_person(as_operator, ada, key
     configuration.put("collector.optedOutSenders", ["alice"])
     answer = post(as_operator, told(2, turn_id=second.id)).json()
     assert (answer["recorded"], answer["withheld"]) == ([], 1)
-    assert sendable.withheld(DB, MemoryGateDecision.objects.using(DB).all()) == {"d1"}
+    assert windows.withheld(DB, MemoryGateDecision.objects.using(DB).all()) == {"d1"}
 
 
 def test_windows_of_others_are_kept_as_they_were_told(as_operator, turns):

@@ -3,7 +3,7 @@
 import orjson
 import pytest
 
-from guardian.looking import opted_out
+from guardian.looking import owners
 from ledger.models import ConversationTurn, Session
 from people.configuration import keys as configuration
 from tests.gate.deciding.test_opted_out import says
@@ -104,13 +104,13 @@ def test_lines_that_several_writes_share_are_of_each_of_them(ada, turns):
         wrote(DB, number, before, before + b"Tom is ill.\n", turn_id=turn.id, session_id="s1")
     share(DB, "w4", "w5")
     configuration.put("collector.optedOutSenders", ["tom"])
-    found = opted_out.lines_of_people(ada)
+    found = owners.lines_of_people(ada)
     assert [(one.audit.id, one.lines[0][2]) for one in found.theirs] == [
         ("w4", "Tom is ill."),
         ("w2", "Tom <b>moves</b>."),
     ]
     configuration.put("collector.optedOutSenders", ["mei", "tom"])
-    assert opted_out.lines_of_people(ada).line_count == 3
+    assert owners.lines_of_people(ada).line_count == 3
 
 
 def test_whoever_saves_who_opted_out_is_told_where_their_lines_are(as_admin):

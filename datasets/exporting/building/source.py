@@ -10,7 +10,7 @@ from django.db.models import F, Q, QuerySet, TextField, Value
 from django.db.models.functions import Coalesce
 from django.db.models.lookups import In
 
-from gate.recording import consent
+from ledger import consent
 
 from ...exporters import made
 from ...exporters.formats import raw

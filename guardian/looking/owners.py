@@ -1,15 +1,18 @@
-"""The lines of memory files that come from people who opted out, so that an operator can take them out."""
+"""Whose lines a memory file holds: those that may not be used while somebody has opted out, and who may take them out.
 
+A line leads to the write that put it there, and a write to the turn in which its words were said.
+"""
+
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
 from agents.models import Agent
-from gate.recording import consent
+from ledger import consent
 from ledger.models import ConversationTurn
 
 from ..files import MEMORY_FILES
 from ..models import WriteGuardianAudit
-from . import usable
-from .blaming import blame_of
+from .blaming import Blame, blame_of
 
 MOST = 100  # writes in one answer, of each kind
 Lines = list[tuple[str, int, str]]  # file, number, text without its ending
@@ -46,18 +49,59 @@ def lines_of_people(agent: Agent) -> Found:
         return Found(is_asked=False)
     found = Found(is_asked=True)
     by_write = _by_write(agent, found)
-    known = usable.behind(agent.db, by_write)
-    newest_first = sorted(known.audits.values(), key=lambda row: (row.created_at, row.place), reverse=True)
-    for row in newest_first:
-        left = Left(row, known.turn_of(row), by_write[row.id])
+    audits = _audits(agent.db, by_write)
+    turn_ids = _turn_ids(audits)
+    hidden = consent.withheld_keys(agent.db, turn_ids.values())
+    turns = ConversationTurn.objects.using(agent.db).in_bulk([name for name in turn_ids.values() if name])
+    for row in sorted(audits, key=lambda row: (row.created_at, row.place), reverse=True):
+        left = Left(row, turns.get(turn_ids[row.id]), by_write[row.id])
         if left.turn is None:
             found.unknown.append(left)
-        elif not known.is_usable(row.id):
+        elif left.turn.id in hidden:
             found.theirs.append(left)
     found.line_count = len({line for one in found.theirs for line in one.lines})
     found.more = sum(max(0, len(kind) - MOST) for kind in (found.theirs, found.unknown))
     del found.theirs[MOST:], found.unknown[MOST:]
     return found
+
+
+def has_withheld_lines(db: str, versions: Iterable[Blame | None]) -> bool:
+    """Whether one of these versions has a line that leads to no turn whose words may be used; not while nobody has.
+
+    A line of one of several writes may be used when each of them leads to such a turn. Blank lines are nobody's.
+    """
+    return bool(consent.opted_out()) and any(_has_withheld_lines(db, blamed) for blamed in versions if blamed)
+
+
+def _has_withheld_lines(db, blamed):
+    writes = _writes_of(blamed)
+    turn_ids = _turn_ids(_audits(db, [one for some in writes.values() for one in some]))
+    hidden = consent.withheld_keys(db, {*turn_ids.values(), None})
+    usable = {name for name, some in writes.items() if all(turn_ids.get(one) not in hidden for one in some)}
+    return any(line.text.strip() and line.audit_id not in usable for line in blamed.lines)
+
+
+def _audits(db, audit_ids: Collection[str]) -> list[WriteGuardianAudit]:
+    return list(WriteGuardianAudit.objects.using(db).placed().defer("diff", "hunks_json").in_bulk(audit_ids).values())
+
+
+def _turn_ids(audits) -> dict[str, str | None]:
+    """By each write the turn in which its lines were said; None where nobody knows.
+
+    What a person chose or typed during a rollback was said in no turn, least of all in that of the write that it took
+    back.
+    """
+    rollback = WriteGuardianAudit.Origin.ROLLBACK
+    return {row.id: None if row.origin == rollback else row.turn_id for row in audits}
+
+
+def _writes_of(blamed) -> dict[str, list[str]]:
+    """By each write that lines lead to, every write that they may be of: several share one diff."""
+    writes = {line.audit_id: [line.audit_id] for line in blamed.lines if line.audit_id and line.text.strip()}
+    for shared, standing in blamed.shared.items():
+        if standing in writes:
+            writes[standing].append(shared)
+    return writes
 
 
 def _by_write(agent, found) -> dict[str, Lines]:
@@ -70,7 +114,7 @@ def _by_write(agent, found) -> dict[str, Lines]:
         blamed = blame_of(agent, name)
         if blamed is None:
             continue
-        writes = usable.writes_of(blamed)
+        writes = _writes_of(blamed)
         for line in blamed.lines:
             if not line.text.strip():
                 continue

@@ -1,0 +1,135 @@
+"""Opting out: which turns and which messages may be used today, asked each time by whoever shows, keeps or sends words.
+
+While somebody has opted out, theirs may not be used, and neither may what is of nobody known. What is read anew
+is asked about record by record, in transcripts.withholding. Lines of files lead to turns: guardian.looking.owners.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, TypeVar
+
+from people.configuration import keys as configuration
+
+from .collectors.records import facts
+from .collectors.senders import why_withheld
+from .models import ConversationTurn, Session, TranscriptEvent, TranscriptEventIdentity
+from .transcripts import origins
+from .transcripts.trimming import full_record
+
+SETTING = "collector.optedOutSenders"
+WITHHELD = TranscriptEvent.Kind.WITHHELD
+LOOKED_AT = 500  # turns of a session, back from the last one that is asked about
+CHUNK = 200  # turns that are looked at together
+Key = TypeVar("Key", str, str | None)
+Messages = list[dict[str, Any]]
+
+
+def opted_out() -> frozenset[str]:
+    """Who has opted out, today."""
+    return frozenset(configuration.get(SETTING))
+
+
+def withheld(db: str, turns: Collection[ConversationTurn]) -> set[str]:
+    """Ids of those of these turns whose words may not be used today; none while nobody has opted out."""
+    names = opted_out()
+    if not names or not turns:
+        return set()
+    messages = _messages(db, turns)
+    sessions = Session.objects.using(db).in_bulk({turn.session_id for turn in turns})
+    theirs = {session.id for session in sessions.values() if origins.is_with(session, names)}
+    alone = {session.id for session in sessions.values() if not origins.is_group(session)}
+    return {
+        turn.id
+        for turn in turns
+        if turn.session_id in theirs or _is_withheld(turn, messages, names, is_group=turn.session_id not in alone)
+    }
+
+
+def withheld_keys(db: str, turn_ids: Iterable[Key]) -> set[Key]:
+    """Those of these ids that lead to no turn whose words may be used today; none while nobody has opted out.
+
+    That of no turn, and None, is one of them: nobody can tell whose the words are.
+    """
+    if not opted_out():
+        return set()
+    keys, usable = set(turn_ids), set[str]()
+    ids = sorted(key for key in keys if key)
+    for start in range(0, len(ids), CHUNK):
+        turns = ConversationTurn.objects.using(db).in_bulk(ids[start : start + CHUNK])
+        usable |= turns.keys() - withheld(db, turns.values())
+    return keys - usable
+
+
+def usable_messages(db: str, messages: Mapping[Key, Messages]) -> Mapping[Key, Messages]:
+    """Those of the messages that may be used today, by the turn in which or before which they were said.
+
+    All of them while nobody has opted out. Left out are messages of turns that are withheld, and those that no turn of
+    the session up to that one has. A key that leads to no usable turn has no entry.
+    """
+    if not opted_out():
+        return messages
+    turns = ConversationTurn.objects.using(db).in_bulk([key for key in messages if key])
+    by_session = defaultdict(list)
+    for turn in turns.values():
+        by_session[turn.session_id].append(turn)
+    usable: dict[Key, Messages] = {}
+    for some in by_session.values():
+        usable |= _usable_messages(db, some, messages)
+    return usable
+
+
+def _usable_messages(db, turns, messages):
+    """The same for turns of one session."""
+    wanted = {_spoken(message) for turn in turns for message in messages[turn.id]}
+    last = max(turn.first_seq for turn in turns)
+    before = ConversationTurn.objects.using(db).filter(session_id=turns[0].session_id, first_seq__lte=last)
+    speakers = defaultdict(list)
+    for turn in before.order_by("-first_seq")[: LOOKED_AT + len(turns)] if wanted else ():
+        for spoken in (("user", turn.user_message_content), ("agent", turn.agent_message_content)):
+            if spoken in wanted:
+                speakers[spoken].append(turn)
+    involved = {turn.id: turn for some in (turns, *speakers.values()) for turn in some}
+    hidden = withheld(db, involved.values())
+
+    def may_use(message, turn):
+        of = [speaker for speaker in speakers[_spoken(message)] if speaker.first_seq <= turn.first_seq]
+        return bool(of) and hidden.isdisjoint(speaker.id for speaker in of)
+
+    return {
+        turn.id: [message for message in messages[turn.id] if may_use(message, turn)]
+        for turn in turns
+        if turn.id not in hidden
+    }
+
+
+def _spoken(message):
+    """Who said it, `user` or `agent`, and what."""
+    return message["role"], message["message"]
+
+
+def _is_withheld(turn, messages, names, *, is_group):
+    kind, record = messages.get((turn.session_id, turn.user_message_id), ("", None))
+    if turn.agent_message_id:
+        reply_kind, _record = messages.get((turn.session_id, turn.agent_message_id), ("", None))
+        if reply_kind == WITHHELD:
+            return True
+    if kind == WITHHELD or record is None:
+        return True
+    found = facts(record)
+    return why_withheld(found.sender, found.around, names, is_group=is_group) is not None
+
+
+def _messages(db, turns):
+    """Kind and record of the users' and the agent's messages of these turns, by session and record id."""
+    ids = {name for turn in turns for name in (turn.user_message_id, turn.agent_message_id) if name}
+    sessions = {turn.session_id for turn in turns}
+    places = TranscriptEventIdentity.objects.using(db).filter(session_id__in=sessions, event_id__in=ids)
+    names = {
+        (session_id, seq): event_id for session_id, seq, event_id in places.values_list("session", "seq", "event_id")
+    }
+    events = TranscriptEvent.objects.using(db).filter(session_id__in=sessions, seq__in={seq for _session, seq in names})
+    return {
+        (event.session_id, names[event.session_id, event.seq]): (event.kind, full_record(event))
+        for event in events.iterator(chunk_size=50)
+        if (event.session_id, event.seq) in names
+    }
