@@ -239,8 +239,9 @@ def test_words_of_who_opted_out_are_not_used(ada, group):
     decide("told", turn="s1:u3", window=saw(("user", "from elsewhere"), user="and cake", reply="good"))
     decide("free", turn="s1:u3", window=saw(("user", "me too"), ("agent", "fine"), user="and cake", reply="good"))
     decide("near", turn="s1:u3", match="near", window=saw(user="I like tea", reply="good"))
+    decide("ahead", turn="s1:u2", window=saw(("user", "and cake"), user="me too", reply="fine"))  # said only later
     group()
-    for name in ("own", "before", "told", "near"):
+    for name in ("own", "before", "told", "near", "ahead"):
         with pytest.raises(Refused, match="opted out"):
             judge(ada, name=name)
     judge(ada, name="free")
