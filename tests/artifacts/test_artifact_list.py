@@ -1,7 +1,5 @@
 """The list of an agent's artifacts."""
 
-import csv
-import io
 import json
 import re
 
@@ -10,12 +8,9 @@ import pytest
 
 from artifacts import services
 from artifacts.contents.content_types import KNOWN
-from artifacts.models import Artifact
 from artifacts.services import Place
 from artifacts.words import CONTENT_WORDS
-from openclaw_web.lists import paging
 from people.configuration import keys as configuration
-from people.models.kept import AuditEntry
 from tests.factories import EventFactory, IdentityFactory, SessionFactory
 
 ADA, DB = "/agents/ada/artifacts/", "agent_ada"
@@ -112,34 +107,6 @@ def test_names_take_no_query_for_each_row(client, called, django_assert_max_num_
         client.get(ADA)
 
 
-def test_without_artifacts_it_says_how_to_get_them(client):
-    page = client.get(ADA)
-    assert "No artifacts yet" in page.text
-    assert "openclaw-web artifact stash" in page.text
-
-
-def test_adas_page_does_not_show_bobs(client):
-    stash("number\n" * 8, "agent_bob")
-    assert shown(client.get(ADA)) == []
-    assert shown(client.get("/agents/bob/artifacts/")) == [7]
-
-
-def test_a_filter_that_there_is_not_is_ignored_and_said(client):
-    number(3, session_id="s1")
-    page = client.get(f"{ADA}?uses=all&tool=exec")
-    assert page.status_code == 200 and "This list has no filter “uses”, so it was ignored." in page.text
-    assert "has no filter" not in client.get(f"{ADA}?tool=exec&each=on&sort=-time&after=").text
-    assert "has no filter" not in client.get(f"{ADA}?%3Cb%3E=1").text  # what is no name is not repeated
-    kept = {"on": "artifacts", "query": "?uses=all", "name": "Old", "next": ADA}
-    client.post("/operations/views/keep/", kept)
-    assert client.get(f"{ADA}?uses=all").status_code == 200
-
-
-def test_nobody_in_particular_has_to_sign_in(client):
-    client.logout()
-    assert client.get(ADA)["Location"].startswith("/sign-in/")
-
-
 def test_a_content_is_shown_once_at_its_latest_use(client):
     for n in range(3):
         stash("the same\n" * 3, at=T0 + n, session_id=f"s{n}", record_id=f"r{n}")
@@ -151,31 +118,10 @@ def test_a_content_is_shown_once_at_its_latest_use(client):
     assert "3 artifacts of ada" in client.get(f"{ADA}?each=on").text
 
 
-@pytest.mark.parametrize(
-    "query",
-    ["tool=exec", "kind=note", "session=s2", "content_type=application/json", "q=KEYS", "size=40", "flagged=on"],
-)
-def test_filters(client, query):
-    number(1)
-    with services.stashing(DB) as batch:
-        place = Place(session_id="s2", tool="exec")
-        row, _ = batch.add(json.dumps({"token": ["x"] * 20}), kind="note", place=place, at=T0)
-    page = client.get(f"{ADA}?{query}")
-    assert row.sha256 in page.text
-    assert shown(page) == []
-
-
 def test_a_handle_is_found(client):
     number(1)
     row = number(2)
     assert shown(client.get(ADA, {"q": row.handle})) == [2]
-
-
-def test_days(client):
-    for n in range(3):
-        stash("x\n" * (n + 1), at=1_767_225_600_000 + n * 86_400_000)  # from the first of January 2026 on
-    assert shown(client.get(f"{ADA}?from=2026-01-01&to=2026-01-02")) == [1, 0]
-    assert shown(client.get(f"{ADA}?from=2026-01-03")) == [2]
 
 
 def test_what_the_operator_does_not_count_is_not_flagged(client):
@@ -186,98 +132,6 @@ def test_what_the_operator_does_not_count_is_not_flagged(client):
     assert "May contain secrets" not in client.get(ADA).text
     configuration.put("artifacts.flaggedKinds", [])
     assert row.sha256 not in client.get(f"{ADA}?flagged=on").text
-
-
-def test_the_largest_first(client):
-    for n in (2, 9, 5):
-        number(n)
-    assert shown(client.get(f"{ADA}?sort=-size")) == [9, 5, 2]
-    assert shown(client.get(f"{ADA}?sort=size")) == [2, 5, 9]
-
-
-@pytest.mark.parametrize("query", ["", "?each=on", "?sort=size", "?session=s1", "?kind=tool_output", "?q=bytes"])
-def test_pages_go_both_ways_without_loss_or_doubles(client, query):
-    with services.stashing(DB) as batch:
-        for n in range(120):
-            batch.add("x\n" * (n + 1), place=Place(session_id="s1"), at=T0 + n // 40)
-    pages, page = [], client.get(ADA + query)
-    while True:
-        pages.append(shown(page))
-        if not (following := page.context["page"].next):
-            break
-        page = client.get(ADA + query, {**dict(page.wsgi_request.GET.items()), "after": following, "before": ""})
-    assert sorted(n for each in pages for n in each) == list(range(120))
-    back = []
-    while before := page.context["page"].previous:
-        page = client.get(ADA + query, {**dict(page.wsgi_request.GET.items()), "before": before, "after": ""})
-        back += shown(page)
-    assert set(back) | set(pages[-1]) == set(range(120))
-
-
-def test_a_search_that_ends_early_says_so(client, monkeypatch):
-    monkeypatch.setattr("artifacts.artifact_list.WINDOW", 10)
-    number(0, tool="exec")
-    for n in range(1, 30):
-        number(n)
-    page = client.get(f"{ADA}?tool=exec")
-    assert "None of these 10 rows match" in page.text
-
-
-@pytest.mark.parametrize(
-    "query",
-    ["?content_type=x", "?from=yesterday", "?sort=cost", "?q=a%00b", "?size=-1", f"?size={'9' * 5000}", "?format=xml"],
-)
-def test_an_impossible_address_says_what_to_do(client, query):
-    page = client.get(ADA + query)
-    assert page.status_code == 409
-    assert "Start again" in page.text
-
-
-@pytest.mark.parametrize("cursor", ["x", paging.cursor([1, 2, 3]), paging.cursor(["x", 1])])
-def test_a_foreign_cursor_is_refused(client, cursor):
-    number(1)
-    assert client.get(ADA, {"after": cursor}).status_code == 409
-
-
-def test_what_agents_wrote_is_only_text(client):
-    stash("<title>x", at=T0, session_id='"><script>x', tool="<i>\u202e")
-    row = stash("error: <script>x</script>\u202e\x07{0}\n")
-    Artifact.objects.using(DB).filter(id=row.id).update(kind="<b>")
-    page = client.get(ADA).text
-    assert "<script>x" not in page
-    assert "<i>" not in page
-    assert "<b>" not in page
-    assert '<span class="glyph">U+202E</span>' in page
-
-
-def test_files_hold_what_the_filter_shows(client):
-    for n in range(120):
-        number(n, tool="exec" if n % 2 else "read")
-    lines = client.get(f"{ADA}?tool=exec&format=jsonl").getvalue().decode().splitlines()
-    assert [json.loads(line)["lines"] - 1 for line in lines] == list(range(119, 0, -2))
-    table = client.get(f"{ADA}?tool=exec&format=csv").getvalue().decode("utf-8-sig")
-    first = next(csv.DictReader(io.StringIO(table)))
-    assert (first["tool"], first["secret_kinds"], first["created_at"]) == ("exec", "[]", str(T0 + 119))
-    entry = AuditEntry.objects.filter(action="downloaded").latest("id")
-    assert (entry.object_id, entry.agent_id, orjson.loads(entry.detail_json)) == (
-        "artifacts",
-        "ada",
-        {"filter": "?tool=exec", "format": "csv"},
-    )
-
-
-def test_a_view_of_it_can_be_kept(client):
-    client.post("/operations/views/keep/", {"on": "artifacts", "name": "Big ones", "query": "?sort=-size", "next": ADA})
-    assert "Big ones" in client.get(ADA).text
-
-
-def test_the_number_of_queries_does_not_grow(client, django_assert_num_queries):
-    client.get(ADA)
-    for rows in (range(1), range(1, 30)):
-        for n in rows:
-            number(n)
-        with django_assert_num_queries(4, using=DB), django_assert_num_queries(5):
-            client.get(ADA)
 
 
 def test_what_is_used_very_often_is_not_counted_to_the_end(client, monkeypatch):

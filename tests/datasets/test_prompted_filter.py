@@ -96,12 +96,6 @@ def test_a_value_that_does_not_exist_is_refused(as_admin, samples, asked):
     assert as_admin.get("/api/v1/review/progress", asked).status_code == 422
 
 
-def test_a_view_of_them_can_be_saved(as_admin, samples):
-    fields = {"on": "samples", "name": "People", "query": "?prompted_by=person&ending=complete", "next": "/samples/"}
-    page = as_admin.post("/operations/views/keep/", fields, follow=True)
-    assert '<a href="?prompted_by=person&amp;ending=complete">People</a>' in page.text
-
-
 @pytest.mark.parametrize(
     ("filters", "index"),
     [

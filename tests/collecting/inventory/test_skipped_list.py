@@ -33,34 +33,6 @@ def test_it_works(as_admin, noted):
     assert "<b>link</b>" not in page
 
 
-@pytest.mark.parametrize(
-    ("asked", "expected"),
-    [
-        ({"agent": "bob"}, "link"),
-        ({"reason": "no_records"}, "agent:ada:gone"),
-        ({"kind": "file"}, "notes.txt"),
-        ({"name": "gone"}, "agent:ada:gone"),
-    ],
-)
-def test_filters(as_admin, noted, asked, expected):
-    page = as_admin.get(URL, asked).text
-    assert expected in page
-    assert "1 skipped source" in page
-
-
-def test_strangers_may_look_and_people_who_are_not_signed_in_may_not(client, stranger, noted):
-    assert client.get(URL).status_code == 302
-    client.force_login(stranger)
-    assert client.get(URL).status_code == 200
-
-
-def test_the_api_lists_them(as_admin, noted):
-    items = as_admin.get("/api/v1/operations/skipped", {"agent": "ada", "reason": "no_records"}).json()["items"]
-    assert [(item["path"], item["session_id"], item["detail"]) for item in items] == [
-        ("agent:ada:gone", "gone", "gone.jsonl")
-    ]
-
-
 def test_what_holds_no_more_goes_and_what_stays_is_not_written_again(noted):
     before = SkippedSource.objects.get(agent_id="bob")
     note("bob", Skipped(Kind.FOLDER, "agents/bob/sessions/<b>link</b>", Reason.LINK))

@@ -84,22 +84,6 @@ def test_another_one_like_it_starts_with_the_same_choices(as_reviewer):
     assert "checked" in str(fresh["only_approved"])
 
 
-def test_the_list_goes_on_page_by_page(as_reviewer):
-    for number in range(60):
-        ExportFactory(export_name=f"export no {number:02}.", exported_at=number)
-    first = as_reviewer.get(LIST)
-    assert "export no 59." in first.text and "export no 09." not in first.text
-    rest = as_reviewer.get(LIST, {"after": first.context["page"].next})
-    assert "export no 09." in rest.text and "export no 59." not in rest.text
-
-
-def test_the_number_of_queries_does_not_grow(as_reviewer, django_assert_num_queries):
-    for count in (1, 30):
-        ExportFactory.create_batch(count, state="ready")
-        with django_assert_num_queries(7):
-            as_reviewer.get(LIST)
-
-
 def test_formats_and_tasks_are_named_in_words_on_the_page_alone(as_reviewer):
     ExportFactory(export_format="sharegpt", task="reply")
     page = as_reviewer.get(LIST).text

@@ -17,24 +17,6 @@ def sessions(as_stranger, ada):
     return [SessionFactory(id=name, origin=origin) for name, origin in ORIGINS.items()]
 
 
-@pytest.mark.parametrize(
-    ("segment", "ids"),
-    [
-        ("chats", {"talk", "group"}),
-        ("scheduled", {"nightly"}),
-        ("subagents", {"helper"}),
-        ("all", set(ORIGINS)),
-    ],
-)
-def test_page_file_and_api_have_the_same_segments(as_stranger, sessions, segment, ids):
-    page = as_stranger.get(ADA, {"segment": segment})
-    assert set(shown(page)) == ids
-    assert 'format=csv">' not in text_of(page).replace(f"segment={segment}&amp;format=csv", "")
-    lines = as_stranger.get(ADA, {"segment": segment, "format": "jsonl"}).getvalue().decode().splitlines()
-    assert len(lines) == len(ids)
-    assert {item["id"] for item in as_stranger.get(API, {"segment": segment}).json()["items"]} == ids
-
-
 def test_only_a_page_that_nobody_narrowed_shows_the_first_segment(as_stranger, sessions):
     assert set(shown(as_stranger.get(ADA))) == {"talk", "group"}
     assert set(shown(as_stranger.get(f"{ADA}?sort=-cost"))) == {"talk", "group"}
@@ -60,12 +42,6 @@ def test_an_empty_segment_leads_to_the_others(as_stranger, ada):
     assert "Nothing in “Chats”" in page
     assert 'href="?segment=all"' in page
     assert shown(as_stranger.get(f"{ADA}?segment=all"))
-
-
-@pytest.mark.parametrize("segment", ["people", "ALL", "chats%00"])
-def test_a_segment_that_does_not_exist_is_refused(as_stranger, ada, segment):
-    assert as_stranger.get(f"{ADA}?segment={segment}").status_code == 409
-    assert as_stranger.get(f"{API}?segment={segment}").status_code == 422
 
 
 def test_the_last_words(as_stranger, ada):

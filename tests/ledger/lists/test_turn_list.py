@@ -1,6 +1,5 @@
 """The list of an agent's turns."""
 
-import json
 import re
 
 import pytest
@@ -42,34 +41,6 @@ def test_it_works(client, session):
     assert 'href="../sessions/s1/?turn=1"' in text_of(page)
 
 
-def test_adas_page_does_not_show_bobs_rows(client, session):
-    TurnFactory(session=SessionFactory(db="agent_bob", id="bobs"), db="agent_bob", user_message_content="number 7")
-    assert shown(client.get(ADA)) == []
-    assert shown(client.get("/agents/bob/turns/")) == [7]
-
-
-def test_without_turns_it_says_how_to_get_them(client):
-    assert "openclaw-web collect" in text_of(client.get(ADA))
-
-
-@pytest.mark.parametrize(
-    "query",
-    [
-        "?model=gpt",
-        "?session=s2",
-        "?errors=on",
-        "?cost=0.5",
-        "?tokens=500",
-        "?q=NUMBER+2",
-        "?from=2026-01-05&errors=on",
-    ],
-)
-def test_filters(client, session, query):
-    turn(session, 1)
-    turn(SessionFactory(id="s2"), 2, model="gpt", error_count=1, cost_usd=0.5, total_tokens=500)
-    assert shown(client.get(ADA + query)) == [2]
-
-
 def test_branches_that_were_left_are_shown_when_asked(client, session):
     turn(session, 1)
     turn(session, 2, is_active=False)
@@ -88,20 +59,3 @@ def test_an_impossible_address_says_what_to_do(client, query):
     page = client.get(ADA + query)
     assert page.status_code == 409
     assert "Start again" in text_of(page)
-
-
-def test_a_file_holds_what_the_filter_shows(client, session):
-    for number in range(60):
-        turn(session, number, error_count=number % 2)
-    rows = json.loads(client.get(f"{ADA}?errors=on&format=json").getvalue())
-    assert [row["turn_number"] for row in rows] == list(range(59, 0, -2))
-    assert rows[0]["user"] == "number 59"
-
-
-def test_the_number_of_queries_does_not_grow(client, session, django_assert_num_queries):
-    client.get(ADA)
-    for rows in (range(1), range(1, 30)):
-        for number in rows:
-            turn(session, number)
-        with django_assert_num_queries(4, using="agent_ada"), django_assert_num_queries(4):
-            client.get(ADA)

@@ -1,0 +1,355 @@
+"""What every list has: its page, its files and its API hold the same rows, whatever filter and order is asked for.
+
+Lists are found by themselves. What a filter means is read from its name and its field: `session` asks for equal
+`session_id`, a number for at least as much. A filter that means something else stands in OTHERS, with what it means.
+"""
+
+import csv
+import inspect
+import io
+import json
+from contextlib import ExitStack
+
+import pytest
+from django import forms
+from django.db import connections
+from django.test.utils import CaptureQueriesContext
+
+from openclaw_web.api import api
+from openclaw_web.lists import segments
+from openclaw_web.lists.declaration import every
+from openclaw_web.lists.paging import cursor
+from people.models.kept import AuditEntry
+from tests.conftest import ALL
+from tests.factories import T0
+from tests.openclaw_web.lists import rows
+from tests.test_query_plans import IDS, NOT_FILTERS, PAGES
+
+pytestmark = pytest.mark.django_db
+DAY_MS = 86_400_000
+FROM, TO = T0 + DAY_MS, T0 + 3 * DAY_MS
+DAYS = {"from": "2026-01-06", "to": "2026-01-07"}  # the last one included
+# What a filter is about where its name does not say it.
+COLUMNS = {"cost": "cost_usd", "prompt": "prompt_version", "tokens": "total_tokens", "size": "bytes"}
+# What a list goes by.
+ORDERS = {
+    "cost": "cost_usd",
+    "activity": "last_activity_at",
+    "errors": "error_count",
+    "found": "id",
+    "made": "created_at",
+    "name": "path",
+    "queued": "created_at",
+    "severity": "severity",
+    "since": "since_at",
+    "size": "bytes",
+    "started": "created_at",
+    "state": "rank",
+    "time": "created_at",
+    "tokens": "total_tokens",
+    "turns": "turn_count",
+    "when": "exported_at",
+}
+
+
+def says(*columns, word="other"):
+    return lambda row: any(word in str(row[column]) for column in columns)
+
+
+# Filters that ask for something else than an equal column or a least number: how, and which rows fit.
+OTHERS = {
+    "artifacts flagged": ("on", lambda row: "jwt" in row["secret_kinds"]),
+    "artifacts q": ("OTHER", says("summary")),
+    "decisions q": ("OTHER", says("reason", "candidate_fact")),
+    "decisions slow": ("on", lambda row: (row["llm_latency_ms"] or 0) >= 5_000),
+    "decisions unmatched": ("on", lambda row: row["turn_id"] is None),
+    "decisions unseen": ("on", lambda row: row["saw_user"] is False),
+    "decisions verdict": ("wrong", lambda row: row["verdict"] == "wrong"),
+    "events counted": ("on", lambda row: not row["is_synthetic"] and row["repeat_of"] is None),
+    "events failed": ("on", lambda row: row["is_failed"]),
+    "events q": ("OTHER", says("event_json")),
+    "rejected file": ("ile", says("file", word="ile")),
+    "samples edited": ("on", lambda row: row["output"]),
+    "samples ending": ("cut_off", lambda row: row["reply_stop"] == "aborted"),
+    "sessions errors": ("on", lambda row: row["error_count"] > 0),
+    "sessions q": ("OTHER", says("title")),
+    "skipped name": ("OTHER", says("path")),
+    "turns errors": ("on", lambda row: row["error_count"] > 0),
+    "turns q": ("OTHER", says("user_message_content")),
+    "turns slow": ("0.03", lambda row: (row["latency_ms"] or 0) >= 30),
+    "writes flagged": ("on", lambda row: row["rule_id"] is not None),
+    "writes q": ("OTHER", says("candidate_fact", "reason")),
+    "writes unmatched": ("on", lambda row: row["turn_id"] is None),
+}
+# Filters that need other rows than these: in tests of their own lists.
+ELSEWHERE = {"artifacts each", "turns branches", "turns counted"}
+# What the API calls a filter, where that is neither its name nor `<name>_id` nor `<done>_by`.
+IN_API = {"exports export_format": "kind", "events kind": "types"}
+
+
+# What the API takes any text for: one that it does not know fits nothing.
+OPEN_IN_API = {"events kind", "jobs kind", "problems kind", "rejected reason", "samples agent", "skipped reason"}
+API_WHOLE = {"problems": {"state": "all"}}  # shows a part unless it is asked for everything
+
+
+def api_of(table):
+    """The address of the list of a table in the API, and the names of what it is asked with."""
+    for prefix, router in api._routers:
+        for path, view in router.path_operations.items():
+            for operation in view.operations:
+                answer = operation.response_models.get(200)
+                page = answer and answer.model_fields["response"].annotation
+                items = getattr(page, "model_fields", {}).get("items")
+                item = items and items.annotation.__args__[0]
+                if getattr(item, "table", None) is table and "{session_id}" not in path:
+                    asked = (
+                        inspect.signature(operation.view_func, eval_str=True)
+                        .parameters["filters"]
+                        .annotation.__args__[0]
+                    )
+                    return f"/api/v1{prefix}{path}".format(**IDS), asked.model_fields
+    raise AssertionError(f"the API has no list of {table.__name__}")
+
+
+class Everywhere:
+    """A list with its rows, and the ways to ask for it."""
+
+    def __init__(self, on, client):
+        self.what, self.client, self.on = every()[on], client, on
+        self.always = {name: IDS[name] for name in self.what.filters().PLACE}
+        self.whole = {segments.NAME: segments.ALL} if self.what.filters.SEGMENTS else {}
+        self.rows = rows.fill(self.what)
+        key = self.what.table._meta.pk.attname
+        self.key = (key,) if key in self.what.fields else self.what.fields[:3]
+        self.of_key = {self.key_of(row): row for row in self.rows}
+        self.api_at, self.api_fields = api_of(self.what.table)
+
+    def key_of(self, row):
+        return tuple(row[name] if isinstance(row, dict) else getattr(row, name) for name in self.key)
+
+    def keys(self, found):
+        """Which rows these are, without what reading itself leaves in the audit log."""
+        return [key for key in map(self.key_of, found) if key in self.of_key]
+
+    def get(self, **query):
+        response = self.client.get(PAGES[self.on], self.whole | self.always | query)
+        assert response.status_code == 200, (query, response.text)
+        return response
+
+    def file(self, kind="json", /, **query):
+        return self.get(format=kind, **query).getvalue().decode()
+
+    def in_file(self, **query):
+        return self.keys(json.loads(self.file(**query)))
+
+    def on_pages(self, way="next", place=None, **query):
+        """The rows of all pages from the first on, one list for each, and the last page."""
+        pages, page = [], self.get(**query, **(place or {})).context["page"]
+        while True:
+            pages.append(self.keys(page))
+            if not (onwards := getattr(page, way)):
+                return pages, page
+            page = self.get(**query, **{"after" if way == "next" else "before": onwards}).context["page"]
+
+    def answer(self, **query):
+        response = self.client.get(self.api_at, API_WHOLE.get(self.on, {}) | query)
+        assert response.status_code == 200, (query, response.text)
+        return response.json()
+
+    def in_api(self, **query):
+        return self.keys(self.answer(limit=200, **query)["items"])
+
+    def other_order(self):
+        return next(sort for sort in self.what.filters.sorts() if sort != self.what.filters.DEFAULT)
+
+    def column(self, name):
+        """The column that a filter is about."""
+        names = [COLUMNS.get(name, name), f"{name}_id", f"{name}_name"]
+        row = self.rows[0]
+        named = [each for each in names if each in row] or [each for each in row if each.endswith(f"_{name}")]
+        assert named, f"say in COLUMNS or OTHERS what the filter {name} of {self.on} is about"
+        return named[0]
+
+    def filters(self):
+        """Of every filter its name, a value, and the keys of the rows that fit."""
+        for name, field in self.what.filters().fields.items():
+            if name in {*NOT_FILTERS, *self.always, *DAYS, segments.NAME} or f"{self.on} {name}" in ELSEWHERE:
+                continue
+            value, fits = OTHERS.get(f"{self.on} {name}") or self._plain(name, field)
+            keys = {key for key, row in self.of_key.items() if fits(row)}
+            assert 0 < len(keys) < rows.COUNT, (name, value, len(keys))
+            yield name, value, keys
+
+    def _plain(self, name, field):
+        column = self.column(name)
+        if isinstance(field, forms.FloatField | forms.IntegerField):
+            least = sorted(row[column] or 0 for row in self.rows)[rows.COUNT // 2]
+            return least, lambda row: (row[column] or 0) >= least
+        known = [row[column] for row in self.rows if row[column] and rows.HOSTILE not in row[column]]
+        choices = {str(value) for value, _label in getattr(field, "choices", ())}
+        value = min((value for value in known if not choices or value in choices), key=known.count)
+        return value, lambda row: row[column] == value
+
+    def api_name(self, name):
+        """What the API calls a filter, None where it has not."""
+        names = [IN_API.get(f"{self.on} {name}", name), f"{name}_id", f"started_{name}", f"exported_{name}"]
+        return next((each for each in names if each in self.api_fields), None)
+
+
+@pytest.fixture(params=sorted(every()))
+def listed(request, as_admin, ada, bob):
+    return Everywhere(request.param, as_admin)
+
+
+def test_files_pages_and_api_hold_every_row_in_order(listed):
+    for sort in listed.what.filters.sorts():
+        column = ORDERS[sort.lstrip("-")] if listed.on != "audit" else "at"
+        known = [(-1 if row[column] is None else row[column], place) for place, row in enumerate(listed.rows)]
+        wanted = [listed.key_of(listed.rows[place]) for _value, place in sorted(known, reverse=sort.startswith("-"))]
+        page = listed.get(sort=sort).context["page"]
+        assert len(page) == 50 and listed.keys(page) == wanted[: len(listed.keys(page))], sort
+        assert listed.in_file(sort=sort) == wanted
+        if "sort" in listed.api_fields:
+            assert listed.in_api(sort=sort) == wanted
+        if sort == listed.what.filters.DEFAULT:
+            assert listed.in_api() == listed.in_file() == wanted
+
+
+def test_pages_go_both_ways(listed):
+    found = listed.in_file()  # first: the audit log has a row of it
+    there, last = listed.on_pages()
+    assert [key for page in there for key in page] == found and len(there) == 3
+    back, _first = listed.on_pages("previous", {"before": last.previous})
+    assert back == there[-2::-1]
+
+
+def test_the_api_goes_both_ways_and_asks_no_more_for_many_rows_than_for_one(listed):
+    pages = [listed.answer(limit=50)]
+    while onwards := pages[-1]["next"]:
+        pages.append(listed.answer(limit=50, after=onwards))
+    assert [key for page in pages for key in listed.keys(page["items"])] == listed.in_api() and len(pages) == 3
+    assert listed.keys(listed.answer(limit=50, before=pages[2]["previous"])["items"]) == listed.keys(pages[1]["items"])
+    queries = []
+    for limit in (1, 50):
+        with ExitStack() as stack:
+            captured = [stack.enter_context(CaptureQueriesContext(connections[alias])) for alias in ALL]
+            listed.answer(limit=limit)
+        queries.append(sum(map(len, captured)))
+    assert queries[0] == queries[1] < 9
+
+
+def test_every_filter_shows_what_fits(listed):
+    before, within = {}, set(listed.of_key)
+    for name, value, keys in listed.filters():
+        there, _last = listed.on_pages(**{name: value})
+        assert {key for page in there for key in page} == keys, (name, value)
+        assert set(listed.in_file(**{name: value})) == keys, (name, value)
+        assert set(listed.in_file(**before, **{name: value})) == within & keys, (before, name, value)
+        assert listed.get(**{name: value}).context["filters"].chips(), name
+        if asked := listed.api_name(name):
+            assert set(listed.in_api(**{asked: "true" if value == "on" else value})) == keys, (name, value)
+        before, within = {name: value}, keys
+
+
+def test_days_include_the_last(listed):
+    form = listed.what.filters
+    if "from" not in form().fields:
+        return
+    column = form.ORDERS[form.DEFAULT.lstrip("-")][0]
+    keys = {key for key, row in listed.of_key.items() if FROM <= row[column] < TO}
+    assert 0 < len(keys) < rows.COUNT and set(listed.in_file(**DAYS)) == keys
+    assert listed.client.get(PAGES[listed.on], {"from": "2026-01-07", "to": "2026-01-06"}).status_code == 409
+    if "from_ts" in listed.api_fields:
+        assert set(listed.in_api(from_ts=FROM, to_ts=TO)) == keys
+
+
+def test_segments_are_the_rows_of_their_values(listed):
+    parts = listed.what.filters.SEGMENTS
+    for name, part in parts.parts.items() if parts else ():
+        values = {key: row[part.column or parts.column] for key, row in listed.of_key.items()}
+        fits = [key for key, value in values.items() if not part.among or value in part.among]
+        keys = {key for key in fits if values[key] not in part.without}
+        there, _last = listed.on_pages(segment=name)
+        assert {key for page in there for key in page} == keys == set(listed.in_file(segment=name))
+        amount = next(each["amount"] for each in listed.get().context["segments"] if each["label"] == part.label)
+        assert listed.on == "audit" or amount is None or amount.is_more or amount.count == len(keys)
+        if segments.NAME in listed.api_fields:
+            assert set(listed.in_api(segment=name)) == keys
+
+
+def test_files_say_the_same_in_three_formats_and_no_cell_is_a_formula(listed):
+    found = json.loads(listed.file())
+    assert list(found[0]) == list(listed.what.fields)
+    lines = [json.loads(line) for line in listed.file("jsonl").splitlines()][-rows.COUNT :]
+    table = list(csv.DictReader(io.StringIO(listed.file("csv").removeprefix("\ufeff"))))[-rows.COUNT :]
+    assert lines == found[-rows.COUNT :]
+    for line, row in zip(lines, table, strict=True):
+        for name, value in line.items():
+            if isinstance(value, str):
+                assert row[name] == (f"'{value}" if value.startswith(("=", "+", "-", "@")) else value), name
+            elif value is None:
+                assert row[name] == "", name
+    assert any(rows.HOSTILE in cell for row in table for cell in row.values() if cell)
+
+
+def test_a_download_is_in_the_audit_log_with_what_was_asked_for(listed):
+    sort = listed.other_order()
+    listed.file("csv", sort=sort)
+    entry = AuditEntry.objects.filter(action="downloaded").latest("id")
+    agent_id = "ada" if listed.always or "/ada/" in PAGES[listed.on] else ""
+    assert (entry.object_type, entry.object_id, entry.agent_id) == ("list", listed.on, agent_id)
+    detail = json.loads(entry.detail_json)
+    assert detail["format"] == "csv" and detail["filter"].endswith(f"sort={sort}")
+
+
+def test_what_agents_wrote_is_only_text(listed):
+    for page in (listed.get(), listed.get(sort=listed.other_order())):
+        assert "<script>alert" not in page.text
+        assert "\u202e" not in page.text.partition("<tbody")[2]
+
+
+def nonsense_for(form):
+    """Of everything that an address of a list may hold a value that cannot be."""
+    yield from {"sort": "nonsense", "format": "xml", "after": "nonsense", "before": cursor([1] * 5)}.items()
+    for name, field in form.fields.items():
+        if name not in (*form.PLACE, "sort", "format") and type(field) is not forms.BooleanField:
+            yield name, "a\0b" if type(field) is forms.CharField else "nonsense"
+
+
+def test_what_cannot_be_is_refused_and_what_is_no_filter_is_said(listed):
+    form = listed.what.filters()
+    for name, value in nonsense_for(form):
+        page = listed.client.get(PAGES[listed.on], listed.always | {name: value})
+        assert (page.status_code, "Start again" in page.text) == (409, True), (name, value)
+        asked = listed.api_name(name)
+        if asked and name != "format" and isinstance(form.fields.get(name), forms.ChoiceField):
+            answer = listed.client.get(listed.api_at, {asked: value})
+            is_open = f"{listed.on} {name}" in OPEN_IN_API
+            assert answer.json()["items"] == [] if is_open else answer.status_code == 422, name
+    assert "This list has no filter “nonsense”, so it was ignored." in listed.get(nonsense=1).text
+    assert "has no filter" not in listed.get(**{"<b>": 1}).text  # what is no name is not repeated
+
+
+def test_a_part_for_htmx_and_a_view_that_is_kept(listed):
+    sort = listed.other_order()
+    kept = {"on": listed.on, "query": f"?sort={sort}", "name": "Dear ones", "next": PAGES[listed.on]}
+    listed.client.post("/operations/views/keep/", kept)
+    assert ">Dear ones</a>" in listed.get().text
+    part = listed.client.get(PAGES[listed.on], listed.always | {"sort": sort}, headers={"HX-Request": "true"})
+    assert "<html" not in part.text
+    assert part["HX-Push-Url"].startswith(PAGES[listed.on]) and f"sort={sort}" in part["HX-Push-Url"]
+
+
+def test_another_agent_has_none_of_them_and_an_unknown_one_is_not_found(listed):
+    for at in (PAGES[listed.on], listed.api_at):
+        if "/ada/" in at:
+            answer = listed.client.get(at.replace("/ada/", "/bob/"))
+            assert not (answer.json()["items"] if "api" in at else answer.context["page"])
+            assert listed.client.get(at.replace("/ada/", "/eve/")).status_code == 404
+
+
+@pytest.mark.parametrize("on", sorted(every()))
+def test_an_empty_list_says_what_will_be_here(on, as_admin, ada):
+    what = every()[on]
+    page = as_admin.get(PAGES[on], {name: IDS[name] for name in what.filters().PLACE}).text
+    assert str(what.words.none) in page and what.words.command in page
