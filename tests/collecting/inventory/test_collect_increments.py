@@ -90,34 +90,31 @@ def held(agent_id):
     return list(rows.values_list("session_id", "kind_counts", "id_checksum", "record_count"))
 
 
-def test_one_appended_line_enters_few_modules(home, monkeypatch):
+def test_one_appended_line_enters_few_modules(home):
     """Counted are our modules that a call enters, and how often control passes from one to another, in the stages."""
     home.write("workspace/MEMORY.md", "# Memory\n")
     script = home.transcript(user("One"), assistant("Two"))
     home.transcript(user("Another"), assistant("Session"))
     home.index({"agent:main:main": {"sessionId": script.session}})
     run(home)
-    path = []
+    script.add(assistant("And one more"))
+    path, states = [], [False]
 
     def note(frame, event, _argument):
         file = frame.f_code.co_filename
-        if event == "call" and file.startswith(ROOT) and not file.startswith(f"{ROOT}tests/"):
+        if frame.f_code is agent_stage.collect.__code__ and event in ("call", "return"):
+            states.append(event == "call")
+        if states[-1] and event == "call" and file.startswith(ROOT) and not file.startswith(f"{ROOT}tests/"):
             module = file.removeprefix(ROOT)
             if path[-1:] != [module]:
                 path.append(module)
 
-    collect = agent_stage.collect
-
-    def counted(*arguments):
-        sys.setprofile(note)
-        try:
-            collect(*arguments)
-        finally:
-            sys.setprofile(None)
-
-    monkeypatch.setattr(agent_stage, "collect", counted)
-    script.add(assistant("And one more"))
-    assert run(home)["records"] == 1
+    sys.setprofile(note)
+    try:
+        report = run(home)
+    finally:
+        sys.setprofile(None)
+    assert report["records"] == 1 and states == [False, True, False]
     assert len(set(path)) <= MOST_FILES, sorted(set(path))
     assert len(path) <= MOST_CHANGES
 
