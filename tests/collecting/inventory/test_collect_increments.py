@@ -3,7 +3,6 @@
 import random
 import shutil
 import sys
-from pathlib import Path
 
 import pytest
 from django.db import connections
@@ -14,9 +13,9 @@ from agents.models import CollectedSession
 from collecting.stages import agent as agent_stage
 from tests.collecting.collecting import MAIN, run
 from tests.homes import Home, assistant, result, user
+from tests.suite.sources import ORDER, ROOT
 
 pytestmark = pytest.mark.django_db
-ROOT = f"{Path(__file__).resolve().parents[3]}/"
 MOST_FILES, MOST_CHANGES = 40, 180
 STEPS = 14
 TABLES = {
@@ -104,10 +103,9 @@ def test_one_appended_line_enters_few_modules(home):
         file = frame.f_code.co_filename
         if frame.f_code is agent_stage.collect.__code__ and event in ("call", "return"):
             states.append(event == "call")
-        if states[-1] and event == "call" and file.startswith(ROOT) and not file.startswith(f"{ROOT}tests/"):
-            module = file.removeprefix(ROOT)
-            if path[-1:] != [module]:
-                path.append(module)
+        module = file.removeprefix(f"{ROOT}/")
+        if states[-1] and event == "call" and module.split("/")[0] in ORDER and path[-1:] != [module]:
+            path.append(module)
 
     sys.setprofile(note)
     try:
