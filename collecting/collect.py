@@ -22,6 +22,7 @@ from agents.services import is_lost
 from agents.sources import SourceBook
 from datasets import turn_facts
 from jobs.kinds import MINUTE_MS, Every, Kind
+from ledger import consent
 from ledger.outputs import stashing
 from ledger.rebuilding import repeats
 from openclaw_web import amounts
@@ -145,7 +146,7 @@ def _collection(home, claimed, params, copies, progress):
         agents=claimed.agents,
         lost=claimed.lost,
         book=SourceBook(home.root),
-        opted_out=frozenset(configuration.get("collector.optedOutSenders")),
+        opted_out=consent.opted_out(),
         include_deleted=includes_deleted(params),
         progress=progress,
         stashes_outputs=configuration.get(stashing.SETTING),

@@ -9,13 +9,13 @@ from django.utils.translation import gettext_lazy
 from agents.models import Agent
 from gate import decisions as gate
 from gate.models import MemoryGateDecision
+from ledger import consent
 from ledger.collectors.machine_prompts import HANDOVER
 from ledger.collectors.records import Facts, facts
 from ledger.collectors.senders import Why, why_withheld
 from ledger.models import ConversationTurn, Session, TranscriptEvent, TranscriptEventIdentity
 from ledger.transcripts import origins
 from ledger.transcripts.trimming import full_record
-from people.configuration import keys as configuration
 
 from .. import turn_facts
 from ..exporters.made import PICTURE
@@ -61,7 +61,7 @@ def sample_id(agent_id: str, turn_id: str) -> str:
 
 def exchanges(db: str, turns: list[ConversationTurn]) -> dict[str, Exchange]:
     """What was said in each of these turns of one session, by turn id."""
-    opted_out = frozenset(configuration.get("collector.optedOutSenders"))
+    opted_out = consent.opted_out()
     session = _session(db, turns)
     if opted_out and session is not None and origins.is_with(session, opted_out):
         return {turn.id: Exchange(problem=NOT_USED[Why.SENDER]) for turn in turns}

@@ -30,9 +30,5 @@ def is_withheld(db: str, audit: WriteGuardianAudit) -> bool:
 
     While anybody has, that is every write without a turn. Of a write with a decision, what the gate saw counts too.
     """
-    if not consent.opted_out():
-        return False
-    if consent.withheld_keys(db, [audit.turn_id]):
-        return True
-    rows = MemoryGateDecision.objects.using(db).defer("raw_response")
-    return bool(windows.withheld(db, rows.filter(id=audit.decision_id)))
+    decision = MemoryGateDecision.objects.using(db).defer("raw_response").filter(id=audit.decision_id)
+    return bool(consent.withheld_keys(db, [audit.turn_id]) or windows.withheld(db, decision))

@@ -19,6 +19,7 @@ from collecting import collect, runs
 from collecting.inclusion import includes_deleted
 from collecting.report import OF_DATABASES
 from jobs import kinds as job_kinds
+from ledger import consent
 from ledger.outputs import stashing
 from openclaw_web import amounts, clock
 from openclaw_web.errors import Refused
@@ -146,7 +147,7 @@ def look_at_home(plan: Plan, params: dict[str, Any], progress: Any, copies: Copi
         home=home,
         agents={},
         book=SourceBook(plan.root),
-        opted_out=frozenset(configuration.get("collector.optedOutSenders")),
+        opted_out=consent.opted_out(),
         include_deleted=includes_deleted(params),
         progress=progress,
         stashes_outputs=configuration.get(stashing.SETTING),

@@ -18,9 +18,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from jobs.kinds import BY_ITSELF, DAY_MS, Every, Kind
-from ledger.collectors.senders import is_of, why_withheld
+from ledger import consent
 from ledger.models import ConversationTurn, Session
-from ledger.transcripts import origins
 from openclaw_web import clock
 from openclaw_web.disk import room
 from openclaw_web.disk.drafts import draft_of, remove_drafts, sync_folder
@@ -98,16 +97,16 @@ def _write(path: Path, draft: Path, stores, day: date, done):
 
 def turns(agent_id: str, db: str, day: date) -> Iterator[dict[str, Any]]:
     """The turns of an agent on a UTC day as the Reflection spec's ConversationTurn, without people who opted out."""
-    opted_out = frozenset(configuration.get("collector.optedOutSenders"))
     start = int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp()) * 1000
     last = (start, "")
     rows = ConversationTurn.objects.using(db).active().filter(created_at__lt=start + 86_400_000)
     while page := list(_after(rows, last)[:PAGE].values(*COLUMNS)):
         last = (page[-1]["created_at"], page[-1]["id"])
         sessions = Session.objects.using(db).in_bulk({turn["session_id"] for turn in page})
+        hidden = consent.withheld_keys(db, [turn["id"] for turn in page])
         for turn in page:
             session = sessions.get(turn["session_id"])
-            if session and not _is_opted_out(session, turn, opted_out):
+            if session and turn["id"] not in hidden:
                 yield _told(agent_id, session, turn)
 
 
@@ -115,17 +114,6 @@ def _after(rows, last):
     moment, turn_id = last
     later = rows.filter(created_at__gte=moment).order_by("created_at", "id")
     return later.exclude(created_at=moment, id__lte=turn_id) if turn_id else later
-
-
-def _is_opted_out(session, turn, opted_out):
-    if not opted_out:
-        return False
-    sender, is_group = _json(turn["user_metadata"]), origins.is_group(session)
-    if turn["user_from"]:
-        sender.setdefault("sender_id", turn["user_from"])
-    if why_withheld(sender, None, opted_out, is_group=is_group) or is_of([turn["user_from"]], opted_out):
-        return True
-    return origins.is_with(session, opted_out)
 
 
 def _told(agent_id, session, turn):

@@ -17,6 +17,7 @@ from agents import services as agents
 from agents.models import Agent
 from artifacts import services as artifacts
 from collecting import collect
+from ledger import consent
 from ledger.models import Session
 from ledger.transcripts import counting, origins, removing, session_rows
 from ledger.transcripts.trimming import stashed
@@ -27,7 +28,6 @@ from openclaw_web.pages.formatting import joined
 from openclaw_web.sqlite import failures
 from overview import summaries
 from people.audit import log as audit
-from people.configuration import keys as configuration
 
 from . import files
 from .files import SUFFIX, Reader, Summary
@@ -183,7 +183,7 @@ def _own(told, kept):
 
 
 def _check_consent(session):
-    opted_out = frozenset(configuration.get("collector.optedOutSenders"))
+    opted_out = consent.opted_out()
     if origins.is_with(session, opted_out):
         raise Refused(
             _("This is a conversation with somebody who has since opted out. The conversation was not restored.")

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import orjson
-from django.db import transaction
 from django.db.models import Q
 from django.urls import reverse
 
@@ -19,7 +18,7 @@ from openclaw_web import clock
 
 from ..models import NewestWrite
 from ..span_sums import AHEAD_MS
-from .newest import last_rows
+from .newest import last_rows, replace_rows
 
 LINES, LINES_OF_WRITE = 3, 2
 KEPT = 4  # writes of each agent, of which some may hold no words
@@ -47,16 +46,7 @@ class ChangedLine:
 
 def refresh(agent: Agent) -> None:
     """Bring the last changed lines of an agent up to what its file holds; what is gone there goes here."""
-    senders, newest = consent.opted_out(), _newest(agent)
-    if not _are_other(agent, newest):
-        return
-    with transaction.atomic():
-        if consent.opted_out() != senders:  # as of sessions (newest)
-            return
-        NewestWrite.objects.filter(agent_id=agent.agent_id).delete()
-        NewestWrite.objects.bulk_create(
-            NewestWrite(agent_id=agent.agent_id, **dict(zip(COLUMNS, row, strict=True))) for row in newest
-        )
+    replace_rows(NewestWrite, COLUMNS, agent, _newest)
 
 
 def is_wrong(agent: Agent) -> bool:
@@ -91,11 +81,6 @@ def _newest(agent):
     rollbacks = Rollback.objects.using(agent.db).filter(own_audit__in=[write.id for write in writes])
     people = dict(rollbacks.values_list("own_audit_id", "rolled_back_by"))
     return [_row(write, turns.get(write.turn_id), people.get(write.id)) for write in writes]
-
-
-def _are_other(agent, newest):
-    known = NewestWrite.objects.filter(agent_id=agent.agent_id)
-    return sorted(known.values_list(*COLUMNS)) != sorted(newest)
 
 
 def _lines_of(write) -> Iterator[ChangedLine]:

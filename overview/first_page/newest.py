@@ -1,8 +1,10 @@
 """The newest sessions of all agents, kept small in the global file, so that the first page opens no agent's file."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 from django.db import transaction
+from django.db.models import Model
 
 from agents.models import Agent
 from ledger import consent
@@ -15,6 +17,7 @@ from openclaw_web import clock
 from ..models import NewestSession
 from ..span_sums import AHEAD_MS
 
+Row = tuple[Any, ...]
 SHOWN = 6
 TITLE_TURNS = 20  # the first ones, among which a person's gave the session its title
 COLUMNS = (
@@ -26,15 +29,21 @@ WORDS = tuple(COLUMNS.index(name) for name in ("title", "words", "speaker"))
 
 def refresh(agent: Agent) -> None:
     """Bring the newest sessions of an agent up to what its file holds; what is gone there goes here."""
-    senders, newest = consent.opted_out(), _newest(agent)
-    if not _are_other(agent, newest):
+    replace_rows(NewestSession, COLUMNS, agent, _newest)
+
+
+def replace_rows(model: type[Model], columns: Sequence[str], agent: Agent, read: Callable[[Agent], list[Row]]) -> None:
+    """Have the rows of an agent be those that are read of its file."""
+    senders, newest = consent.opted_out(), read(agent)
+    stored = model._default_manager.filter(agent_id=agent.agent_id)
+    if sorted(stored.values_list(*columns)) == sorted(newest):
         return
     with transaction.atomic():
         if consent.opted_out() != senders:  # somebody opted out meanwhile: the next import reads it again
             return
-        NewestSession.objects.filter(agent_id=agent.agent_id).delete()
-        NewestSession.objects.bulk_create(
-            NewestSession(agent_id=agent.agent_id, **dict(zip(COLUMNS, row, strict=True))) for row in newest
+        stored.delete()
+        model._default_manager.bulk_create(
+            model(agent_id=agent.agent_id, **dict(zip(columns, row, strict=True))) for row in newest
         )
 
 
@@ -47,7 +56,7 @@ def is_wrong(agent: Agent) -> bool:
     return stored != counted
 
 
-def last_rows(rows: Iterable[tuple], at: int, count: int) -> list[tuple]:
+def last_rows(rows: Iterable[Row], at: int, count: int) -> list[Row]:
     """The last rows whose time has come, oldest first; `at` is the place of the time, the id comes first."""
     now = clock.now_ms()
     return sorted((row for row in rows if row[at] <= now), key=lambda row: (row[at], row[0]))[-count:]
@@ -77,11 +86,6 @@ def _newest(agent):
         _row(session, words.get(session.id), hides_title=session.id in titles, hides_words=session.id in replies)
         for session in sessions
     ]
-
-
-def _are_other(agent, newest):
-    known = NewestSession.objects.filter(agent_id=agent.agent_id)
-    return sorted(known.values_list(*COLUMNS)) != sorted(newest)
 
 
 def _without_words(row):

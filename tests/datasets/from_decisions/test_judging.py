@@ -10,6 +10,7 @@ from datasets.models import DatasetSample, ReviewAction, SampleLabel, SampleSign
 from datasets.review import undo, verdicts
 from datasets.review.parts import PartVerdict
 from gate.models import GateWindow, MemoryGateDecision
+from gate.recording import windows
 from ledger.models import ConversationTurn
 from openclaw_web.errors import Refused
 from people.configuration import keys as configuration
@@ -244,6 +245,8 @@ def test_words_of_who_opted_out_are_not_used(ada, group):
     for name in ("own", "before", "told", "near", "ahead"):
         with pytest.raises(Refused, match="opted out"):
             judge(ada, name=name)
+    together = MemoryGateDecision.objects.using(ada.db).all()
+    assert windows.withheld(ada.db, together) == {"own", "before", "told", "near", "ahead"}
     judge(ada, name="free")
     assert only().decision_id == "free"
 

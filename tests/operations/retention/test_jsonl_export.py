@@ -15,6 +15,9 @@ from operations.retention import daily_files
 from people.configuration import keys as configuration
 from people.models.kept import AuditEntry
 from tests.factories import SessionFactory
+from tests.gate.deciding.test_opted_out import says
+from tests.homes import assistant
+from tests.ledger.talks import tell
 
 DAY = 86_400_000
 NOW = 1_772_000_000_000  # 2026-02-25T06:13:20Z
@@ -99,16 +102,17 @@ def test_again_changes_nothing_and_what_came_late_comes_in(exports):
 
 
 def test_people_who_opted_out_are_in_none(exports):
-    turn(1, user_from="42", user_metadata='{"senderId": "42"}')
-    turn(2, user_metadata='{"senderName": "Mei"}')
-    direct = SessionFactory(
-        db=DB, session_key="agent:ada:telegram:direct:43", origin="direct", conversation_target="telegram:43"
-    )
-    turn(3, session=direct)
-    turn(4, user_from="44")
+    quoted = '```json\n{"sender_id": "42", "body": "tea"}\n```'
+    quoting = f"Replied message (untrusted, for context):\n{quoted}\n\nYes"
+    tell(says("42", "One"), assistant("To 42"), says("Mei", "Two"), assistant("To Mei"), says("44", quoting),
+         assistant("To 44"), says("44", "Four"), assistant("To 44"))  # fmt: skip
+    tell(says("", "Three"), assistant("To 43"), session_id="s2")
+    sessions = Session.objects.using(DB)
+    sessions.filter(id="s2").update(session_key="agent:ada:telegram:direct:43", origin="direct")
+    ConversationTurn.objects.using(DB).update(created_at=NOW - DAY)
     write()
     path = exports / "conversations-2026-02-24.jsonl"
-    assert len(told(path)) == 4
+    assert len(told(path)) == 5
     configuration.put("collector.optedOutSenders", ["42", "Mei", "43"])
     write()
     assert [one["turnNumber"] for one in told(path)] == [4]
