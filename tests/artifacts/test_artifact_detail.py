@@ -5,7 +5,6 @@ from html import unescape
 
 import orjson
 import pytest
-from django.test import Client
 
 from artifacts import services
 from artifacts.models import Artifact
@@ -338,9 +337,3 @@ def test_opening_it_is_in_the_audit_log(client):
         row.handle,
         "ada",
     )
-
-
-def test_nobody_in_particular_has_to_sign_in(client):
-    row = stash("x")
-    for end in ("", "download/"):
-        assert Client().get(page_of(row) + end)["Location"].startswith("/sign-in/")

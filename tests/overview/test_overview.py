@@ -78,12 +78,6 @@ def test_turns_of_removed_sessions_are_named_beside_the_number(as_admin):
     assert bars(page(as_admin))[6] == "21 Feb 2026 · Turns 1,240 · Errors 0"
 
 
-def test_a_stranger_must_sign_in(client):
-    response = client.get("/")
-    assert response.status_code == 302
-    assert response["Location"].startswith(reverse("people:sign_in"))
-
-
 def test_only_operators_see_the_button_that_collects(client, each_role):
     client.force_login(each_role, backend="django.contrib.auth.backends.ModelBackend")
     summary()

@@ -154,10 +154,6 @@ def test_what_cannot_be_told_is_refused(as_stranger, decided, query):
     assert as_stranger.get(f"{PAGE}?{query}").status_code == 409
 
 
-def test_strangers_sign_in(client, ada):
-    assert client.get(PAGE).status_code == 302
-
-
 def test_another_agents_decisions_are_not_counted(as_stranger, decided, bob):
     assert "No decisions yet" in as_stranger.get(PAGE.replace("ada", "bob")).text
 

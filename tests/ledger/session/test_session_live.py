@@ -180,13 +180,6 @@ def test_a_poll_that_nobody_wrote_is_refused(client, query):
     assert client.get(f"{LIVE}?{query}").status_code == 409
 
 
-def test_strangers_are_sent_to_sign_in(client):
-    tell(*working_turns(1))
-    address = asks(client.get(PAGE))
-    client.logout()
-    assert client.get(address)["Location"].startswith("/sign-in/")
-
-
 def test_adas_poll_does_not_see_bobs_session(client):
     tell(*working_turns(1))
     address = asks(client.get(PAGE))

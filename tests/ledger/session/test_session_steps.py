@@ -80,17 +80,3 @@ def test_hostile_text(client):
 def test_another_agents_steps_are_not_shown(client):
     step(1)
     assert client.get("/agents/bob/sessions/s1/steps/").status_code == 404
-
-
-def test_it_asks_for_a_sign_in(client):
-    client.logout()
-    assert client.get(STEPS)["Location"].startswith("/sign-in/")
-
-
-@pytest.mark.parametrize("count", [1, 30])
-def test_as_many_queries_with_one_row_as_with_many(client, count, django_assert_max_num_queries):
-    for number in range(count):
-        step(number, about={"tools": HANDLE})
-    client.get(STEPS)
-    with django_assert_max_num_queries(8, using="agent_ada"):
-        client.get(STEPS)

@@ -50,9 +50,3 @@ def test_another_agents_steps_are_not_shown(client):
 def test_a_step_of_a_session_that_is_gone(client):
     step(2, session_id="s2")
     assert client.get("/agents/ada/sessions/s2/steps/id2/").status_code == 200
-
-
-def test_it_asks_for_a_sign_in(client):
-    step(1)
-    client.logout()
-    assert client.get(PAGE + "steps/id1/")["Location"].startswith("/sign-in/")

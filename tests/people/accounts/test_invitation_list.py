@@ -64,14 +64,6 @@ def test_hostile_notes_are_text(as_admin):
     assert 'onmouseover="x' not in page
 
 
-def test_the_number_of_queries_does_not_grow(as_admin, django_assert_num_queries):
-    for rows in (1, 30):
-        for _ in range(rows):
-            invite()
-        with django_assert_num_queries(3):  # session, user, list
-            as_admin.get(LIST)
-
-
 def test_the_pages_of_the_list(as_admin):
     UserFactory()
     for number in range(60):

@@ -88,13 +88,6 @@ def test_nobody_by_that_name(as_admin):
     assert as_admin.post(f"{USERS}nobody/role/", {"role": "viewer"}).status_code == 404
 
 
-def test_the_number_of_queries_does_not_grow(as_admin, django_assert_num_queries):
-    for rows in (1, 30):
-        UserFactory.create_batch(rows)
-        with django_assert_num_queries(4):  # session, user, list, who is locked
-            as_admin.get(USERS)
-
-
 @pytest.mark.parametrize("role", ROLES)
 def test_a_role_holds_the_ones_below_it(role, db):
     user = UserFactory(role=role)
