@@ -5,7 +5,6 @@ import re
 import orjson
 import pytest
 
-from datasets.models import DatasetSample
 from datasets.review import verdicts
 from datasets.review.keys import DEFAULTS
 from tests.factories import SampleFactory
@@ -128,19 +127,6 @@ def test_another_type_of_sample_shows_its_content(as_admin, ada):
 
 def test_a_filter_that_does_not_exist_is_refused(as_admin, sample):
     assert as_admin.get("/samples/one/?status=fine").status_code == 409
-
-
-def test_the_number_of_queries_does_not_grow(as_admin, ada, django_assert_num_queries):
-    for rows in (1, 30):
-        sample = SampleFactory.create_batch(rows, content=content(context=CONTEXT * rows))[-1]
-        for _ in range(rows):
-            verdicts.label_sample(sample.id, "approved", by="root")
-        # session, user, the sample, agents of the filter, before, after, how many wait, history;
-        # was it read lately, the entry that it was; this person's drafts, the guide with the reasons; its session;
-        # behind it: its turn, the session, whether that was removed
-        with django_assert_num_queries(13), django_assert_num_queries(4, using="agent_ada"):
-            as_admin.get(sample.get_absolute_url())
-    assert DatasetSample.objects.count() == 31
 
 
 def test_the_bar_is_the_one_of_review_without_what_only_a_queue_can_do(as_reviewer, ada):

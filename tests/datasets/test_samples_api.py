@@ -72,9 +72,6 @@ class TestDetail:
             "No.",
         )
 
-    def test_a_sample_that_is_not_there_is_not_found(self, client):
-        assert client.get(f"{SAMPLES}/none").status_code == 404
-
 
 class TestMake:
     def test_it_works(self, client):
@@ -151,23 +148,6 @@ class TestLabel:
     def test_half_an_emoji_is_no_text(self, client, url):
         answer = client.post(url, rb'{"status":"approved","output":"\ud83d"}', content_type="application/json")
         assert answer.status_code == 400
-
-    def test_a_sample_that_is_not_there_is_not_found(self, client):
-        assert post(client, f"{SAMPLES}/none/label", {"status": "approved"}).status_code == 404
-
-
-def test_who_may_what(client, each_role):
-    SampleFactory(id="one")
-    tell_turns(1)
-    client.logout()
-    assert client.get(SAMPLES).status_code == 401
-    assert post(client, MAKE, {"all": True}).status_code == 401
-    client.force_login(each_role)
-    may = 403 if each_role.role == "viewer" else 200
-    assert client.get(SAMPLES).status_code == 200
-    assert client.get(f"{SAMPLES}/one").status_code == 200
-    assert post(client, MAKE, {"all": True}).status_code == may
-    assert post(client, f"{SAMPLES}/one/label", {"status": "approved"}).status_code == may
 
 
 def test_the_answer_is_what_was_stored(client):

@@ -152,8 +152,3 @@ def test_units_stand_beside_their_fields_and_in_their_names(as_admin):
     page = as_admin.get(PAGE).text
     assert 'Back up every<span class="visually-hidden"> (hours)</span></label>' in page
     assert '<span class="setting__unit" aria-hidden="true">hours</span>' in page
-
-
-def test_only_admins_save(client, stranger):
-    client.force_login(stranger, backend="django.contrib.auth.backends.ModelBackend")
-    assert client.post(SAVE, {}).status_code == 403

@@ -152,15 +152,3 @@ class TestParts:
     def test_what_makes_no_sense_is_refused(self, client, url, body, status):
         assert post(client, url, {"status": "approved", **body}).status_code == status
         assert not SampleLabel.objects.exists()
-
-
-@pytest.mark.parametrize(
-    "address",
-    ["/review/next", "/review/progress", "/samples/bulk", "/review/undo", "/review/skip", "/review/claims/one"],
-)
-def test_who_may_not(client, stranger, queue, address):
-    client.force_login(stranger)
-    bodies = {"/samples/bulk": {"status": "approved", "expected_count": 3}, "/review/skip": {"sample_id": "one"}}
-    is_read = address in ("/review/next", "/review/progress")
-    answer = client.get(ROOT + address) if is_read else post(client, address, bodies.get(address, {}))
-    assert answer.status_code == 403

@@ -16,7 +16,6 @@ from .decided import DB, PAGE, day, decide, failed, midnight, store, told
 
 pytestmark = pytest.mark.django_db
 LINK = re.compile(r'<a [^>]*?href="([^"]*)"[^>]*>([^<]*)</a>')
-HOUR_MS = 3_600_000
 
 
 def links(response):

@@ -77,10 +77,3 @@ def test_they_are_a_tab_of_a_session_that_has_some(client, edited):
 def test_adas_page_does_not_show_bobs_rows(client):
     tell(user("bob alone"), db="agent_bob")
     assert client.get(BRANCHES).status_code == 404
-
-
-def test_the_number_of_queries_does_not_grow(client, django_assert_max_num_queries):
-    for session_id, count in (("few", 2), ("many", 40)):
-        tell(*[user(f"try {n}") | {"parentId": None} for n in range(count)], session_id=session_id)
-        with django_assert_max_num_queries(10, using="agent_ada"):
-            client.get(f"/agents/ada/sessions/{session_id}/branches/")
