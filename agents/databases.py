@@ -28,7 +28,11 @@ _current: set[str] = set()
 _files: set[str] = set()  # aliases that were registered here
 
 
-class UnknownAgent(Answerable, LookupError):
+class UnusableAgent(Answerable):
+    """An agent's file is not there, or cannot be used."""
+
+
+class UnknownAgent(UnusableAgent, LookupError):
     """There is no file for this agent."""
 
     status = 404
@@ -42,7 +46,7 @@ class AgentExists(ValueError):
     """There already is a file for this agent."""
 
 
-class OldAgentFile(Answerable, RuntimeError):
+class OldAgentFile(UnusableAgent, RuntimeError):
     """An agent's file cannot be used as it is: it has another schema than this code, or cannot be read."""
 
     status = 503
@@ -69,6 +73,14 @@ def alias(agent_id):
         _refuse_old(name, agent_id)
         _current.add(name)
     return name
+
+
+def find(agent_id: str) -> str | None:
+    """The alias for an agent's file; None when there is none, or it cannot be used."""
+    try:
+        return str(alias(agent_id))
+    except UnusableAgent:
+        return None
 
 
 def create(agent_id):

@@ -1,4 +1,4 @@
-"""Every write to the registry of agents."""
+"""The registry of agents: every write to it, and the agent of a name."""
 
 import re
 from contextlib import suppress
@@ -25,6 +25,27 @@ def normalise_agent_id(name: str) -> str:
     if not AGENT_ID.fullmatch(agent_id):
         raise Refused(_("“%(name)s” is not a valid agent name. Use letters, digits, - and _.") % {"name": name})
     return agent_id
+
+
+class NoAgent(Refused):
+    """There is no agent of this name, or its file cannot be used."""
+
+
+def get(agent_id: str) -> Agent:
+    """The agent of this name, whose file can be used. Raises NoAgent."""
+    agent = Agent.objects.filter(agent_id=agent_id).first()
+    if agent is None:
+        raise NoAgent(databases.UnknownAgent(agent_id).sentence)
+    alias_of(agent_id)
+    return agent
+
+
+def alias_of(agent_id: str) -> str:
+    """The alias for the file of an agent. Raises NoAgent when it cannot be used."""
+    try:
+        return str(databases.alias(agent_id))
+    except databases.UnusableAgent as exc:
+        raise NoAgent(exc.sentence) from exc
 
 
 def register(agent_id: str, *, home_name: str = "", anew: bool = False) -> Agent:

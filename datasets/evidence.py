@@ -20,9 +20,7 @@ def fact_of(sample: DatasetSample) -> str:
 
 def evidence_of(sample: DatasetSample) -> Evidence | None:
     """The message behind a sample; None where the agent's transcripts cannot be read."""
-    try:
-        db = databases.alias(sample.agent_id)
-    except (databases.UnknownAgent, databases.OldAgentFile):
+    if (db := databases.find(sample.agent_id)) is None:
         return None
     is_turn = sample.sample_type == DatasetSample.Type.ANNOTATED_TURN  # which holds what was said before it
     return read_evidence(db, sample, neighbors=not is_turn)

@@ -1,7 +1,6 @@
 """What ended long ago: runs of jobs, and receipts that nothing refers to, go after so many days; versions by number."""
 
 from collections.abc import Iterable
-from contextlib import suppress
 
 from django.db import connections, transaction
 from django.db.models import Exists, OuterRef, QuerySet
@@ -44,8 +43,7 @@ def _versions():
     """Versions of memory files beyond those that are kept of each, of agents whose file can be used."""
     removed = 0
     for agent in Agent.objects.order_by("agent_id"):
-        with suppress(databases.UnknownAgent, databases.OldAgentFile):
-            db = databases.alias(agent.agent_id)
+        if db := databases.find(agent.agent_id):
             removed += pruning_of_versions.prune(db)
             connections[db].close()
     return removed

@@ -32,7 +32,7 @@ def count_future(summaries: Iterable[AgentSummary]) -> dict[str, int]:
             continue
         try:
             counts = count_in(databases.alias(summary.agent_id))
-        except (databases.UnknownAgent, databases.OldAgentFile, DatabaseError):  # told elsewhere
+        except (databases.UnusableAgent, DatabaseError):  # told elsewhere
             continue
         total = {name: total[name] + count for name, count in counts.items()}
     return total

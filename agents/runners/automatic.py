@@ -101,7 +101,7 @@ def _waiting(automatic, model, agent_id, on, most=None):
         if room is not None and room < model.least_tokens:
             return []
         return automatic.choose(model, agent, on, clock.now_ms() - BACK_MS, most)
-    except (databases.UnknownAgent, databases.OldAgentFile, Refused):
+    except (databases.UnusableAgent, Refused):
         return []
 
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import orjson
 from django.db import transaction
-from django.utils.translation import gettext as _
 
 from jobs import services as jobs
 from jobs.models import JobRun
@@ -56,14 +55,6 @@ def run_here(
 def only_one(runner: Runner, agent_id: str) -> AbstractContextManager[None]:
     """Hold off other runs of an agent. Raises Refused while there is one."""
     return locks.only_one(runner.lock_of(agent_id), _is_running(runner, agent_id))
-
-
-def agent_of(params: dict[str, Any]) -> Agent:
-    """The agent of a job. Raises Refused when it is gone."""
-    agent = Agent.objects.filter(agent_id=params["agent"]).first()
-    if agent is None:
-        raise Refused(_("There is no agent %(agent)s.") % {"agent": params["agent"]})
-    return agent
 
 
 def latest(runner: Runner, agent: Agent) -> list[JobRun]:

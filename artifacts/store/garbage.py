@@ -97,7 +97,7 @@ def agent_files() -> list[str]:
     names = {file.parts[-3] for file in files} | set(Agent.objects.values_list("agent_id", flat=True))
     try:
         return [databases.alias(name) for name in sorted(names)]
-    except (databases.UnknownAgent, databases.OldAgentFile) as exc:
+    except databases.UnusableAgent as exc:
         raise _unknown(exc) from exc
 
 

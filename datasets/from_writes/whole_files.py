@@ -115,10 +115,7 @@ def _right_fact(sample, answer) -> str:
 
 def alias_of(sample: DatasetSample) -> str | None:
     """The store of the agent of a sample; None: it is not there, or cannot be read."""
-    try:
-        return databases.alias(sample.agent_id)
-    except (databases.UnknownAgent, databases.OldAgentFile):
-        return None
+    return databases.find(sample.agent_id)
 
 
 def _read_version(db, name, at):

@@ -5,6 +5,7 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy, ngettext_lazy
 
+from agents import services as agents
 from agents.models import Agent
 from agents.runners import launch
 from agents.runners.batch import Batch, check_answered, message_of
@@ -41,7 +42,7 @@ def run_here(agent: Agent, asked: Asked, *, by: str, listener: Listener | None =
 
 def run(params: dict[str, Any], progress: Progress) -> dict[str, Any]:
     """The job. Raises Refused when nothing may be sent, another process is at this agent, or nobody answered."""
-    agent, since = launch.agent_of(params), params["before_at"]
+    agent, since = agents.get(params["agent"]), params["before_at"]
     with launch.only_one(RUNNER, agent.agent_id):
         gate = gates.in_force()
         chosen = choosing.choose(agent.db, Asked.of(params), gate.model, gate.prompt.version)

@@ -7,6 +7,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext_lazy
 
 from agents import databases
+from agents import services as agents
 from agents.runners import launch
 from agents.runners.batch import Batch, check_answered, message_of
 from jobs.kinds import Kind
@@ -33,7 +34,7 @@ WORDS = {
 
 def run(params: dict[str, Any], progress: Progress) -> dict[str, Any]:
     """The job. Raises Refused when nothing may be sent, another replay of the agent runs, or nobody answered."""
-    agent = launch.agent_of(params)
+    agent = agents.get(params["agent"])
     replay = _replay_of(agent, params)
     with launch.only_one(RUNNER, agent.agent_id):
         gate = _gate(agent.db, replay)
@@ -54,11 +55,8 @@ def _is_withheld(db, gate, replay, decision_id, batch):
 
 def stop(params: dict[str, Any]) -> None:
     """Say of a replay whose job was cancelled that it has stopped; what was decided stays."""
-    try:
-        db = databases.alias(params["agent"])
-    except (databases.UnknownAgent, databases.OldAgentFile):
-        return
-    GateReplay.objects.using(db).filter(id=params["replay"], state=State.RUNNING).update(state=State.STOPPED)
+    if db := databases.find(params["agent"]):
+        GateReplay.objects.using(db).filter(id=params["replay"], state=State.RUNNING).update(state=State.STOPPED)
 
 
 def _replay_of(agent, params):

@@ -5,9 +5,8 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from agents import databases
+from agents import services as agents
 from jobs.kinds import Kind
-from openclaw_web.errors import Refused
 from openclaw_web.sqlite import waiting
 
 from . import making, sums
@@ -18,10 +17,7 @@ def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
 
     Running it again makes what is left. Raises Refused for an agent that is not there.
     """
-    try:
-        db = databases.alias(params["agent"])
-    except (databases.UnknownAgent, databases.OldAgentFile) as exc:
-        raise Refused(str(exc)) from exc
+    db = agents.alias_of(params["agent"])
     if not sums.is_on():
         return {"message": _("Statistics of decisions are turned off in the settings."), "decisions": 0}
     waiting.expect_many_writes(db)

@@ -6,24 +6,9 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.utils.translation import gettext as _
 
-from agents import databases
-from agents.models import Agent
 from openclaw_web.commands.groups import WrongUse
-from openclaw_web.errors import Refused
 
 from ..models import MemoryGateDecision
-
-
-def agent_of(name: str) -> Agent:
-    """The agent that is meant. Raises Refused when there is none, or its file cannot be used."""
-    agent = Agent.objects.filter(agent_id=name).first()
-    if agent is None:
-        raise Refused(_("There is no agent %(agent)s.") % {"agent": name})
-    try:
-        databases.alias(name)
-    except (databases.UnknownAgent, databases.OldAgentFile) as exc:
-        raise Refused(str(exc)) from exc
-    return agent
 
 
 def moment(text: str | None, option: str) -> int | None:

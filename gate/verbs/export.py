@@ -3,13 +3,14 @@
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
+from agents import services as agents
 from openclaw_web.commands import row_files
 from openclaw_web.commands.groups import WrongUse
 from openclaw_web.lists.paging import every
 
 from ..lists.decision_list import DECISIONS
 from ..looking import seen
-from . import agent_of, asked_of, filters
+from . import asked_of, filters
 
 HELP = gettext_lazy("Write decisions to a file, or to standard output.")
 EXAMPLES = (
@@ -33,7 +34,7 @@ def run(agent, format, output, with_context, with_response, **options):
     if options["json"] and not output:
         raise WrongUse(_("--json prints only the receipt: name a file for the decisions with --output."))
     columns = [*DECISIONS.fields, *(CONTEXT if with_context else ()), *(RESPONSE if with_response else ())]
-    texts = row_files.texts_of(format, columns, _rows(agent_of(agent), options, columns))
+    texts = row_files.texts_of(format, columns, _rows(agents.get(agent), options, columns))
     return row_files.export(output, format, columns, texts, _written)
 
 

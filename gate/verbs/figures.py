@@ -5,10 +5,11 @@ from datetime import UTC, datetime
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from agents import services as agents
 from openclaw_web.commands.groups import Outcome, WrongUse
 
 from ..statistics.words import lines, table
-from . import agent_of, moment
+from . import moment
 
 HELP = gettext_lazy("Show shares, latency, tokens, cost and failures of decisions.")
 EXAMPLES = ("reflection gate stats --weekly", "reflection gate stats --by-session --limit 20 --json")
@@ -35,7 +36,7 @@ def run(agent, by, since, until, limit, **options):
     if not 1 <= limit <= MOST:
         raise WrongUse(_("--limit must be 1 to 1000."))
     first, last = _day(since, "--since"), _day(until, "--until")
-    rows = table(agent_of(agent).db, by=by, since=first, until=last, limit=limit)
+    rows = table(agents.get(agent).db, by=by, since=first, until=last, limit=limit)
     return Outcome({"by": by, "rows": rows}, "\n".join(lines(rows, by=by)) if rows else _("No decisions."))
 
 

@@ -8,6 +8,7 @@ from django.http import Http404
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from agents import services as agents
 from openclaw_web.commands.groups import Outcome, WrongUse
 from openclaw_web.errors import Refused
 from openclaw_web.pages import glyphs
@@ -17,7 +18,7 @@ from ..lists.decision_list import DECISIONS
 from ..lists.schemas import DecisionDetail, DecisionOut
 from ..looking import telling
 from ..models import MemoryGateDecision
-from . import agent_of, asked_of, filters
+from . import asked_of, filters
 
 MOST = 1_000
 WIDTH = 76
@@ -39,7 +40,7 @@ class Listing:
     def run(self, agent, key, limit, with_context, **options):
         if not 1 <= limit <= MOST:
             raise WrongUse(_("--limit must be 1 to 1000."))
-        found = agent_of(agent)
+        found = agents.get(agent)
         if key and options["session"]:
             raise WrongUse(_("Name the session once."))
         asked = asked_of(options) | ({"session": key} if key else {})
@@ -63,7 +64,7 @@ class Showing:
 
     def run(self, agent, id, with_context, **options):
         try:
-            row = telling.decision(agent_of(agent), id, is_operator=True)
+            row = telling.decision(agents.get(agent), id, is_operator=True)
         except Http404 as exc:
             words = {"id": id, "agent": agent}
             raise Refused(_("The agent %(agent)s has no decision %(id)s.") % words) from exc

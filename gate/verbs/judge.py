@@ -3,9 +3,11 @@
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from agents import services as agents
+
 from ..deciding import plans, running
 from ..deciding.choosing import Asked
-from . import agent_of, sending
+from . import sending
 
 BY = "command line"
 HELP = gettext_lazy("Have turns judged by the built-in gate. Without --yes, only show what would be sent.")
@@ -22,7 +24,7 @@ def add_arguments(parser):
 
 
 def run(agent, again, dry_run, yes, quiet, **options):
-    asked, owner = sending.choice_of(Asked, options, is_again=again), agent_of(agent)
+    asked, owner = sending.choice_of(Asked, options, is_again=again), agents.get(agent)
     if not yes:
         return _shown(plans.plan(owner, asked), is_all=dry_run)
     return sending.send(

@@ -6,6 +6,7 @@ from pathlib import Path
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from agents import services as agents
 from jobs.progress import listener_on
 from openclaw_web import reasons
 from openclaw_web.commands.groups import Outcome, WrongUse
@@ -15,7 +16,7 @@ from people.configuration.reflection_keys import MOST_PROMPT
 from ..replaying import plans, results, starting
 from ..replaying.wanted import MOST, USUAL, Wanted
 from ..words import percent_of
-from . import agent_of, asked_of, filters, sending
+from . import asked_of, filters, sending
 
 BY = "command line"
 HELP = gettext_lazy("Replay decisions with another model or prompt. Without --yes, only show what would be sent.")
@@ -39,7 +40,7 @@ def add_arguments(parser):
 def run(agent, model, prompt_file, approved, limit, dry_run, yes, quiet, **options):
     if not 1 <= limit <= MOST:
         raise WrongUse(_("--limit must be 1 to %(most)s.") % {"most": f"{MOST:,}"})
-    found = agent_of(agent)
+    found = agents.get(agent)
     wanted = Wanted(model.strip(), _prompt(prompt_file), limit, asked_of(options), is_approved=approved)
     return _sent(found, wanted, quiet) if yes else _shown(plans.plan(found, wanted), is_all=dry_run)
 

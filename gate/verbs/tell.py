@@ -3,12 +3,12 @@
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
+from agents import services as agents
 from openclaw_web.commands import told
 from openclaw_web.errors import Refused
 
 from ..recording import recorded
 from ..schemas import MOST, DecisionIn
-from . import agent_of
 
 HELP = gettext_lazy("Record decisions of memory_gate: JSON, a JSON list, or JSON lines.")
 EXAMPLES = ("reflection gate record decisions.jsonl", "reflection gate record --agent main --json < decisions.json")
@@ -19,7 +19,7 @@ def add_arguments(parser):
 
 
 def run(agent, file, **options):
-    found = agent_of(agent)
+    found = agents.get(agent)
     decisions = told.checked(told.read(file), DecisionIn, body="decisions")
     if not decisions:
         raise Refused(_("There is no decision in what was given."))

@@ -12,8 +12,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from agents import databases
+from agents import services as agents
 from agents.homes import normalise_or_empty
-from agents.models import Agent, CollectorSource
+from agents.models import CollectorSource
 from jobs.kinds import Kind
 from jobs.progress import Cancelled, Progress
 from ledger.collectors.machine_prompts import HANDOVER_SESSION
@@ -41,10 +42,10 @@ def run(params: dict[str, Any], progress: Progress) -> dict[str, Any]:
 
     Raises Refused when nothing may be handed over, or when the file or its record has changed.
     """
-    agent = Agent.objects.filter(agent_id=params["agent"]).first()
-    row = Handover.objects.using(agent.db).filter(id=params["handover"]).first() if agent else None
+    agent = agents.get(params["agent"])
+    row = Handover.objects.using(agent.db).filter(id=params["handover"]).first()
     if row is None:
-        raise Refused(_("There is no agent %(agent)s.") % {"agent": params["agent"]})
+        raise agents.NoAgent(databases.UnknownAgent(agent.agent_id).sentence)
     sentence = _("A change is being handed to %(agent)s already. Wait until that has ended.")
     with locks.only_one(f"handover-{agent.agent_id}.lock", sentence % {"agent": agent.agent_id}):
         _message_path(row.id).unlink(missing_ok=True)  # of a process that was killed
@@ -58,7 +59,7 @@ def run(params: dict[str, Any], progress: Progress) -> dict[str, Any]:
 def undo(params: dict[str, Any]) -> None:
     """End a change whose job was cancelled before its command was started, or whose process is gone."""
     _message_path(params["handover"]).unlink(missing_ok=True)
-    with suppress(databases.UnknownAgent, databases.OldAgentFile):
+    with suppress(databases.UnusableAgent):
         rows = Handover.objects.using(databases.alias(params["agent"])).filter(id=params["handover"])
         ended = {"state": State.ENDED, "ended_at": clock.now_ms()}
         rows.filter(state=State.QUEUED).update(**ended, outcome=Outcome.NOT_STARTED)

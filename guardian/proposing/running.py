@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext_lazy
 
 from agents import databases
+from agents import services as agents
 from agents.models import Agent
 from agents.runners import launch
 from agents.runners.batch import Batch, check_answered, message_of
@@ -67,7 +68,7 @@ def check(agent: Agent) -> Guardian:
 
 def run(params: dict[str, Any], progress: Progress) -> dict[str, Any]:
     """The job. Raises Refused when nothing may be sent, another process is at this agent, or nobody answered."""
-    agent = launch.agent_of(params)
+    agent = agents.get(params["agent"])
     try:
         with launch.only_one(RUNNER, agent.agent_id):
             batch = _asked(agent, params, progress)
@@ -107,7 +108,7 @@ def handle(
 
 def undo(params: dict[str, Any]) -> None:
     """Facts wait no more when the job that was at them is cancelled or stopped; proposals stay."""
-    with suppress(databases.UnknownAgent, databases.OldAgentFile):
+    with suppress(databases.UnusableAgent):
         db = databases.alias(params["agent"])
         if "run" in params:
             settling.never_begun(db, params["run"], _("The job ended before the model was asked."))

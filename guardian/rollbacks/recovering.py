@@ -38,7 +38,7 @@ def recover_all() -> Iterator[str]:
         except Refused as refused:
             words = {"agent": agent.agent_id, "reason": refused.sentence}
             yield _("A rollback of agent %(agent)s broke off and is still unfinished: %(reason)s") % words
-        except (databases.UnknownAgent, databases.OldAgentFile, DatabaseError):
+        except (databases.UnusableAgent, DatabaseError):
             continue  # told elsewhere
 
 

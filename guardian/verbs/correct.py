@@ -3,7 +3,7 @@
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from gate.verbs import agent_of
+from agents import services as agents
 from openclaw_web.commands import typed
 from openclaw_web.commands.groups import Outcome
 from openclaw_web.pages import glyphs
@@ -40,7 +40,7 @@ def add_arguments(parser):
 
 def run(agent, audit, status, fact, file, reason, apply_to_future, pattern, contains, name, **options):
     row = correcting.correct(
-        agent_of(agent),
+        agents.get(agent),
         audit,
         status=status,
         fact=fact,

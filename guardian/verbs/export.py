@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from gate.verbs import agent_of
+from agents import services as agents
 from openclaw_web import spreadsheets
 from openclaw_web.commands import row_files
 from openclaw_web.commands.groups import WrongUse
@@ -50,7 +50,7 @@ def add_arguments(parser):
 def run(agent, format, output, include_content, **options):
     if options["json"] and not output:
         raise WrongUse(_("--json prints only the receipt: name a file for the writes with --output."))
-    rows = _rows(agent_of(agent), options, with_content=include_content)
+    rows = _rows(agents.get(agent), options, with_content=include_content)
     said = SAID if format == "json" else FLAT
     columns = [*FIELDS, *said, "diff", *((*CONTENTS, *BYTES) if include_content else ())]
     if format == "markdown":

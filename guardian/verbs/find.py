@@ -9,7 +9,7 @@ from django.http import Http404
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from gate.verbs import agent_of
+from agents import services as agents
 from openclaw_web.commands import typed
 from openclaw_web.commands.groups import Outcome, WrongUse
 from openclaw_web.errors import Refused
@@ -46,7 +46,7 @@ class Listing:
 
     def run(self, agent, key, limit, with_diff, **options):
         _check(limit)
-        rows = asking.listing(agent_of(agent), options, key).first(limit)
+        rows = asking.listing(agents.get(agent), options, key).first(limit)
         diffs = _diffs(rows) if with_diff else {}
         receipt = [
             GuardianWriteOut.model_validate(row).model_dump() | ({"diff": diffs.get(row.id)} if with_diff else {})
@@ -107,7 +107,7 @@ class History:
         _check(limit)
         if bool(name) == bool(file):
             raise WrongUse(_("Name one file."))
-        events = list(islice(_events(agent_of(agent), name or file, limit), limit))
+        events = list(islice(_events(agents.get(agent), name or file, limit), limit))
         told = [GuardianEventOut.model_validate(event).model_dump() for event in events]
         lines = [line for event in events for line in _event(event)]
         return Outcome({"file": name or file, "events": told}, "\n".join(lines) or _("Nothing is known of this file."))
@@ -127,7 +127,7 @@ def _diffs(rows) -> dict[str, str]:
 
 def _found(agent, audit_id):
     try:
-        return telling.write(agent_of(agent), audit_id)
+        return telling.write(agents.get(agent), audit_id)
     except Http404 as exc:
         raise Refused(_("This agent has no write %(id)s.") % {"id": audit_id}) from exc
 

@@ -3,7 +3,8 @@
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from gate.verbs import agent_of, sending
+from agents import services as agents
+from gate.verbs import sending
 from openclaw_web.commands import typed
 
 from ..proposing import plans, running
@@ -26,7 +27,7 @@ def add_arguments(parser):
 
 
 def run(agent, dry_run, yes, quiet, **options):
-    asked, owner = sending.choice_of(Asked, options), agent_of(agent)
+    asked, owner = sending.choice_of(Asked, options), agents.get(agent)
     if not yes:
         return shown(plans.plan(owner, asked), is_all=dry_run)
     return sending.send(

@@ -3,7 +3,8 @@
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from gate.verbs import agent_of, sending
+from agents import services as agents
+from gate.verbs import sending
 from openclaw_web.commands import typed
 
 from ..files import MEMORY_FILES
@@ -26,7 +27,7 @@ def add_arguments(parser):
 
 
 def run(agent, audit, fact, file, dry_run, yes, quiet, **options):
-    found = agent_of(agent)
+    found = agents.get(agent)
     made = retrying.wanted(found, audit, fact=fact, file=file, by=BY)
     if not yes:
         return shown(plans.plan_one(found, made.candidate_fact, made.target_file), is_all=dry_run)

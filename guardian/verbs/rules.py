@@ -3,7 +3,7 @@
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from gate.verbs import agent_of
+from agents import services as agents
 from openclaw_web.commands import typed
 from openclaw_web.commands.groups import Outcome, WrongUse
 from openclaw_web.pages import glyphs, states
@@ -28,7 +28,7 @@ def add_arguments(parser):
 def run(agent, check, file, off, on, **options):
     if (check is None) != (file is None):
         raise WrongUse(_("Use --check and --file together."))
-    found = agent_of(agent)
+    found = agents.get(agent)
     if check is not None:
         return _checked(found.db, check, file)
     if off or on:

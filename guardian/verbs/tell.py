@@ -3,7 +3,7 @@
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from gate.verbs import agent_of
+from agents import services as agents
 from openclaw_web.commands import told
 from openclaw_web.errors import Refused
 
@@ -23,7 +23,7 @@ def add_arguments(parser):
 
 
 def run(agent, file, **options):
-    found = agent_of(agent)
+    found = agents.get(agent)
     writes = told.checked(told.read(file), WriteIn, body="writes")
     if not writes:
         raise Refused(_("There is no write in what was given."))

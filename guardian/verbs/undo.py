@@ -3,7 +3,8 @@
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from gate.verbs import agent_of, moment
+from agents import services as agents
+from gate.verbs import moment
 from openclaw_web.commands import typed
 from openclaw_web.commands.groups import Outcome, WrongUse
 from openclaw_web.commands.verbs import DONE, REFUSED
@@ -56,7 +57,7 @@ def run(agent, audit, reason, preview, session, since, until, leave_out, hunk, n
         raise WrongUse(_("--hunk is a number from 1 on, of one write."))
     if not preview and not (reason or "").strip():
         raise WrongUse(_("Say with --reason why this is rolled back, or check first with --preview."))
-    found = agent_of(agent)
+    found = agents.get(agent)
     wish = Wish(BY, reason or "", keeps_copy=not no_backup, accepts_effect=options["write_now"])
     if (since or until or leave_out) and not session:
         raise WrongUse(_("--since, --until and --leave-out are for --session."))

@@ -182,7 +182,7 @@ def _losses(facts):
 def _mended(finding, progress):
     try:
         sentence = repairs.mend(finding)
-    except (Refused, databases.OldAgentFile, databases.UnknownAgent) as exc:
+    except (Refused, databases.UnusableAgent) as exc:
         return {"check": finding.check, "agent": finding.agent, "is_done": False, "sentence": str(exc)}
     progress.log(sentence)
     return {"check": finding.check, "agent": finding.agent, "is_done": True, "sentence": sentence}

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from django.db.models import Exists, OuterRef
-from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from agents import databases, holdings
+from agents import holdings
+from agents import services as agents
 from agents.models import Agent
 from artifacts.models import Artifact
 from datasets.models import DatasetSample
@@ -16,7 +16,6 @@ from gate.models import GateWindow, MemoryGateDecision
 from ledger.checkpoints import pack
 from ledger.models import ConversationContext, ConversationTurn, Session
 from openclaw_web import clock
-from openclaw_web.errors import Refused
 
 from ..clearing import mentions
 
@@ -58,14 +57,10 @@ def days_ago(days: int) -> int:
 
 def stores(agent_id: str | None = None) -> dict[str, str]:
     """The alias of every agent that is asked for, by agent. Raises Refused for one that is not there or too old."""
-    found = Agent.objects.order_by("agent_id").values_list("agent_id", flat=True)
-    names = [name for name in found if agent_id in (None, name)]
-    if agent_id and not names:
-        raise Refused(_("There is no agent %(agent)s.") % {"agent": agent_id})
-    try:
-        return {name: databases.alias(name) for name in names}
-    except (databases.UnknownAgent, databases.OldAgentFile) as exc:
-        raise Refused(str(exc)) from exc
+    if agent_id:
+        return {agent_id: agents.get(agent_id).db}
+    names = Agent.objects.order_by("agent_id").values_list("agent_id", flat=True)
+    return {name: agents.alias_of(name) for name in names}
 
 
 def old(agent_id: str, db: str, before: int) -> Iterator[tuple[Session, str]]:

@@ -12,7 +12,7 @@ from django.db import DatabaseError, transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from agents import databases, holdings
+from agents import holdings
 from agents import services as agents
 from agents.models import Agent
 from artifacts import services as artifacts
@@ -225,7 +225,4 @@ def _store(agent_id):
         raise Refused(_("The archive contains an invalid agent name."))
     if not Agent.objects.filter(agent_id=agent_id).exists():
         agents.register(agent_id)
-    try:
-        return databases.alias(agent_id)
-    except (databases.UnknownAgent, databases.OldAgentFile) as exc:
-        raise Refused(str(exc)) from exc
+    return agents.alias_of(agent_id)

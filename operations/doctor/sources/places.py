@@ -101,10 +101,7 @@ def _removed(agent_id):
 
 def alias(agent_id: str) -> str | None:
     """The alias of an agent's file; None when there is none, or none that this program can read."""
-    try:
-        return databases.alias(agent_id)
-    except (databases.UnknownAgent, databases.OldAgentFile):
-        return None
+    return databases.find(agent_id)
 
 
 def _opened(stack, collection, source, rejected):

@@ -1,12 +1,11 @@
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from agents.models import Agent
+from agents import services as agents
 from artifacts.handles import NotAHandle
 from ledger.checkpoints.bundle import LEAST_CHARS, MOST_CHARS, USUAL_CHARS
 from openclaw_web.commands.groups import Group, Outcome, WrongUse
 from openclaw_web.commands.verbs import DONE, FAILED, INTERRUPTED, REFUSED, WRONG_USE
-from openclaw_web.errors import Refused
 from people.audit import log as audit
 
 from ...checkpoints import services as checkpoints
@@ -84,7 +83,4 @@ class Command(Group):
         parser.add_argument("--agent", default="main", help=_("agent of the session (main)"))
 
     def ask(self, verb, *, agent, **options):
-        found = Agent.objects.filter(agent_id=agent).first()
-        if found is None:
-            raise Refused(_("There is no agent %(agent)s.") % {"agent": agent})
-        return verb.run(agent=found, **options)
+        return verb.run(agent=agents.get(agent), **options)

@@ -3,10 +3,9 @@ import sys
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from agents.models import Agent
+from agents import services as agents
 from ledger.transcripts import contexts
 from openclaw_web.commands.verbs import DONE, FAILED, INTERRUPTED, REFUSED, WRONG_USE, Verb
-from openclaw_web.errors import Refused
 from people.audit import log as audit
 from people.configuration import keys as configuration
 
@@ -32,9 +31,7 @@ class Command(Verb):
         parser.add_argument("--agent", default="main", help=_("agent of the turn (main)"))
 
     def run(self, turn, number, agent, **options):
-        found = Agent.objects.filter(agent_id=agent).first()
-        if found is None:
-            raise Refused(_("There is no agent %(agent)s.") % {"agent": agent})
+        found = agents.get(agent)
         which = {"id": turn}
         if number is not None:
             which = {"session": checkpoints.session_of(found, turn), "turn_number": number}
