@@ -195,7 +195,7 @@ def _own(uses):
     if not repeated.exists():
         return uses
     known = TranscriptEventIdentity.objects.using(uses.db).filter(
-        session_id=OuterRef("session_id"), event_id=OuterRef("record_id")
+        session_id=OuterRef("session_id"), event_id=OuterRef(OuterRef("record_id"))
     )
     return uses.exclude(Exists(repeated.filter(session_id=OuterRef("session_id"), seq__in=known.values("seq"))))
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from ledger.models import ConversationTurn, ToolDay
+from ledger.models import ConversationTurn, ToolDay, TranscriptEvent
 from ledger.savings.prompts import percentile
 from openclaw_web import clock
 from tests.factories import T0, SessionFactory, TurnFactory
@@ -65,6 +65,16 @@ def test_it_works(client):
     assert f'href="/agents/ada/artifacts/{use["handle"][-64:]}/"' in page
     assert f'href="/agents/ada/sessions/s1/records/{use["record_id"]}/"' in page
     assert 'id="repeated"' not in page
+
+
+def test_contents_of_repeated_records_are_left_out(client):
+    outputs(LONG)
+    outputs(LONG + "and more", session_id="s2")
+    assert client.get(API).json()["content_count"] == 2
+    TranscriptEvent.objects.using("agent_ada").filter(session_id="s2").update(repeat_of="s1")
+    assert client.get(API).json()["content_count"] == 1
+    for address in (PAGE, "/agents/ada/sessions/s1/savings/", "/agents/ada/sessions/s2/savings/"):
+        assert client.get(address).status_code == 200
 
 
 def test_links_of_the_lists_lead_somewhere(client):
