@@ -1,0 +1,30 @@
+"""Lists without filters: page after page holds every row once, and a place that none gave out is refused."""
+
+import re
+
+import pytest
+
+from tests.test_query_plans import PLAIN_PAGES, ROWS, rows  # noqa: F401 - a fixture
+
+pytestmark = pytest.mark.django_db
+NEXT = re.compile(r'href="(\?[^"]*)" rel="next"')
+
+
+def table_rows(page):
+    return re.findall(r"<tr>.*?</tr>", page.text.partition("<tbody")[2], re.DOTALL)
+
+
+def test_every_row_is_on_one_page(rows):  # noqa: F811
+    lists = {address: page for address in PLAIN_PAGES if NEXT.search((page := rows.get(address)).text)}
+    assert len(lists) >= 8, "these pages have several parts"
+    for address, page in lists.items():
+        if page.text.count("<tbody") > 1:
+            continue
+        shown, path = table_rows(page), address.partition("?")[0]
+        while onwards := NEXT.search(page.text):
+            page = rows.get(path + onwards[1].replace("&amp;", "&"))
+            shown += table_rows(page)
+        assert len(shown) == len(set(shown)) > 50, address
+        assert len(shown) <= ROWS, address
+        nonsense = rows.get(f"{address}{'&' if '?' in address else '?'}after=nonsense")
+        assert nonsense.status_code == 409, address
