@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from openclaw_web.errors import Refused
 from openclaw_web.pages.glyphs import escaped
 
-from . import databases, presence, services
+from . import databases, services
 from .homes import Home, normalise_or_empty
 from .layout import home_agents
 from .layout.places import Oddity, Why
@@ -53,7 +53,7 @@ def claim(
         except databases.LostAgentFile as exc:
             lost[agent_id] = str(exc)
         except databases.OldAgentFile as exc:
-            lost[agent_id] = f"{exc} {presence.ways_out(agent_id)}"
+            lost[agent_id] = f"{exc} {databases.ways_out(agent_id)}"
     if lost and not agents:
         raise Refused(" ".join(lost.values()))
     return Claimed(agents, lost)

@@ -13,7 +13,7 @@ from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.recorder import MigrationRecorder
 from django.utils.translation import gettext as _
 
-from openclaw_web import reasons
+from openclaw_web import amounts, reasons
 from openclaw_web.disk import publication
 from openclaw_web.errors import Answerable
 from openclaw_web.sqlite import connecting, files, known, waiting
@@ -55,6 +55,23 @@ class OldAgentFile(UnusableAgent, RuntimeError):
 
 class LostAgentFile(OldAgentFile):
     """An agent that is registered has no file any more. Nothing makes an empty one in its place."""
+
+    def __init__(self, agent_id, noted):
+        super().__init__(f"{describe_missing(agent_id, noted)} {ways_out(agent_id)}")
+
+
+def describe_missing(agent_id: str, noted: int) -> str:
+    """Say that an agent's file is not there; `noted` is how many records it held."""
+    words = {"agent": agent_id, "noted": amounts.of("records", noted)}
+    return _("The database of agent %(agent)s is missing, and %(noted)s with it.") % words
+
+
+def ways_out(agent_id: str) -> str:
+    """How an agent's file that is gone or damaged comes back, in sentences."""
+    return _(
+        "Restore a backup, or import the agent again: on the Doctor page, or in a terminal with "
+        "“openclaw-web backup restore FILE” or “openclaw-web collect --again --agent %(agent)s”."
+    ) % {"agent": agent_id}
 
 
 def path(agent_id):

@@ -186,8 +186,3 @@ def holding_of(agent_id: str, session_id: str) -> Holding:
     """What the store has to hold of one session: nothing when nobody noted it, or it was taken out."""
     row = _row(agent_id, session_id)
     return Holding() if row.removed_why or row._state.adding else _holding(row)
-
-
-def total(agent_id: str) -> int:
-    """How many records an agent's file has to hold."""
-    return AgentDatabase.objects.filter(agent_id=agent_id).values_list("record_count", flat=True).first() or 0

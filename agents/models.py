@@ -53,12 +53,10 @@ class Agent(models.Model):
             self._kept_db = ""
 
     def _find_db(self):
-        from . import presence  # here: it needs the models
-
         try:
             return databases.alias(self.agent_id)
         except databases.UnknownAgent as exc:
-            raise databases.LostAgentFile(presence.gone(self.agent_id)) from exc
+            raise databases.LostAgentFile(self.agent_id, AgentDatabase.noted(self.agent_id)) from exc
 
 
 class AgentDatabase(models.Model):
@@ -77,6 +75,11 @@ class AgentDatabase(models.Model):
 
     def __str__(self):
         return self.path
+
+    @classmethod
+    def noted(cls, agent_id: str) -> int:
+        """How many records an agent's file has to hold."""
+        return cls.objects.filter(agent_id=agent_id).values_list("record_count", flat=True).first() or 0
 
 
 class CollectorSource(models.Model):

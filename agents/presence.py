@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from openclaw_web import amounts, clock
 from openclaw_web.sqlite import inspection
 
-from . import databases, holdings
+from . import databases
 from .models import Agent, AgentDatabase
 
 AGAIN_MS = 5_000
@@ -38,23 +38,16 @@ def loss_of(agent: Agent) -> Loss | None:
 
 def describe_loss(agent_id: str, loss: Loss) -> str:
     """Say what an agent's file lacks."""
-    words = {"agent": agent_id, "noted": amounts.of("records", loss.noted)}
     if loss.held is None:
-        return _("The database of agent %(agent)s is missing, and %(noted)s with it.") % words
-    words["held"] = f"{loss.held:,}"
+        return databases.describe_missing(agent_id, loss.noted)
+    words = {"agent": agent_id, "noted": amounts.of("records", loss.noted), "held": f"{loss.held:,}"}
     return _("The database of agent %(agent)s contains only %(held)s of %(noted)s stored before.") % words
 
 
 def problem_of(agent: Agent) -> str:
     """The problem of an agent's file, with the ways out, in sentences; empty when there is none."""
     loss = loss_of(agent)
-    return f"{describe_loss(agent.agent_id, loss)} {ways_out(agent.agent_id)}" if loss else ""
-
-
-def gone(agent_id: str, noted: int | None = None) -> str:
-    """The sentences for an agent whose file is not there; `noted` is how many records it held, if that is known."""
-    noted = holdings.total(agent_id) if noted is None else noted
-    return f"{describe_loss(agent_id, Loss(None, noted))} {ways_out(agent_id)}"
+    return f"{describe_loss(agent.agent_id, loss)} {databases.ways_out(agent.agent_id)}" if loss else ""
 
 
 def problems() -> dict[str, str]:
@@ -79,14 +72,6 @@ def _noted(agent):
         return agent.database.record_count
     except AgentDatabase.DoesNotExist:  # the doctor says so
         return 0
-
-
-def ways_out(agent_id: str) -> str:
-    """How an agent's file that is gone or damaged comes back, in sentences."""
-    return _(
-        "Restore a backup, or import the agent again: on the Doctor page, or in a terminal with "
-        "“openclaw-web backup restore FILE” or “openclaw-web collect --again --agent %(agent)s”."
-    ) % {"agent": agent_id}
 
 
 def _records(file: Path, noted: int) -> int | None:

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from openclaw_web.clock import now_ms
 from openclaw_web.errors import Refused
 
-from . import databases, presence
+from . import databases
 from .models import Agent, AgentDatabase
 
 AGENT_ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,55}")
@@ -57,7 +57,7 @@ def register(agent_id: str, *, home_name: str = "", anew: bool = False) -> Agent
     if not AGENT_ID.fullmatch(agent_id):
         raise Refused(_("“%(name)s” is not a valid agent name. Use letters, digits, - and _.") % {"name": agent_id})
     if not anew and is_lost(agent_id):
-        raise databases.LostAgentFile(presence.gone(agent_id))
+        raise databases.LostAgentFile(agent_id, AgentDatabase.noted(agent_id))
     with suppress(databases.AgentExists):
         databases.create(agent_id)
     file = databases.path(agent_id).relative_to(settings.HOME_DIR).as_posix()

@@ -4,8 +4,7 @@ import hashlib
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import islice
 from typing import Any, Protocol
@@ -23,8 +22,9 @@ from people.configuration import keys as configuration
 
 from . import kinds as problem_kinds
 from . import storing, words
-from .kinds import Finding, Kind
+from .kinds import Finding
 from .models import ProblemCheck
+from .storing import Gathered
 
 log = logging.getLogger(__name__)
 
@@ -53,22 +53,6 @@ class Place(Protocol):
 
     def close(self) -> str:
         """Let go of its database; its state from now on, empty when it was written to meanwhile."""
-
-
-@dataclass(slots=True)
-class Gathered:
-    """What one pass found: findings by kind, which kinds looked where, and what kept others from looking."""
-
-    kinds: Mapping[str, Kind]
-    probes: Mapping[str, tuple[str, ...]]  # of kinds that look at agents' files only where there are such rows
-    findings: list[tuple[str, str, Finding]] = field(default_factory=list)  # with kind and agent
-    covered: set[tuple[str, str]] = field(default_factory=set)  # kind, place
-    failures: dict[str, tuple[str, BaseException]] = field(default_factory=dict)  # by place: the first kind, and why
-    states: dict[str, str] = field(default_factory=dict)  # of the agents that were checked with every kind
-    agents: set[str] = field(default_factory=set)  # all there are
-    started_at: int = field(default_factory=clock.now_ms)
-    is_complete: bool = True
-    version: str = ""  # of the checks
 
 
 def check_all() -> bool:

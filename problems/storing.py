@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
 
 import orjson
 from django.db import transaction
@@ -14,9 +14,6 @@ from openclaw_web.sqlite import failures
 from .kinds import Finding, Kind, shorten
 from .models import Problem, ProblemCheck
 
-if TYPE_CHECKING:
-    from .checking import Gathered
-
 UNCHECKED = "unchecked"  # the kind that says where a check failed
 KEPT_MS = 90 * 86_400_000  # of a problem that is closed
 MOST_CLOSED = 5_000
@@ -26,12 +23,28 @@ STATES = ("state", "opened_at", "reopened_count", "seen_at", "seen_by", "closed_
 MUTES = ("muted_at", "muted_by", "mute_reason")
 
 
+@dataclass(slots=True)
+class Gathered:
+    """What one pass found: findings by kind, which kinds looked where, and what kept others from looking."""
+
+    kinds: Mapping[str, Kind]
+    probes: Mapping[str, tuple[str, ...]]  # of kinds that look at agents' files only where there are such rows
+    findings: list[tuple[str, str, Finding]] = field(default_factory=list)  # with kind and agent
+    covered: set[tuple[str, str]] = field(default_factory=set)  # kind, place
+    failures: dict[str, tuple[str, BaseException]] = field(default_factory=dict)  # by place: the first kind, and why
+    states: dict[str, str] = field(default_factory=dict)  # of the agents that were checked with every kind
+    agents: set[str] = field(default_factory=set)  # all there are
+    started_at: int = field(default_factory=clock.now_ms)
+    is_complete: bool = True
+    version: str = ""  # of the checks
+
+
 def problem_id(kind: str, agent_id: str, subject: str) -> str:
     """The id of a problem: the same whenever it is found."""
     return hashlib.sha256("\0".join((kind, agent_id, subject)).encode(errors="backslashreplace")).hexdigest()[:20]
 
 
-def store(gathered: "Gathered") -> None:
+def store(gathered: Gathered) -> None:
     """Bring the rows up to what a pass found. What could not be looked at keeps its rows."""
     found = {
         problem_id(name, agent_id, finding.subject): (name, agent_id, finding)
@@ -129,7 +142,7 @@ def _ended(row, kind, now):
     return row
 
 
-def _unchecked(gathered: "Gathered") -> Iterable[tuple[str, str, Finding]]:
+def _unchecked(gathered: Gathered) -> Iterable[tuple[str, str, Finding]]:
     """Where the check failed, as a problem of its own."""
     lost = _lost(gathered)
     for place, (name, exc) in gathered.failures.items():

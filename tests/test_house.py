@@ -9,7 +9,13 @@ from tests.suite.sources import ALL_MODULES, MODULES, ORDER, ROOT, fail_for, imp
 ROOF = {ROOT / "openclaw_web" / name for name in ("urls.py", "api.py", "settings.py", "settings_test.py")}
 MOST_FILES = 20
 MOST_OF_ALL = 0.25
-DOTTED = {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for path in MODULES}
+
+
+def dotted(path):
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+DOTTED = {dotted(path) for path in MODULES}
 
 
 def named_in_strings(path):
@@ -37,6 +43,32 @@ def test_a_name_in_a_string_is_an_import():
     assert "jobs.kinds" in DOTTED
     settings = ROOT / "openclaw_web" / "settings.py"
     assert any("operations names" not in one and "stands above it" in one for one in upward(settings))
+
+
+def imported_beside(path):
+    """The modules of its own app that a module imports, wherever in it."""
+    names = (name if name in DOTTED else name.rpartition(".")[0] for _line, name in imports(path))
+    app = path.relative_to(ROOT).parts[0]
+    return {name for name in names if name in DOTTED and name.partition(".")[0] == app} - {dotted(path)}
+
+
+def in_circles(graph):
+    """What is left of a graph without the modules that import none of those left, and those that none imports."""
+    while ends := {name for name, others in graph.items() if not others & graph.keys()}:
+        graph = {name: others for name, others in graph.items() if name not in ends}
+    while heads := graph.keys() - set().union(*graph.values()):
+        graph = {name: others for name, others in graph.items() if name not in heads}
+    return graph
+
+
+def test_no_modules_of_an_app_import_each_other():
+    graph = in_circles({dotted(path): imported_beside(path) for path in MODULES if path not in ROOF})
+    fail_for(f"{name}  is in a circle with {sorted(others & graph.keys())}" for name, others in sorted(graph.items()))
+
+
+def test_a_circle_is_told_from_what_leads_to_it():
+    graph = {"a": {"b"}, "b": {"c"}, "c": {"b", "d"}, "d": set()}
+    assert in_circles(graph).keys() == {"b", "c"}
 
 
 def test_every_folder_can_be_looked_over():

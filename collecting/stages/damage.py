@@ -7,7 +7,7 @@ from typing import Any
 from django.db import DatabaseError, connections
 from django.utils.translation import gettext as _
 
-from agents import databases, presence
+from agents import databases
 from agents.models import Agent
 from openclaw_web import reasons
 from openclaw_web.errors import Refused
@@ -42,7 +42,7 @@ def without_damaged(collection: Any, stage: Callable[[Any], Any]) -> Any:
 
 
 def _leave_out(collection, name, agent: Agent, sentence):
-    collection.lost[agent.agent_id] = f"{sentence} {presence.ways_out(agent.agent_id)}"
+    collection.lost[agent.agent_id] = f"{sentence} {databases.ways_out(agent.agent_id)}"
     del collection.agents[name]
     if not collection.agents:
         raise Refused(" ".join(collection.lost.values()))

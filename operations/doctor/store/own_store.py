@@ -12,7 +12,7 @@ from django.db import DEFAULT_DB_ALIAS, connections
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from agents import databases, presence
+from agents import databases
 from agents.database_copies import leftovers
 from agents.models import Agent, AgentDatabase, CollectorSource
 from agents.services import AGENT_ID
@@ -104,7 +104,8 @@ def _agent(agent, is_deep):
     file, path = databases.path(agent.agent_id), agent.agent_db_path
     about = {"path": path, "agent": agent.agent_id}
     if not file.is_file():
-        yield Finding("registry", presence.gone(agent.agent_id), repair=AGAIN, **about)
+        lost = databases.LostAgentFile(agent.agent_id, AgentDatabase.noted(agent.agent_id))
+        yield Finding("registry", lost.sentence, repair=AGAIN, **about)
         return
     inside = inspection.look(file, is_deep=is_deep)
     if inside.damage:
