@@ -11,7 +11,6 @@ from django.urls import URLResolver, get_resolver
 from jinja2 import Environment, nodes
 
 from tests.people.surface import ROUTES
-from tests.people.test_roles import PAGES
 from tests.suite.sources import (
     ALL_MODULES,
     MODULES,
@@ -25,13 +24,12 @@ from tests.suite.sources import (
     source,
     where,
 )
+from tests.whole.pages import FILE, GETS, WORD
 
 SHAPELESS = {"utils", "helpers", "common", "core", "managers", "signals"}
 LONG_SCRIPTS = {"app.js": 240, "review.js": 300}  # all others: 200
 SCRIPT_LINES = 900  # of all together: what needs more may want to be a page
 TEST_FILES = {path.name for path in ALL_MODULES if path.is_relative_to(ROOT / "tests")}
-# What a browser gets that is no page: it has no template.
-NO_PAGES = {"artifact_download", "backup_file", "export_file", "export_zip", "healthz", "proposal_patch"}
 
 # What Django alone says, and only by a signal: a connection was opened, a request has ended, migrations begin.
 OF_DJANGO = {"connection_created", "request_finished", "pre_migrate"}
@@ -205,9 +203,9 @@ def test_a_word_means_one_thing_in_names_of_modules():
 
 def pages():
     """(stem, view) of every page: what answers to GET, except for files and the API's own document."""
-    for name, (method, _role) in PAGES.items():
+    for name, page in GETS.items():
         stem = name.partition(":")[2]
-        if method == "GET" and not name.startswith("api:") and stem not in NO_PAGES:
+        if not name.startswith("api:") and page.why not in (FILE, WORD):  # these have no template
             yield stem, inspect.unwrap(ROUTES[name].callback)
 
 
@@ -229,8 +227,6 @@ def without_stem(stem, view):
 
 def test_a_page_is_an_address_a_view_a_template_and_a_test_of_one_name():
     fail_for(problem for stem, view in pages() for problem in without_stem(stem, view))
-    stems = {name.partition(":")[2] for name in PAGES}
-    assert stems >= NO_PAGES
 
 
 def blank(match):

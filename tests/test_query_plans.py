@@ -1,19 +1,19 @@
 """No list reads more than a page of it: what SQLite does for every list, filter and order, in both directions.
 
 A query fails that sorts (a temporary B-tree), that reads a table from end to end without a limit in its order, or that
-counts, unless it is inside a time box. A list that is not in these tables fails, too.
+counts, unless it is inside a time box. A list that is not in tests/whole/pages.py fails, too.
 """
 
 import re
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import combinations
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
 import pytest
 from django import forms
 from django.db import connections
-from django.urls import resolve
+from django.test import Client
 
 from benchmarks import many_rows
 from gate.statistics import sums
@@ -22,134 +22,20 @@ from openclaw_web.lists import segments
 from openclaw_web.lists.declaration import every
 from openclaw_web.sqlite import time_limits
 from tests.conftest import ALL
+from tests.factories import AgentFactory, UserFactory
 from tests.openclaw_web.test_api import operations
-from tests.people import test_roles as routes
+from tests.people.surface import ROUTES
+from tests.suite.browsers import BACKEND
+from tests.suite.standing import standing, undone
+from tests.whole.pages import TABLE
 
-pytestmark = pytest.mark.django_db
 ROWS = 130  # more than two pages of everything
 ROOT = "/api/v1"
 
-# Where each list is. Several addresses: as different people see it.
-PAGES = {
-    "artifacts": "/agents/ada/artifacts/",
-    "audit": "/operations/audit/",
-    "calls": "/agents/ada/gate/calls/",
-    "decisions": "/agents/ada/gate/",
-    "events": "/agents/ada/events/",
-    "exports": "/exports/",
-    "jobs": "/operations/jobs/",
-    "memory": "/operations/memory/",
-    "problems": "/operations/",
-    "rejected": "/operations/rejected/",
-    "samples": "/samples/",
-    "skipped": "/operations/skipped/",
-    "sessions": "/agents/ada/sessions/",
-    "turns": "/agents/ada/turns/",
-    "writes": "/agents/ada/writes/",
-}
-# Pages with a list that has no filters, or only tabs.
-PLAIN_PAGES = (
-    "/",
-    "/account/",
-    "/agents/",
-    "/agents/ada/background/",
-    "/agents/ada/background/?show=flows",
-    "/agents/ada/background/?show=deliveries",
-    "/agents/ada/cron/",
-    "/agents/ada/files/",
-    "/agents/ada/gate/replays/",
-    "/agents/ada/writes/own/proposals/",
-    "/agents/ada/writes/own/proposals/?all",
-    "/agents/ada/gate/statistics/",
-    "/agents/ada/gate/statistics/?by=day&model=gate-small&prompt=prompt-1",
-    "/agents/ada/gate/statistics/?by=session&from=2026-01-05&to=2026-04-30",
-    "/agents/ada/lint/",
-    "/agents/ada/writes/rules/",
-    "/agents/ada/writes/chart/",
-    "/agents/ada/writes/chart/?file=USER.md&weeks=52",
-    "/agents/ada/writes/history/MEMORY.md/",
-    "/agents/ada/stored/",
-    "/agents/ada/subagents/",
-    "/operations/artifacts/",
-    "/operations/backups/",
-    "/operations/doctor/",
-    "/operations/invitations/",
-    "/operations/retention/",
-    "/operations/needs/",
-    "/operations/tokens/",
-    "/operations/users/",
-    *("/review/", "/review/pending/", "/review/waiting/"),
-    "/review/?agent=ada",
-    "/review/?type=memory_gate_positive",
-    "/review/?agent=ada&type=memory_gate_positive",
-    "/review/?prompted_by=person",
-    "/review/?agent=ada&prompted_by=person",
-    "/review/?ending=cut_off",
-    "/review/?draw=x",
-    "/samples/?status=pending",
-)
-# Pages of one thing, forms, and files.
-NO_LISTS = {
-    "api:openapi-json",
-    "api:openapi-view",
-    "artifacts:artifact_detail",
-    "artifacts:artifact_download",
-    "datasets:decision_verdict",
-    "datasets:decision_verdicts",
-    "datasets:replay_verdicts",
-    "datasets:review_keys",
-    "datasets:sample_detail",
-    "datasets:samples_bulk",
-    "datasets:session_samples",
-    *("datasets:write_opinion", "datasets:write_verdict", "datasets:write_verdicts"),
-    "gate:call_detail",
-    "gate:decision_detail",
-    "gate:own_gate",
-    "gate:prompt_detail",
-    "gate:replay_detail",
-    "gate:replay_new",
-    "gate:session_decisions",
-    "guardian:correct",
-    "guardian:rule_new",
-    "guardian:corrections",
-    "guardian:audit_detail",
-    "guardian:audit_lines",
-    "guardian:blame",
-    "guardian:decision_writes",
-    "guardian:file_detail",
-    "guardian:file_cure",
-    "guardian:handover_detail",
-    "guardian:rollback",
-    "guardian:session_rollback",
-    "guardian:session_writes",
-    "guardian:opted_out",
-    "guardian:own_guardian",
-    "guardian:proposal_detail",
-    "guardian:proposal_patch",
-    "guardian:write_retry",
-    "ledger:record_detail",
-    "ledger:savings",
-    "ledger:session_branches",
-    "ledger:session_detail",
-    "ledger:session_live",
-    "ledger:session_savings",
-    "ledger:session_steps",
-    "ledger:session_turns",
-    "ledger:step_detail",
-    "operations:backup_file",
-    "operations:checkpoint_detail",
-    "automation:cron_detail",
-    "datasets:export_detail",
-    "datasets:export_file",
-    "datasets:export_zip",
-    "overview:healthz",
-    "jobs:job_detail",
-    "jobs:job_notice",
-    "people:join",
-    "people:one_time_link",
-    "people:settings",
-    "people:sign_in",
-}
+AGENT = {"agent": "ada", "file": "MEMORY.md"}
+# Where each declared list is, and each address of a page whose lists have no filters, or only tabs.
+PAGES = {page.on: page.place(AGENT) for page in TABLE.values() if page.on}
+PLAIN_PAGES = [f"{page.place(AGENT)}{plan}" for page in TABLE.values() for plan in page.plans if plan or not page.on]
 # A value for each parameter that no choice gives one.
 VALUES = {
     "actor": "user1",
@@ -231,20 +117,31 @@ class Asked:
         return execute(sql, params, many, context)
 
 
+@pytest.fixture(scope="module")
+def filled(django_db_setup, django_db_blocker):
+    """An admin of a site with rows of every kind, more than two pages of each."""
+    with standing(django_db_blocker):
+        AgentFactory(agent_id="ada")
+        many_rows.fill_sessions("agent_ada", ROWS)
+        many_rows.fill_agent("agent_ada", ROWS)
+        many_rows.fill_gate("agent_ada", ROWS)
+        many_rows.fill_guardian("agent_ada", ROWS)
+        sums.rebuild("agent_ada")
+        many_rows.fill_artifacts("agent_ada", ROWS)
+        many_rows.fill_site(ROWS, agent="ada")
+        many_rows.fill_around(ROWS, agent="ada")
+        for number in range(3):
+            guardian.keep_version("agent_ada", VALUES["name"], b"%d" % number, modified_ms=number)
+        yield UserFactory(username="root", role="admin")
+
+
 @pytest.fixture
-def rows(as_admin, ada):
-    """Rows of every kind, more than two pages of each."""
-    many_rows.fill_sessions("agent_ada", ROWS)
-    many_rows.fill_agent("agent_ada", ROWS)
-    many_rows.fill_gate("agent_ada", ROWS)
-    many_rows.fill_guardian("agent_ada", ROWS)
-    sums.rebuild("agent_ada")
-    many_rows.fill_artifacts("agent_ada", ROWS)
-    many_rows.fill_site(ROWS, agent="ada")
-    many_rows.fill_around(ROWS, agent="ada")
-    for number in range(3):
-        guardian.keep_version("agent_ada", VALUES["name"], b"%d" % number, modified_ms=number)
-    return as_admin
+def rows(filled):
+    """A browser of this admin; what a test writes is taken back."""
+    client = Client()
+    with undone():
+        client.force_login(filled, backend=BACKEND)
+        yield client
 
 
 def plan(alias, sql, params):
@@ -349,11 +246,9 @@ def api_lists():
 
 
 def test_every_list_is_in_the_table():
-    assert PAGES.keys() == every().keys(), "a list belongs into PAGES"
-    shown = {resolve(urlsplit(address).path).view_name for address in (*PAGES.values(), *PLAIN_PAGES)}
-    pages = {name for name, (method, _role) in routes.PAGES.items() if method == "GET"}
-    assert shown | NO_LISTS == pages, "a page with a list belongs into PAGES or PLAIN_PAGES, another into NO_LISTS"
-    assert not shown & NO_LISTS
+    declared = {route: what.on for route, entry in ROUTES.items() if (what := getattr(entry.callback, "shows", None))}
+    assert declared == {page.route: page.on for page in TABLE.values() if page.on}
+    assert every().keys() == PAGES.keys()
 
 
 @pytest.mark.parametrize("on", sorted(PAGES))

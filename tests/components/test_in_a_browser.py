@@ -4,7 +4,8 @@ import pytest
 
 from tests.components.page import STYLES
 from tests.test_architecture import fail_for
-from tests.whole.test_accessibility import BOTH_AT_ONCE, look, new  # noqa: F401
+from tests.whole.conftest import new  # noqa: F401
+from tests.whole.test_accessibility import BOTH_AT_ONCE, look
 
 pytestmark = [pytest.mark.browser, pytest.mark.kill, pytest.mark.django_db, pytest.mark.urls("tests.components.urls")]
 

@@ -1,6 +1,7 @@
 """Everything the site answers, routes and operations of its API as mounted and as documented; and how to ask it."""
 
 import re
+from functools import cache
 
 from django.urls import URLResolver, get_resolver, reverse
 
@@ -30,6 +31,7 @@ def mounted():
                     yield f"{method} {path}", f"api:{operation.view_func.__name__}"
 
 
+@cache
 def documented():
     """Every operation of the API's document as `METHOD /path`, with its own words about it."""
     return {

@@ -14,7 +14,8 @@ from tests.datasets.exporting.exporting import WANTED
 from tests.factories import SampleFactory, SessionFactory, UserFactory
 from tests.people import settings_page
 from tests.people.surface import mounted
-from tests.people.test_roles import PAGES, VERBS
+from tests.people.test_roles import VERBS
+from tests.whole.pages import GETS, POSTS
 
 pytestmark = pytest.mark.django_db
 PASSWORD = "correct horse battery"
@@ -243,14 +244,12 @@ def session(ada):
 
 
 def test_every_route_that_writes_is_in_a_table():
-    writing = {name for name, (method, _role) in PAGES.items() if method == "POST"}
-    unknown = writing - WRITES.keys() - ELSEWHERE - COUNTS
+    unknown = set(POSTS) - WRITES.keys() - ELSEWHERE - COUNTS
     assert not unknown, "what does the log say of each?"
 
 
 def test_every_route_that_reads_is_in_a_table():
-    reading = {name for name, (method, _role) in PAGES.items() if method == "GET"}
-    reading |= {name for operation, name in mounted() if operation.startswith("GET")}
+    reading = GETS.keys() | {name for operation, name in mounted() if operation.startswith("GET")}
     assert not READS.keys() & NO_CONTENT
     unknown = reading - READS.keys() - NO_CONTENT - SAY_THEMSELVES
     assert not unknown, "decide about each: does it show what somebody said?"

@@ -7,7 +7,7 @@ from django.test import Client
 from people.accounts import services as accounts
 from tests.people.signing_in import SIGN_IN, TOKENS, sign_in, way_back
 from tests.people.surface import page_address
-from tests.people.test_roles import ANYBODY, PAGES
+from tests.whole.pages import ANYBODY, POSTS, TABLE
 
 pytestmark = pytest.mark.django_db
 
@@ -52,9 +52,7 @@ def test_a_form_that_was_sent_signed_out_leads_back_to_its_page(client, stranger
     assert client.get(back).status_code == 403  # a viewer, and no 405
 
 
-@pytest.mark.parametrize(
-    "name", [name for name, (method, lowest) in PAGES.items() if (method, lowest != ANYBODY) == ("POST", True)]
-)
+@pytest.mark.parametrize("name", [route for route in POSTS if TABLE[route].role != ANYBODY])
 def test_every_form_leads_back_to_a_page(name, as_admin, ada):
     back = way_back(Client().post(page_address(name)))
     assert as_admin.get(back).status_code != 405

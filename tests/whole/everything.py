@@ -4,14 +4,18 @@ from pathlib import Path
 
 from django.conf import settings
 
+from agents.databases import alias
 from agents.models import Agent, CollectorSource
+from automation.models import CronJob
 from benchmarks import many_rows
+from datasets.models import DatasetExport
 from datasets.review import verdicts
 from gate import judgments
 from gate.models import GateCall, GatePrompt, GateReplay, GateReplayDecision, MemoryGateDecision
 from gate.statistics import sums
 from guardian.files import MEMORY_FILES
 from guardian.models import GuardianRun, GuardianStatus, GuardianStep, Handover
+from jobs import kinds
 from jobs.models import JobRun
 from ledger.models import IndexedFile, Session, VfsEntry
 from openclaw_web.disk import packing
@@ -47,7 +51,28 @@ def fill(count, person):
     many_rows.fill_agents(count)
     found = _conversation(count) | _files(count) | _review(count, person) | _operations(count) | _people(count, person)
     judgments.complete(agent)
-    return found
+    return (
+        found
+        | names_of(found, "ada")
+        | {
+            "artifact_name": "ls 1",
+            "guest": f"other{count - 1}",
+            "person": person.username,
+        }
+    )
+
+
+def names_of(facts, agent):
+    """What headings of an agent's single things are filled with."""
+    db = alias(agent)
+    return {
+        "agent": agent,
+        "title": Session.objects.using(db).get(id=facts["session"]).title,
+        "fact": MemoryGateDecision.objects.using(db).get(id=facts["decision"]).candidate_fact,
+        "cron_name": CronJob.objects.get(agent_id=agent, id=facts["cron"]).name,
+        "export_name": DatasetExport.objects.get(id=facts["export"]).export_name,
+        "job_name": kinds.label_of(JobRun.objects.get(id=facts["job"]).kind),
+    }
 
 
 def _replay(count):

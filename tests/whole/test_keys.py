@@ -3,7 +3,7 @@
 import pytest
 
 from tests.suite.sources import fail_for
-from tests.whole.test_accessibility import ADDRESSES, BEFORE_SIGN_IN, BOTH_AT_ONCE, full  # noqa: F401 (a fixture)
+from tests.whole.pages import BEFORE_SIGN_IN, PAGES
 
 pytestmark = [pytest.mark.browser, pytest.mark.kill]
 
@@ -26,8 +26,8 @@ FACTS = """() => {
 }"""
 
 
-@pytest.fixture(scope="module")
-def page(full):  # noqa: F811
+@pytest.fixture
+def page(full):
     return full.page
 
 
@@ -51,21 +51,21 @@ def problems(page, name):
             yield f"{name}  has a search field that / does not lead to"
 
 
-def test_every_page_lists_its_keys_and_no_others(full, page):  # noqa: F811
+def test_every_page_lists_its_keys_and_no_others(full, page):
     found = []
-    for name in ADDRESSES.keys() - BEFORE_SIGN_IN - {BOTH_AT_ONCE}:
-        page.goto(full.address + ADDRESSES[name].format(**full.facts))
+    for name in PAGES.keys() - BEFORE_SIGN_IN:
+        page.goto(full.address + PAGES[name].place(full.facts))
         found += problems(page, name)
     fail_for(found)
 
 
-def test_a_page_without_rows_lists_no_keys_of_rows(full, page):  # noqa: F811
-    page.goto(full.address + ADDRESSES["people:settings"])
+def test_a_page_without_rows_lists_no_keys_of_rows(full, page):
+    page.goto(full.address + PAGES["people:settings"].address)
     page.keyboard.press("?")
     assert page.locator("#keys dt:visible").all_inner_texts() == ["?"]
 
 
-def test_the_key_of_the_search_shows_a_field_that_is_folded_away(full, page):  # noqa: F811
+def test_the_key_of_the_search_shows_a_field_that_is_folded_away(full, page):
     page.goto(f"{full.address}/agents/main/artifacts/{full.facts['artifact']}/")
     pattern = page.get_by_label("Pattern", exact=True)
     assert not pattern.is_visible()
@@ -75,8 +75,8 @@ def test_the_key_of_the_search_shows_a_field_that_is_folded_away(full, page):  #
     assert pattern.input_value() == "/?j" and not page.locator("#keys").is_visible()
 
 
-def test_what_is_folded_away_opens(full, page):  # noqa: F811
-    page.goto(full.address + ADDRESSES["ledger:session_detail"].format(**full.facts))
+def test_what_is_folded_away_opens(full, page):
+    page.goto(full.address + PAGES["ledger:session_detail"].place(full.facts))
     page.keyboard.press("f")
     assert page.locator("#id_find").evaluate("field => field === document.activeElement")
     page.locator("h1").click()
@@ -87,8 +87,8 @@ def test_what_is_folded_away_opens(full, page):  # noqa: F811
     assert page.evaluate("document.activeElement.matches('[data-rows] a')")
 
 
-def test_n_and_p_go_through_the_changes_of_a_diff(full, page):  # noqa: F811
-    page.goto(full.address + ADDRESSES["guardian:audit_detail"].format(**full.facts))
+def test_n_and_p_go_through_the_changes_of_a_diff(full, page):
+    page.goto(full.address + PAGES["guardian:audit_detail"].place(full.facts))
     for key, place in (("n", 1), ("n", 2), ("n", 2), ("p", 1)):
         page.keyboard.press(key)
         assert page.evaluate("document.activeElement.getAttribute('href')") == f"#hunk-{place}"

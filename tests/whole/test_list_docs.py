@@ -9,7 +9,7 @@ import pytest
 
 from openclaw_web.lists.declaration import every
 from tests.suite.sources import MODULES, ROOT, fail_for
-from tests.test_query_plans import PAGES
+from tests.whole.pages import LISTS
 
 pytestmark = pytest.mark.django_db
 PAGE = ROOT / "docs" / "lists.md"
@@ -39,7 +39,7 @@ def told_lists():
 def address_of(on):
     """Where a list is, with the fields that say which one."""
     form = every()[on].filters
-    return PAGES[on] + "".join(f"?{name}=ada" for name in form.PLACE)
+    return LISTS[on].place({"agent": "ada"}) + "".join(f"?{name}=ada" for name in form.PLACE)
 
 
 def declared(on):

@@ -17,14 +17,14 @@ from people.accounts import services as accounts
 from people.models import User
 from people.models.kept import AuditEntry
 from tests.factories import SessionFactory, UserFactory
-from tests.people.test_roles import ANYBODY, OPERATIONS, PAGES, api_address, page_address
+from tests.people.surface import api_address, page_address
+from tests.people.test_roles import OPERATIONS
+from tests.whole.pages import ANYBODY, GETS, POSTS
 
 PASSWORD = "correct horse battery"
 SIGN_IN = "/sign-in/"
 CHOSEN = {"username": "lena", "password": PASSWORD, "again": PASSWORD}
-POSTS = sorted(name for name, (method, _role) in PAGES.items() if method == "POST")
 FORMS = ["people:sign_in", "people:one_time_link", "people:join"]  # opened and sent by the same address
-GETS = sorted(name for name, (method, _role) in PAGES.items() if method == "GET")
 pytestmark = pytest.mark.django_db
 
 
@@ -101,7 +101,7 @@ class TestRedirects:
 
     @pytest.mark.parametrize("name", GETS)
     def test_the_way_to_sign_in_keeps_the_address(self, client, name):
-        if PAGES[name][1] == ANYBODY or name == "api:openapi-json":  # for programs, which get a 401
+        if GETS[name].role == ANYBODY or name == "api:openapi-json":  # for programs, which get a 401
             return
         assert client.get(page_address(name))["Location"].startswith("/sign-in/?next=/")
 

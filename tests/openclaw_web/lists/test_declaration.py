@@ -4,7 +4,6 @@ import pytest
 
 from openclaw_web.lists.declaration import TITLE, every
 from tests.factories import SessionFactory, TurnFactory
-from tests.test_query_plans import PAGES
 
 pytestmark = pytest.mark.django_db
 
@@ -24,6 +23,10 @@ def test_the_table_has_it_as_classes(as_admin, ada):
     session = SessionFactory()
     TurnFactory(session_id=session.id)
     assert (
-        '<table class="table card card-t1 card-p5 card-n6 card-p8" data-rows>' in as_admin.get(PAGES["sessions"]).text
+        '<table class="table card card-t1 card-p5 card-n6 card-p8" data-rows>'
+        in as_admin.get("/agents/ada/sessions/").text
     )
-    assert '<table class="table card card-p1 card-t2 card-n6 card-p8" data-rows>' in as_admin.get(PAGES["turns"]).text
+    assert (
+        '<table class="table card card-p1 card-t2 card-n6 card-p8" data-rows>'
+        in as_admin.get("/agents/ada/turns/").text
+    )

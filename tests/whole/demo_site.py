@@ -1,0 +1,129 @@
+"""Adds to the demonstration site what pages of tests/whole/pages.py need and it has none of."""
+
+import json
+
+from agents.databases import alias
+from agents.models import Agent
+from artifacts import services as artifacts
+from automation.models import CronJob
+from datasets.models import DatasetExport, DatasetSample
+from gate.models import GateCall, GatePrompt, GateReplay, GateReplayDecision, MemoryGateDecision
+from gate.recording import storing as decisions
+from gate.recording import told as by_gate
+from gate.recording.windows import Window
+from guardian.correcting.correcting import correct
+from guardian.models import GuardianRun, Handover, WriteGuardianAudit
+from guardian.recording import storing as writes
+from guardian.recording import told as by_guardian
+from jobs.models import JobRun
+from ledger.collectors.trajectories import Step
+from ledger.models import Session
+from ledger.transcripts import around
+from openclaw_web.disk import packing
+from operations.checkpoints import services as checkpoints
+from people.accounts import invitations
+from people.accounts import services as accounts
+from people.models import User
+from tests.whole.everything import names_of
+
+AGENT = "main"
+DB = f"agent_{AGENT}"
+FACT = {"candidate_fact": "Likes tea.", "reason": "New."}
+
+
+def add_facts():
+    """Add it all; what addresses and headings are filled with, as JSON without spaces."""
+    session = Session.objects.using(alias(AGENT)).order_by("-turn_count", "id")[0]
+    turn = session.turns.exclude(agent_message_id=None).order_by("-turn_number")[0]
+    about = {"session_id": session.id, "turn_id": turn.id}
+    facts = _of_session(session) | _of_gate(turn, about) | _of_writes(turn, about) | _of_files(turn) | _of_site()
+    named = {"artifact_name": "Text", "person": "demo", "guest": "mei"} | names_of(facts, AGENT)
+    text = json.dumps({name: str(value) for name, value in (facts | named).items()}, separators=(",", ":"))
+    return text.replace(" ", "\\u0020")
+
+
+def _of_session(session):
+    """A step, a long output and a compaction."""
+    compacted = Session.objects.using(DB).filter(compaction_count__gt=0).order_by("-compaction_count", "id")[0]
+    step = Step(session.id, 1, "run", "session.started", 1)
+    around.store_steps(DB, [step])
+    place = artifacts.Place(session.id, None, session.leaf_record_id, "exec")
+    artifact = artifacts.stash(DB, "a token in a line\n" * 900, place=place)[0]
+    checkpoint = next(checkpoints.make(Agent.objects.get(agent_id=AGENT), compacted, by="demo"))
+    facts = {"session": session.id, "record": session.leaf_record_id, "step": step.id}
+    return facts | {"artifact": artifact.sha256, "checkpoint": checkpoint.row.sha256}
+
+
+def _of_gate(turn, about):
+    """Decisions of one turn, a call that failed, two versions of a prompt, and a replay."""
+    about = about | {"llm_model": "gate-1", "llm_latency_ms": 6200, "prompt_version": "v2", "cost_usd": 0.0002}
+    about["created_at"] = turn.created_at + 2000
+    facts = {**FACT, "decision": "UPDATE_USER", "reason": "Tells what they like.", "raw_response": "{}"}
+    window = Window(({"role": "user", "message": "Good morning", "timestamp": turn.created_at},), None, "Tea it is.")
+    rows = [MemoryGateDecision(id=name, saw_user=False, **facts, **about) for name in ("a1", "a2")]
+    sources = ((by_gate.Source.API, window), (by_gate.Source.LOG, None))
+    decisions.store(DB, [by_gate.Told(row, *source) for row, source in zip(rows, sources, strict=True)])
+    failed = GateCall(
+        id="c1", origin="own", outcome="malformed", failure="not_json", **(about | {"reason": "No JSON."})
+    )
+    decisions.store_calls(DB, [failed])
+    for name, text in (("v1", "Decide."), ("v2", "Decide well.")):
+        GatePrompt.objects.using(DB).create(id=name, text=text, created_at=turn.created_at)
+    _replay(turn)
+    return {"decision": "a1", "call": failed.id, "prompt": "v2", "replay": "demo-replay"}
+
+
+def _replay(turn):
+    about = {"llm_model": "gate-2", "prompt_version": "v2", "started_by": "demo", "created_at": turn.created_at}
+    GateReplay(id="r1", state="finished", total=2, decided=2, agreed=1, **about).save(using=DB)
+    told = {"replay_id": "r1", "original": "UPDATE_USER", "outcome": "decided", "reason": "Says so."}
+    told |= {"llm_latency_ms": 900, "cost_usd": 0.001}
+    for number, (name, decision) in enumerate([("a1", "UPDATE_USER"), ("a2", "NO_WRITE")]):
+        told |= {"decision_id": name, "number": number, "decision": decision, "is_same": decision == "UPDATE_USER"}
+        GateReplayDecision.objects.using(DB).create(**told)
+
+
+def _of_writes(turn, about):
+    """Two writes with the same change, and one that was corrected with a rule for others."""
+    about = about | FACT | {"status": "written", "created_at": turn.created_at + 3000}
+    sides = b"# Memory\n" + b"line\n" * 20, b"# Memories\n" + b"line\n" * 20 + b"Likes tea.\n"
+    of_turn = {"target_file": "MEMORY.md", "decision_id": "a1", "match": "exact", "is_diff_shared": True}
+    _store(dict.fromkeys(("m1", "m2"), sides), **about, **of_turn)
+    _store({"k1": (b"", b"k1")}, target_file="USER.md", **about)
+    rule = {"status": "refused", "reason": "Said in jest.", "apply_to_future": True, "by": "demo"}
+    correct(Agent.objects.get(agent_id=AGENT), "k1", **rule)
+    _store({"k2": (b"", b"k2")}, target_file="USER.md", **about)
+    return {"write": "m1", "corrected": "k1"}
+
+
+def _store(changes, **columns):
+    """Writes as the API tells of them: {name: content before and after}."""
+    rows = [
+        (WriteGuardianAudit(id=name, **columns), by_guardian.FileChange(*change)) for name, change in changes.items()
+    ]
+    writes.store(DB, [by_guardian.Told(row, by_guardian.Source.API, change) for row, change in rows])
+
+
+def _of_files(turn):
+    """A proposed write, and a change that was handed to the agent."""
+    packed = {"before_zstd": packing.pack(b"a\n"), "after_zstd": packing.pack(b"a\nb\n"), "before_hash": "x"}
+    about = {"target_file": "MEMORY.md", "candidate_fact": "Likes tea.", "state": "proposed", "started_by": "demo"}
+    GuardianRun(id="p1", created_at=turn.created_at, **about, **packed).save(using=DB)
+    change = {"file_name": "MEMORY.md", "audit_id": "m1", "own_audit_id": "h1", "asked_by": "demo"}
+    change |= {"now_hash": "", "before_hash": "", "wanted_hash": "", "state": "ended", "outcome": "timed_out"}
+    change |= {"before_zstd": packed["before_zstd"], "wanted_zstd": packed["after_zstd"], "answer": "Busy."}
+    Handover(id="h1", created_at=turn.created_at, **change).save(using=DB)
+    return {"proposal": "p1", "handover": "h1", "file": "MEMORY.md"}
+
+
+def _of_site():
+    """Somebody who has a link, an invitation, and what the demonstration has already."""
+    accounts.add_user("mei", User.Role.LABELLER)
+    return {
+        "sample": DatasetSample.objects.order_by("id")[0].id,
+        "export": DatasetExport.objects.order_by("id")[0].id,
+        "job": JobRun.objects.order_by("id")[0].id,
+        "cron": CronJob.objects.filter(agent_id=AGENT).order_by("id")[0].id,
+        "welcome": accounts.make_sign_in_link(User.objects.get(username="mei")).split("/")[2],
+        "invitation": invitations.invite("labeller", by="demo", days=1)[1].split("/")[2],
+    }

@@ -1,0 +1,236 @@
+"""Every page of the site in one table, read by all tests about pages. A new page is one line here.
+
+Who may see it, how it is headed and what it asks its databases: tests/whole/test_pages.py. Who may send a form:
+tests/people/test_roles.py. Its lists: tests/test_query_plans.py. In a browser: test_accessibility, test_keys and
+test_without_javascript of tests/whole/.
+"""
+
+from dataclasses import dataclass, replace
+
+ANYBODY = "anybody"  # a role below all others: nobody has to be signed in
+FILE = "a file"
+WORD = "one word for a supervisor"
+LINKS, NUMBER, VERDICTS = "links for places on another page", "a number for a script", "verdicts for places in a list"
+OF_TURNS, NEWER = "?turn=1&turn=2&turn=3", "?live=0&id=r1&count=1&base=1&end=on"
+GREP = "?mode=grep&pattern=line&context=1"
+PLAIN, ONE = ("",), ()  # plans of a page with a list, and of one thing, a form or a file
+BACKGROUND = ("", "?show=flows", "?show=deliveries")
+STATISTICS = ("", "?by=day&model=gate-small&prompt=prompt-1", "?by=session&from=2026-01-05&to=2026-04-30")
+GATE, PERSON = "type=memory_gate_positive", "prompted_by=person"
+REVIEWS = ("", "pending/", *(f"?{asked}" for asked in ("agent=ada", GATE, f"agent=ada&{GATE}", PERSON)))
+REVIEWS += tuple(f"?{asked}" for asked in (f"agent=ada&{PERSON}", "ending=cut_off", "draw=x"))
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A route of the site: a page, a part of pages, something apart from them, or what takes a form.
+
+    `role` is the lowest that may. `address` says where it is on a full site, below the agent's when it begins with no
+    slash; its {names}, and those of the heading, are filled by `filled`. The main heading begins with `heading`, and
+    `budget` is the most queries that it may ask, of all databases together and however many rows there are; a list
+    that `is_counted` may ask one more when there is more than a page. `plans` are the queries with which its lists are
+    asked for their query plans, and `on` is the name of a declared list, which is asked with each of its filters.
+    `why` says why it is no page.
+    """
+
+    route: str
+    role: str
+    address: str
+    heading: str
+    budget: int
+    plans: tuple[str, ...]
+    on: str = ""
+    is_counted: bool = False
+    why: str = ""
+    method: str = "GET"
+
+    def place(self, facts):
+        """Where it is on a site with these facts: of which agent, which session."""
+        below = "" if self.address.startswith("/") else "/agents/{agent}/"
+        return f"{below}{self.address}".format(**facts)
+
+    def filled(self, facts):
+        """The same page with the facts of a site in its address and its heading."""
+        return replace(self, address=self.place(facts), heading=self.heading.format(**facts))
+
+
+def part(route, role, address, budget, plans, why):
+    """What pages ask for by themselves."""
+    return Page(route, role, address, "", budget, plans, why=why)
+
+
+def apart(route, role, why):
+    """What is neither a page nor asked for by every one of its kind; its own tests look at it."""
+    return Page(route, role, "", "", 0, ONE, why=why)
+
+
+def form(route, role):
+    """What takes a form."""
+    return Page(route, role, "", "", 0, ONE, method="POST")
+
+
+ROWS = (
+    apart("api:openapi-json", "viewer", "a document for programs"),
+    apart("api:openapi-view", "viewer", "ninja's page, not ours"),
+    Page("artifacts:artifact_detail", "viewer", "artifacts/{artifact}/" + GREP, "{artifact_name}", 11, ONE),
+    apart("artifacts:artifact_download", "viewer", FILE),
+    Page("artifacts:artifact_list", "viewer", "artifacts/", "Artifacts of {agent}", 11, PLAIN, on="artifacts"),
+    Page("automation:background_list", "viewer", "background/", "Background work of {agent}", 4, BACKGROUND),
+    Page("automation:cron_detail", "viewer", "cron/{cron}/", "{cron_name}", 9, ONE),
+    Page("automation:cron_list", "viewer", "cron/", "Scheduled tasks of {agent}", 6, PLAIN),
+    Page("automation:subagent_list", "viewer", "subagents/", "Sub-agents of {agent}", 5, PLAIN),
+    Page("collecting:rejected_list", "viewer", "/operations/rejected/", "Rejected records", 3, PLAIN, on="rejected"),
+    Page("collecting:skipped_list", "viewer", "/operations/skipped/", "Skipped sources", 5, PLAIN, on="skipped"),
+    apart("datasets:decision_verdict", "viewer", "a part of a page; tests/datasets/from_decisions looks at it"),
+    apart("datasets:decision_verdicts", "viewer", VERDICTS),
+    Page("datasets:export_detail", "viewer", "/exports/{export}/", "{export_name}", 7, ONE),
+    apart("datasets:export_file", "viewer", FILE),
+    Page("datasets:export_list", "viewer", "/exports/", "Exports", 7, PLAIN, on="exports"),
+    apart("datasets:export_zip", "viewer", FILE),
+    Page("datasets:replay_verdicts", "viewer", "replays/{replay}/verdicts/", "Replay and verdicts", 13, ONE),
+    Page("datasets:review", "labeller", "/review/", "Review", 23, REVIEWS),
+    Page("datasets:review_keys", "labeller", "/review/keys/", "Your keys", 3, ONE),
+    part("datasets:review_waiting", "labeller", "/review/waiting/", 3, PLAIN, NUMBER),
+    Page("datasets:sample_detail", "viewer", "/samples/{sample}/", "Turn ", 19, ONE),
+    Page("datasets:sample_list", "viewer", "/samples/", "Samples", 8, ("?status=pending",), on="samples"),
+    Page("datasets:samples_bulk", "labeller", "/samples/bulk/?verdict=approved", "Approve ", 7, ONE),
+    part("datasets:session_samples", "viewer", "sessions/{session}/samples/of/" + OF_TURNS, 4, ONE, LINKS),
+    Page("datasets:write_opinion", "labeller", "opinions/{write}/?opinion=should_say", "Wrong: should say …", 36, ONE),
+    apart("datasets:write_verdict", "viewer", "a part of a page; tests/datasets/from_writes looks at it"),
+    apart("datasets:write_verdicts", "viewer", VERDICTS),
+    Page("gate:call_detail", "viewer", "gate/calls/{call}/", "Gate call", 9, ONE),
+    Page("gate:call_list", "viewer", "gate/calls/", "Gate calls of {agent}", 10, PLAIN, on="calls"),
+    Page("gate:decision_detail", "viewer", "gate/{decision}/", "{fact} UPDATE_USER", 20, ONE),
+    Page("gate:decision_list", "viewer", "gate/", "Decisions of {agent}", 9, PLAIN, on="decisions"),
+    Page("gate:own_gate", "viewer", "gate/own/", "Built-in gate for {agent}", 14, ONE),
+    Page("gate:prompt_detail", "viewer", "gate/prompts/{prompt}/", "Prompt version {prompt}", 6, ONE),
+    Page("gate:replay_detail", "viewer", "gate/replays/{replay}/", "Replay of decisions", 15, ONE),
+    Page("gate:replay_list", "viewer", "gate/replays/", "Replays of decisions of {agent}", 4, PLAIN),
+    Page(
+        "gate:replay_new",
+        "operator",
+        "gate/replays/new/?decision=NO_WRITE",
+        "Replay decisions with another model or prompt",
+        6,
+        ONE,
+    ),
+    part("gate:session_decisions", "viewer", "sessions/{session}/decisions/of/" + OF_TURNS, 5, ONE, LINKS),
+    Page("gate:statistics", "viewer", "gate/statistics/", "Memory gate statistics of {agent}", 18, STATISTICS),
+    Page("guardian:audit_detail", "viewer", "writes/{write}/", "Write to {file}", 26, ONE),
+    part("guardian:audit_lines", "viewer", "writes/left/{write}/", 12, ONE, "lines for a place on another page"),
+    Page("guardian:audit_list", "viewer", "writes/", "Writes of {agent}", 10, PLAIN, on="writes"),
+    Page("guardian:blame", "viewer", "writes/blame/{file}/", "Who wrote {file}", 16, ONE),
+    Page("guardian:chart", "viewer", "writes/chart/", "Writes of {agent} by week", 6, ("", "?file=USER.md&weeks=52")),
+    Page("guardian:correct", "labeller", "writes/correct/{corrected}/", "Correct a write", 14, ONE),
+    Page("guardian:corrections", "viewer", "corrections/{corrected}/", "Corrections of this write", 8, ONE),
+    part("guardian:decision_writes", "viewer", "writes/of/{decision}/", 4, ONE, LINKS),
+    Page("guardian:file_cure", "operator", "writes/cure/{file}/", "Bring {file} back into the prompt", 6, ONE),
+    Page("guardian:file_detail", "viewer", "files/{file}/", "{file}", 19, ONE),
+    Page("guardian:file_history", "viewer", "writes/history/{file}/", "History of {file}", 12, PLAIN),
+    Page("guardian:file_list", "viewer", "files/", "Files of {agent}", 13, PLAIN),
+    Page(
+        "guardian:handover_detail",
+        "operator",
+        "writes/handovers/{handover}/",
+        "Change of {file} handed to the agent",
+        7,
+        ONE,
+    ),
+    Page("guardian:opted_out", "viewer", "writes/opted-out/", "Lines of people who opted out", 7, ONE),
+    Page("guardian:own_guardian", "viewer", "writes/own/", "Built-in guardian for {agent}", 16, ONE),
+    Page(
+        "guardian:proposal_detail", "operator", "writes/own/proposals/{proposal}/", "Proposed write to {file}", 12, ONE
+    ),
+    Page("guardian:proposal_list", "operator", "writes/own/proposals/", "Proposed writes of {agent}", 6, ("", "?all")),
+    apart("guardian:proposal_patch", "operator", FILE),
+    Page("guardian:rollback", "operator", "writes/rollback/of/{write}/", "Roll back a write to {file}", 15, ONE),
+    Page("guardian:rule_list", "viewer", "writes/rules/", "Rules for memory writes of {agent}", 11, PLAIN),
+    Page("guardian:rule_new", "operator", "writes/rules/new/", "New rule", 5, ONE),
+    Page(
+        "guardian:session_rollback",
+        "operator",
+        "writes/session/of/{session}/",
+        "Roll back all writes of a session",
+        17,
+        ONE,
+    ),
+    part("guardian:session_writes", "viewer", "sessions/{session}/writes/of/" + OF_TURNS, 10, ONE, LINKS),
+    Page("guardian:write_retry", "operator", "writes/own/retry/{write}/", "Retry a write of {agent}", 20, ONE),
+    Page("jobs:job_detail", "viewer", "/operations/jobs/{job}/", "{job_name}", 3, ONE),
+    Page("jobs:job_list", "viewer", "/operations/jobs/", "Jobs", 5, PLAIN, on="jobs"),
+    part("jobs:job_notice", "viewer", "/operations/jobs/{job}/notice/", 3, ONE, "what a notice asks for"),
+    Page("ledger:event_list", "viewer", "events/", "Records of {agent}", 9, PLAIN, on="events", is_counted=True),
+    Page("ledger:record_detail", "viewer", "sessions/{session}/records/{record}/", "Record ", 7, ONE),
+    Page("ledger:savings", "viewer", "savings/", "Savings of {agent}", 16, ONE),
+    Page("ledger:session_branches", "viewer", "sessions/{session}/branches/", "{title}", 17, ONE),
+    Page("ledger:session_detail", "viewer", "sessions/{session}/", "{title}", 12, ONE),
+    Page("ledger:session_list", "viewer", "sessions/", "Sessions of {agent}", 10, PLAIN, on="sessions"),
+    part("ledger:session_live", "viewer", "sessions/{session}/live/" + NEWER, 11, ONE, "what an open session asks for"),
+    Page("ledger:session_savings", "viewer", "sessions/{session}/savings/", "{title}", 16, ONE),
+    Page("ledger:session_steps", "viewer", "sessions/{session}/steps/", "{title}", 8, ONE),
+    Page("ledger:session_turns", "viewer", "sessions/{session}/turns/", "{title}", 8, ONE),
+    Page("ledger:step_detail", "viewer", "sessions/{session}/steps/{step}/", "Step: ", 5, ONE),
+    Page("ledger:stored_list", "viewer", "stored/", "Databases of {agent}", 4, PLAIN),
+    Page("ledger:turn_list", "viewer", "turns/", "Turns of {agent}", 8, PLAIN, on="turns"),
+    Page("operations:artifact_store", "admin", "/operations/artifacts/", "Artifact store", 3, PLAIN),
+    apart("operations:backup_file", "admin", FILE),
+    Page("operations:backup_list", "operator", "/operations/backups/", "Backups", 15, PLAIN),
+    Page("operations:checkpoint_detail", "viewer", "checkpoints/{checkpoint}/", "Checkpoint", 8, ONE),
+    Page("operations:doctor", "operator", "/operations/doctor/", "Doctor", 13, PLAIN),
+    Page("operations:lint_list", "viewer", "lint/", "Lint of {agent}", 10, PLAIN),
+    Page("operations:retention", "admin", "/operations/retention/", "Retention", 12, PLAIN),
+    Page("operations:system", "operator", "/operations/", "Problems", 7, PLAIN, on="problems"),
+    part("operations:system_needs", "operator", "/operations/needs/", 3, PLAIN, NUMBER),
+    Page("overview:agent_list", "viewer", "/agents/", "Agents", 6, PLAIN),
+    apart("overview:healthz", ANYBODY, WORD),
+    Page("overview:memory_list", "viewer", "/operations/memory/", "Memory in prompts", 5, PLAIN, on="memory"),
+    Page("overview:overview", "viewer", "/", "Overview", 17, PLAIN),
+    Page("people:account", "viewer", "/account/", "{person}", 3, PLAIN),
+    Page("people:audit_list", "admin", "/operations/audit/", "Audit log", 7, PLAIN, on="audit", is_counted=True),
+    Page("people:invitation_list", "admin", "/operations/invitations/", "Open invitations", 3, PLAIN),
+    Page("people:join", ANYBODY, "/join/{invitation}/", "You are invited", 1, ONE),
+    Page("people:one_time_link", ANYBODY, "/welcome/{welcome}/", "Welcome, {guest}", 1, ONE),
+    Page("people:settings", "admin", "/operations/settings/", "Settings", 3, ONE),
+    Page("people:sign_in", ANYBODY, "/sign-in/", "Sign in", 1, ONE),
+    Page("people:token_list", "viewer", "/operations/tokens/", "All tokens", 3, PLAIN),
+    Page("people:user_list", "admin", "/operations/users/", "Users", 4, PLAIN),
+)
+# What takes forms, by the lowest role that may send them.
+FORMS = {
+    ANYBODY: "people:language_set people:theme_set",
+    "viewer": """
+        people:password_change people:preferences_save people:rail_fold people:sign_in_end people:sign_ins_end_others
+        people:sign_out people:sign_out_everywhere people:token_make people:token_revoke people:view_forget
+        people:view_keep
+    """,
+    "labeller": """
+        datasets:decision_judge datasets:decisions_draw datasets:export_count datasets:export_create
+        datasets:export_verify datasets:replay_queue datasets:review_discard datasets:review_draft
+        datasets:review_keys_reset datasets:review_keys_save datasets:review_label datasets:review_reason
+        datasets:review_skip datasets:review_undo datasets:sample_label datasets:samples_bulk_label
+        datasets:samples_make datasets:write_judge datasets:write_opinion_save datasets:writes_queue
+        guardian:correct_save jobs:job_cancel operations:checkpoint_make
+    """,
+    "operator": """
+        collecting:collect_start gate:own_gate_run gate:replay_continue gate:replay_plan gate:replay_start
+        guardian:handover_check guardian:own_guardian_run guardian:proposal_approve guardian:proposal_decline
+        guardian:proposal_hand_over guardian:rollback_do guardian:rollback_hand_over guardian:rollback_settle
+        guardian:rule_switch guardian:rule_try guardian:session_rollback_do operations:doctor_look
+        problems:problem_close problems:problem_mute problems:problem_seen problems:problem_unmute
+    """,
+    "admin": """
+        artifacts:artifact_remove artifacts:artifact_verify gate:own_gate_switch guardian:own_guardian_switch
+        operations:artifact_store_clear operations:backup_create operations:backup_drill operations:backup_verify
+        operations:doctor_again operations:doctor_compare operations:doctor_fix operations:doctor_undo
+        operations:doctor_unignore operations:retention_archive operations:retention_count operations:retention_remove
+        people:invitation_make people:invitation_revoke people:settings_save people:user_activate people:user_add
+        people:user_deactivate people:user_link people:user_role people:user_sign_out people:user_unlock
+    """,
+}
+ROWS += tuple(form(route, role) for role, routes in FORMS.items() for route in routes.split())
+TABLE = {page.route: page for page in ROWS}
+GETS = {route: page for route, page in TABLE.items() if page.method == "GET"}
+POSTS = sorted(TABLE.keys() - GETS.keys())
+PAGES = {route: page for route, page in GETS.items() if page.heading}
+BEFORE_SIGN_IN = {route for route, page in PAGES.items() if page.role == ANYBODY}
+LISTS = {page.on: page for page in PAGES.values() if page.on}

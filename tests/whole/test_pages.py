@@ -1,0 +1,162 @@
+"""Every page on a site with one row of everything and on one with thirty: who may see it, its heading, its queries.
+
+Nobody and each role ask for it on the smaller site: a role that is too low hears so before it hears whether there is
+such a thing. A page that asks more queries than its budget, of all databases together, or more for thirty rows than for
+one, fails with the queries that it repeats.
+"""
+
+import re
+from collections import Counter
+from contextlib import ExitStack
+from dataclasses import dataclass
+from html import unescape
+
+import pytest
+from django.db import connections
+from django.test import Client
+from django.test.utils import CaptureQueriesContext, override_settings
+from django.urls import get_resolver
+
+from openclaw_web import clock
+from tests.conftest import ALL, ROLES
+from tests.factories import T0, UserFactory
+from tests.people.surface import ROUTES, mounted, page_address, routes
+from tests.suite.browsers import BACKEND
+from tests.suite.sources import fail_for
+from tests.suite.standing import standing, undone
+from tests.whole.everything import fill
+from tests.whole.pages import ANYBODY, GETS, LISTS, ROWS, TABLE
+
+MANY = 30
+NOBODY = "nobody"
+DAY_MS = 86_400_000
+ASKED = {route: page for route, page in GETS.items() if page.address}
+# Addresses under the API that are no operation: both answer 404 to everybody.
+NO_OPERATIONS = {"api:api-root", "api:None"}
+VALUE = re.compile(r"'(?:[^']|'')*'|\b\d+\b")
+TAG = re.compile(r"<[^>]+>")
+HEADING = re.compile(r"<h1\b[^>]*>(.*?)</h1>", re.DOTALL)
+TITLE = re.compile(r"<title>(.*?) · OpenClaw Web</title>")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What somebody got, and the queries that it took, without their values."""
+
+    status: int
+    may: bool
+    text: str
+    queries: list
+
+
+def ask(client, address, *, is_part=False):
+    """The answer to somebody; what it writes is taken back."""
+    with undone(), ExitStack() as stack:
+        captured = [stack.enter_context(CaptureQueriesContext(connections[alias])) for alias in ALL]
+        response = client.get(address, headers={"HX-Request": "true"} if is_part else {})
+    queries = [VALUE.sub("…", query["sql"]) for each in captured for query in each.captured_queries]
+    is_sent_away = response.status_code == 302 and response["Location"].startswith("/sign-in/?next=")
+    may = response.status_code not in (401, 403) and not is_sent_away
+    return Answer(response.status_code, may, response.text, queries)
+
+
+def may(page, role):
+    """Whether the table lets a role, or nobody, see a page."""
+    return page.role == ANYBODY or (role != NOBODY and ROLES.index(role) >= ROLES.index(page.role))
+
+
+def client_of(role):
+    """A browser of somebody with this role; an error is an answer to it."""
+    client = Client(raise_request_exception=False)
+    if role != NOBODY:
+        client.force_login(UserFactory(username=role, role=role), backend=BACKEND)
+    return client
+
+
+def walk(count, roles):
+    """What each page of a site with `count` rows of everything answers to these roles, and the page with its facts."""
+    with undone():
+        clients = {role: client_of(role) for role in roles}
+        facts = fill(count, UserFactory(username="admin", role="admin"))
+        pages = {route: page.filled(facts) for route, page in ASKED.items()}
+        clients["admin"].get(pages["ledger:session_list"].address)  # whether a file is current is asked once a process
+        return {route: (page, answers_of(page, clients)) for route, page in pages.items()}
+
+
+def answers_of(page, clients):
+    """{role: answer}; whoever may not is asked about a thing that there is not, and the swapped part of a list."""
+    addresses = {role: page.address if may(page, role) else page_address(page.route) for role in clients}
+    answers = {role: ask(clients[role], address, is_part=not page.heading) for role, address in addresses.items()}
+    return answers | ({"part": ask(clients["admin"], page.address, is_part=True)} if page.on else {})
+
+
+@pytest.fixture(scope="module")
+def walks(django_db_setup, django_db_blocker, tmp_path_factory):
+    """The site with one row, which all roles walk through, and the one with thirty."""
+    home = tmp_path_factory.mktemp("pages")
+    (home / "state").mkdir()
+    with standing(django_db_blocker), pytest.MonkeyPatch.context() as patch, override_settings(HOME_DIR=home):
+        patch.setattr(clock, "now_ms", lambda: T0 + DAY_MS)  # the day after what the rows tell of
+        return walk(1, (NOBODY, *ROLES)), walk(MANY, (NOBODY, "admin"))
+
+
+def role_problems(page, answers):
+    """Who sees a page and should not, or the other way round."""
+    for role in (NOBODY, *ROLES):
+        if answers[role].may != may(page, role) or answers[role].status >= 500:
+            yield f"{page.route}  answers {answers[role].status} to {role}; the lowest role is {page.role}"
+
+
+def head_problems(page, answer):
+    """What is wrong with the answer to whoever looks: no page, another heading, a title that is not the heading."""
+    if answer.status not in ((200,) if page.heading else (200, 286)):
+        yield f"{page.route}  answers {answer.status}: {answer.text[:300]}"
+    elif page.heading:
+        headings = [" ".join(unescape(TAG.sub("", found)).split()) for found in HEADING.findall(answer.text)]
+        if len(headings) != 1 or not headings[0].startswith(page.heading):
+            yield f"{page.route}  has the headings {headings}, not {page.heading!r}"
+        titles = [unescape(title) for title in TITLE.findall(answer.text)]
+        if len(titles) != 1 or (page.on and titles != headings):
+            yield f"{page.route}  has the titles {titles} and the headings {headings}"
+        if '<html lang="en"' not in answer.text:
+            yield f"{page.route}  is not in English"
+
+
+def repeated(queries):
+    """The queries that were asked several times, as lines."""
+    return "".join(f"\n    {count} x {sql[:300]}" for sql, count in Counter(queries).most_common(5) if count > 1)
+
+
+def query_problems(page, few, many):
+    """What is wrong with the queries of a page for one row, and for many."""
+    if len(many) > len(few) + page.is_counted:
+        yield f"{page.route}  asks {len(few)} queries for one row and {len(many)} for {MANY}:{repeated(many)}"
+    if (most := max(len(few), len(many))) > page.budget:
+        yield f"{page.route}  asks {most} queries, {page.budget} at most:{repeated(many)}"
+
+
+def test_every_route_is_in_the_table():
+    names = [name for name, _entry in routes(get_resolver()) if not name.startswith("api:")]
+    assert len(names) == len(set(names)) and len(ROWS) == len(TABLE)
+    assert ROUTES.keys() - dict(mounted()).values() - NO_OPERATIONS == TABLE.keys()
+
+
+def test_what_is_no_page_says_why():
+    assert all(page.heading or page.why for page in GETS.values())
+    assert all(page.budget for page in ASKED.values())
+
+
+@pytest.mark.parametrize("route", ASKED)
+def test_page(walks, route):
+    (page, answers), (page_of_many, of_many) = (pages[route] for pages in walks)
+    seers = [NOBODY] if page.role == ANYBODY else [role for role in ROLES if may(page, role)]
+    few = max((answers[role].queries for role in seers), key=len)  # the first who asks fills what a process keeps
+    one, many = answers[seers[-1]], of_many[seers[-1]]  # of whoever sees most
+    heads = [*head_problems(page, one), *head_problems(page_of_many, many)]
+    fail_for([*role_problems(page, answers), *heads, *query_problems(page, few, many.queries)])
+
+
+@pytest.mark.parametrize("route", [page.route for page in LISTS.values()])
+def test_the_part_that_is_swapped_keeps_the_title(walks, route):
+    _page, answers = walks[0][route]
+    assert TITLE.findall(answers["part"].text) == TITLE.findall(answers["admin"].text) != []
