@@ -92,7 +92,9 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self):
         self.endpoint = self.server.endpoint
         self.close_connection = True
-        body = self.rfile.read(int(self.headers["Content-Length"]))
+        body = self.rfile.read(length := int(self.headers["Content-Length"]))
+        if len(body) < length:  # whoever asks was killed while it did
+            return
         self.request_read = Request(self.path, self.headers, body)
         self.endpoint.next_for(self.request_read)(self)
 
