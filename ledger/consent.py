@@ -31,8 +31,8 @@ def opted_out() -> frozenset[str]:
 
 def withheld(db: str, turns: Collection[ConversationTurn]) -> set[str]:
     """Ids of those of these turns whose words may not be used today; none while nobody has opted out."""
-    names = opted_out()
-    if not names or not turns:
+    names = opted_out() if turns else frozenset()
+    if not names:
         return set()
     messages = _messages(db, turns)
     sessions = Session.objects.using(db).in_bulk({turn.session_id for turn in turns})
@@ -50,9 +50,9 @@ def withheld_keys(db: str, turn_ids: Iterable[Key]) -> set[Key]:
 
     That of no turn, and None, is one of them: nobody can tell whose the words are.
     """
-    if not opted_out():
-        return set()
     keys, usable = set(turn_ids), set[str]()
+    if not keys or not opted_out():
+        return set()
     ids = sorted(key for key in keys if key)
     for start in range(0, len(ids), CHUNK):
         turns = ConversationTurn.objects.using(db).in_bulk(ids[start : start + CHUNK])
@@ -66,7 +66,7 @@ def usable_messages(db: str, messages: Mapping[Key, Messages]) -> Mapping[Key, M
     All of them while nobody has opted out. Left out are messages of turns that are withheld, and those that no turn of
     the session up to that one has. A key that leads to no usable turn has no entry.
     """
-    if not opted_out():
+    if not messages or not opted_out():
         return messages
     turns = ConversationTurn.objects.using(db).in_bulk([key for key in messages if key])
     by_session = defaultdict(list)

@@ -41,7 +41,8 @@ def write_opinion_save(request, agent, audit_id):
     """Store the opinion, then carry out its rollback."""
     audit, kind = WRITE.find(agent, audit_id), OpinionKind(request.POST).kind
     preview, problem = _preview(request, agent, audit)
-    form = _form(request, agent, audit, kind, preview, data=request.POST)
+    no_sample = judging.find_problem(WRITE, agent, audit)
+    form = _form(request, agent, audit, kind, preview, no_sample, data=request.POST)
     if not form.is_valid():
         return _page(request, agent, audit, kind, form=form, looked=(preview, problem))
     try:
@@ -89,8 +90,8 @@ def _preview(request, agent, audit):
         return None, refused.sentence
 
 
-def _form(request, agent, audit, kind, preview, data=None):
-    has_sample = bool(samples_of(agent, [audit.id])) or bool(judging.find_problem(WRITE, agent, audit))
+def _form(request, agent, audit, kind, preview, no_sample, data=None):
+    has_sample = bool(no_sample or samples_of(agent, [audit.id]))
     may_rule = request.user.has_role("operator")
     options = {"kind": kind, "may_rule": may_rule, "has_sample": has_sample}
     if data is not None:  # what was possible a moment ago may be sent: carrying it out says why it is not any more
@@ -107,6 +108,7 @@ def _page(request, agent, audit, kind, *, form=None, looked=None):
     preview, problem = looked or _preview(request, agent, audit)
     if form and "way" in form.fields:
         form.offer(ways_of(preview))
+    no_sample = judging.find_problem(WRITE, agent, audit)
     context = {
         "agent": agent,
         "audit": audit,
@@ -114,9 +116,9 @@ def _page(request, agent, audit, kind, *, form=None, looked=None):
         "was": correcting.original(agent.db, audit),
         "preview": preview,
         "problem": problem,
-        "form": form or _form(request, agent, audit, kind, preview),
+        "form": form or _form(request, agent, audit, kind, preview, no_sample),
         "is_withheld": sayable.is_withheld(agent.db, audit),
         "evidence": read_evidence(agent.db, audit),
-        "no_sample": judging.find_problem(WRITE, agent, audit),
+        "no_sample": no_sample,
     }
     return render_page(request, "datasets/write_opinion.html", context, status=422 if form and form.errors else 200)
