@@ -37,6 +37,7 @@ FLOOR_CHARACTERS = 47_000  # of records: makes rows about as long as the 32,000 
 FORMATS = ("alpaca", "sharegpt")
 UNPACKER = zstandard.ZstdDecompressor()
 HIGH, LOW = 0.9, 0.1
+FACTS = "prompted_by, reply_stop, turn_traits"
 PLACE = "agent_id, session_id, turn_number, id"
 
 
@@ -127,7 +128,7 @@ def make_samples(count):
     """The first turns of the store as approved samples, each with the ten messages before it."""
     store = sqlite3.connect("state/openclaw.sqlite")
     columns = "id, sample_type, turn_id, session_id, content, quality_score, annotation_status, created_at, agent_id"
-    insert = f"INSERT INTO dataset_samples ({columns}, turn_number) VALUES ({','.join('?' * 10)})"
+    insert = f"INSERT INTO dataset_samples ({columns}, turn_number, {FACTS}) VALUES ({','.join('?' * 10)}, '', '', '')"
     store.executemany(insert, islice(samples(), int(count)))
     store.commit()
     complete("")

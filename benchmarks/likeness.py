@@ -196,7 +196,8 @@ def prepare(count):
     call_command("migrate", verbosity=0)
     store = sqlite3.connect("state/openclaw.sqlite")
     columns = "id, sample_type, session_id, content, annotation_status, created_at, agent_id, turn_number, prompted_by"
-    insert = f"INSERT INTO dataset_samples ({columns}) VALUES ({','.join('?' * 9)})"
+    columns += ", reply_stop, turn_traits"
+    insert = f"INSERT INTO dataset_samples ({columns}) VALUES ({','.join('?' * 9)}, '', '')"
     store.executemany(insert, samples(int(count)))
     store.commit()
 

@@ -205,11 +205,12 @@ def half_written(folders):
 
 def seed(store):
     columns = "id, sample_type, session_id, content, annotation_status, created_at, agent_id, turn_number"
+    columns += ", prompted_by, reply_stop, turn_traits"
     rows = (
-        (f"x{number}", "annotated_turn", f"s{number // 50}", content(number), "approved", number, "main", number % 50)
-        for number in range(SAMPLES)
+        (f"x{one}", "annotated_turn", f"s{one // 50}", content(one), "approved", one, "main", one % 50, "", "", "")
+        for one in range(SAMPLES)
     )
-    store.executemany(f"INSERT INTO dataset_samples ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
+    store.executemany(f"INSERT INTO dataset_samples ({columns}) VALUES ({', '.join('?' * 11)})", rows)
     store.commit()
 
 
