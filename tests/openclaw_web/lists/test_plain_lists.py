@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.test_query_plans import PLAIN_PAGES, ROWS, rows  # noqa: F401 - a fixture
+from tests.test_query_plans import PLAIN_PAGES, ROWS, filled, rows  # noqa: F401 - fixtures
 
 pytestmark = pytest.mark.django_db
 NEXT = re.compile(r'href="(\?[^"]*)" rel="next"')
