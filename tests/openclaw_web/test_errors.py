@@ -28,7 +28,7 @@ ANSWERS = [
     (Withheld(SENTENCE), 403, "not_allowed", {}),
     (TooManyDownloads(SENTENCE), 503, "too_many_downloads", {"Retry-After": "5"}),
     (OldAgentFile(SENTENCE), 503, "not_now", {}),
-    (LostAgentFile(SENTENCE), 503, "not_now", {}),
+    (LostAgentFile("ada", 3), 503, "not_now", {}),
 ]
 
 
@@ -46,14 +46,14 @@ def test_the_api_answers_as_the_failure_says(rf, failure, status, code, headers)
     response = of_api(rf.get("/api/v1/x"), failure)
     reasons = {"reasons": []} if status == 409 else {}
     assert response.status_code == status
-    assert orjson.loads(response.content) == {"detail": SENTENCE, "code": code, **reasons}
+    assert orjson.loads(response.content) == {"detail": failure.sentence, "code": code, **reasons}
     assert headers.items() <= dict(response.items()).items()
 
 
 @pytest.mark.parametrize(("failure", "status", "code", "headers"), ANSWERS, ids=lambda one: type(one).__name__)
 def test_pages_answer_with_the_same_status(rf, failure, status, code, headers):
     response = of_pages(rf.get("/x/"), failure)
-    assert response.status_code == status and f"<h1>{SENTENCE}</h1>" in response.content.decode()
+    assert response.status_code == status and f"<h1>{failure.sentence}</h1>" in response.content.decode()
     assert headers.items() <= dict(response.items()).items()
 
 
