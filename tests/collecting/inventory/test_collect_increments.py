@@ -10,6 +10,7 @@ from django.test.utils import CaptureQueriesContext
 
 from agents import databases
 from agents.models import CollectedSession
+from artifacts.models import Artifact
 from collecting.stages import agent as agent_stage
 from tests.collecting.collecting import MAIN, run
 from tests.homes import Home, assistant, result, user
@@ -18,6 +19,7 @@ from tests.suite.sources import ORDER, ROOT
 pytestmark = pytest.mark.django_db
 MOST_FILES, MOST_CHANGES = 40, 180
 STEPS = 14
+OUTPUT = "a line of a log\n" * 1_000
 TABLES = {
     "transcript_events": "session_id, seq, kind, turn_number, is_active, event_json, trim_json",
     "transcript_event_identities": "session_id, event_id, seq, parent_id",
@@ -127,3 +129,21 @@ def test_short_sessions_share_a_transaction_and_their_notes_a_statement(home):
     notes = [query for query in shared if query["sql"].startswith('INSERT INTO "collector_sessions"')]
     assert len(notes) == 2
     assert CollectedSession.objects.filter(record_count=3).count() == len(scripts)
+
+
+def test_a_session_that_cannot_be_stored_takes_no_other_with_it(home):
+    run(home)
+    scripts = [home.transcript(user("Look"), assistant("", ("c", "exec", {})), result("c", OUTPUT)) for _ in range(5)]
+    with connections[MAIN].cursor() as cursor:
+        refused = f"NEW.session_id = '{scripts[2].session}'"
+        cursor.execute(
+            f"CREATE TRIGGER full BEFORE INSERT ON transcript_events WHEN {refused} BEGIN SELECT RAISE(ABORT, ''); END"
+        )
+        report = run(home)
+        cursor.execute("DROP TRIGGER refusing")
+    others = {script.session for script in scripts} - {scripts[2].session}
+    assert {row.session_id for row in CollectedSession.objects.filter(record_count=4)} == others
+    assert {row.session_id for row in Artifact.objects.using(MAIN)} == others
+    assert [note for note in report["agents"]["main"]["notes"] if scripts[2].session in note]
+    assert run(home)["records"] == 4
+    assert Artifact.objects.using(MAIN).filter(session_id=scripts[2].session).count() == 1
