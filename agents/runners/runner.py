@@ -53,8 +53,8 @@ class Runner:
 
     `kind` is that of its job. `enabled` and `kept` are the settings without which nothing is sent, `is_off` and
     `not_kept` say so. `is_running` names the agent whose run holds up another one, `gave_up` counts the things in a row
-    without an answer that ended a run. A call that failed leaves a thing unanswered; so does a refusal with
-    `passes_over_refused`, and ends the run without.
+    without an answer that ended a run. A call that fails leaves its thing unanswered, and the run goes on. A refusal
+    ends the run, unless `passes_over_refused`.
     """
 
     kind: str

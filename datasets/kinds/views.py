@@ -110,9 +110,8 @@ def _say(user, kind, agent, row, form):
         return undo.undo(by, expected or "").sentence
     # The page has one form, with what somebody said before in it.
     right = form.correction if verdict == WRONG else None
-    if (
-        kind is WRITE and verdict == RIGHT
-    ):  # with the correction that it takes where somebody, or a rule, said otherwise
+    if kind is WRITE and verdict == RIGHT:
+        # With the correction that it takes where somebody, or a rule, said otherwise.
         opinion = Opinion(opinions.RIGHT, expected=expected, may_end_rule=user.has_role("operator"))
         opinions.give(agent, row.id, opinion, by=by)
     else:
