@@ -135,10 +135,8 @@ def test_a_session_that_cannot_be_stored_takes_no_other_with_it(home):
     run(home)
     scripts = [home.transcript(user("Look"), assistant("", ("c", "exec", {})), result("c", OUTPUT)) for _ in range(5)]
     with connections[MAIN].cursor() as cursor:
-        refused = f"NEW.session_id = '{scripts[2].session}'"
-        cursor.execute(
-            f"CREATE TRIGGER full BEFORE INSERT ON transcript_events WHEN {refused} BEGIN SELECT RAISE(ABORT, ''); END"
-        )
+        refuse = f"WHEN NEW.session_id = '{scripts[2].session}' BEGIN SELECT RAISE(ABORT, 'refused'); END"
+        cursor.execute(f"CREATE TRIGGER refusing BEFORE INSERT ON transcript_events {refuse}")
         report = run(home)
         cursor.execute("DROP TRIGGER refusing")
     others = {script.session for script in scripts} - {scripts[2].session}
