@@ -151,10 +151,13 @@ class Process:
         return next((pid for pid in children(self.pid) if name_of(pid) == name), None)
 
 
+GONE = (FileNotFoundError, ProcessLookupError)  # what reading of a process that has ended raises, by when it ended
+
+
 def children(pid):
     try:
         return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-    except FileNotFoundError:
+    except GONE:
         return []
 
 
@@ -167,14 +170,14 @@ def descendants(pid):
 def name_of(pid):
     try:
         return Path(f"/proc/{pid}/comm").read_text().strip()
-    except FileNotFoundError:
+    except GONE:
         return None
 
 
 def is_alive(pid):
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
+    except GONE:
         return False
 
 

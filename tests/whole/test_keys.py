@@ -1,6 +1,7 @@
 """Every page with a keyboard: `?` lists all keys that do something there and no others, `/` goes to its search."""
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.suite.sources import fail_for
 from tests.whole.pages import BEFORE_SIGN_IN, PAGES
@@ -32,6 +33,7 @@ def page(full):
 
 
 def problems(page, name):
+    expect(page.locator(".htmx-request")).to_have_count(0)  # what arrives later brings keys of its own
     page.get_by_role("button", name="Keys on this page").click()
     found = page.evaluate(FACTS)
     page.keyboard.press("Escape")
