@@ -228,7 +228,7 @@ class SkippedSource(models.Model):
         EMPTY = "empty", "transcript without a record"
         NO_RECORDS = "no_records", "nothing holds its records"
 
-    source_key = Plain(primary_key=True, help_text="sha256 of root, kind, agent and path")
+    source_key = Plain(primary_key=True, help_text="sha256 of root, kind, agent and path", shown="")
     kind = Plain(choices=Kind.choices, shown="api file")
     root = Own(shown="api file", help_text="the OpenClaw home")
     agent_id = Plain(shown="api file")
@@ -240,7 +240,7 @@ class SkippedSource(models.Model):
     )
     size_bytes = Count(default=0, shown="api file")
     mtime_ns = Count(default=0, shown="api file")
-    inode = Count(default=0)
+    inode = Count(default=0, shown="")
     noted_at = EpochMs(shown="api file")
 
     class Meta:

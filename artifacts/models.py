@@ -8,7 +8,7 @@ from openclaw_web.sqlite.fields import Count, EpochMs, Plain, SpecBoolean, Words
 class Artifact(models.Model):
     """One use of a content: the content itself is a file, named by its hash and shared by all who refer to it."""
 
-    id = Plain(primary_key=True, help_text="made of the handle and the place: stashed twice, it is one row")
+    id = Plain(primary_key=True, help_text="made of the handle and the place: stashed twice, it is one row", shown="")
     handle = Plain(shown="api file", help_text="ocm_artifact:v1:sha256:<64 hexadecimal digits>")
     kind = Plain(default="tool_output", shown="api file")
     bytes = Count(shown="api file")
@@ -17,7 +17,7 @@ class Artifact(models.Model):
     lines = Count(shown="api file")
     content_type = Plain(shown="api file")
     is_compressed = SpecBoolean(default=False, shown="api")
-    preview = Words(default="", help_text="both ends, short; of a binary content, its first bytes")
+    preview = Words(default="", help_text="both ends, short; of a binary content, its first bytes", shown="")
     summary = Words(default="", shown="api file", help_text="one line, made without a model")
     secret_kinds = Plain(default="[]", shown="api file", help_text="JSON list of names from artifacts.contents.secrets")
     session_id = Plain(null=True, shown="api file")
@@ -25,7 +25,7 @@ class Artifact(models.Model):
     record_id = Plain(null=True, shown="api file")
     tool = Plain(null=True, shown="api file")
     tool_call_id = Plain(null=True, shown="api file")
-    meta_json = Words(default="{}", help_text="what whoever stashed it said of it; never content")
+    meta_json = Words(default="{}", help_text="what whoever stashed it said of it; never content", shown="")
     created_at = EpochMs(shown="api file")
 
     class Meta:

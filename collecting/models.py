@@ -19,12 +19,12 @@ class MigrationRun(models.Model):
     started_at = EpochMs(shown="api")
     finished_at = EpochMs(null=True, shown="api")
     status = Plain(choices=Status.choices, default=Status.RUNNING, shown="api")
-    report_json = Who(default="{}", help_text="the receipt; names the backup that was made before")
+    report_json = Who(default="{}", help_text="the receipt; names the backup that was made before", shown="")
     # Ours.
     root = Own(default="", shown="api", help_text="the OpenClaw folder")
     made_by = Who(default="", shown="api")
     message = Own(default="", shown="api", help_text="the result in a sentence")
-    before_json = Plain(default="{}", help_text="sessions by agent that were there before it began")
+    before_json = Plain(default="{}", help_text="sessions by agent that were there before it began", shown="")
 
     class Meta:
         db_table = "migration_runs"
@@ -53,11 +53,11 @@ class MigrationSource(models.Model):
     status = Plain(choices=Status.choices, shown="api")
     imported_at = EpochMs(null=True, shown="api")
     removed_source = SpecBoolean(default=False, shown="api")
-    report_json = Who(default="{}", help_text="why it is a warning, tables left alone, ignored sessions")
+    report_json = Who(default="{}", help_text="why it is a warning, tables left alone, ignored sessions", shown="")
     # Ours.
-    root = Own(default="", help_text="the OpenClaw home")
+    root = Own(default="", help_text="the OpenClaw home", shown="")
     agent_id = Plain(default="", shown="api")
-    mtime_ns = Count(default=0)
+    mtime_ns = Count(default=0, shown="")
 
     class Meta:
         db_table = "migration_sources"

@@ -84,10 +84,10 @@ class DatasetSample(models.Model):
     agent_id = Plain(shown="api file")
     turn_number = Count(null=True, shown="api file")
     output = Words(null=True, shown="api", help_text="the reply as edited by a reviewer; null: as the agent wrote it")
-    gate_label = OneOf(null=True, choices=PART_LABELS, help_text="the spec's memoryGate.label")
-    gate_corrected_output = Words(null=True, help_text="JSON, the spec's memoryGate.correctedOutput")
-    guardian_label = OneOf(null=True, choices=PART_LABELS, help_text="the spec's writeGuardian.label")
-    guardian_corrected_output = Words(null=True, help_text="JSON, the spec's writeGuardian.correctedOutput")
+    gate_label = OneOf(null=True, choices=PART_LABELS, help_text="the spec's memoryGate.label", shown="")
+    gate_corrected_output = Words(null=True, help_text="JSON, the spec's memoryGate.correctedOutput", shown="")
+    guardian_label = OneOf(null=True, choices=PART_LABELS, help_text="the spec's writeGuardian.label", shown="")
+    guardian_corrected_output = Words(null=True, help_text="JSON, the spec's writeGuardian.correctedOutput", shown="")
     prompted_by = Plain(
         default="",
         shown="api file",
@@ -102,9 +102,9 @@ class DatasetSample(models.Model):
         "`images` (images or files were sent with it), `gone` (the turn is not stored any more), with blanks between "
         "them; empty: none",
     )
-    label_id = Plain(null=True, help_text="the verdict in force; null: none")
+    label_id = Plain(null=True, help_text="the verdict in force; null: none", shown="")
     reject_reason = Plain(null=True, shown="api file", help_text="a code from the setting review.rejectReasons")
-    repeat_of = Plain(null=True, help_text="the session that has its turn, of which this one is a copy")
+    repeat_of = Plain(null=True, help_text="the session that has its turn, of which this one is a copy", shown="")
 
     objects = SampleQuerySet.as_manager()
 
@@ -197,15 +197,15 @@ class SampleLabel(models.Model):
     previous_status = Plain(shown="api")
     labelled_by = Who(shown="api")
     labelled_at = EpochMs(shown="api")
-    gate_label = OneOf(null=True, choices=PART_LABELS)
-    gate_corrected_output = Words(null=True)
-    guardian_label = OneOf(null=True, choices=PART_LABELS)
-    guardian_corrected_output = Words(null=True)
+    gate_label = OneOf(null=True, choices=PART_LABELS, shown="")
+    gate_corrected_output = Words(null=True, shown="")
+    guardian_label = OneOf(null=True, choices=PART_LABELS, shown="")
+    guardian_corrected_output = Words(null=True, shown="")
     undoes = Plain(null=True, shown="api", help_text="id of the verdict that this verdict undoes")
     bulk_id = Plain(null=True, shown="api", help_text="the same for all verdicts of one bulk action")
-    before_json = Words(null=True, help_text="the sample's columns before it, to restore them exactly")
+    before_json = Words(null=True, help_text="the sample's columns before it, to restore them exactly", shown="")
     reason = Plain(null=True, shown="api", help_text="reason of a rejection")
-    amends = Plain(null=True, help_text="id of the reject whose reason this row gives: both are one verdict")
+    amends = Plain(null=True, help_text="id of the reject whose reason this row gives: both are one verdict", shown="")
 
     class Meta:
         db_table = "sample_labels"
@@ -349,13 +349,13 @@ class DatasetExport(models.Model):
     id = Plain(primary_key=True, shown="api file")
     export_name = Own(shown="file")
     export_format = Plain(choices=Format.choices, shown="file")
-    sample_types = Plain(help_text="JSON list")
-    filters = Words(null=True, help_text="JSON: onlyApproved, trainSplit, seed, agent, ...")
+    sample_types = Plain(help_text="JSON list", shown="")
+    filters = Words(null=True, help_text="JSON: onlyApproved, trainSplit, seed, agent, ...", shown="")
     total_samples = Count(null=True, shown="api file", help_text="rows in the files")
     approved_samples = Count(null=True, shown="api file")
     rejected_samples = Count(null=True, shown="api", help_text="samples left out because they were rejected")
     avg_quality_score = Number(null=True, shown="api")
-    file_path = Own(help_text="folder, relative to the home")
+    file_path = Own(help_text="folder, relative to the home", shown="")
     file_size_bytes = Count(null=True, shown="api file")
     checksum = Plain(null=True, shown="api file", help_text="sha256 of manifest.json")
     exported_by = Who(null=True, shown="api file")
@@ -364,11 +364,11 @@ class DatasetExport(models.Model):
     task = Plain(choices=Task.choices, default=Task.REPLY, shown="api file")
     state = Plain(choices=State.choices, default=State.WAITING, shown="api file")
     sentence = Own(default="", shown="api file", help_text="why it was refused or failed")
-    reasons_json = Own(default="[]", help_text="rows that stood in the way: sample, reason")
-    manifest_json = Words(null=True)
+    reasons_json = Own(default="[]", help_text="rows that stood in the way: sample, reason", shown="")
+    manifest_json = Words(null=True, shown="")
     job_id = Plain(null=True, shown="api")
-    places_json = Plain(null=True, help_text="where rows begin in its file, to find any of them")
-    difference_json = Plain(null=True, help_text="compared with the export before; null: not yet")
+    places_json = Plain(null=True, help_text="where rows begin in its file, to find any of them", shown="")
+    difference_json = Plain(null=True, help_text="compared with the export before; null: not yet", shown="")
 
     class Meta:
         db_table = "dataset_exports"

@@ -5,7 +5,7 @@ from django.db import models
 from django.urls import reverse
 from django.utils import translation
 
-from openclaw_web.sqlite.fields import Count, EpochMs, Own, Plain, Who, Words
+from openclaw_web.sqlite.fields import Count, EpochMs, Flag, Own, Plain, Who, Words
 
 
 class JobRun(models.Model):
@@ -24,18 +24,18 @@ class JobRun(models.Model):
 
     id = Plain(primary_key=True, shown="api file")
     kind = Plain(shown="api file")
-    params_json = Words(default="{}")
+    params_json = Words(default="{}", shown="")
     state = Plain(choices=State.choices, default=State.QUEUED, shown="api file")
     attempts = Count(default=0, shown="api")
     done = Count(default=0, shown="api file")
     total = Count(null=True, shown="api file", help_text="null: not known yet")
     message = Own(default="", shown="api file", help_text="what it is doing, or the sentence it ended with")
-    log = Own(default="")
-    result_json = Own(null=True)
+    log = Own(default="", shown="")
+    result_json = Own(null=True, shown="")
     started_by = Who(default="", shown="api file")
-    language = Plain(default="", help_text="of its messages: that of whoever started it; empty: English")
-    worker = Plain(default="")
-    ends_with_process = models.BooleanField(default=False, help_text="nobody goes on with it when its process is gone")
+    language = Plain(default="", help_text="of its messages: that of whoever started it; empty: English", shown="")
+    worker = Plain(default="", shown="")
+    ends_with_process = Flag(default=False, help_text="nobody goes on with it when its process is gone", shown="")
     created_at = EpochMs(shown="api file")
     started_at = EpochMs(null=True, shown="api file")
     heartbeat_at = EpochMs(null=True, shown="api")

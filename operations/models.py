@@ -23,7 +23,7 @@ class BackupRun(models.Model):
     created_at = EpochMs(shown="api")
     archive_path = Own(default="", shown="api")
     status = Plain(choices=Status.choices, default=Status.RUNNING, shown="api")
-    manifest_json = Own(default="{}")
+    manifest_json = Own(default="{}", shown="")
     # Ours.
     archive_bytes = Count(null=True, shown="api")
     archive_sha256 = Plain(default="", shown="api", help_text="empty: not read in full here")

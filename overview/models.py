@@ -8,12 +8,17 @@ from openclaw_web.sqlite.fields import Count, EpochMs, Flag, Number, Plain, Who,
 class SpanDetails(models.Model):
     """Columns of one span of time that the tiles and charts of the overview read."""
 
-    removed_turn_count = Count(default=0, help_text="of sessions that were removed because of their age")
-    removed_error_count = Count(default=0, help_text="the same")
+    removed_turn_count = Count(default=0, help_text="of sessions that were removed because of their age", shown="")
+    removed_error_count = Count(default=0, help_text="the same", shown="")
     latency_json = Plain(
-        default="", db_default="", help_text="bucket -> turns (overview.latency); empty: nobody counted"
+        default="",
+        db_default="",
+        help_text="bucket -> turns (overview.latency); empty: nobody counted",
+        shown="",
     )
-    models_json = Plain(default="", db_default="", help_text="model -> cost and unpriced tokens; empty: nobody counted")
+    models_json = Plain(
+        default="", db_default="", help_text="model -> cost and unpriced tokens; empty: nobody counted", shown=""
+    )
 
     class Meta:
         abstract = True
@@ -23,17 +28,17 @@ class AgentDailyStat(SpanDetails):
     """One agent on one UTC day; rebuilt from the agent's `session_days`."""
 
     pk = models.CompositePrimaryKey("agent_id", "date")
-    agent_id = Plain()
+    agent_id = Plain(shown="")
     date = Plain(shown="api", help_text="UTC day, YYYY-MM-DD")
     session_count = Count(default=0, shown="api")
     turn_count = Count(default=0, shown="api")
     record_count = Count(default=0, shown="api")
     tool_call_count = Count(default=0, shown="api")
     error_count = Count(default=0, shown="api")
-    input_tokens = Count(default=0)
-    output_tokens = Count(default=0)
-    cache_read_tokens = Count(default=0)
-    cache_write_tokens = Count(default=0)
+    input_tokens = Count(default=0, shown="")
+    output_tokens = Count(default=0, shown="")
+    cache_read_tokens = Count(default=0, shown="")
+    cache_write_tokens = Count(default=0, shown="")
     total_tokens = Count(default=0, shown="api")
     cost_usd = Number(null=True, shown="api", help_text="US dollars of calls whose cost is known; null: of none")
     unpriced_tokens = Count(default=0, shown="api", help_text="tokens of calls whose cost is unknown")
@@ -123,10 +128,10 @@ class AgentSummary(models.Model):
     cost_usd = Number(null=True, shown="api", help_text="US dollars of calls whose cost is known; null: of none")
     unpriced_tokens = Count(default=0, shown="api", help_text="tokens of calls whose cost is unknown")
     rejected_count = Count(default=0, shown="api")
-    unknown_envelope_count = Count(default=0, help_text="records with an envelope that is not understood")
+    unknown_envelope_count = Count(default=0, help_text="records with an envelope that is not understood", shown="")
     last_activity_at = EpochMs(null=True, shown="api")
     last_collected_at = EpochMs(null=True, shown="api")
-    has_repeats = models.BooleanField(default=False, help_text="some records are repeated from another session")
+    has_repeats = Flag(default=False, help_text="some records are repeated from another session", shown="")
 
     class Meta:
         db_table = "agent_summaries"
@@ -179,11 +184,11 @@ class NewestWrite(models.Model):
 class MemoryStanding(models.Model):
     """Where one memory file of an agent stands with OpenClaw, as of the last import."""
 
-    id = Plain(primary_key=True, help_text="<agent>/<file>")
+    id = Plain(primary_key=True, help_text="<agent>/<file>", shown="")
     agent_id = Plain(shown="api file")
     file_name = Plain(shown="api file")
     state = Plain(shown="api file")
-    rank = Count(help_text="the worst state is 0")
+    rank = Count(help_text="the worst state is 0", shown="")
     raw_chars = Count(null=True, shown="api file", help_text="characters of the file, as OpenClaw counts them")
     injected_chars = Count(null=True, shown="api file", help_text="of these in the prompt; null: no report lists it")
     lost_chars = Count(default=0, shown="api file")

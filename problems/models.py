@@ -2,7 +2,7 @@
 
 from django.db import models
 
-from openclaw_web.sqlite.fields import Count, EpochMs, Own, Plain, Who
+from openclaw_web.sqlite.fields import Count, EpochMs, Flag, Own, Plain, Who
 
 
 class Problem(models.Model):
@@ -18,11 +18,13 @@ class Problem(models.Model):
     subject = Who(default="", shown="api file", help_text="what it is about: a file, a rule; empty: the kind says it")
     agent_id = Plain(default="", shown="api file", help_text="empty: the problem is about no agent")
     severity = Count(shown="api file", help_text="the worst has the highest number")
-    level = Count(default=0, help_text="how bad it is within its kind: a muted problem opens again when this rises")
-    is_counted = models.BooleanField(default=True, help_text="whether the number beside System counts it")
-    detail_json = Who(default="{}", help_text="facts: numbers, ids and names, never a sentence")
+    level = Count(
+        default=0, help_text="how bad it is within its kind: a muted problem opens again when this rises", shown=""
+    )
+    is_counted = Flag(default=True, help_text="whether the number beside System counts it", shown="")
+    detail_json = Who(default="{}", help_text="facts: numbers, ids and names, never a sentence", shown="")
     state = Plain(choices=State.choices, default=State.OPEN, shown="api file")
-    is_found = models.BooleanField(default=True, help_text="whether the last check found it")
+    is_found = Flag(default=True, help_text="whether the last check found it", shown="")
     since_at = EpochMs(shown="api file", help_text="when it began, as far as known; else when it was found")
     opened_at = EpochMs(shown="api file", help_text="when it was opened last")
     last_seen_at = EpochMs(shown="api file", help_text="the last check that found it")
@@ -34,7 +36,7 @@ class Problem(models.Model):
     mute_reason = Own(default="", shown="api file")
     closed_at = EpochMs(null=True, shown="api file")
     closed_by = Who(default="", shown="api file", help_text="empty: closed by itself")
-    settled_level = Count(default=0, help_text="its level when a person muted or closed it")
+    settled_level = Count(default=0, help_text="its level when a person muted or closed it", shown="")
 
     class Meta:
         db_table = "problems"

@@ -16,9 +16,10 @@ from django.core.management.base import CommandError
 from django.db import connections
 
 from agents import databases, services
-from agents.checks import relations_stay_in_one_file
+from agents.checks import columns_say_what_they_hold, columns_say_where_they_are_shown, relations_stay_in_one_file
 from agents.models import Agent, AgentDatabase
 from agents.routers import NoAgentChosen
+from gate.models import MemoryGateDecision
 from ledger.models import ConversationTurn, Session
 from openclaw_web.errors import Refused
 from tests.factories import SessionFactory, TurnFactory
@@ -198,6 +199,19 @@ def test_no_relation_leaves_its_file(settings):
     assert relations_stay_in_one_file() == []
     settings.AGENT_APPS = {"ledger", "auth"}
     assert {error.id for error in relations_stay_in_one_file()} == {"agents.E001"}
+
+
+@pytest.mark.parametrize(
+    ("check", "said", "sentence"),
+    [
+        (columns_say_what_they_hold, "kind", "MemoryGateDecision.reason does not say what it holds."),
+        (columns_say_where_they_are_shown, "says_where", "MemoryGateDecision.reason does not say where it is shown."),
+    ],
+)
+def test_a_column_that_leaves_something_open_is_named(monkeypatch, check, said, sentence):
+    assert check() == []
+    monkeypatch.setattr(MemoryGateDecision._meta.get_field("reason"), said, None)
+    assert [error.msg for error in check()] == [sentence]
 
 
 SPEC_COLUMNS = {

@@ -34,7 +34,7 @@ class TaskRun(models.Model):
     started_at = EpochMs(null=True, shown="api")
     ended_at = EpochMs(null=True, shown="api")
     # Ours.
-    agent_id = Plain()
+    agent_id = Plain(shown="")
 
     class Meta:
         db_table = "task_runs"
@@ -58,7 +58,7 @@ class FlowRun(models.Model):
     updated_at = EpochMs(null=True, shown="api")
     ended_at = EpochMs(null=True, shown="api")
     # Ours.
-    agent_id = Plain()
+    agent_id = Plain(shown="")
 
     class Meta:
         db_table = "flow_runs"
@@ -85,7 +85,7 @@ class DeliveryQueueEntry(models.Model):
     updated_at = EpochMs(null=True, shown="api")
     failed_at = EpochMs(null=True, shown="api")
     # Ours.
-    agent_id = Plain()
+    agent_id = Plain(shown="")
 
     class Meta:
         db_table = "delivery_queue_entries"

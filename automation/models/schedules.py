@@ -9,15 +9,15 @@ class CronJob(models.Model):
     """A scheduled job of an OpenClaw home."""
 
     id = Plain(primary_key=True, shown="api")
-    agent_id = Plain()
+    agent_id = Plain(shown="")
     name = Words(default="", shown="api")
     enabled = Flag(default=True, shown="api")
-    prompt = Words(default="")
-    schedule_json = Plain(default="{}")
+    prompt = Words(default="", shown="")
+    schedule_json = Plain(default="{}", shown="")
     created_at = EpochMs(null=True, shown="api")
     updated_at = EpochMs(null=True, shown="api")
     next_run_at = EpochMs(null=True, shown="api")
-    job_json = Words(help_text="the definition as it was found")
+    job_json = Words(help_text="the definition as it was found", shown="")
 
     class Meta:
         db_table = "cron_jobs"
@@ -31,16 +31,16 @@ class CronRunLog(models.Model):
     """One run of a scheduled job."""
 
     pk = models.CompositePrimaryKey("job_id", "seq")
-    job_id = Plain()
+    job_id = Plain(shown="")
     seq = Count(shown="api", help_text="byte offset in the run log; of a run in a database, the moment it began")
-    agent_id = Plain()
+    agent_id = Plain(shown="")
     ts = EpochMs(shown="api", help_text="end time")
     status = Plain(default="", shown="api")
     error = Words(default="", shown="api")
     summary = Words(default="", shown="api")
     duration_ms = Count(null=True, shown="api")
     session_id = Plain(null=True, shown="api")
-    entry_json = Words()
+    entry_json = Words(shown="")
 
     class Meta:
         db_table = "cron_run_logs"

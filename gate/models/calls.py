@@ -5,7 +5,7 @@ from django.db.models import Q
 from django.urls import reverse
 
 from ledger.models import PlacedQuerySet
-from openclaw_web.sqlite.fields import Count, EpochMs, Number, Own, Plain, Who, Words
+from openclaw_web.sqlite.fields import Count, EpochMs, Flag, Number, Own, Plain, Who, Words
 
 from .decisions import MemoryGateDecision
 
@@ -27,7 +27,7 @@ class GateCall(models.Model):
     origin = Plain(choices=MemoryGateDecision.Origin.choices, shown="api file")
     llm_model = Plain(null=True, shown="api file")
     prompt_version = Plain(null=True, shown="api file")
-    window_hash = Plain(null=True)
+    window_hash = Plain(null=True, shown="")
     attempt = Count(default=1, shown="api file")
     outcome = Plain(choices=Outcome.choices, shown="api file", help_text="`sent`: how it ended is not known")
     failure = Plain(default="", shown="api file", help_text="the kind of failure, one word")
@@ -35,9 +35,9 @@ class GateCall(models.Model):
     llm_latency_ms = Count(null=True, shown="api file")
     prompt_tokens = Count(null=True, shown="api file")
     completion_tokens = Count(null=True, shown="api file")
-    reserved_tokens = Count(default=0, help_text="taken from the day's limit before it was sent")
+    reserved_tokens = Count(default=0, help_text="taken from the day's limit before it was sent", shown="")
     cost_usd = Number(null=True, shown="api file", help_text="null: not known")
-    raw_response = Words(null=True, help_text="or the handle of an artifact that holds it")
+    raw_response = Words(null=True, help_text="or the handle of an artifact that holds it", shown="")
     created_at = EpochMs(shown="api file")
 
     objects = PlacedQuerySet.as_manager()
@@ -83,7 +83,7 @@ class GateReplay(models.Model):
     id = Plain(primary_key=True, shown="api")
     llm_model = Plain(shown="api")
     prompt_version = Plain(shown="api")
-    filters_json = Words(default="{}", help_text="which decisions: filters of the list, or approved samples")
+    filters_json = Words(default="{}", help_text="which decisions: filters of the list, or approved samples", shown="")
     state = Plain(choices=State.choices, default=State.RUNNING, shown="api")
     total = Count(default=0, shown="api", help_text="decisions that it is about")
     skipped = Count(default=0, shown="api", help_text="decisions left out because what their gate saw was not stored")
@@ -117,18 +117,18 @@ class GateReplayDecision(models.Model):
     pk = models.CompositePrimaryKey("replay", "decision_id")
     replay = models.ForeignKey(GateReplay, models.CASCADE, db_index=False, related_name="decisions")
     decision_id = Plain(shown="api", help_text="the decision that is made again")
-    number = Count(help_text="the newest decision is the first")
+    number = Count(help_text="the newest decision is the first", shown="")
     original = Plain(choices=MemoryGateDecision.Decision.choices, shown="api", help_text="what the first gate decided")
-    outcome = Plain(choices=Outcome.choices, default=Outcome.WAITING)
+    outcome = Plain(choices=Outcome.choices, default=Outcome.WAITING, shown="")
     decision = Plain(choices=MemoryGateDecision.Decision.choices, null=True, shown="api")
-    is_same = models.BooleanField(null=True, help_text="whether both decided the same")
+    is_same = Flag(null=True, help_text="whether both decided the same", shown="")
     reason = Words(default="", shown="api")
     candidate_fact = Words(null=True, shown="api")
-    llm_latency_ms = Count(null=True)
-    prompt_tokens = Count(null=True)
-    completion_tokens = Count(null=True)
-    cost_usd = models.FloatField(null=True)
-    created_at = EpochMs(null=True)
+    llm_latency_ms = Count(null=True, shown="")
+    prompt_tokens = Count(null=True, shown="")
+    completion_tokens = Count(null=True, shown="")
+    cost_usd = Number(null=True, shown="")
+    created_at = EpochMs(null=True, shown="")
 
     class Meta:
         db_table = "gate_replay_decisions"

@@ -68,15 +68,18 @@ class MemoryGateDecision(models.Model):
     )
     sources = Count(default=0, shown="api", help_text="the bits of Source")
     session_key = Who(null=True, shown="api", reported=True)
-    window_hash = Plain(null=True, help_text="of gate_windows; null: what the gate saw is not known")
-    is_window_derived = models.BooleanField(default=False, help_text="made of the turns before it, not told")
+    window_hash = Plain(null=True, help_text="of gate_windows; null: what the gate saw is not known", shown="")
+    is_window_derived = Flag(default=False, help_text="made of the turns before it, not told", shown="")
     saw_user = Flag(
         null=True, shown="api file", reported=True, help_text="whether the gate saw the user's message; null: unknown"
     )
     prompt_version = Plain(null=True, shown="api file", reported=True)
     cost_usd = Number(null=True, shown="api file", reported=True, help_text="null: not known")
     verdict = Plain(
-        choices=Verdict.choices, null=True, help_text="what people said of it, copied from its samples; null: nothing"
+        choices=Verdict.choices,
+        null=True,
+        help_text="what people said of it, copied from its samples; null: nothing",
+        shown="",
     )
 
     objects = PlacedQuerySet.as_manager()

@@ -54,9 +54,11 @@ class Rollback(models.Model):
         shown="api",
         help_text="`exact`: the file had not changed since; `merged`: only lines of this write; `chosen` by a person",
     )
-    group_id = Plain(null=True, help_text="rollbacks of a session are of one group")
+    group_id = Plain(null=True, help_text="rollbacks of a session are of one group", shown="")
     effect = Plain(
-        default="", help_text="what a person accepted about the file's place in the prompt; empty: nothing happens"
+        default="",
+        help_text="what a person accepted about the file's place in the prompt; empty: nothing happens",
+        shown="",
     )
 
     class Meta:
@@ -121,21 +123,21 @@ class BehaviorCorrection(models.Model):
     id = Plain(primary_key=True, shown="api")
     audit = Key(WriteGuardianAudit, models.PROTECT, related_name="corrections", db_index=False, shown="api")
     original_status = Plain(shown="api")
-    original_candidate_fact = Words(null=True)
-    original_target_file = Plain(null=True)
+    original_candidate_fact = Words(null=True, shown="")
+    original_target_file = Plain(null=True, shown="")
     corrected_status = Plain(shown="api")
-    corrected_candidate_fact = Words(null=True)
-    corrected_target_file = Plain(null=True)
-    correction_reason = Own()
+    corrected_candidate_fact = Words(null=True, shown="")
+    corrected_target_file = Plain(null=True, shown="")
+    correction_reason = Own(shown="")
     apply_to_future = SpecBoolean(default=False, shown="api")
-    correction_pattern = Words(null=True)
+    correction_pattern = Words(null=True, shown="")
     corrected_by = Who(shown="api")
     corrected_at = EpochMs(shown="api")
     # Ours.
-    switched_off_at = EpochMs(null=True)
-    switched_off_by = Who(null=True)
-    imported_from = Plain(null=True, help_text="who else said so; null: a person of this site")
-    rule_name = Words(default="", help_text="of a rule, in words; empty: its pattern says it")
+    switched_off_at = EpochMs(null=True, shown="")
+    switched_off_by = Who(null=True, shown="")
+    imported_from = Plain(null=True, help_text="who else said so; null: a person of this site", shown="")
+    rule_name = Words(default="", help_text="of a rule, in words; empty: its pattern says it", shown="")
 
     class Meta:
         db_table = "behavior_corrections"

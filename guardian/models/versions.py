@@ -12,13 +12,13 @@ class FileVersion(models.Model):
     """One state a file was seen in. A file that returns to an old state gets a new row: history is a list."""
 
     id = Plain(primary_key=True, shown="api", help_text="<file>@<content hash>@<modified ms>: importing twice is once")
-    content = SharedText()
+    content = SharedText(shown="")
     content_hash = Plain(shown="api", help_text="sha256 of its bytes")
     created_at = EpochMs(shown="api", help_text="modification time of the file")
     # Ours.
     size_bytes = Count(shown="api")
     is_lossy = Flag(default=False, shown="api", help_text="some bytes are not UTF-8 and were replaced in the content")
-    raw = SharedBytes(null=True, help_text="the bytes of a lossy content; null: the content has them all")
+    raw = SharedBytes(null=True, help_text="the bytes of a lossy content; null: the content has them all", shown="")
 
     class Meta:
         abstract = True
@@ -44,7 +44,7 @@ class FileSnapshot(FileVersion):
 class WorkspaceFile(FileVersion):
     """A version of another workspace file: AGENTS.md, HEARTBEAT.md, memory/*.md."""
 
-    file_name = Plain(help_text="relative to the workspace")
+    file_name = Plain(help_text="relative to the workspace", shown="")
 
     class Meta:
         db_table = "workspace_files"

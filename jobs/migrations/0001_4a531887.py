@@ -26,7 +26,7 @@ class Migration(migrations.Migration):
                 ('started_by', models.TextField(default='')),
                 ('language', models.TextField(default='')),
                 ('worker', models.TextField(default='')),
-                ('ends_with_process', models.BooleanField(default=False, help_text='nobody goes on with it when its process is gone')),
+                ('ends_with_process', models.BooleanField(default=False)),
                 ('created_at', openclaw_web.sqlite.fields.EpochMs()),
                 ('started_at', openclaw_web.sqlite.fields.EpochMs(null=True)),
                 ('heartbeat_at', openclaw_web.sqlite.fields.EpochMs(null=True)),

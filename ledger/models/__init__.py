@@ -60,7 +60,7 @@ class Session(Totals):
     account_id = Who(null=True, shown="api")
     created_at = EpochMs(shown="api file")
     last_activity_at = EpochMs(shown="api file")
-    metadata = Words(null=True, help_text="JSON")
+    metadata = Words(null=True, help_text="JSON", shown="")
     # Ours.
     session_key = Who(null=True, shown="api file")
     origin = Plain(default="unknown", shown="api file", help_text="main, direct, group, channel, cron, subagent, ...")
@@ -68,17 +68,21 @@ class Session(Totals):
     title = Words(default="", shown="api file")
     model = Plain(null=True, shown="api file", help_text="the last model that answered")
     prompt_report = models.ForeignKey(PromptReport, models.SET_NULL, null=True, db_index=False)
-    leaf_record_id = Plain(null=True, help_text="the record the active branch ends with")
+    leaf_record_id = Plain(null=True, help_text="the record the active branch ends with", shown="")
     record_count = Count(default=0, shown="api file")
-    kind_counts = Plain(default="{}", db_default="{}", help_text="JSON: kind -> records")
-    id_checksum = Plain(default="0" * 16, db_default="0" * 16, help_text="of the ids of its records (agents.holdings)")
+    kind_counts = Plain(default="{}", db_default="{}", help_text="JSON: kind -> records", shown="")
+    id_checksum = Plain(
+        default="0" * 16, db_default="0" * 16, help_text="of the ids of its records (agents.holdings)", shown=""
+    )
     turn_count = Count(default=0, shown="api file", help_text="on the active branch")
     compaction_count = Count(default=0, shown="api")
     withheld_count = Count(default=0, shown="api", help_text="records not kept because their sender opted out")
     parents = Plain(
-        default="", help_text="JSON: the sessions whose records it may repeat; empty: it names none (repeats.lineage)"
+        default="",
+        help_text="JSON: the sessions whose records it may repeat; empty: it names none (repeats.lineage)",
+        shown="",
     )
-    repeats_mark = Plain(default="", help_text="the sessions that its repeated records were compared with")
+    repeats_mark = Plain(default="", help_text="the sessions that its repeated records were compared with", shown="")
 
     objects = SessionQuerySet.as_manager()
 
@@ -176,9 +180,9 @@ class TranscriptEvent(models.Model):
         shown="api file",
         help_text="the session from which this was copied; null for its own. Copies are in no sum",
     )
-    trim_json = Words(null=True, help_text="what event_json leaves out: see ledger.transcripts.trimming")
-    event_json = Words()
-    full_zstd = WordsBytes(null=True, help_text="the rests of the texts that are capped")
+    trim_json = Words(null=True, help_text="what event_json leaves out: see ledger.transcripts.trimming", shown="")
+    event_json = Words(shown="")
+    full_zstd = WordsBytes(null=True, help_text="the rests of the texts that are capped", shown="")
 
     objects = PlacedQuerySet.as_manager()
 
@@ -271,7 +275,7 @@ class ConversationTurn(Totals):
     record_count = Count(default=0, shown="api")
     latency_ms = Count(null=True, shown="api file", help_text="from the user message to the reply")
     model = Plain(null=True, shown="api file")
-    prompt_tokens = Count(null=True, help_text="the prompt of its biggest model call; null: none is known")
+    prompt_tokens = Count(null=True, help_text="the prompt of its biggest model call; null: none is known", shown="")
     repeat_of = Plain(
         null=True,
         shown="api file",

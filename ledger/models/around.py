@@ -9,12 +9,12 @@ class TrajectoryEvent(models.Model):
     """One step of a run as OpenClaw measured it; texts are left out (transcripts have them), prompts are artifacts."""
 
     id = Plain(primary_key=True, shown="api", help_text="made of session, run, type, time and seq")
-    session_id = Plain()
+    session_id = Plain(shown="")
     seq = Count(shown="api", help_text="number within one attempt of the run")
     run_id = Plain(default="", shown="api")
     type = Plain(shown="api", help_text="session.started, context.compiled, tool.call, model.completed, …")
     created_at = EpochMs(null=True, shown="api")
-    about_json = Plain(default="{}")
+    about_json = Plain(default="{}", shown="")
 
     class Meta:
         db_table = "trajectory_events"

@@ -30,11 +30,12 @@ class SessionDay(Totals):
     session = models.ForeignKey(
         "ledger.Session", models.CASCADE, db_index=False, db_constraint=False, related_name="days"
     )
-    date = Plain(help_text="YYYY-MM-DD, UTC")
+    date = Plain(help_text="YYYY-MM-DD, UTC", shown="")
     turn_count = Count(
-        default=0
+        default=0,
+        shown="",
     )  # of the active branch, by the day of their user messages (ledger.transcripts.day_sums)
-    record_count = Count(default=0)
+    record_count = Count(default=0, shown="")
 
     class Meta:
         db_table = "session_days"
@@ -50,9 +51,9 @@ class ToolSums(models.Model):
     They follow their session when the index says later that it was in another channel.
     """
 
-    date = Plain(help_text="YYYY-MM-DD, UTC")
-    tool = Plain(help_text="empty when the record does not say")
-    channel_id = Plain(help_text="of the session when its first records came")
+    date = Plain(help_text="YYYY-MM-DD, UTC", shown="")
+    tool = Plain(help_text="empty when the record does not say", shown="")
+    channel_id = Plain(help_text="of the session when its first records came", shown="")
     call_count = Count(default=0, shown="api")
     result_count = Count(default=0, shown="api")
     failed_count = Count(default=0, shown="api")
@@ -67,7 +68,7 @@ class ToolSums(models.Model):
         shown="api",
         help_text="avoidable characters, counted for each later model call of the session up to the next compaction",
     )
-    prompt_tokens = Count(default=0, help_text="what model calls read; counted in the row without a tool")
+    prompt_tokens = Count(default=0, help_text="what model calls read; counted in the row without a tool", shown="")
 
     class Meta:
         abstract = True
@@ -80,7 +81,7 @@ class SessionTool(ToolSums):
     session = models.ForeignKey(
         "ledger.Session", models.CASCADE, db_index=False, db_constraint=False, related_name="tools"
     )
-    open_chars = Count(default=0, help_text="what would be saved of each model call from here on")
+    open_chars = Count(default=0, help_text="what would be saved of each model call from here on", shown="")
 
     class Meta:
         db_table = "session_tools"

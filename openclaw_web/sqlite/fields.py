@@ -25,18 +25,22 @@ class Kind(Enum):
 class Shown:
     """A field that says where its column is shown: in answers of the `api`, in the `file` of a list, or in both.
 
-    A column that says nothing is shown nowhere. One that is `reported` is what a second report of the same event may
-    complete. One with a `label` stands in what the page of a row and a command tell of it.
+    `shown=""` is nowhere; a table with shown columns says it of each (agents.E003), so that none is forgotten. One that
+    is `reported` is what a second report of the same event may complete. One with a `label` stands in what the page of
+    a row and a command tell of it.
     """
 
     migrated_as = ""  # the field that migrations name; empty: the class itself
     shown: frozenset[str] = frozenset()
+    says_where = False
     is_reported = False
     label: Label = ""
 
-    def __init__(self, *args: Any, shown: str = "", reported: bool = False, label: Label = "", **kwargs: Any) -> None:
+    def __init__(
+        self, *args: Any, shown: str | None = None, reported: bool = False, label: Label = "", **kwargs: Any
+    ) -> None:
         super().__init__(*args, **kwargs)
-        self.shown = frozenset(shown.split())
+        self.shown, self.says_where = frozenset((shown or "").split()), shown is not None
         self.is_reported, self.label = reported, label
 
     def deconstruct(self) -> Any:

@@ -24,7 +24,7 @@ class Migration(migrations.Migration):
                 ('unknown_envelope_count', openclaw_web.sqlite.fields.Count(default=0)),
                 ('last_activity_at', openclaw_web.sqlite.fields.EpochMs(null=True)),
                 ('last_collected_at', openclaw_web.sqlite.fields.EpochMs(null=True)),
-                ('has_repeats', models.BooleanField(default=False, help_text='some records are repeated from another session')),
+                ('has_repeats', models.BooleanField(default=False)),
             ],
             options={
                 'db_table': 'agent_summaries',

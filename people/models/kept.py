@@ -32,7 +32,7 @@ class AuditEntry(models.Model):
     object_type = Plain(default="", shown="api file", help_text="sample, session, export, user, token, setting, ...")
     object_id = Who(default="", shown="api file")
     agent_id = Plain(default="", shown="api file")
-    detail_json = Who(default="{}", help_text="never a secret and never content")
+    detail_json = Who(default="{}", help_text="never a secret and never content", shown="")
 
     class Meta:
         db_table = "operator_audit"

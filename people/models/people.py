@@ -67,7 +67,7 @@ class ApiToken(models.Model):
     user = models.ForeignKey(User, models.CASCADE, related_name="tokens")
     name = Own(shown="api")
     prefix = Plain(unique=True, shown="api", help_text="the token begins with `oc_<prefix>_…`")
-    secret_sha256 = Plain()
+    secret_sha256 = Plain(shown="")
     role = Plain(choices=User.Role.choices, shown="api")
     created_at = EpochMs(shown="api")
     last_used_at = EpochMs(null=True, shown="api")
@@ -106,7 +106,7 @@ class Invitation(models.Model):
     """An address that works once: whoever opens it makes their own account, with the role it was made for."""
 
     id = Plain(primary_key=True, shown="api")
-    token_sha256 = Plain(unique=True)
+    token_sha256 = Plain(unique=True, shown="")
     role = Plain(choices=User.Role.choices, shown="api")
     note = Who(default="", shown="api", help_text="whom it is for, in the words of whoever made it")
     made_by = Who(shown="api")
@@ -142,15 +142,15 @@ class SignIn(models.Model):
 
     id = Plain(primary_key=True, shown="api")
     user = models.ForeignKey(User, models.CASCADE, related_name="sign_ins")
-    session_key = Plain(null=True, unique=True, help_text="of Django's session; null once it has ended")
+    session_key = Plain(null=True, unique=True, help_text="of Django's session; null once it has ended", shown="")
     how = Plain(shown="api", help_text="password, link, first_admin or invitation")
     address = Who(default="", shown="api")
-    user_agent = Who(default="")
+    user_agent = Who(default="", shown="")
     created_at = EpochMs(shown="api")
     last_seen_at = EpochMs(shown="api")
     expires_at = EpochMs(shown="api")
     ended_at = EpochMs(null=True, shown="api")
-    ended_because = Plain(default="", choices=[("", ""), *End.choices])
+    ended_because = Plain(default="", choices=[("", ""), *End.choices], shown="")
 
     class Meta:
         db_table = "sign_ins"

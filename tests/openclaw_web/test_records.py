@@ -110,7 +110,8 @@ def test_a_field_that_is_added_is_in_the_api_the_file_the_document_and_the_comma
 
 @pytest.mark.django_db
 @isolate_apps("jobs")
-def test_a_field_that_says_nothing_is_shown_nowhere():
-    items, file, properties, lines = outside(sightings(cost_usd=Number(null=True)))
+@pytest.mark.parametrize("said", [{}, {"shown": ""}])
+def test_a_field_that_says_nothing_or_nowhere_is_shown_nowhere(said):
+    items, file, properties, lines = outside(sightings(cost_usd=Number(null=True, **said)))
     assert "cost_usd" not in {*items[0], *properties} and "cost_usd" not in file
     assert "cost_usd                 real, null, shown nowhere" in lines
