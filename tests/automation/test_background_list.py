@@ -10,16 +10,9 @@ HOSTILE = "<script>alert(1)</script>\u202e\x07"
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def client(client, stranger, ada, bob):
-    """A browser of somebody who may only look; ada and bob are there."""
-    client.force_login(stranger, backend="django.contrib.auth.backends.ModelBackend")
-    return client
-
-
-def task(number=1, **more):
-    values = {"agent_id": "ada", "label": f"Task {number}", "status": "failed", "created_at": T0 + number}
-    return TaskRun.objects.create(task_id=f"t{number:03}", **values | more)
+def task(**more):
+    values = {"agent_id": "ada", "label": "Task 1", "status": "failed", "created_at": T0 + 1}
+    return TaskRun.objects.create(task_id="t1", **values | more)
 
 
 def test_it_works(client):
@@ -27,9 +20,6 @@ def test_it_works(client):
     page = client.get(BACKGROUND).text
     for words in ("Task 1", "out of luck", "failed", "4.2 s"):
         assert words in page
-
-
-def test_flows_and_deliveries(client):
     FlowRun.objects.create(flow_id="f", agent_id="ada", goal="Ship it", status="running", created_at=T0)
     DeliveryQueueEntry.objects.create(queue_name="q", id="d", agent_id="ada", channel="irc", retry_count=4)
     assert "Ship it" in client.get(BACKGROUND, {"kind": "flows"}).text
@@ -44,5 +34,4 @@ def test_without_anything_it_says_what_will_be_here(client):
 def test_hostile_text(client):
     task(label=HOSTILE, error=HOSTILE, status=HOSTILE, terminal_summary=HOSTILE)
     page = client.get(BACKGROUND).text
-    assert "<script>alert" not in page
-    assert "\u202e" not in page
+    assert "<script>alert" not in page and "\u202e" not in page

@@ -11,11 +11,12 @@ pytestmark = pytest.mark.django_db
 def test_people_below_operator_see_what_they_started(as_stranger, stranger):
     own = JobFactory(started_by=stranger.username, message="my own")
     other = JobFactory(started_by="root", message="of another")
-    page = as_stranger.get(reverse("jobs:job_list")).text
-    assert "my own" in page
-    assert "of another" not in page
-    assert as_stranger.get(own.get_absolute_url()).status_code == 200
-    assert as_stranger.get(other.get_absolute_url()).status_code == 404
+    page, api = as_stranger.get(reverse("jobs:job_list")).text, "/api/v1/operations/jobs"
+    assert "my own" in page and "of another" not in page
+    assert [job["id"] for job in as_stranger.get(api).json()["items"]] == [own.id]
+    for job, status in ((own, 200), (other, 404)):
+        assert as_stranger.get(job.get_absolute_url()).status_code == status
+        assert as_stranger.get(f"{api}/{job.id}").status_code == status
 
 
 @pytest.mark.parametrize(("language", "words"), [("en", "command line"), ("zh-Hans", "命令行")])

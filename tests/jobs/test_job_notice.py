@@ -9,6 +9,7 @@ from datasets.models import DatasetExport
 from jobs import notices
 from jobs.models import JobRun
 from openclaw_web import clock
+from tests.datasets.exporting.exporting import WANTED
 from tests.factories import SampleFactory
 
 pytestmark = pytest.mark.django_db
@@ -51,11 +52,7 @@ def test_it_follows_a_job_to_its_end_and_is_gone_then(as_admin):
 @pytest.mark.parametrize(
     ("state", "message", "shown"),
     [
-        (
-            "refused",
-            "There is no OpenClaw folder at /x. Name it.",
-            ("bad", "Refused There is no OpenClaw folder at /x."),
-        ),
+        ("refused", "There is no folder at /x. Name it.", ("bad", "Refused There is no folder at /x.")),
         ("failed", "It broke on v1.2.json", ("bad", "Failed It broke on v1.2.json")),
         ("cancelled", "Canceled by mei.", ("warn", "Canceled Canceled by mei.")),
         ("finished", "", ("ok", "Finished")),
@@ -119,6 +116,8 @@ def test_it_does_not_wait_for_ever(as_admin):
 def test_others_are_told_nothing(as_admin, as_stranger):
     job = import_now(as_admin)
     assert notices_on(as_stranger.get("/samples/").text) == []
+    as_stranger.cookies["messages"] = as_admin.cookies["messages"].value  # the message itself, with its id
+    assert notices_on(as_stranger.get("/samples/").text) == []
     answer = poll(as_stranger, job, "finished")
     assert (answer.status_code, answer.text) == (286, "")
 
@@ -138,16 +137,7 @@ def test_what_a_job_says_does_nothing(as_admin):
 
 def test_an_export_says_it_on_its_own_page(as_reviewer):
     SampleFactory(annotation_status="approved")
-    asked = {
-        "name": "mine",
-        "format": "alpaca",
-        "task": "reply",
-        "train_split": "0.9",
-        "seed": "1",
-        "row_characters": "9000",
-        "history": "edited",
-    }
-    as_reviewer.post("/exports/create/", asked)
+    as_reviewer.post("/exports/create/", WANTED)
     export, job = DatasetExport.objects.get(), JobRun.objects.get()
     assert notices_on(as_reviewer.get(export.get_absolute_url()).text) == []
     assert notices_on(as_reviewer.get("/samples/").text) == [("info", "Export Queued View job", True)]

@@ -277,6 +277,7 @@ def test_a_rolled_back_write_leaves_the_page(as_admin, home):
     assert "/agents/main/writes/w1/" in as_admin.get("/").text
     took_back(MAIN, 2, ["w1"], b"one\ntwo & three\n", b"one\n")
     services.refresh_sums(MAIN)  # as every rollback does
+    assert not MemorySpan.objects.filter(written_count__gt=0).exists(), "a rollback is no write of its own"
     assert "/agents/main/writes/w1/" not in as_admin.get("/").text
     assert not memory_panel.is_wrong(Agent.objects.get())
 

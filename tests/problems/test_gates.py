@@ -7,19 +7,12 @@ from gate.recording import storing
 from openclaw_web import clock
 from people.configuration import keys as configuration
 from problems.models import ProblemCheck
-from tests.factories import BackupRunFactory
 from tests.gate.statistics.decided import DAY_MS, DB, decide, failed, midnight
 
 from .check_results import check
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("proven")]
 MINUTE_MS = 60_000
-
-
-@pytest.fixture(autouse=True)
-def proven(settings, tmp_path):
-    settings.HOME_DIR = tmp_path
-    BackupRunFactory(proven_at=clock.now_ms())
 
 
 def calls(*outcomes, minutes_ago=10, **columns):

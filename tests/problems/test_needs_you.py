@@ -14,10 +14,7 @@ pytestmark = pytest.mark.django_db
 BACKEND = "django.contrib.auth.backends.ModelBackend"
 # A sentence of each: with facts, by kind; a viewer may read two and follow the link that only shows, an operator all.
 PLANTED = {
-    "rule_broken": (
-        '{"count":1,"files":"USER.md","write":"w1","rule":"r1","name":"Likes tea"}',
-        "1 write of ada broke",
-    ),
+    "rule_broken": ('{"count":1,"files":"USER.md","write":"w1","rule":"r1","name":"Tea"}', "1 write of ada broke"),
     "gate_blind": ('{"unseen":3,"count":10}', "saw no user message in 3 of 10"),
     "samples_waiting": ('{"count":3,"is_more":false}', "3 samples to review."),
     "watcher": ("{}", "The watcher has stopped"),
@@ -40,20 +37,13 @@ def test_many_of_one_kind_leave_room_for_the_others(as_admin):
     late = {"severity": kinds.find("task_overdue").severity, "agent_id": "ada"}
     others = {name: {"severity": kinds.find(name).severity} for name in ("watcher", "gate_blind", "backup")}
     facts = {"watcher": "{}", "gate_blind": PLANTED["gate_blind"][0], "backup": '{"proven_at":null}'}
+    at = {"since_at": now, "opened_at": now, "last_seen_at": now}
     for number in range(20):
         detail = f'{{"task":"t{number}","name":"Task {number}","late_ms":3600000}}'
-        Problem.objects.create(
-            id=f"t{number}",
-            kind="task_overdue",
-            since_at=now,
-            opened_at=now,
-            last_seen_at=now,
-            detail_json=detail,
-            **late,
-        )
+        Problem.objects.create(id=f"t{number}", kind="task_overdue", detail_json=detail, **late, **at)
     for name, about in others.items():
         about |= {"detail_json": facts[name], "agent_id": "ada" if name == "gate_blind" else ""}
-        Problem.objects.create(id=name, kind=name, since_at=now, opened_at=now, last_seen_at=now, **about)
+        Problem.objects.create(id=name, kind=name, **about, **at)
     sentences, panel = rows_of(as_admin.get("/").text)
     assert ["overdue" in words for words in sentences] == [False, False, *[True] * 5, False]
     assert "No backup" in sentences[-1] and "15 more problems" in panel
@@ -69,8 +59,8 @@ def test_who_may_not_be_told_or_act_sees_nothing_of_it(client, ada, role):
     page = client.get("/").text
     panel = re.search(r'<section[^>]*aria-labelledby="needs-you".*?</section>', page, re.S)[0]
     told, buttons = SEEN[role]
-    assert [name for name, (_facts, sentence) in PLANTED.items() if sentence in unescape(panel)] == told
-    assert [name for name, (_facts, sentence) in PLANTED.items() if sentence in unescape(page)] == told
+    for text in (panel, page):
+        assert [name for name, (_facts, sentence) in PLANTED.items() if sentence in unescape(text)] == told
     assert re.findall(r'<a class="button[^>]*>([^<]*)<span', panel) == buttons
     assert "<form" not in panel
     if role != "operator":

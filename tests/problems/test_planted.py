@@ -7,7 +7,7 @@ import pytest
 from django.db import connections
 
 from agents import databases, unread_parts
-from agents.models import Agent, CollectorSource
+from agents.models import Agent, AgentDatabase, CollectorSource
 from collecting import watcher
 from datasets.kinds import judging
 from datasets.kinds.kind import NONE
@@ -56,8 +56,12 @@ def rule_broken(_home):
 
 
 def proposal(_home):
-    about = {"target_file": "MEMORY.md", "candidate_fact": "Likes tea.", "started_by": "root"}
-    GuardianRun.objects.using(DB).create(id="p1", state="proposed", created_at=clock.now_ms(), **about)
+    propose("p1", "Likes tea.")
+
+
+def propose(name, fact):
+    about = {"target_file": "MEMORY.md", "candidate_fact": fact, "started_by": "root"}
+    GuardianRun.objects.using(DB).create(id=name, state="proposed", created_at=clock.now_ms(), **about)
 
 
 def left_out(home):
@@ -183,8 +187,7 @@ def test_what_a_person_settled_stays_until_it_is_worse_or_gone_and_back(home, se
     check()
     row = settle(Problem.objects.get())
     assert check() == [] and Problem.objects.get().state == row.state
-    about = {"target_file": "MEMORY.md", "candidate_fact": "Likes jam.", "started_by": "root"}
-    GuardianRun.objects.using(DB).create(id="p2", state="proposed", created_at=clock.now_ms(), **about)
+    propose("p2", "Likes jam.")
     assert check() == ["2 proposals wait for MEMORY.md of main."]
     assert Problem.objects.get().mute_reason == ""
     settle(Problem.objects.get())
@@ -263,6 +266,7 @@ def test_a_write_that_somebody_judged_is_settled(home, as_operator):
     assert PLANTED[rule_broken] in check()
     corrected("w2", "main", status="written", fact="Likes tea.", reason="It is right.")
     assert PLANTED[rule_broken] not in check()
+    assert "Likes tea" not in Problem.objects.get(kind="rule_broken").detail_json, "private facts go with it"
 
 
 def test_a_verdict_in_review_settles_it_though_no_file_of_the_agent_changes(home, as_operator):
@@ -328,6 +332,10 @@ def test_many_of_a_kind_are_counted(home):
     now = clock.now_ms()
     for number in range(25):
         CronJobFactory(agent_id="main", name=f"Task {number}", next_run_at=now - 15 * HOUR_MS)
+    seen = AgentDatabase.objects.filter(agent="main")
+    seen.update(last_seen_at=now - 16 * HOUR_MS)  # what is due after the last import, that cannot know
+    assert check() == []
+    seen.update(last_seen_at=now)
     said = check()
     assert len(said) == 21 and "5 more: Task overdue." in said
 

@@ -4,18 +4,11 @@ import pytest
 
 from guardian.models import WriteGuardianAudit
 from openclaw_web import clock
-from tests.factories import BackupRunFactory
 
 from .check_results import check
 
 DAY_MS = 86_400_000
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def proven(settings, tmp_path):
-    settings.HOME_DIR = tmp_path
-    BackupRunFactory(proven_at=clock.now_ms())
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("proven")]
 
 
 def change(number, days_ago, **columns):
