@@ -4,7 +4,7 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from people.configuration.keys import SECRET_KINDS
+from people.configuration.catalogue import SECRET_KINDS
 
 from .contents import content_types
 

@@ -149,7 +149,7 @@ def _collection(home, claimed, params, copies, progress):
         opted_out=consent.opted_out(),
         include_deleted=includes_deleted(params),
         progress=progress,
-        stashes_outputs=configuration.get(stashing.SETTING),
+        stashes_outputs=configuration.is_on(stashing.SETTING),
         copies=copies,
         ignored=ignored_sessions(home.root),
         only=_only(home, params, claimed),

@@ -12,4 +12,4 @@ SETTING = "collector.includeDeleted"
 
 def includes_deleted(params: Mapping[str, Any]) -> bool:
     """Whether an import or a check with these parameters includes them."""
-    return bool(params.get("include_deleted") or settings.INCLUDE_DELETED or configuration.get(SETTING))
+    return bool(params.get("include_deleted") or settings.INCLUDE_DELETED or configuration.is_on(SETTING))

@@ -14,6 +14,7 @@ from ledger.markup import markdown
 from ledger.session import doings
 from ledger.session.schemas import EvidenceOut
 from openclaw_web.pages import glyphs
+from people.configuration import catalogue
 from people.configuration import keys as configuration
 
 from . import sample_order, word_diff
@@ -61,7 +62,7 @@ def shown(sample: DatasetSample, form: VerdictForm, *, may_label: bool, typed: S
         "may_label": may_label,
         "longest": LONGEST_SHOWN,
         "guide": guide,
-        "reasons": configuration.named(known),
+        "reasons": catalogue.named(known),
         "draft_page": drafts.new_page(),
         "other_drafts": [draft for draft in typed[1:] if draft.fields != fields],
         **reply(sample, form["output"].value() or "", typed[0] if typed else None),

@@ -12,6 +12,7 @@ from agents.models import Agent
 from gate.models import MemoryGateDecision
 from ledger import consent
 from ledger.models import ConversationTurn, Session
+from ledger.transcripts.contexts import SETTING as WINDOW_SETTING
 from ledger.transcripts.contexts import keep_contexts
 from openclaw_web import clock
 from openclaw_web.errors import Refused
@@ -135,7 +136,7 @@ def _make_batch(agent, session_id, moments, result, chosen, status, *, is_all):
 
 
 def _keep_contexts(agent, turns):
-    size = configuration.get("memoryGate.windowSize")
+    size = configuration.number(WINDOW_SETTING)
     with transaction.atomic(using=agent.db):
         return keep_contexts(agent.db, turns, size)
 

@@ -20,7 +20,7 @@ def explain_unknown(row: WriteGuardianAudit) -> str:
         return _("What changed is not known: the write names no file.")
     if row.sources & Source.ELSEWHERE:
         return _("What changed is not known: no agent has the workspace of this write.")
-    if not configuration.get(storing.SNAPSHOTS):
+    if not configuration.is_on(storing.SNAPSHOTS):
         return _("What changed is not known: the setting %(setting)s is off.") % words
     return _by_versions(row) % words
 

@@ -26,7 +26,7 @@ Messages = list[dict[str, Any]]
 
 def opted_out() -> frozenset[str]:
     """Who has opted out, today."""
-    return frozenset(configuration.get(SETTING))
+    return frozenset(configuration.texts(SETTING))
 
 
 def withheld(db: str, turns: Collection[ConversationTurn]) -> set[str]:

@@ -1,4 +1,4 @@
-"""One file: what a process needs to start. What an operator tunes lives in `kv` (people.configuration.keys)."""
+"""One file: what a process needs to start. What an operator tunes lives in `kv` (people.configuration.catalogue)."""
 
 import os
 import secrets

@@ -32,7 +32,7 @@ def prune() -> int:
 
     With 0 days only versions and closed problems are removed.
     """
-    days, count = configuration.get(SETTING), _versions() + problems.prune()
+    days, count = configuration.number(SETTING), _versions() + problems.prune()
     if not days:
         return count
     before = clock.now_ms() - days * DAY_MS

@@ -47,7 +47,7 @@ class Allowance:
     @property
     def limit(self) -> int:
         """Tokens that are allowed in a day; 0 without a limit."""
-        return configuration.get(self.setting)
+        return configuration.number(self.setting)
 
     def used(self, db: str) -> int:
         """Tokens that calls of this UTC day have used, or may still use."""

@@ -14,8 +14,8 @@ from django.utils.translation import gettext as _
 
 from openclaw_web.errors import Refused
 from openclaw_web.llm import endpoint, prices
+from people.configuration import catalogue
 from people.configuration import keys as configuration
-from people.configuration import reflection_keys
 
 from ..models import Agent
 from .calls import Allowance
@@ -120,4 +120,4 @@ def model_as_set(*settings: str) -> tuple[LanguageModel, dict[str, Any]]:
         place = endpoint.from_environment()
     except Refused:
         place = endpoint.Endpoint("", "")
-    return LanguageModel(place, values[MODEL], reflection_keys.prices(values[PRICES])), values
+    return LanguageModel(place, values[MODEL], catalogue.prices(values[PRICES])), values

@@ -9,7 +9,7 @@ KEY = "artifacts.flaggedKinds"
 
 def counted() -> frozenset[str]:
     """The kinds of secrets that flag an artifact, as the setting has it. One query: ask once for many rows."""
-    return frozenset(configuration.get(KEY))
+    return frozenset(configuration.texts(KEY))
 
 
 def flags(secret_kinds: str | list[str], kinds: frozenset[str] | None = None) -> list[str]:

@@ -1,6 +1,6 @@
 """Which kinds of secrets a content seems to hold: looked for in bytes, in time that grows with their number only.
 
-What people call each kind: people.configuration.keys.SECRET_KINDS.
+What people call each kind: people.configuration.catalogue.SECRET_KINDS.
 """
 
 import re2

@@ -39,7 +39,7 @@ RECENT_MS = 2 * 86_400_000  # decisions without a turn that are looked at again 
 def collect(collection: Any) -> dict[str, int]:
     """Read what is new; how many decisions and failed calls came, and what was not stored."""
     counts = Counter(dict.fromkeys(NAMES, 0))
-    if configuration.get(recorded.SETTING):
+    if configuration.is_on(recorded.SETTING):
         _databases(collection, counts)
         _logs(collection, counts)
         _match_again(collection, counts)
@@ -47,7 +47,7 @@ def collect(collection: Any) -> dict[str, int]:
 
 
 def _logs(collection, counts):
-    folder = configuration.get(FOLDER)
+    folder = configuration.text(FOLDER)
     if not folder:
         return
     if not Path(folder).is_dir():

@@ -49,7 +49,7 @@ NAMES = ("writes", "merged", "withheld", "unattributed", "rollbacks", "correctio
 def collect(collection: Any) -> dict[str, int]:
     """Read what is new; how many writes came, how many changes nobody told of, and what was not stored."""
     counts = Counter(dict.fromkeys((*NAMES, "rejected", "matched_later", "lines", "equal_lines"), 0))
-    if configuration.get(recorded.SETTING):
+    if configuration.is_on(recorded.SETTING):
         for place in _places(collection):
             _database(collection, place, counts)
             _log(collection, place, counts)
@@ -57,7 +57,7 @@ def collect(collection: Any) -> dict[str, int]:
         for agent in collection.agents.values():
             if collection.only in (None, agent.agent_id) and agent.agent_id not in collection.lost:
                 outcomes.record_late(agent)
-        if configuration.get(storing.SNAPSHOTS):
+        if configuration.is_on(storing.SNAPSHOTS):
             _attribute(collection, counts)
     return dict(counts)
 

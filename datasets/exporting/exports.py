@@ -229,7 +229,7 @@ def _write(export, folder, progress):
 def _written(options, folder, name, progress) -> Iterator[tuple[ExportWriter, Path]]:
     """The rows of an export in a draft of its folder, which is gone afterwards unless it was published."""
     source = Source(options)
-    kinds = frozenset(configuration.get(WITHHELD_KINDS))
+    kinds = frozenset(configuration.texts(WITHHELD_KINDS))
     total = source.chosen.count()
     with room.refusing(folder.parent, _("Nothing was exported.")), drafts.draft_of(folder) as draft:
         decided = Decided(options)

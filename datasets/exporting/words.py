@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy
 from ledger.collectors import placeholders
 from openclaw_web import amounts
 from openclaw_web.pages import states
-from people.configuration.keys import SECRET_KINDS
+from people.configuration.catalogue import SECRET_KINDS
 
 from ..exporters import changes, prompts
 from ..exporters.conversations import histories, turns

@@ -8,6 +8,7 @@ from openclaw_web.errors import Refused
 from openclaw_web.pages.formatting import listed
 from openclaw_web.sqlite import rows, writing
 from people.audit import log as audit
+from people.configuration import catalogue
 from people.configuration import keys as configuration
 
 from ..models import DatasetSample, ReviewAction, SampleLabel
@@ -18,7 +19,7 @@ REJECTED = DatasetSample.Status.REJECTED
 
 def choices() -> dict[str, str]:
     """The codes that can be chosen and what they are called, in the order of the setting."""
-    return configuration.named(configuration.get(SETTING))
+    return catalogue.named(configuration.texts(SETTING))
 
 
 def checked(reason: str | None, status: str) -> str | None:

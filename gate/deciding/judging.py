@@ -5,6 +5,7 @@ from collections.abc import Callable
 from enum import StrEnum
 
 from ledger.models import ConversationTurn
+from ledger.transcripts import contexts
 from openclaw_web import clock
 from openclaw_web.llm.client import Answer
 from openclaw_web.sqlite import writing
@@ -16,8 +17,6 @@ from ..recording.told import Match, Origin, Source, Told
 from ..recording.windows import Window
 from . import calling, parsing, showing
 from .gates import Gate
-
-WINDOW_SETTING = "memoryGate.windowSize"
 
 
 class Ended(StrEnum):
@@ -41,7 +40,7 @@ def judge(db: str, gate: Gate, turn_id: str, *, wait: Callable[[float], object])
     decisions = MemoryGateDecision.objects.using(db)
     if turn is None or decisions.filter(id=decision_id(turn_id, gate)).exists():
         return Ended.GONE
-    window = showing.window_of(db, turn, configuration.get(WINDOW_SETTING))
+    window = showing.window_of(db, turn, configuration.number(contexts.SETTING))
     if window is None:
         return Ended.WITHHELD
     call, answer = calling.ask(db, gate, window, calling.Whose(turn.session_id, turn.id), wait=wait)

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from agents.models import Agent
 from agents.runners.runner import estimate
 from ledger.models import ConversationTurn
+from ledger.transcripts import contexts
 from openclaw_web.llm.estimates import Estimate
 from people.configuration import keys as configuration
 
 from . import choosing, gates, showing
 from .choosing import Asked
 from .gates import RUNNER, Gate
-from .judging import WINDOW_SETTING
 
 SAMPLED = 50  # turns whose windows are built; the tokens of the others follow from these
 USUAL_ANSWER = 150  # tokens of a decision with its reason
@@ -39,7 +39,7 @@ def plan(agent: Agent, asked: Asked) -> Plan:
 def _tokens(db, gate: Gate, ids):
     """About how many tokens asking about all of these turns has, from some of them that are spread evenly."""
     step = -(-len(ids) // SAMPLED) or 1
-    some, size = ids[::step], configuration.get(WINDOW_SETTING)
+    some, size = ids[::step], configuration.number(contexts.SETTING)
     turns = ConversationTurn.objects.using(db).in_bulk(some)
     windows = [showing.window_of(db, turn, size) for turn in turns.values()]
     found = [gate.prompt_tokens(window) for window in windows if window]

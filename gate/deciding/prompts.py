@@ -62,7 +62,7 @@ def version(text: str) -> str:
 
 def in_force() -> Prompt:
     """The prompt that turns are judged with now."""
-    return Prompt(configuration.get(SETTING).strip() or BUILT_IN)
+    return Prompt(configuration.text(SETTING).strip() or BUILT_IN)
 
 
 def keep(db: str, prompt: Prompt) -> None:

@@ -75,7 +75,7 @@ def _around(agent, row, *, is_operator):
 
 def response(raw: str | None) -> Response:
     """What there is of a raw response."""
-    is_kept = bool(configuration.get(RAW_SETTING))
+    is_kept = configuration.is_on(RAW_SETTING)
     if raw is None:
         return Response(is_kept_now=is_kept)
     try:

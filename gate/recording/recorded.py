@@ -33,7 +33,7 @@ def record(agent: Agent, decisions: Sequence[DecisionIn]) -> Stored:
     NoSuchTurn when a turn is not one of this agent, or not of the session that is named. Decisions on words of
     somebody who opted out are counted, not stored.
     """
-    if not configuration.get(SETTING):
+    if not configuration.is_on(SETTING):
         raise Refused(_("Decisions of memory_gate are not kept: memoryGateAuditing.enabled is off in the settings."))
     named = [one.turn_id for one in decisions if one.turn_id]
     turns = ConversationTurn.objects.using(agent.db).in_bulk(named)

@@ -101,7 +101,7 @@ def give_turn(db: str, decision_id: str, place: Place) -> None:
 
 def kept_response(db: str, text: str | None, session_id: str, turn_id: str | None) -> str | None:
     """What is kept of a raw response: itself, or the handle of an artifact, or by the setting nothing."""
-    if text is None or not configuration.get(RAW_SETTING):
+    if text is None or not configuration.is_on(RAW_SETTING):
         return None
     return _short(db, text, session_id, turn_id)
 
@@ -117,7 +117,7 @@ def _forget_windows(db, told):
 
 def _keep_responses(db, told):
     """Give each decision what is kept of its response. Of what is refused or known no artifact is made."""
-    if not configuration.get(RAW_SETTING):
+    if not configuration.is_on(RAW_SETTING):
         for one in told:
             one.row.raw_response = None
     elif any(_is_long(one.row.raw_response) for one in told):
@@ -199,7 +199,7 @@ def _see_windows(db, new):
     by_session: dict[str, list[ConversationTurn]] = {}
     for turn in turns.values():
         by_session.setdefault(turn.session_id, []).append(turn)
-    size, kept = configuration.get(contexts.SETTING), {}
+    size, kept = configuration.number(contexts.SETTING), {}
     for some in by_session.values():
         before = contexts.keep_contexts(db, some, size, given=given)
         kept |= consent.usable_messages(db, before)

@@ -5,7 +5,7 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from people.configuration.reflection_keys import MOST_PROMPT
+from people.configuration.setting import MOST_TEXT
 
 from ..deciding import gates, prompts
 from ..lists.decision_list import DecisionFilters
@@ -22,7 +22,7 @@ class ReplayForm(forms.Form):
     )
     new_prompt = forms.CharField(
         label=_("Prompt"),
-        max_length=MOST_PROMPT + 1_000,  # a browser sends two characters for the end of a line
+        max_length=MOST_TEXT + 1_000,  # a browser sends two characters for the end of a line
         widget=forms.Textarea(attrs={"rows": 14, "spellcheck": "false"}),
     )
     limit = forms.IntegerField(
@@ -46,7 +46,7 @@ class ReplayForm(forms.Form):
     def clean_new_prompt(self) -> str:
         """The text with plain ends of lines, as every other place has it."""
         text = str(self.cleaned_data["new_prompt"]).replace("\r\n", "\n").strip()
-        if len(text) > MOST_PROMPT or "\0" in text:
+        if len(text) > MOST_TEXT or "\0" in text:
             raise forms.ValidationError(_("A prompt has at most 20,000 characters."))
         return text
 

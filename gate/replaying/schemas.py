@@ -8,7 +8,7 @@ from agents.runners.schemas import EstimateOut
 from jobs.schemas import JobOut
 from openclaw_web.endpoints.schemas import BIGGEST, Body, Page, PageQuery, Schema
 from openclaw_web.endpoints.table_schemas import table_schema
-from people.configuration.reflection_keys import MOST_PROMPT
+from people.configuration.setting import MOST_TEXT
 
 from ..lists.schemas import DECISION, ORIGIN, SESSION
 from ..models import GateReplay, GateReplayDecision
@@ -35,7 +35,7 @@ class ReplayFilters(Body):
 
 class ReplayIn(Body):
     model: str = Field(min_length=1, max_length=200, description="who is to decide, as the endpoint calls it")
-    prompt: str = Field("", max_length=MOST_PROMPT, description="its text; empty: the prompt in force")
+    prompt: str = Field("", max_length=MOST_TEXT, description="its text; empty: the prompt in force")
     limit: int = Field(USUAL, strict=True, ge=1, le=MOST, description="of more decisions, the newest")
     filters: ReplayFilters = Field(default_factory=ReplayFilters, description="as of the list of decisions")
     approved: bool = Field(False, strict=True, description="only decisions that approved samples are about")

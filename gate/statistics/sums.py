@@ -27,7 +27,7 @@ AGAIN_MS = 10 * 60_000  # after a job that failed
 
 def is_on() -> bool:
     """Whether sums are kept."""
-    return bool(configuration.get(SETTING))
+    return configuration.is_on(SETTING)
 
 
 def apply(db: str, changes: Changes) -> None:

@@ -11,7 +11,7 @@ from jobs.progress import listener_on
 from openclaw_web import reasons
 from openclaw_web.commands.groups import Outcome, WrongUse
 from openclaw_web.commands.verbs import DONE, PARTLY
-from people.configuration.reflection_keys import MOST_PROMPT
+from people.configuration.setting import MOST_TEXT
 
 from ..replaying import plans, results, starting
 from ..replaying.wanted import MOST, USUAL, Wanted
@@ -55,7 +55,7 @@ def _prompt(file):
         raise WrongUse(_("%(file)s cannot be read: %(reason)s.") % words) from exc
     except UnicodeDecodeError as exc:
         raise WrongUse(_("%(file)s is not UTF-8 text.") % {"file": file}) from exc
-    if not text.strip() or len(text) > MOST_PROMPT or "\0" in text:
+    if not text.strip() or len(text) > MOST_TEXT or "\0" in text:
         raise WrongUse(_("%(file)s: a prompt has 1 to 20,000 characters.") % {"file": file})
     return text
 

@@ -22,7 +22,7 @@ def problem_of() -> str:
     """Why nothing is handed to an agent, in a sentence; empty when something may be."""
     if not settings.OPENCLAW_COMMAND:
         return _("Changes are not handed to agents: OPENCLAW_WEB_OPENCLAW does not name the command of OpenClaw.")
-    if not configuration.get(ENABLED):
+    if not configuration.is_on(ENABLED):
         return _("Changes are not handed to agents: writeGuardian.handOver is off in the settings.")
     path = Path(settings.OPENCLAW_COMMAND)
     if not path.is_absolute():
@@ -41,7 +41,7 @@ def command() -> str:
 
 def seconds() -> int:
     """How long an agent may take."""
-    return int(configuration.get(SECONDS))
+    return configuration.number(SECONDS)
 
 
 def environment(state_dir: Path) -> dict[str, str]:

@@ -121,7 +121,7 @@ def _any_unseen(text):
 
 
 def _why_not_again(db):
-    most, (today, tomorrow) = configuration.get(WRITES), clock.today_ms()
+    most, (today, tomorrow) = configuration.number(WRITES), clock.today_ms()
     runs = GuardianRun.objects.using(db).filter(state=GuardianRun.State.WRITTEN, created_at__gte=today - DAY_MS)
     if runs.filter(decided_by=BY, decided_at__gte=today, decided_at__lt=tomorrow).count() < most:
         return ""

@@ -48,7 +48,7 @@ def forget_unused(db: str) -> int:
 
 
 def _prune(db, name):
-    removed, most = 0, configuration.get(SETTING)
+    removed, most = 0, configuration.number(SETTING)
     while True:
         with writing.in_turn_of(db):
             ids = list(unreferenced(db, name).values_list("id", flat=True)[most : most + BATCH])

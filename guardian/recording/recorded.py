@@ -35,7 +35,7 @@ def record(agent: Agent, writes: Sequence[WriteIn], *, by: str = "") -> Stored:
     NotThere when a turn or a decision is not one of this agent, or not of the session or turn that is named. Writes of
     facts of somebody who opted out are counted, not stored.
     """
-    if not configuration.get(SETTING):
+    if not configuration.is_on(SETTING):
         raise Refused(_("Writes to memory files are not kept: writeGuardianAuditing.enabled is off in the settings."))
     turns = ConversationTurn.objects.using(agent.db).in_bulk([one.turn_id for one in writes if one.turn_id])
     named = [one.decision_id for one in writes if one.decision_id]

@@ -27,7 +27,7 @@ def store(db: str, told: Sequence[Told], made: Changes | None = None) -> Stored:
     `made` remembers diffs from one call to the next. A write that another source told within two seconds of it, with
     the same file and fact, is that row.
     """
-    keeps = bool(configuration.get(SNAPSHOTS))
+    keeps = configuration.is_on(SNAPSHOTS)
     made = made or Changes()
     changes = {one.key: _changed(one.row.target_file, one.change, made) for one in told if one.change and keeps}
     rules_now, stored = rules.in_force(db), Stored()

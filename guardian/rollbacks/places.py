@@ -125,7 +125,7 @@ def check() -> None:
 
 def check_enabled() -> None:
     """Raises MayNotWrite unless rollbacks are on."""
-    if not configuration.get(ENABLED):
+    if not configuration.is_on(ENABLED):
         raise MayNotWrite(_("Rollbacks are off: writeGuardianAuditing.enableRollback is off in the settings."))
 
 

@@ -119,7 +119,7 @@ def outputs(db: str, *, is_on: bool | None = None) -> Iterator[Outputs]:
     """
     made = Outputs()
     with ExitStack() as held:
-        if configuration.get(SETTING) if is_on is None else is_on:
+        if configuration.is_on(SETTING) if is_on is None else is_on:
             try:
                 made.batch = held.enter_context(services.stashing(db, holds_rows=True))
             except NoRoom as exc:

@@ -85,7 +85,7 @@ def session_turns(request, agent, session_id: str, filters: Query[TurnQuery]):
 @needs("viewer")
 def turn_context(request, agent, turn_id: str = Query(..., max_length=2000, description="`id` of a turn")):
     """The messages before a turn: as stored, or computed now with the setting `memoryGate.windowSize`."""
-    found = contexts.context_of(agent.db, configuration.get(contexts.SETTING), id=turn_id)
+    found = contexts.context_of(agent.db, configuration.number(contexts.SETTING), id=turn_id)
     request.opened = ("session", found.turn.session_id)
     return found.as_json()
 

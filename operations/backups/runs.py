@@ -22,7 +22,7 @@ PROVEN_FOR_MS = 30 * 86_400_000
 
 def folder() -> Path:
     """Where backups go: the setting, or `backups` in the home."""
-    chosen = configuration.get("backup.folder")
+    chosen = configuration.text("backup.folder")
     return Path(chosen).expanduser() if chosen else settings.HOME_DIR / "backups"
 
 

@@ -150,7 +150,7 @@ def look_at_home(plan: Plan, params: dict[str, Any], progress: Any, copies: Copi
         opted_out=consent.opted_out(),
         include_deleted=includes_deleted(params),
         progress=progress,
-        stashes_outputs=configuration.get(stashing.SETTING),
+        stashes_outputs=configuration.is_on(stashing.SETTING),
         copies=copies,
         ignored=runs.ignored_sessions(plan.root),
     )

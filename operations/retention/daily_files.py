@@ -44,7 +44,7 @@ def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
     `params` may hold `by`. Raises Refused when the disk is full; every file is one of before or a whole new one then.
     """
     today = datetime.fromtimestamp(clock.now_ms() / 1000, UTC).date()
-    keep = configuration.get(KEEP)
+    keep = configuration.number(KEEP)
     days = [today - timedelta(days=back) for back in range(keep, 0, -1)]
     folder = settings.HOME_DIR / "exports"
     done = {"files": 0, "written": 0, "turns": 0, "removed": 0}

@@ -66,7 +66,7 @@ def remove(params: dict[str, Any], progress: Any) -> dict[str, Any]:
     With `dry_run` it only counts. `agent` names one (default: all), `by` who asked. Raises Refused when nobody said how
     many days.
     """
-    days = params.get("days") or configuration.get(SETTING)
+    days = params.get("days") or configuration.number(SETTING)
     if not days:
         raise Refused(_("Set an age with --days N, or with the setting retentionDays."))
     work = Work(before=choosing.days_ago(days), progress=progress)

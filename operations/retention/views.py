@@ -57,7 +57,7 @@ def _start(request, kind, params):
 
 
 def _form():
-    return RetentionForm(initial={"days": configuration.get(services.SETTING) or 365})
+    return RetentionForm(initial={"days": configuration.number(services.SETTING) or 365})
 
 
 def _context(form):
@@ -73,7 +73,7 @@ def _context(form):
         "runs": runs,
         "counted": counted,
         "kept": [(count, choosing.WHY.get(reason, reason)) for reason, count in kept.items()],
-        "days": configuration.get(services.SETTING),
+        "days": configuration.number(services.SETTING),
         "folder": services.folder(),
         "tasks": ticking.states(SHOWN),
         "may_change": True,

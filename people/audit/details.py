@@ -11,7 +11,7 @@ from openclaw_web import amounts
 from openclaw_web.pages import states
 from openclaw_web.pages.formatting import duration, listed, size
 
-from ..configuration.keys import SECRET_KINDS
+from ..configuration.catalogue import SECRET_KINDS
 
 # Name of a detail: what stands before its value.
 LABELS = {

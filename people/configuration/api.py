@@ -1,5 +1,7 @@
 """Settings over the JSON API."""
 
+from dataclasses import asdict
+
 from django.http import Http404
 
 from openclaw_web.endpoints.operations import Operations
@@ -26,7 +28,7 @@ def settings_import(request, wanted: SettingsIn):
     found = importing.apply(wanted.settings, by=request.user.username, is_dry=wanted.dry_run)
     return {
         "items": [_setting(key, value) for key, value in found.values.items()],
-        "ignored": [one.as_json() for one in found.ignored[: importing.LISTED]],
+        "ignored": [asdict(ignored) for ignored in found.ignored[: importing.LISTED]],
         "ignored_count": len(found.ignored),
         "dry_run": wanted.dry_run,
     }
@@ -44,10 +46,4 @@ def setting_save(request, key: str, wanted: SettingIn):
 
 def _setting(key, value):
     known = configuration.KEYS[key]
-    return {
-        "key": key,
-        "value": value,
-        "default": known.default,
-        "shape": str(known.shape),
-        "help": str(known.help),
-    }
+    return configuration.row(key, value) | {"shape": str(known.shape), "help": str(known.help)}

@@ -1,18 +1,21 @@
-"""The fields of settings, by the word in `Key.field`: each spells a value for the page and reads it back."""
+"""The fields of settings, by the word in `Setting.field`: each spells a value for the page and reads it back."""
 
 from django import forms
 from django.utils.translation import gettext
 
 from openclaw_web.pages.formatting import listed
 
-from .keys import DAILY, SECRET_KINDS, Key
+from .catalogue import SECRET_KINDS
+from .setting import DAILY, Setting
 
 
 class Field(forms.Field):
-    """What fields of settings have in common; none is required, for an empty one says something of its own."""
+    """What fields of settings have in common; most are not required, for an empty one says something of its own."""
 
-    def __init__(self, known: Key, **more):
-        super().__init__(label=known.label, help_text=known.help, required=False, **more)
+    must_be_filled = False
+
+    def __init__(self, known: Setting, **more):
+        super().__init__(label=known.label, help_text=known.help, required=self.must_be_filled, **more)
         self.known = known
 
     def in_words(self, value):
@@ -32,10 +35,10 @@ class Switch(Field, forms.BooleanField):
 
 
 class Number(Field, forms.IntegerField):
+    must_be_filled = True
+
     def __init__(self, known):
-        super().__init__(known)
-        self.required = True
-        self.error_messages |= dict.fromkeys(("required", "invalid"), sentence(known))
+        super().__init__(known, error_messages=dict.fromkeys(("required", "invalid"), known.refusal(known.label)))
         self.widget.attrs |= {"min": known.least, "max": known.most}
 
 
@@ -81,10 +84,7 @@ class TimeOfDay(Field, forms.TimeField):
     """Kept as a cron expression."""
 
     widget = forms.TimeInput(attrs={"type": "time"})
-
-    def __init__(self, known):
-        super().__init__(known)
-        self.required = True
+    must_be_filled = True
 
     def prepare_value(self, value):
         found = DAILY.fullmatch(value or "")
@@ -107,8 +107,3 @@ FIELDS = {
     "text": Text,
     "time": TimeOfDay,
 }
-
-
-def sentence(known: Key) -> str:
-    """Why a value was refused, with the name that people know the setting by."""
-    return gettext("%(key)s must be %(shape)s.") % {"key": known.label, "shape": known.shape}

@@ -10,9 +10,9 @@ from django.utils.translation import gettext
 from openclaw_web.errors import Refused
 from openclaw_web.lists import declaration
 
-from .fields import FIELDS, sentence
+from .catalogue import GROUPS, KEYS
+from .fields import FIELDS
 from .kept_views import LONGEST_NAME
-from .keys import GROUPS, KEYS
 
 
 class SettingsForm(forms.Form):
@@ -30,7 +30,7 @@ class SettingsForm(forms.Form):
     def clean(self):
         for key, known in KEYS.items():
             if key in self.cleaned_data and not known.accepts(self.cleaned_data[key]):
-                self.add_error(key, sentence(known))
+                self.add_error(key, known.refusal(known.label))
 
     def changed(self):
         """`{key: value}` of what was changed on the page."""

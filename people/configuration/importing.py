@@ -12,7 +12,7 @@ from typing import Any
 
 from django.db import transaction
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop
+from django.utils.translation import gettext_noop as N_
 
 from openclaw_web import loose_json
 from openclaw_web.errors import Refused
@@ -25,43 +25,33 @@ MOST_NAME = 300
 LISTED = 200
 NOT_USED, ELSEWHERE, SECRET, UNKNOWN = "not_used", "elsewhere", "secret", "unknown"
 PLUGIN = "reflection"
-# How the Reflection spec spells what is a setting here.
-SPELLED = {
-    "storage.retentionDays": "retentionDays",
-    "storage.jsonlExport.enabled": "jsonlExport.enabled",
-    "storage.jsonlExport.schedule": "jsonlExport.schedule",
-    "storage.jsonlExport.retentionDays": "jsonlExport.retentionDays",
-}
-_LATER = gettext_noop("Not used by this version.")
-_PLUGINS = gettext_noop("It is about the plugin, which this site does not run.")
+# What the Reflection spec spells with `storage.` before it.
+STORAGE = ("retentionDays", "jsonlExport.enabled", "jsonlExport.schedule", "jsonlExport.retentionDays")
+SPELLED = {f"storage.{key}": key for key in STORAGE}
+_LATER = N_("Not used by this version.")
+_PLUGINS = N_("It is about the plugin, which this site does not run.")
 # What else that spec has, by name or by the beginning of names (the longest counts), and why it is no setting here.
 OTHERS = {
     "enabled": (NOT_USED, _PLUGINS),
     "bufferSize": (NOT_USED, _PLUGINS),
     "logLevel": (NOT_USED, _PLUGINS),
-    "workspaceDir": (ELSEWHERE, gettext_noop("Workspaces are found in openclaw.json.")),
-    "storage.type": (ELSEWHERE, gettext_noop("The store is always SQLite.")),
-    "storage.sqlite.": (ELSEWHERE, gettext_noop("The site sets up its databases itself.")),
-    "storage.sqlite.dbPath": (
-        ELSEWHERE,
-        gettext_noop("Set the folder of the store in the environment: OPENCLAW_WEB_HOME."),
-    ),
+    "workspaceDir": (ELSEWHERE, N_("Workspaces are found in openclaw.json.")),
+    "storage.type": (ELSEWHERE, N_("The store is always SQLite.")),
+    "storage.sqlite.": (ELSEWHERE, N_("The site sets up its databases itself.")),
+    "storage.sqlite.dbPath": (ELSEWHERE, N_("Set the folder of the store in the environment: OPENCLAW_WEB_HOME.")),
     "storage.sqlite.busyTimeoutMs": (
         ELSEWHERE,
-        gettext_noop("Set it in the environment, in seconds: OPENCLAW_WEB_BUSY_SECONDS."),
+        N_("Set it in the environment, in seconds: OPENCLAW_WEB_BUSY_SECONDS."),
     ),
-    "storage.sqlite.walMode": (ELSEWHERE, gettext_noop("Databases always have a write-ahead log.")),
-    "storage.sqlite.autoVacuum": (ELSEWHERE, gettext_noop("Databases always give room back (incremental vacuum).")),
-    "storage.sqlite.retentionDays": (NOT_USED, gettext_noop("It is called storage.retentionDays.")),
-    "memoryGate.model": (NOT_USED, gettext_noop("It is called llm.model.")),
+    "storage.sqlite.walMode": (ELSEWHERE, N_("Databases always have a write-ahead log.")),
+    "storage.sqlite.autoVacuum": (ELSEWHERE, N_("Databases always give room back (incremental vacuum).")),
+    "storage.sqlite.retentionDays": (NOT_USED, N_("It is called storage.retentionDays.")),
+    "memoryGate.model": (NOT_USED, N_("It is called llm.model.")),
     "memoryGateAuditing.": (NOT_USED, _LATER),
     "datasetCollection.": (NOT_USED, _LATER),
     "consolidation.": (NOT_USED, _LATER),
     "llm.": (NOT_USED, _LATER),
-    "llm.baseURL": (
-        ELSEWHERE,
-        gettext_noop("Set the address of the model in the environment: OPENCLAW_WEB_LLM_URL."),
-    ),
+    "llm.baseURL": (ELSEWHERE, N_("Set the address of the model in the environment: OPENCLAW_WEB_LLM_URL.")),
 }
 _SECRET = re.compile(r"api[_-]?key|password|secret|token|credential|private[_-]?key", re.IGNORECASE)
 
@@ -73,9 +63,6 @@ class Ignored:
     key: str
     why: str
     reason: str
-
-    def as_json(self) -> dict[str, str]:
-        return {"key": self.key, "why": self.why, "reason": self.reason}
 
 
 @dataclass(frozen=True, slots=True)

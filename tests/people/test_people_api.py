@@ -1,9 +1,8 @@
-"""People, tokens, invitations and settings through the API."""
+"""People, tokens and invitations through the API."""
 
 import pytest
 
 from people.accounts import tokens
-from people.configuration import keys as configuration
 from people.models import ApiToken, Invitation, SignIn, User
 from tests.factories import T0, UserFactory
 from tests.openclaw_web.test_api import bearer
@@ -106,18 +105,3 @@ class TestInvitations:
         assert [row["note"] for row in as_admin.get(f"{ROOT}/invitations").json()["items"]] == ["Lin"]
         assert post(as_admin, f"/invitations/{made['id']}/revoke").json()["revoked_at"]
         assert Invitation.objects.get().revoked_at
-
-
-class TestSettings:
-    def test_it_works(self, as_admin):
-        assert post(as_admin, "/settings/memoryGate.windowSize", {"value": 12}).json()["value"] == 12
-        assert configuration.get("memoryGate.windowSize") == 12
-        rows = {row["key"]: row for row in as_admin.get(f"{ROOT}/settings").json()["items"]}
-        assert rows.keys() == configuration.KEYS.keys()
-
-    @pytest.mark.parametrize("value", ["12", 1.5, -1, None, [], 10**30])
-    def test_a_value_of_the_wrong_shape(self, as_admin, value):
-        assert post(as_admin, "/settings/memoryGate.windowSize", {"value": value}).status_code in (400, 409)
-
-    def test_a_setting_that_is_none(self, as_admin):
-        assert post(as_admin, "/settings/nothing", {"value": 1}).status_code == 404

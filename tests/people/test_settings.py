@@ -2,12 +2,93 @@ import re
 
 import pytest
 
+from people.configuration import catalogue
 from people.configuration import keys as configuration
 from people.models.kept import AuditEntry
 from tests.people.settings_page import PAGE, SAVE, Fields, drawn
 
 SENDERS, WINDOW, FOLDER = "collector.optedOutSenders", "memoryGate.windowSize", "backup.folder"
 KINDS, AT = "artifacts.flaggedKinds", "jsonlExport.schedule"
+# Of each number its default, the lowest and the highest.
+NUMBERS = {
+    "backup.keep": (7, 0, 1000),
+    "jobs.retentionDays": (90, 0, 36_500),
+    "jsonlExport.retentionDays": (30, 1, 3650),
+    "memoryGate.driftDecisions": (50, 1, 1_000_000),
+    "memoryGate.driftPoints": (5, 1, 100),
+    "memoryGate.tokensPerDay": (500_000, 0, 1_000_000_000),
+    "memoryGate.windowSize": (10, 0, 200),
+    "retentionDays": (0, 0, 36_500),
+    "schedule.backupHours": (0, 0, 8760),
+    "schedule.collectMinutes": (0, 0, 10_080),
+    "schedule.drillDays": (0, 0, 365),
+    "schedule.signatureMinutes": (10, 0, 10_080),
+    "writeGuardian.handOverSeconds": (300, 10, 3600),
+    "writeGuardian.steps": (8, 1, 50),
+    "writeGuardian.tokensPerDay": (500_000, 0, 1_000_000_000),
+    "writeGuardian.unattendedLinesAdded": (20, 0, 1000),
+    "writeGuardian.unattendedLinesRemoved": (5, 0, 1000),
+    "writeGuardian.unattendedWritesPerDay": (10, 0, 1000),
+    "writeGuardianAuditing.maxSnapshotsPerFile": (100, 1, 100_000),
+}
+ON = [
+    "collector.stashOutputs",
+    "memoryGateAuditing.enableStats",
+    "memoryGateAuditing.enabled",
+    "memoryGateAuditing.storeRawLLMResponse",
+    "writeGuardianAuditing.enableRollback",
+    "writeGuardianAuditing.enabled",
+    "writeGuardianAuditing.storeFileSnapshots",
+]
+OFF = [
+    "collector.includeDeleted",
+    "jsonlExport.enabled",
+    "memoryGate.enabled",
+    "writeGuardian.enabled",
+    "writeGuardian.handOver",
+]
+SHAPES = ["private_key", "aws_key", "bearer", "github_key", "google_key", "jwt", "model_key", "slack_key"]
+ALL_KINDS = ["api_key", "password", "token", "secret", *SHAPES]
+NO_KINDS = [["tokens"], "token", [1], {"token": True}, None]
+NO_TEXTS = ["mei", [1], [""], {"mei": 1}, None]
+NO_PATHS = ["backups", "/a\0b", ["/a"], 1, None]
+REASONS = ["wrong_fact: Wrong fact", "wrong_tool: Wrong tool", "tone: Tone", "unsafe: Unsafe", "other: Other"]
+NO_REASONS = [["Slow"], ["slow:"], ["Slow: Too slow"], ["a: A", "a: B"], [f"r{number}: R" for number in range(10)]]
+NO_PRICES = [["gpt"], ["gpt: 1"], ["gpt: 1 -2"], ["gpt: 1 2", "gpt: 3 4"], [f"m{number}: 1 2" for number in range(201)]]
+NO_TEXT = ["x" * 20_001, "a\0b", 1, None]
+NO_TIMES = ["60 0 * * *", "0 24 * * *", "0 0 * * 1", "", 0]
+# Of each other one its default, the least and the most that it can have, and what it cannot.
+OTHERS = {
+    "artifacts.flaggedKinds": (ALL_KINDS, [], ALL_KINDS, NO_KINDS),
+    "backup.folder": ("", "", "/mnt/my backups", NO_PATHS),
+    "collector.optedOutSenders": ([], [], ["alice", "+49 1"] * 500, NO_TEXTS),
+    "exports.withheldKinds": (SHAPES, [], ALL_KINDS, NO_KINDS),
+    "jsonlExport.schedule": ("0 0 * * *", "0 0 * * *", "59 23 * * *", NO_TIMES),
+    "llm.model": ("", "", "x" * 200, ["x" * 201, "two\nlines", 1, None]),
+    "llm.prices": ([], [], [f"m{number}: 0.25 123456.123456" for number in range(200)], NO_PRICES + NO_TEXTS),
+    "memoryGate.prompt": ("", "", "é" * 20_000, NO_TEXT),
+    "reflection.logFolder": ("", "", "/var/log/reflection", NO_PATHS),
+    "review.guide": ("", "", "é" * 20_000, NO_TEXT),
+    "review.rejectReasons": (REASONS, [], [f"r{number}: R" for number in range(9)], NO_REASONS + NO_TEXTS),
+}
+
+
+def of_numbers(default, least, most):
+    return default, least, most, [least - 1, most + 1, str(most), 1.5, True, None, [], 10**30]
+
+
+SETTINGS = (
+    {key: of_numbers(*limits) for key, limits in NUMBERS.items()}
+    | {key: (key in ON, False, True, ["true", 1, None]) for key in ON + OFF}
+    | OTHERS
+)
+# What a browser sends for a value, by the field of the page.
+TYPED = {
+    "switch": lambda value: "on" if value else None,
+    "choices": lambda value: value or None,
+    "lines": "\r\n".join,
+    "time": lambda value: "{1:>02}:{0:>02}".format(*value.split()),
+}
 
 
 def save(client, fields=None, **changes):
@@ -21,13 +102,49 @@ def changes():
     return list(entries.values_list("object_id", flat=True))
 
 
+@pytest.mark.parametrize("key", SETTINGS)
+def test_a_setting_has_its_default_takes_its_limits_and_nothing_beyond(as_admin, key):
+    default, least, most, wrong = SETTINGS[key]
+    assert configuration.get(key) == configuration.KEYS[key].default == default
+    address = f"/api/v1/operations/settings/{key}"
+    for value in (least, most):
+        answer = as_admin.post(address, {"value": value}, "application/json")
+        assert answer.status_code == 200 and answer.json()["value"] == configuration.get(key) == value
+        assert answer.json()["default"] == default
+    for value in wrong:
+        answer = as_admin.post(address, {"value": value}, "application/json")
+        assert (answer.status_code in (400, 409) and f"{key} must be " in answer.json()["detail"]) or value == 10**30
+        assert configuration.get(key) == most
+    entries = AuditEntry.objects.filter(action="setting_changed").values_list("actor", "via", "object_id")
+    assert list(entries) == [("root", "api", key)] * 2
+
+
+def test_a_setting_that_is_none(as_admin):
+    assert as_admin.post("/api/v1/operations/settings/nothing", {"value": 1}, "application/json").status_code == 404
+
+
+def test_the_api_lists_all(as_admin):
+    rows = {row["key"]: row for row in as_admin.get("/api/v1/operations/settings").json()["items"]}
+    assert {key: row["value"] for key, row in rows.items()} == {key: row[0] for key, row in SETTINGS.items()}
+    assert rows.keys() == configuration.KEYS.keys()
+
+
+def test_the_page_saves_each_setting_at_its_limits(as_admin):
+    for limit in (1, 2):
+        values = {key: row[limit] for key, row in SETTINGS.items()}
+        typed = {key: TYPED.get(configuration.KEYS[key].field, str)(value) for key, value in values.items()}
+        assert save(as_admin, **typed).status_code == 302
+        assert configuration.several(*values) == values
+        assert save(as_admin)["Location"] == PAGE  # and draws them so that nothing is changed
+
+
 def test_it_works(as_admin):
     page = as_admin.get(PAGE).text
     for key, known in configuration.KEYS.items():
         assert f'id="{key}"' in page  # where links to one setting lead
         assert str(known.label) in page
         assert f'name="{key}"' in page
-    for heading, _keys in configuration.GROUPS.values():
+    for heading, _keys in catalogue.GROUPS.values():
         assert f">{heading}</h2>" in page
     assert page.count('class="button button--primary"') == 1
 
@@ -83,12 +200,28 @@ def test_a_value_that_does_not_fit_keeps_all_the_others_from_being_saved(as_admi
     }
 
 
-@pytest.mark.parametrize("value", ["", "twelve", "-1", '"12"', "1.5", "201", "9" * 5000, None])
-def test_a_number_that_is_none_comes_back_with_the_reason(as_admin, value):
-    told = save(as_admin, memoryGate__windowSize=value)
-    assert told.status_code == 422
-    assert "Context of a turn must be a whole number from 0 to 200." in told.text
-    assert configuration.get(WINDOW) == 10
+@pytest.mark.parametrize(
+    ("key", "values", "reason"),
+    [
+        (
+            WINDOW,
+            ["", "twelve", "-1", '"12"', "1.5", "201", "9" * 5000, None],
+            "Context of a turn must be a whole number from 0 to 200.",
+        ),
+        (AT, ["", "25:00", "* * * * *"], ""),
+        (KINDS, [["nothing"]], "nothing is not one of the available choices."),
+    ],
+)
+def test_what_does_not_fit_comes_back_with_the_reason(as_admin, key, values, reason):
+    for value in values:
+        told = save(as_admin, **{key: value})
+        assert told.status_code == 422 and reason in told.text
+    assert not changes()
+
+
+def test_lines_and_choices_are_put_in_order(as_admin):
+    save(as_admin, **{SENDERS: " alice \r\n\r\n+4915112345\r\n", KINDS: ["jwt", "aws_key"]})
+    assert configuration.several(SENDERS, KINDS) == {SENDERS: ["alice", "+4915112345"], KINDS: ["aws_key", "jwt"]}
 
 
 def test_what_somebody_else_saved_meanwhile_is_kept(as_admin):
@@ -103,41 +236,6 @@ def test_what_somebody_else_saved_meanwhile_is_kept(as_admin):
 def test_a_form_that_does_not_tell_what_it_showed_changes_nothing(as_admin, told):
     save(as_admin, drawn=told, memoryGate__windowSize="12")
     assert not changes()
-
-
-def test_a_list_is_written_one_to_a_line(as_admin):
-    save(as_admin, collector__optedOutSenders=" alice \r\n\r\n+4915112345\r\n")
-    assert configuration.get(SENDERS) == ["alice", "+4915112345"]
-    assert drawn(as_admin)[SENDERS] == "alice\r\n+4915112345"
-    save(as_admin, collector__optedOutSenders="")
-    assert configuration.get(SENDERS) == []
-
-
-def test_a_switch_is_switched(as_admin):
-    save(as_admin, jsonlExport__enabled="on", collector__stashOutputs=None)
-    assert configuration.several("jsonlExport.enabled", "collector.stashOutputs") == {
-        "jsonlExport.enabled": True,
-        "collector.stashOutputs": False,
-    }
-    assert "jsonlExport.enabled" in drawn(as_admin) and "collector.stashOutputs" not in drawn(as_admin)
-
-
-def test_kinds_of_secrets_are_ticked(as_admin):
-    save(as_admin, artifacts__flaggedKinds=["jwt", "aws_key"])
-    assert configuration.get(KINDS) == ["aws_key", "jwt"]
-    assert save(as_admin, artifacts__flaggedKinds=["nothing"]).status_code == 422
-    save(as_admin, artifacts__flaggedKinds=None)
-    assert configuration.get(KINDS) == []
-
-
-def test_a_time_of_the_day_is_kept_as_a_cron_expression(as_admin):
-    assert drawn(as_admin)[AT] == "00:00"
-    save(as_admin, jsonlExport__schedule="02:30")
-    assert configuration.get(AT) == "30 2 * * *"
-    assert drawn(as_admin)[AT] == "02:30"
-    for value in ("", "25:00", "* * * * *"):
-        assert save(as_admin, jsonlExport__schedule=value).status_code == 422
-    assert configuration.get(AT) == "30 2 * * *"
 
 
 def test_a_changed_setting_tells_its_default(as_admin):

@@ -55,7 +55,7 @@ SOMETHING_ELSE = {
     "operations/doctor/sources/home_sources.py": ("LEGACY",),
     "operations/management/commands/doctor.py": ("imported legacy files",),
     "operations/retention/daily_files.py": ("either the previous version or the new one",),
-    "people/configuration/reflection_keys.py": ("Older versions that nothing refers to",),
+    "people/configuration/catalogue.py": ("Older versions that nothing refers to",),
     "templates/datasets/write_opinion.html": ("The previous version will be restored",),
     "templates/gate/prompt_detail.html": ("no earlier version to compare",),
     "templates/guardian/file_detail.html": ("no earlier version",),

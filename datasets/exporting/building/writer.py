@@ -10,7 +10,7 @@ from django.conf import settings
 from django.utils.translation import ngettext
 
 from openclaw_web.errors import Refused
-from people.configuration.keys import SECRET_WORDS
+from people.configuration.catalogue import SECRET_WORDS
 
 from ...exporters import changes
 from ...exporters.changes import NONE

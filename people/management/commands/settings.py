@@ -1,3 +1,4 @@
+from dataclasses import asdict
 from pathlib import Path
 
 import orjson
@@ -64,11 +65,8 @@ class Import:
     def run(self, file, dry_run, **options):
         before = configuration.several(*configuration.KEYS)
         found = importing.apply(importing.parse(read(file)), by=BY, is_dry=dry_run)
-        rows = [
-            {"key": key, "value": value, "default": configuration.default(key), "before": before[key]}
-            for key, value in found.values.items()
-        ]
-        ignored = [one.as_json() for one in found.ignored]
+        rows = [configuration.row(key, value) | {"before": before[key]} for key, value in found.values.items()]
+        ignored = [asdict(ignored) for ignored in found.ignored]
         listed = ignored[: importing.LISTED]
         facts = {"settings": rows, "dry_run": dry_run, "ignored": listed, "ignored_count": len(ignored)}
         last = [_("Dry run: nothing was changed.")] if dry_run else []
@@ -90,7 +88,7 @@ class Command(Group):
 
 
 def _shown(keys):
-    rows = _rows(keys)
+    rows = [configuration.row(key, value) for key, value in configuration.several(*keys).items()]
     return Outcome({"settings": rows, "dry_run": False, "ignored": [], "ignored_count": 0}, _lines(rows))
 
 
@@ -110,11 +108,6 @@ def read(file):
             return opened.read(importing.MOST_BYTES + 1)
     except OSError as exc:
         raise Refused(_("%(file)s was not read: %(reason)s.") % {"file": file, "reason": reasons.of(exc)}) from exc
-
-
-def _rows(keys):
-    values = configuration.several(*keys)
-    return [{"key": key, "value": value, "default": configuration.default(key)} for key, value in values.items()]
 
 
 def _lines(rows):

@@ -117,13 +117,6 @@ def test_switched_off_nothing_becomes_an_artifact(home, real_files):
     assert full_record(event)["message"]["content"][0]["text"] == LONG
 
 
-@pytest.mark.parametrize("value", ["yes", 1, None])
-def test_the_setting_is_true_or_false(as_admin, value):
-    answer = as_admin.post(f"/api/v1/operations/settings/{SETTING}", {"value": value}, "application/json")
-    assert answer.status_code == 409
-    assert configuration.get(SETTING) is True
-
-
 @pytest.mark.parametrize(
     "text",
     [

@@ -233,14 +233,6 @@ class TestSetting:
         with pytest.raises(Refused, match=r"because the setting review\.rejectReasons is empty"):
             verdicts.label_sample("three", "rejected", by="ann", reason="tone")
 
-    @pytest.mark.parametrize(
-        "value",
-        [["Slow"], ["slow:"], ["Slow: Too slow"], ["a: A", "a: B"], [f"r{n}: R" for n in range(10)], "slow: x", [1]],
-    )
-    def test_what_cannot_be(self, value):
-        with pytest.raises(Refused, match=r"review\.rejectReasons must be"):
-            configuration.put("review.rejectReasons", value)
-
     def test_the_guide_stands_beside_the_sample_as_plain_text(self, as_reviewer):
         assert "Guide" not in as_reviewer.get("/review/").text
         configuration.put("review.guide", "A good reply:\n<b>short</b> and true.")

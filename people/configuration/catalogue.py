@@ -1,0 +1,255 @@
+"""Every setting of the site, in the groups of the page: type, default, limits and words of each.
+
+Keys of the Reflection spec are named as it has them, ours beside them.
+"""
+
+import re
+
+from django.utils.text import format_lazy
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext_noop as N_
+
+from .setting import choices, daily, folder, line, lines, number, switch, text
+
+REASON = re.compile(r"([a-z][a-z0-9_]{0,31}): *(\S.{0,39})")
+PRICE = re.compile(r"(\S+): *([0-9]{1,6}(?:\.[0-9]{1,6})?) +([0-9]{1,6}(?:\.[0-9]{1,6})?)", re.ASCII)
+MOST_REASONS, MOST_PRICES = 9, 200  # a reason has a digit as its key
+# Stored in English; whoever looks reads them in their own language, as long as nobody gives a code another label.
+REJECT_REASONS = {
+    "wrong_fact": N_("Wrong fact"),
+    "wrong_tool": N_("Wrong tool"),
+    "tone": N_("Tone"),
+    "unsafe": N_("Unsafe"),
+    "other": N_("Other"),
+}
+# The names of artifacts.contents.secrets, which lies above; a test compares the two.
+SECRET_KINDS = {
+    "api_key": _("API key (the word)"),
+    "password": _("Password (the word)"),
+    "token": _("Token (the word)"),
+    "secret": _("Secret (the word)"),
+    "private_key": _("Private key"),
+    "aws_key": _("AWS key"),
+    "bearer": _("Bearer token"),
+    "github_key": _("GitHub key"),
+    "google_key": _("Google key"),
+    "jwt": _("JSON Web Token"),
+    "model_key": _("Key of a model provider"),
+    "slack_key": _("Slack key"),
+}
+SECRET_WORDS = frozenset({"api_key", "password", "token", "secret"})  # found where people only speak of one
+
+
+def named(values: list[str]) -> dict[str, str]:
+    """The labels of reasons for a reject (`code: label`), by code; our own in the language of the request."""
+    parts = ((code, label.strip()) for code, _colon, label in (value.partition(":") for value in values))
+    return {code: gettext(label) if REJECT_REASONS.get(code) == label else label for code, label in parts}
+
+
+def prices(values: list[str]) -> dict[str, tuple[float, float]]:
+    """What a million prompt tokens and a million completion tokens of each model cost, in US dollars."""
+    matches = (match for value in values if (match := PRICE.fullmatch(value)))
+    return {match[1]: (float(match[2]), float(match[3])) for match in matches}
+
+
+def _are_reasons(values):
+    return len(values) <= MOST_REASONS and all(map(REASON.fullmatch, values)) and len(named(values)) == len(values)
+
+
+def _are_prices(values):
+    return len(values) <= MOST_PRICES and len(prices(values)) == len(values)
+
+
+def _secret_kinds(default):
+    shape = format_lazy(_("a list of kinds of secrets: {kinds}"), kinds=", ".join(SECRET_KINDS))
+    return choices(default, SECRET_KINDS, shape)
+
+
+IMPORT = {
+    "schedule.collectMinutes": number(0, 0, 10_080, _("minutes")).with_words(
+        _("Import every"), _("Imports again after this time, for folders that nobody watches. 0 = off.")
+    ),
+    "collector.optedOutSenders": lines([], _("a list of texts")).with_words(
+        _("Senders to leave out"),
+        _("Not imported: messages of these sender IDs or names, and answers to them. One per line; empty = none."),
+        _("Lines that they left in memory files are under Writes, Opted out, of each agent."),
+    ),
+    "collector.includeDeleted": switch(False).with_words(
+        _("Import reset and deleted sessions"),
+        _("Every import and check includes sessions that were reset or deleted in OpenClaw. Off = they are left out."),
+    ),
+}
+MEMORY = {
+    "collector.stashOutputs": switch(True).with_words(
+        _("Store large tool outputs as artifacts"),
+        _("During import, large tool outputs become artifacts. Off = they are kept in their records."),
+    ),
+}
+GATE = {
+    "memoryGateAuditing.enabled": switch(True).with_words(
+        _("Keep decisions of memory_gate"), _("Off = decisions are neither imported nor accepted from a plugin.")
+    ),
+    "memoryGateAuditing.enableStats": switch(True).with_words(
+        _("Keep statistics of decisions"),
+        _("Off = statistics are removed, and calculated again when this is turned on."),
+    ),
+    "memoryGateAuditing.storeRawLLMResponse": switch(True).with_words(
+        _("Keep raw responses"), _("Keeps what the model answered word for word. Only operators and admins see it.")
+    ),
+    "reflection.logFolder": folder().with_words(
+        _("Log folder of the Reflection plugin"),
+        _("Absolute path of the folder with reflection-*.log. Read at each import. Empty = none."),
+    ),
+    "memoryGate.windowSize": number(10, 0, 200, _("messages")).with_words(
+        _("Context of a turn"), _("Keeps this many earlier messages with each turn as its context. 0 = none.")
+    ),
+    "memoryGate.enabled": switch(False).with_words(
+        _("Let the built-in gate decide"),
+        _("Sends new turns of chosen agents to the language model. Off = nothing is sent."),
+    ),
+    "llm.model": line(
+        lambda name: len(name) <= 200 and name.isprintable(), _("the name of a model, or empty")
+    ).with_words(
+        _("Model"), _("Name of the model as its endpoint calls it. The endpoint itself is set in the environment.")
+    ),
+    "memoryGate.prompt": text().with_words(
+        _("Prompt of the gate"),
+        _("Tells the model how to decide. Each text is kept as a version. Empty = the built-in prompt."),
+    ),
+    "memoryGate.tokensPerDay": number(500_000, 0, 1_000_000_000, _("tokens")).with_words(
+        _("Tokens a day"), _("Limit of the built-in gate for each UTC day and agent. 0 = no limit.")
+    ),
+    "llm.prices": lines([], _("a list of lines such as gpt-x: 0.25 2.00, one for each model"), _are_prices).with_words(
+        _("Prices of models"),
+        _("One per line: model, colon, US dollars per million prompt and per million completion tokens."),
+    ),
+    "memoryGate.driftPoints": number(5, 1, 100, _("percentage points")).with_words(
+        _("Report a drift from"),
+        _("Reports a decision whose share changed by this much against the four weeks before."),
+    ),
+    "memoryGate.driftDecisions": number(50, 1, 1_000_000, _("decisions")).with_words(
+        _("Report a drift with at least"), _("Number of decisions needed in the week and in the four weeks before.")
+    ),
+}
+GUARDIAN = {
+    "writeGuardianAuditing.enabled": switch(True).with_words(
+        _("Keep writes to memory files"), _("Off = writes are neither imported nor accepted from a plugin.")
+    ),
+    "writeGuardianAuditing.storeFileSnapshots": switch(True).with_words(
+        _("Keep files before and after a write"), _("Off = writes have no diff and cannot be rolled back.")
+    ),
+    "writeGuardianAuditing.enableRollback": switch(True).with_words(
+        _("Allow rollbacks"), _("Off = nobody can roll back a write.")
+    ),
+    "writeGuardianAuditing.maxSnapshotsPerFile": number(100, 1, 100_000, _("versions")).with_words(
+        _("Versions to keep of each file"), _("Older versions that nothing refers to are removed.")
+    ),
+    "writeGuardian.enabled": switch(False).with_words(
+        _("Let the built-in guardian propose writes"),
+        _("Sends facts of decisions, and memory files, to the language model. Off = nothing is sent."),
+    ),
+    "writeGuardian.steps": number(8, 1, 50, _("steps")).with_words(
+        _("Steps for a fact"), _("After this many answers without a result, the model is not asked again about a fact.")
+    ),
+    "writeGuardian.tokensPerDay": number(500_000, 0, 1_000_000_000, _("tokens")).with_words(
+        _("Tokens a day for writes"), _("Limit of the built-in guardian for each UTC day and agent. 0 = no limit.")
+    ),
+    "writeGuardian.unattendedLinesAdded": number(20, 0, 1000, _("lines")).with_words(
+        _("Unattended: added lines"),
+        _("A change with more added lines is a proposal, also where unattended writing is on."),
+    ),
+    "writeGuardian.unattendedLinesRemoved": number(5, 0, 1000, _("lines")).with_words(
+        _("Unattended: removed lines"),
+        _("A change with more removed lines is a proposal, also where unattended writing is on."),
+    ),
+    "writeGuardian.unattendedWritesPerDay": number(10, 0, 1000, _("writes")).with_words(
+        _("Unattended: writes a day"),
+        _("Limit for each UTC day and agent; further changes are proposals. 0 = no unattended writes."),
+    ),
+    "writeGuardian.handOver": switch(False).with_words(
+        _("Let operators hand changes to the agent"),
+        _("Runs “openclaw agent” with a change of a memory file, which its model reads. Off = nothing is started."),
+    ),
+    "writeGuardian.handOverSeconds": number(300, 10, 3600, _("seconds")).with_words(
+        _("Time for a change that is handed over"),
+        _("After this time the command is stopped. The agent may still finish the change."),
+    ),
+}
+SECRETS = {
+    "artifacts.flaggedKinds": _secret_kinds(list(SECRET_KINDS)).with_words(
+        _("Secrets that restrict an artifact to admins"),
+        _("Only admins download artifacts in which these were found. None = no restriction."),
+    ),
+    "exports.withheldKinds": _secret_kinds([kind for kind in SECRET_KINDS if kind not in SECRET_WORDS]).with_words(
+        _("Secrets that keep a row out of exports"),
+        _("Rows with these are left out, unless an admin includes them. None = nothing is left out."),
+    ),
+}
+BACKUPS = {
+    "backup.folder": folder().with_words(
+        _("Backup folder"), _("Absolute path; another disk is safer. Empty = “backups” in the home of this site.")
+    ),
+    "schedule.backupHours": number(0, 0, 8760, _("hours")).with_words(
+        _("Back up every"), _("Creates and verifies a backup after this time. 0 = off.")
+    ),
+    "backup.keep": number(7, 0, 1000, _("backups")).with_words(
+        _("Backups to keep"),
+        _("Each scheduled backup removes the oldest verified backups above this number. 0 = keep all."),
+    ),
+    "schedule.drillDays": number(0, 0, 365, _("days")).with_words(
+        _("Restore test every"),
+        _("Restores the newest backup into a separate folder, to prove that the backup works. 0 = off."),
+    ),
+}
+RETENTION = {
+    "retentionDays": number(0, 0, 36_500, _("days")).with_words(
+        _("Remove inactive sessions after"),
+        _("Permanently, once a day; anything used by samples is kept. 0 = never. Preview on the page Retention."),
+    ),
+    "jobs.retentionDays": number(90, 0, 36_500, _("days")).with_words(
+        _("Remove ended jobs after"),
+        _("Removes ended jobs, and receipts nothing refers to, after this time. 0 = never."),
+    ),
+}
+DAILY_FILES = {
+    "jsonlExport.enabled": switch(False).with_words(
+        _("Write conversations to daily files"),
+        _("Once a day, writes exports/conversations-YYYY-MM-DD.jsonl in the home of this site."),
+    ),
+    "jsonlExport.schedule": daily("0 0 * * *").with_words(
+        _("Write daily files at"), _("Time of the day at which these files are written.")
+    ),
+    "jsonlExport.retentionDays": number(30, 1, 3650, _("days")).with_words(
+        _("Keep daily files for"), _("Removes daily files after this time. At least 1.")
+    ),
+}
+REVIEW = {
+    "review.guide": text().with_words(
+        _("Review guide"), _("Shown beside each sample in review: what a good reply is. Empty = no guide.")
+    ),
+    "review.rejectReasons": lines(
+        [f"{code}: {label}" for code, label in REJECT_REASONS.items()],
+        _("a list of at most 9 different reasons such as wrong_fact: Wrong fact"),
+        _are_reasons,
+    ).with_words(
+        _("Reasons for a reject"),
+        _("One per line: a code, a colon, a label. Empty = reviewers are not asked for a reason."),
+    ),
+    "schedule.signatureMinutes": number(10, 0, 10_080, _("minutes")).with_words(
+        _("Check signatures every"),
+        _("Creates the signatures that samples lack; exports find duplicates by them. 0 = at each export."),
+    ),
+}
+GROUPS = {
+    "import": (_("Import"), IMPORT),
+    "memory": (_("Artifacts"), MEMORY),
+    "gate": (_("Memory gate"), GATE),
+    "guardian": (_("Write guardian"), GUARDIAN),
+    "secrets": (_("Secrets"), SECRETS),
+    "backups": (_("Backups"), BACKUPS),
+    "retention": (_("Retention"), RETENTION),
+    "daily-files": (_("Daily files"), DAILY_FILES),
+    "review": (_("Review"), REVIEW),
+}
+KEYS = {key: setting for _heading, group in GROUPS.values() for key, setting in group.items()}

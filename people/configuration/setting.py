@@ -1,0 +1,97 @@
+"""What a setting is, and the types that several share."""
+
+import re
+from collections.abc import Callable, Container
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+from django.utils.functional import Promise
+from django.utils.text import format_lazy
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+Words = str | Promise
+MOST_TEXT = 20_000
+DAILY = re.compile(r"([0-9]|[1-5][0-9]) ([0-9]|1[0-9]|2[0-3]) \* \* \*", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One setting: its default, what it must look like, and what it does, in words.
+
+    `field` is the field of the page that fits it: switch, number (with `least` and `most`), choices, lines, line, text
+    or time. `unit` stands beside that field. `after` is what there is to do once it has been changed.
+    """
+
+    default: Any
+    accepts: Callable[[Any], bool]
+    shape: Words
+    field: str
+    unit: Words = ""
+    least: int | None = None
+    most: int | None = None
+    label: Words = ""
+    help: Words = ""
+    after: Words = ""
+
+    def with_words(self, label: Words, help: Words, after: Words = "") -> Self:
+        """The same setting with the words that people read."""
+        return replace(self, label=label, help=help, after=after)
+
+    def refusal(self, name: Words) -> str:
+        """Why a value was refused, with the name that whoever sent it knows the setting by."""
+        return gettext("%(key)s must be %(shape)s.") % {"key": name, "shape": self.shape}
+
+
+def switch(default: bool) -> Setting:
+    return Setting(default, lambda value: isinstance(value, bool), _("true or false"), "switch")
+
+
+def number(default: int, least: int, most: int, unit: Words) -> Setting:
+    def accepts(value):
+        return type(value) is int and least <= value <= most
+
+    shape = format_lazy(_("a whole number from {least} to {most}"), least=least, most=most)
+    return Setting(default, accepts, shape, "number", unit, least, most)
+
+
+def line(accepts: Callable[[str], bool], shape: Words) -> Setting:
+    """A text of one line, empty at first."""
+    return Setting("", lambda value: isinstance(value, str) and accepts(value), shape, "line")
+
+
+def folder() -> Setting:
+    return line(lambda path: "\0" not in path and (not path or path[0] == "/"), _("an absolute path, or empty"))
+
+
+def text() -> Setting:
+    """A text of several lines, empty at first."""
+
+    def accepts(value):
+        return isinstance(value, str) and len(value) <= MOST_TEXT and "\0" not in value
+
+    return Setting("", accepts, _("a text of at most 20,000 characters"), "text")
+
+
+def lines(default: list[str], shape: Words, accepts: Callable[[list[str]], bool] = lambda texts: True) -> Setting:
+    """A list of texts, none of them empty."""
+    return Setting(default, lambda value: _is_texts(value) and accepts(value), shape, "lines")
+
+
+def choices(default: list[str], among: Container[str], shape: Words) -> Setting:
+    """Some of the texts in `among`."""
+    return Setting(default, lambda value: _is_texts(value) and all(text in among for text in value), shape, "choices")
+
+
+def daily(default: str) -> Setting:
+    """A time of the day, as a cron expression."""
+
+    def accepts(value):
+        return isinstance(value, str) and DAILY.fullmatch(value) is not None
+
+    shape = _("a time of the day (UTC) as a cron expression: minute and hour, then * * *")
+    return Setting(default, accepts, shape, "time", "UTC")
+
+
+def _is_texts(value):
+    return isinstance(value, list) and all(isinstance(item, str) and item for item in value)
