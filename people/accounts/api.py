@@ -12,7 +12,7 @@ from openclaw_web.errors import Refused
 from openclaw_web.lists.paging import page_of
 from openclaw_web.pages.doors import needs
 
-from ..models import ApiToken, Invitation, User
+from ..models import Invitation, User
 from ..signing_in import lockout, sign_ins
 from . import invitations
 from . import services as accounts
@@ -96,45 +96,35 @@ def user_link(request, response: HttpResponse, username: str):
 @needs("admin")
 def user_role(request, username: str, wanted: RoleIn):
     """Change the role of a user. The last active admin keeps this role."""
-    user = get_object_or_404(User, username=username)
-    accounts.change_role(user, wanted.role, by=request.user.username)
-    return _person(user)
+    return _changed(request, username, accounts.change_role, role=wanted.role)
 
 
 @router.post("/operations/users/{username}/deactivate", UserOut, 404, 409)
 @needs("admin")
 def user_deactivate(request, username: str):
     """Deactivate a user: sign-ins, links and tokens stop working."""
-    user = get_object_or_404(User, username=username)
-    accounts.deactivate(user, by=request.user.username)
-    return _person(user)
+    return _changed(request, username, accounts.deactivate)
 
 
 @router.post("/operations/users/{username}/activate", UserOut, 404, 409)
 @needs("admin")
 def user_activate(request, username: str):
     """Activate a user again, with the previous role and tokens."""
-    user = get_object_or_404(User, username=username)
-    accounts.activate(user, by=request.user.username)
-    return _person(user)
+    return _changed(request, username, accounts.activate)
 
 
 @router.post("/operations/users/{username}/sign-out", UserOut, 404, 409)
 @needs("admin")
 def user_sign_out(request, username: str):
     """Sign a user out of every browser; the user can sign in again."""
-    user = get_object_or_404(User, username=username)
-    sign_ins.sign_out_everywhere(user, by=request.user.username)
-    return _person(user)
+    return _changed(request, username, sign_ins.sign_out_everywhere)
 
 
 @router.post("/operations/users/{username}/unlock", UserOut, 404, 409)
 @needs("admin")
 def user_unlock(request, username: str):
     """Unlock a user after too many wrong passwords, without the wait."""
-    user = get_object_or_404(User, username=username)
-    lockout.unlock(user, by=request.user.username)
-    return _person(user)
+    return _changed(request, username, lockout.unlock)
 
 
 @router.get("/operations/invitations", Page[InvitationOut], 409)
@@ -167,7 +157,7 @@ def invitation_revoke(request, invitation_id: str):
 @needs("viewer")
 def token_list(request, filters: Query[PageQuery]):
     """Your tokens, newest first; an admin sees the tokens of all users. Secrets are never shown again."""
-    return listed(page_of(_visible_tokens(request.user), order=NEWEST_FIRST, **filters.place))
+    return listed(page_of(accounts_tokens.visible_to(request.user), order=NEWEST_FIRST, **filters.place))
 
 
 @router.post("/operations/tokens", TokenMade, 400, 409, summary="Token Create")
@@ -188,7 +178,7 @@ def token_make(request, response: HttpResponse, wanted: TokenIn):
 @needs("viewer")
 def token_revoke(request, token_id: str):
     """Revoke one of your tokens; an admin can revoke any token."""
-    token = get_object_or_404(_visible_tokens(request.user), id=token_id)
+    token = get_object_or_404(accounts_tokens.visible_to(request.user), id=token_id)
     accounts_tokens.revoke_token(token, by=request.user.username)
     token.refresh_from_db()
     return token
@@ -199,7 +189,9 @@ def _people(page):
     return listed(page, [_said(user, is_locked=user.username in locked) for user in page])
 
 
-def _person(user):
+def _changed(request, username, change, **to):
+    user = get_object_or_404(User, username=username)
+    change(user, **to, by=request.user.username)
     return _said(user, is_locked=bool(lockout.locked_names([user.username])))
 
 
@@ -214,8 +206,3 @@ def _link(request, response, user, path):
 def _shown_once(request, response, path):
     response["Cache-Control"] = "no-store"  # neither caches nor idempotency keys keep it
     return request.build_absolute_uri(path)
-
-
-def _visible_tokens(user):
-    tokens = ApiToken.objects.select_related("user")
-    return tokens if user.has_role("admin") else tokens.filter(user=user)

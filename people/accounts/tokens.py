@@ -5,6 +5,7 @@ import logging
 import secrets
 
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 from ulid import ULID
 
@@ -81,6 +82,12 @@ def revoke_token(token: ApiToken, *, by: str) -> None:
             audit.record(by, "token_revoked", object_type="token", object_id=token.prefix, owner=owner)
     if changed:
         log.info("%s revoked the token %s of %s", by, token.prefix, token.user.username)
+
+
+def visible_to(user: User) -> QuerySet[ApiToken]:
+    """The tokens of a person; of everybody for an admin."""
+    tokens = ApiToken.objects.select_related("user")
+    return tokens if user.has_role("admin") else tokens.filter(user=user)
 
 
 def user_of_token(text: str) -> User | None:

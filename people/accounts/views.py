@@ -1,5 +1,7 @@
 """Users and their roles."""
 
+from functools import partial
+
 from django.core.exceptions import BadRequest
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
@@ -58,58 +60,52 @@ def user_link(request, username):
 @needs("admin")
 def user_role(request, username):
     """Give a person another role."""
-    person, form = get_object_or_404(User, username=username), RoleForm(request.POST)
+    form = RoleForm(request.POST)
     if not form.is_valid():
         raise BadRequest
-    try:
-        accounts.change_role(person, form.cleaned_data["role"], by=request.user.username)
-    except Refused as refused:
-        return refuse_post(request, refused, to=reverse("people:user_list"))
-    said = _("The role of %(name)s is now %(role)s.") % {"name": person.username, "role": person.get_role_display()}
-    return after_post(request, said, to=reverse("people:user_list"))
+    change = partial(accounts.change_role, role=form.cleaned_data["role"])
+    return _changed(request, username, change, _("The role of %(name)s is now %(role)s."))
 
 
 @require_POST
 @needs("admin")
 def user_deactivate(request, username):
     """Lock a person out."""
-    person = get_object_or_404(User, username=username)
-    try:
-        accounts.deactivate(person, by=request.user.username)
-    except Refused as refused:
-        return refuse_post(request, refused, to=reverse("people:user_list"))
-    said = _("%(name)s can no longer sign in; their tokens no longer work.") % {"name": person.username}
-    return after_post(request, said, to=reverse("people:user_list"))
+    said = _("%(name)s can no longer sign in; their tokens no longer work.")
+    return _changed(request, username, accounts.deactivate, said)
 
 
 @require_POST
 @needs("admin")
 def user_activate(request, username):
     """Let a person in again."""
-    person = get_object_or_404(User, username=username)
-    accounts.activate(person, by=request.user.username)
-    said = _("%(name)s can sign in again.") % {"name": person.username}
-    return after_post(request, said, to=reverse("people:user_list"))
+    return _changed(request, username, accounts.activate, _("%(name)s can sign in again."))
 
 
 @require_POST
 @needs("admin")
 def user_sign_out(request, username):
     """Send a person out of every browser; they may sign in again."""
-    person = get_object_or_404(User, username=username)
-    count = sign_ins.sign_out_everywhere(person, by=request.user.username)
-    said = _("%(name)s is signed out everywhere (browsers: %(count)s).") % {"name": person.username, "count": count}
-    return after_post(request, said, to=reverse("people:user_list"))
+    said = _("%(name)s is signed out everywhere (browsers: %(count)s).")
+    return _changed(request, username, sign_ins.sign_out_everywhere, said)
 
 
 @require_POST
 @needs("admin")
 def user_unlock(request, username):
     """Let a person try their password again after too many wrong ones."""
+    return _changed(request, username, lockout.unlock, _("%(name)s can try to sign in again now."))
+
+
+def _changed(request, username, change, said):
+    """Change a person and go back to the list, which says what was done or why it was not."""
     person = get_object_or_404(User, username=username)
-    lockout.unlock(person, by=request.user.username)
-    said = _("%(name)s can try to sign in again now.") % {"name": person.username}
-    return after_post(request, said, to=reverse("people:user_list"))
+    try:
+        count = change(person, by=request.user.username)
+    except Refused as refused:
+        return refuse_post(request, refused, to=reverse("people:user_list"))
+    words = said % {"name": person.username, "role": person.get_role_display(), "count": count}
+    return after_post(request, words, to=reverse("people:user_list"))
 
 
 def _user_list(request, form):

@@ -1,129 +1,181 @@
-"""Links that let somebody in once: the first admin's, and those that are handed over."""
+"""Links that let somebody in once: an invitation, one that is handed over, the first admin's."""
 
 import io
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import pytest
 from django.core.management import call_command
 from django.test import Client
 
 from openclaw_web.errors import Refused
+from people.accounts import invitations
 from people.accounts import services as accounts
-from people.models import OneTimeLink, User
+from people.models import Invitation, OneTimeLink, User
+from people.models.kept import AuditEntry
 from tests.factories import UserFactory
-from tests.people.signing_in import PASSWORD, TOKENS, USERS, sign_in
+from tests.operations.backups.backing_up import run, start
+from tests.people.signing_in import PASSWORD, USERS, sign_in
 
-pytestmark = pytest.mark.django_db
-
-
-class TestFirstAdmin:
-    DATA = {"username": "root", "password": PASSWORD, "again": PASSWORD}
-
-    def test_it_works(self, client):
-        path = accounts.make_first_admin_link()
-        assert "first admin" in client.get(path).content.decode()
-        assert client.post(path, self.DATA)["Location"] == "/"
-        assert User.objects.get().role == "admin"
-        assert client.get(USERS).status_code == 200
-
-    def test_it_is_offered_only_while_there_is_no_admin(self, admin):
-        with pytest.raises(Refused, match="There is already an admin"):
-            accounts.make_first_admin_link()
-
-    def test_somebody_who_is_no_admin_may_be_added_first(self, client):
-        path = accounts.make_first_admin_link()
-        told = io.StringIO()
-        call_command("create_user", "mei", stdout=io.StringIO(), stderr=told)
-        assert "There is no admin yet." in told.getvalue()
-        assert client.get(path).status_code == 200
-        assert client.post(path, self.DATA)["Location"] == "/"
-        assert User.objects.get(role="admin").username == "root"
-
-    def test_a_link_made_before_dies_with_the_first_admin_and_says_so(self, client):
-        path = accounts.make_first_admin_link()
-        UserFactory(username="other", role="admin")
-        answer = client.get(path)
-        assert answer.status_code == 409 and "There is already an admin" in answer.content.decode()
-        assert client.post(path, self.DATA).status_code == 409
-        assert not User.objects.filter(username="root").exists()
-
-    @pytest.mark.parametrize(
-        ("changed", "sentence"),
-        [
-            ({"password": "short", "again": "short"}, "too short"),
-            ({"password": "password12", "again": "password12"}, "too common"),
-            ({"password": "4711471147114711", "again": "4711471147114711"}, "entirely numeric"),
-            ({"again": "something else"}, "do not match"),
-        ],
-    )
-    def test_a_weak_password_is_refused_and_the_link_stays(self, client, changed, sentence):
-        path = accounts.make_first_admin_link()
-        response = client.post(path, self.DATA | changed)
-        assert response.status_code == 422
-        assert sentence in response.content.decode()
-        assert client.post(path, self.DATA).status_code == 302
-
-    @pytest.mark.parametrize("name", ["..", "a b", "a/b", "<b>"])
-    def test_a_name_that_no_address_can_hold_is_refused_and_the_link_stays(self, client, name):
-        path = accounts.make_first_admin_link()
-        assert client.post(path, self.DATA | {"username": name}).status_code == 422
-        assert not User.objects.exists()
-        assert client.get(path).status_code == 200
+CHOSEN = {"username": "lena", "password": PASSWORD, "again": PASSWORD}
 
 
-def test_it_works(client, stranger):
-    path = accounts.make_sign_in_link(stranger)
-    assert "Welcome, stranger" in client.get(path).content.decode()
-    assert client.post(path)["Location"] == "/"
-    assert client.get(TOKENS).status_code == 200
+@dataclass(frozen=True)
+class Door:
+    """A kind of link: the path of a new one, how long it lives, what its page says, what it takes, who comes in."""
+
+    make: Callable[[], str]
+    days: int
+    says: str
+    sent: dict[str, str]
+    becomes: tuple[str, str]
+    kept: type
 
 
-def test_looking_at_it_does_not_use_it_up(client, stranger):
-    path = accounts.make_sign_in_link(stranger)
+def invite(role="labeller", *, days=30):
+    return invitations.invite(role, by="root", days=days)[1]
+
+
+def hand_over():
+    return accounts.make_sign_in_link(User.objects.get(username="stranger"))
+
+
+INVITATION = Door(invite, 30, "root invites you as Labeller", CHOSEN, ("lena", "labeller"), Invitation)
+HANDED_OVER = Door(hand_over, 1, "Welcome, stranger", {}, ("stranger", "viewer"), OneTimeLink)
+FIRST_ADMIN = Door(accounts.make_first_admin_link, 1, "first admin", CHOSEN, ("lena", "admin"), OneTimeLink)
+each_door = pytest.mark.parametrize("door", [INVITATION, HANDED_OVER, FIRST_ADMIN])
+each_new_account = pytest.mark.parametrize("door", [INVITATION, FIRST_ADMIN])
+
+
+@each_door
+def test_only_its_button_uses_it_up_and_that_once(client, stranger, door):
+    path = door.make()
     for _ in range(3):
-        assert client.get(path).status_code == client.head(path).status_code == 200
-    assert client.post(path).status_code == 302
+        page = client.get(path)
+        assert page.status_code == client.head(path).status_code == 200
+    assert door.says in page.text and "no-store" in page["Cache-Control"]
+    assert client.post(path, door.sent | {"role": "admin"})["Location"] == "/"
+    me = client.get("/api/v1/me").json()
+    assert (me["username"], me["role"]) == door.becomes
+    count = User.objects.count()
+    again = Client().post(path, door.sent | {"username": "other"})
+    assert again.status_code == Client().get(path).status_code == 409
+    assert "has been used" in again.text or door is FIRST_ADMIN
+    assert User.objects.count() == count
 
 
-def test_it_works_once(stranger):
-    path = accounts.make_sign_in_link(stranger)
-    assert Client().post(path).status_code == 302
-    response = Client().post(path)
-    assert response.status_code == 409
-    assert "has been used or has expired" in response.content.decode()
-    assert Client().get(path).status_code == 409
-
-
-def test_it_lives_for_a_day(client, stranger, later):
-    path = accounts.make_sign_in_link(stranger)
-    later(hours=23.9)
+@each_door
+def test_it_lives_as_long_as_was_said(client, stranger, later, door):
+    path = door.make()
+    later(hours=24 * door.days - 0.1)
     assert client.get(path).status_code == 200
-    later(hours=24.1)
-    assert client.get(path).status_code == client.post(path).status_code == 409
+    later(hours=24 * door.days + 0.1)
+    assert client.get(path).status_code == client.post(path, door.sent).status_code == 409
 
 
-def test_it_can_set_a_password(client, stranger):
-    path = accounts.make_sign_in_link(stranger)
-    assert client.post(path, {"password": "short", "again": "short"}).status_code == 422
+@each_door
+def test_only_a_hash_is_kept(stranger, door):
+    secret = door.make().split("/")[2]
+    assert secret not in str(door.kept.objects.values()) + str(AuditEntry.objects.values())
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("secret", ["x", "%00", "é" * 40])
+@pytest.mark.parametrize("way", ["join", "welcome"])
+def test_a_made_up_one_is_refused(client, way, secret):
+    assert client.get(f"/{way}/{secret}/").status_code == 409
+
+
+@each_door
+@pytest.mark.parametrize(
+    ("password", "again", "sentence"),
+    [
+        ("short", "short", "too short"),
+        ("password12", "password12", "too common"),
+        ("4711471147114711", "4711471147114711", "entirely numeric"),
+        (PASSWORD, "something else", "do not match"),
+    ],
+)
+def test_a_password_that_does_not_fit_leaves_it_open(client, stranger, door, password, again, sentence):
+    path = door.make()
+    answer = client.post(path, door.sent | {"password": password, "again": again})
+    assert answer.status_code == 422 and sentence in answer.text
+    assert client.post(path, door.sent).status_code == 302
+
+
+@each_new_account
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("STRANGER", "already a user"),
+        ("a b", "valid username"),
+        ("a/b", "valid username"),
+        ("<b>", "valid username"),
+        ("..", "a letter or a digit"),
+        ("a\0b", "Null characters"),
+    ],
+)
+def test_a_name_that_cannot_be_leaves_it_open(client, stranger, door, name, sentence):
+    path = door.make()
+    answer = client.post(path, door.sent | {"username": name})
+    assert answer.status_code in (409, 422) and sentence in answer.text
+    assert User.objects.get() == stranger
+    assert client.post(path, door.sent).status_code == 302
+
+
+def test_somebody_who_is_signed_in_is_told(as_admin):
+    path = invite()
+    assert "You are signed in as root" in as_admin.get(path).text
+    as_admin.post(path, CHOSEN)
+    assert as_admin.get(USERS).status_code == 403
+
+
+def test_one_that_is_handed_over_can_set_a_password(client, stranger):
+    path = hand_over()
     assert client.post(path, {"password": "another good one", "again": "another good one"}).status_code == 302
     assert sign_in(Client(), password="another good one").status_code == 302
     assert sign_in(Client()).status_code == 422
 
 
-def test_it_dies_with_its_person(client, stranger):
-    path = accounts.make_sign_in_link(stranger)
+def test_one_that_is_handed_over_dies_with_its_person(client, stranger):
+    path = hand_over()
     accounts.deactivate(stranger, by="root")
     assert client.post(path).status_code == 409
 
 
-def test_only_a_hash_is_kept(stranger):
-    secret = accounts.make_sign_in_link(stranger).split("/")[2]
-    assert secret not in str(OneTimeLink.objects.values())
+def test_that_of_the_first_admin_is_offered_only_while_there_is_none(client, stranger):
+    told = io.StringIO()
+    call_command("create_user", "mei", stdout=io.StringIO(), stderr=told)
+    assert "There is no admin yet." in told.getvalue()
+    path = accounts.make_first_admin_link()
+    UserFactory(username="other", role="admin")
+    answer = client.get(path)
+    assert answer.status_code == 409 and "There is already an admin" in answer.text
+    assert client.post(path, CHOSEN).status_code == 409
+    assert not User.objects.filter(username="lena").exists()
+    with pytest.raises(Refused, match="There is already an admin"):
+        accounts.make_first_admin_link()
 
 
-def test_no_cache_keeps_the_page(client, stranger):
-    assert "no-store" in client.get(accounts.make_sign_in_link(stranger))["Cache-Control"]
+ACCEPT = """
+from openclaw_web.errors import Refused
+from people.accounts import invitations
+try:
+    print("in", invitations.accept({secret!r}, username={name!r}, password="correct horse battery"))
+except Refused as refused:
+    print("out", refused)
+"""
+SHELL = ("shell", "--no-imports", "-c")
 
 
-@pytest.mark.parametrize("secret", ["x", "%00", "é" * 40])
-def test_a_made_up_one_is_refused(client, secret):
-    assert client.get(f"/welcome/{secret}/").status_code == 409
+@pytest.mark.kill
+def test_of_two_who_come_at_once_one_gets_it(tmp_path):
+    home = tmp_path / "home"
+    invite_one = "from people.accounts import invitations as i\nprint(i.invite('viewer', days=7, by='x')[1])"
+    assert run(home, "jobs")[0] == 0  # makes the database
+    secret = run(home, *SHELL, invite_one)[1].split("/")[2]
+    both = [start(home, *SHELL, ACCEPT.format(secret=secret, name=name)) for name in ("first", "second")]
+    answers = sorted(process.communicate()[0].split()[0] for process in both)
+    assert answers == ["in", "out"]
+    people = "from people.models import User\nprint(User.objects.count())"
+    assert run(home, *SHELL, people)[1].strip() == "1"

@@ -2,8 +2,7 @@
 
 import pytest
 
-from people.accounts import tokens
-from people.models import ApiToken, Invitation, SignIn, User
+from people.models import ApiToken, Invitation, SignIn
 from tests.factories import T0, UserFactory
 from tests.openclaw_web.test_api import bearer
 
@@ -49,9 +48,6 @@ class TestUsers:
         people = as_admin.get(f"{ROOT}/users").json()["items"]
         assert [(person["username"], person["role"]) for person in people] == [("lin", "labeller"), ("root", "admin")]
 
-    def test_a_name_that_is_taken(self, as_admin):
-        assert post(as_admin, "/users", {"username": "ROOT"}).status_code == 409
-
     @pytest.mark.parametrize("body", [{"username": "a\x00b"}, {"username": "x", "role": "king"}, {}])
     def test_what_does_not_fit(self, as_admin, body):
         assert post(as_admin, "/users", body).status_code == 422
@@ -64,10 +60,6 @@ class TestUsers:
         assert post(as_admin, "/users/lin/activate").json()["is_active"] is True
         assert post(as_admin, "/users/lin/sign-out").status_code == 200
         assert post(as_admin, "/users/lin/unlock").json()["is_locked"] is False
-
-    def test_the_last_admin_stays(self, as_admin):
-        assert post(as_admin, "/users/root/deactivate").status_code == 409
-        assert User.objects.get(username="root").is_active
 
 
 class TestTokens:
@@ -86,16 +78,6 @@ class TestTokens:
         response = post(client, "/tokens", {"name": "child", "role": "viewer"}, **bearer(admin))
         assert response.status_code == 409
         assert ApiToken.objects.count() == 1
-
-    def test_a_role_above_your_own(self, client, stranger):
-        client.force_login(stranger, backend="django.contrib.auth.backends.ModelBackend")
-        assert post(client, "/tokens", {"name": "x", "role": "admin"}).status_code == 409
-
-    def test_somebody_elses_are_not_there(self, client, stranger, admin):
-        token, _ = tokens.make_token(admin, name="x", role="viewer")
-        client.force_login(stranger, backend="django.contrib.auth.backends.ModelBackend")
-        assert client.get(f"{ROOT}/tokens").json()["items"] == []
-        assert post(client, f"/tokens/{token.id}/revoke").status_code == 404
 
 
 class TestInvitations:

@@ -4,7 +4,6 @@ import pytest
 from django.contrib.sessions.models import Session
 from django.test import Client
 
-from people.accounts import services as accounts
 from tests.people.signing_in import SIGN_IN, TOKENS, sign_in, way_back
 from tests.people.surface import page_address
 from tests.whole.pages import ANYBODY, POSTS, TABLE
@@ -73,20 +72,6 @@ def test_a_wrong_password_says_so_and_keeps_the_name(client, stranger):
     assert response.status_code == 422
     assert "Wrong user name or password" in response.content.decode()
     assert 'value="stranger"' in response.content.decode()
-
-
-def test_the_fifth_wrong_password_locks_that_name_out(client, stranger, reviewer):
-    answers = [sign_in(client, password="wrong").status_code for _ in range(5)]
-    assert answers == [422, 422, 422, 422, 429]
-    response = sign_in(client)
-    assert response.status_code == 429
-    assert "Too many wrong passwords" in response.content.decode()
-    assert sign_in(client, username="reviewer").status_code == 302
-
-
-def test_a_deactivated_person_stays_outside(client, stranger):
-    accounts.deactivate(stranger, by="root")
-    assert sign_in(client).status_code == 422
 
 
 def test_the_session_changes_its_key(client, stranger):

@@ -4,9 +4,8 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from people.accounts import services as accounts
 from people.accounts import tokens
-from people.models import User
+from people.models import SignIn, User
 from tests.conftest import ROLES
 from tests.factories import UserFactory
 from tests.people.signing_in import TOKENS, USERS, ask, link_in, sign_in
@@ -47,15 +46,20 @@ def test_changing_a_role(as_admin, stranger):
     assert stranger.role == "operator"
 
 
-def test_deactivating_ends_sessions_and_tokens(as_admin, stranger):
+def test_deactivating_ends_sessions_tokens_and_links(as_admin, stranger):
     browser = Client()
     sign_in(browser)
     _, token = tokens.make_token(stranger, name="x", role="viewer")
     as_admin.post(f"{USERS}stranger/deactivate/")
+    assert SignIn.objects.get().ended_because == "deactivated"
     assert browser.get(TOKENS).status_code == 302
     assert ask(token).status_code == 401
+    response = as_admin.post(f"{USERS}stranger/link/", follow=True)
+    assert "Activate the account first" in response.text
     as_admin.post(f"{USERS}stranger/activate/")
     assert ask(token).status_code == 200
+    assert browser.get(TOKENS).status_code == 302
+    assert Client().get(link_in(as_admin.post(f"{USERS}stranger/link/"))).status_code == 200
 
 
 @pytest.mark.parametrize("act", ["role", "deactivate"])
@@ -71,17 +75,6 @@ def test_one_of_two_admins_may_go(as_admin, admin):
     UserFactory(username="second", role="admin")
     as_admin.post(f"{USERS}root/role/", {"role": "viewer"})
     assert as_admin.get(USERS).status_code == 403
-
-
-def test_another_link_for_somebody(as_admin, stranger):
-    response = as_admin.post(f"{USERS}stranger/link/")
-    assert Client().get(link_in(response)).status_code == 200
-
-
-def test_no_link_for_the_deactivated(as_admin, stranger):
-    accounts.deactivate(stranger, by="root")
-    response = as_admin.post(f"{USERS}stranger/link/", follow=True)
-    assert "Activate the account first" in response.content.decode()
 
 
 def test_nobody_by_that_name(as_admin):
