@@ -17,165 +17,106 @@ from tests.whole.pages import ANYBODY, TABLE
 APART = [route for route, page in TABLE.items() if not page.address]  # what test_pages does not ask for
 VERBS = ("close", "mute", "seen", "unmute")  # of problems
 
-# Operation of the API: the lowest role that may, and a body that fits.
+# Operations of the API that read, and those that write and need no body, by the lowest role that may.
+READS = {
+    "viewer": """
+        /agents /agents/{agent} /agents/{agent}/artifacts /agents/{agent}/artifacts/{handle}
+        /agents/{agent}/artifacts/{handle}/content /agents/{agent}/artifacts/{handle}/fetch
+        /agents/{agent}/checkpoints/{sha256} /agents/{agent}/cron /agents/{agent}/cron/{job_id}
+        /agents/{agent}/cron/{job_id}/runs /agents/{agent}/deliveries /agents/{agent}/events /agents/{agent}/files
+        /agents/{agent}/files/diff /agents/{agent}/files/version /agents/{agent}/files/versions
+        /agents/{agent}/files/writes /agents/{agent}/flows /agents/{agent}/gate/calls
+        /agents/{agent}/gate/calls/{call_id} /agents/{agent}/gate/decisions /agents/{agent}/gate/decisions/{decision_id}
+        /agents/{agent}/gate/own /agents/{agent}/gate/prompts/{prompt_id} /agents/{agent}/gate/replays
+        /agents/{agent}/gate/replays/{replay_id} /agents/{agent}/gate/statistics /agents/{agent}/guardian/chart
+        /agents/{agent}/guardian/files/{name}/blame /agents/{agent}/guardian/files/{name}/history
+        /agents/{agent}/guardian/opted-out /agents/{agent}/guardian/own /agents/{agent}/guardian/rules
+        /agents/{agent}/guardian/writes /agents/{agent}/guardian/writes/{audit_id} /agents/{agent}/lint
+        /agents/{agent}/memory-index /agents/{agent}/rejected /agents/{agent}/savings /agents/{agent}/sessions
+        /agents/{agent}/sessions/{session_id} /agents/{agent}/sessions/{session_id}/branches
+        /agents/{agent}/sessions/{session_id}/events /agents/{agent}/sessions/{session_id}/savings
+        /agents/{agent}/sessions/{session_id}/steps /agents/{agent}/sessions/{session_id}/turns
+        /agents/{agent}/subagents /agents/{agent}/tasks /agents/{agent}/turns /agents/{agent}/turns/context
+        /agents/{agent}/vfs /exports /exports/{export_id} /exports/{export_id}/files/{name} /exports/{export_id}/zip /me
+        /me/sign-ins /operations/jobs /operations/jobs/{job_id} /operations/memory /operations/skipped
+        /operations/tokens /overview /overview/agents /samples /samples/{sample_id}
+    """,
+    "labeller": "/review/next /review/progress",
+    "operator": """
+        /agents/{agent}/gate/run /agents/{agent}/guardian/files/{name}/cure
+        /agents/{agent}/guardian/handovers/{handover_id} /agents/{agent}/guardian/proposals
+        /agents/{agent}/guardian/proposals/{proposal_id} /agents/{agent}/guardian/run
+        /agents/{agent}/guardian/sessions/{session_id}/rollback /agents/{agent}/guardian/writes/{audit_id}/rollback
+        /operations/backups /operations/doctor /operations/doctor/ignored /operations/doctor/runs
+        /operations/doctor/runs/{run_id} /operations/doctor/runs/{run_id}/sources /problems
+    """,
+    "admin": """
+        /agents/{agent}/removed-sessions /operations/audit /operations/invitations /operations/retention
+        /operations/settings /operations/users
+    """,
+}
+WRITES = {
+    "viewer": "/me/sign-ins/{sign_in_id}/end /operations/tokens/{token_id}/revoke",
+    "labeller": """
+        /agents/{agent}/guardian/samples /agents/{agent}/sessions/{session_id}/checkpoints /exports/{export_id}/verify
+        /operations/jobs/{job_id}/cancel /review/claims/{sample_id} /review/claims/{sample_id}/release /review/undo
+    """,
+    "operator": """
+        /agents/{agent}/gate/replays/{replay_id}/continue /agents/{agent}/guardian/handovers/{handover_id}/check
+        /agents/{agent}/guardian/writes/{audit_id}/retry /operations/collect /operations/doctor/look
+    """,
+    "admin": """
+        /agents/{agent}/artifacts/{handle}/verify /operations/artifacts/gc /operations/backups
+        /operations/backups/{backup_id}/drill /operations/backups/{backup_id}/verify /operations/doctor/again
+        /operations/doctor/compare /operations/doctor/fix /operations/doctor/runs/{run_id}/undo
+        /operations/invitations/{invitation_id}/revoke /operations/users/{username}/activate
+        /operations/users/{username}/deactivate /operations/users/{username}/link /operations/users/{username}/sign-out
+        /operations/users/{username}/unlock
+    """,
+}
+# Every operation: the lowest role that may, and a body that fits.
 OPERATIONS = {
+    **{f"GET {path}": (role, None) for role, paths in READS.items() for path in paths.split()},
+    **{f"POST {path}": (role, {}) for role, paths in WRITES.items() for path in paths.split()},
     "DELETE /agents/{agent}/artifacts/{handle}": ("admin", None),
-    "GET /agents": ("viewer", None),
-    "GET /agents/{agent}": ("viewer", None),
-    "GET /agents/{agent}/checkpoints/{sha256}": ("viewer", None),
-    "GET /agents/{agent}/artifacts": ("viewer", None),
-    "GET /agents/{agent}/artifacts/{handle}": ("viewer", None),
-    "GET /agents/{agent}/artifacts/{handle}/content": ("viewer", None),
-    "GET /agents/{agent}/artifacts/{handle}/fetch": ("viewer", None),
-    "GET /agents/{agent}/cron": ("viewer", None),
-    "GET /agents/{agent}/cron/{job_id}": ("viewer", None),
-    "GET /agents/{agent}/cron/{job_id}/runs": ("viewer", None),
-    "GET /agents/{agent}/files": ("viewer", None),
-    "GET /agents/{agent}/files/diff": ("viewer", None),
-    "GET /agents/{agent}/files/writes": ("viewer", None),
-    "GET /agents/{agent}/files/version": ("viewer", None),
-    "GET /agents/{agent}/files/versions": ("viewer", None),
-    "GET /agents/{agent}/events": ("viewer", None),
-    "GET /agents/{agent}/gate/calls": ("viewer", None),
-    "GET /agents/{agent}/gate/calls/{call_id}": ("viewer", None),
-    "GET /agents/{agent}/gate/decisions": ("viewer", None),
-    "GET /agents/{agent}/gate/decisions/{decision_id}": ("viewer", None),
-    "GET /agents/{agent}/gate/prompts/{prompt_id}": ("viewer", None),
-    "GET /agents/{agent}/gate/statistics": ("viewer", None),
-    "GET /agents/{agent}/lint": ("viewer", None),
-    "GET /agents/{agent}/rejected": ("viewer", None),
-    "GET /agents/{agent}/savings": ("viewer", None),
-    "GET /agents/{agent}/sessions/{session_id}/savings": ("viewer", None),
-    "GET /agents/{agent}/sessions": ("viewer", None),
-    "GET /agents/{agent}/sessions/{session_id}": ("viewer", None),
-    "GET /agents/{agent}/sessions/{session_id}/branches": ("viewer", None),
-    "GET /agents/{agent}/sessions/{session_id}/events": ("viewer", None),
-    "GET /agents/{agent}/sessions/{session_id}/steps": ("viewer", None),
-    "GET /agents/{agent}/sessions/{session_id}/turns": ("viewer", None),
-    "GET /agents/{agent}/deliveries": ("viewer", None),
-    "GET /agents/{agent}/flows": ("viewer", None),
-    "GET /agents/{agent}/memory-index": ("viewer", None),
-    "GET /agents/{agent}/tasks": ("viewer", None),
-    "GET /agents/{agent}/vfs": ("viewer", None),
-    "GET /agents/{agent}/subagents": ("viewer", None),
-    "GET /agents/{agent}/turns": ("viewer", None),
-    "GET /agents/{agent}/turns/context": ("viewer", None),
-    "GET /exports": ("viewer", None),
-    "GET /exports/{export_id}": ("viewer", None),
-    "GET /exports/{export_id}/files/{name}": ("viewer", None),
-    "GET /exports/{export_id}/zip": ("viewer", None),
-    "GET /operations/audit": ("admin", None),
-    "GET /operations/backups": ("operator", None),
-    "GET /operations/doctor": ("operator", None),
-    "GET /operations/doctor/ignored": ("operator", None),
-    "GET /operations/doctor/runs": ("operator", None),
-    "GET /operations/doctor/runs/{run_id}": ("operator", None),
-    "GET /operations/doctor/runs/{run_id}/sources": ("operator", None),
-    "GET /me": ("viewer", None),
-    "GET /me/sign-ins": ("viewer", None),
-    "GET /operations/invitations": ("admin", None),
-    "GET /operations/jobs": ("viewer", None),
-    "GET /operations/jobs/{job_id}": ("viewer", None),
-    "GET /operations/retention": ("admin", None),
-    "GET /agents/{agent}/removed-sessions": ("admin", None),
-    "GET /operations/settings": ("admin", None),
-    "GET /operations/skipped": ("viewer", None),
-    "GET /operations/tokens": ("viewer", None),
-    "GET /operations/users": ("admin", None),
-    "GET /problems": ("operator", None),
-    "GET /overview": ("viewer", None),
-    "GET /overview/agents": ("viewer", None),
-    "GET /review/next": ("labeller", None),
-    "GET /review/progress": ("labeller", None),
-    "GET /samples": ("viewer", None),
-    "GET /samples/{sample_id}": ("viewer", None),
-    "POST /agents/{agent}/gate/decisions": ("operator", {"decisions": []}),
-    "GET /agents/{agent}/gate/own": ("viewer", None),
-    "GET /agents/{agent}/gate/run": ("operator", None),
-    "POST /agents/{agent}/gate/run": ("operator", {"limit": 1}),
-    "GET /agents/{agent}/gate/replays": ("viewer", None),
-    "GET /agents/{agent}/gate/replays/{replay_id}": ("viewer", None),
-    "POST /agents/{agent}/gate/replays": ("operator", {"model": "other"}),
-    "POST /agents/{agent}/gate/replays/{replay_id}/continue": ("operator", {}),
-    "POST /agents/{agent}/gate/switch": ("admin", {"is_on": False}),
-    "POST /agents/{agent}/sessions/{session_id}/checkpoints": ("labeller", {}),
     "POST /agents/{agent}/artifacts": ("operator", {"text": "x"}),
-    "POST /agents/{agent}/artifacts/{handle}/verify": ("admin", {}),
+    "POST /agents/{agent}/gate/decisions": ("operator", {"decisions": []}),
     "POST /agents/{agent}/gate/decisions/{decision_id}/sample": ("labeller", {"verdict": "right"}),
+    "POST /agents/{agent}/gate/replays": ("operator", {"model": "other"}),
+    "POST /agents/{agent}/gate/run": ("operator", {"limit": 1}),
+    "POST /agents/{agent}/gate/switch": ("admin", {"is_on": False}),
+    "POST /agents/{agent}/guardian/proposals/{proposal_id}/approve": ("operator", {"seen": "x"}),
+    "POST /agents/{agent}/guardian/proposals/{proposal_id}/decline": ("operator", {"reason": "x"}),
+    "POST /agents/{agent}/guardian/proposals/{proposal_id}/handover": ("operator", {"seen": "x"}),
+    "POST /agents/{agent}/guardian/rules/check": ("operator", {"fact": "x", "file": "USER.md"}),
+    "POST /agents/{agent}/guardian/rules/{rule_id}/switch": ("operator", {"is_on": False}),
+    "POST /agents/{agent}/guardian/run": ("operator", {"limit": 1}),
+    "POST /agents/{agent}/guardian/sessions/{session_id}/rollback": ("operator", {"reason": "x", "seen": {}}),
+    "POST /agents/{agent}/guardian/unattended": ("admin", {"file": "USER.md", "is_on": False}),
+    "POST /agents/{agent}/guardian/writes": ("operator", {"writes": []}),
+    "POST /agents/{agent}/guardian/writes/{audit_id}/correction": ("labeller", {"status": "refused", "reason": "x"}),
+    "POST /agents/{agent}/guardian/writes/{audit_id}/handover": ("operator", {"reason": "x", "seen": ""}),
+    "POST /agents/{agent}/guardian/writes/{audit_id}/opinion": ("labeller", {"opinion": "right"}),
+    "POST /agents/{agent}/guardian/writes/{audit_id}/rollback": ("operator", {"reason": "x", "seen": ""}),
+    "POST /agents/{agent}/guardian/writes/{audit_id}/sample": ("labeller", {"verdict": "right"}),
     "POST /agents/{agent}/sessions/{session_id}/samples": ("labeller", {"turns": [1]}),
     "POST /exports": ("labeller", {"name": "x", "format": "alpaca"}),
     "POST /exports/count": ("labeller", {"format": "alpaca"}),
-    "POST /exports/{export_id}/verify": ("labeller", {}),
-    "POST /me/sign-ins/{sign_in_id}/end": ("viewer", {}),
-    "POST /operations/artifacts/gc": ("admin", {}),
-    "POST /operations/backups": ("admin", {}),
-    "POST /operations/backups/{backup_id}/drill": ("admin", {}),
-    "POST /operations/backups/{backup_id}/verify": ("admin", {}),
-    "POST /operations/collect": ("operator", {}),
-    "POST /operations/jobs/{job_id}/cancel": ("labeller", None),
+    "POST /operations/doctor/unignore": ("admin", {"what": "main/x"}),
+    "POST /operations/invitations": ("admin", {"role": "viewer"}),
     "POST /operations/retention/archive": ("admin", {"days": 400}),
     "POST /operations/retention/count": ("admin", {"days": 400}),
     "POST /operations/retention/remove": ("admin", {"days": 400}),
-    "POST /operations/doctor/again": ("admin", {}),
-    "POST /operations/doctor/compare": ("admin", {}),
-    "POST /operations/doctor/fix": ("admin", {}),
-    "POST /operations/doctor/look": ("operator", {}),
-    "POST /operations/doctor/runs/{run_id}/undo": ("admin", {}),
-    "POST /operations/doctor/unignore": ("admin", {"what": "main/x"}),
-    "POST /operations/invitations": ("admin", {"role": "viewer"}),
-    "POST /operations/invitations/{invitation_id}/revoke": ("admin", {}),
     "POST /operations/settings/import": ("admin", {"settings": {"memoryGate.windowSize": 3}}),
     "POST /operations/settings/{key}": ("admin", {"value": 3}),
     "POST /operations/tokens": ("viewer", {"name": "x", "role": "viewer"}),
-    "POST /operations/tokens/{token_id}/revoke": ("viewer", {}),
     "POST /operations/users": ("admin", {"username": "new"}),
-    **{f"POST /problems/{{problem_id}}/{verb}": ("operator", {"reason": "x"}) for verb in VERBS},
-    "POST /operations/users/{username}/activate": ("admin", {}),
-    "POST /operations/users/{username}/deactivate": ("admin", {}),
-    "POST /operations/users/{username}/link": ("admin", {}),
     "POST /operations/users/{username}/role": ("admin", {"role": "labeller"}),
-    "POST /operations/users/{username}/sign-out": ("admin", {}),
-    "POST /operations/users/{username}/unlock": ("admin", {}),
-    "POST /review/claims/{sample_id}": ("labeller", {}),
-    "POST /review/claims/{sample_id}/release": ("labeller", {}),
+    **{f"POST /problems/{{problem_id}}/{verb}": ("operator", {"reason": "x"}) for verb in VERBS},
     "POST /review/skip": ("labeller", {"sample_id": "x"}),
     "POST /review/verdict": ("labeller", {"sample_id": "x", "status": "approved"}),
-    "POST /review/undo": ("labeller", {}),
     "POST /samples/bulk": ("labeller", {"status": "approved", "expected_count": 1}),
     "POST /samples/{sample_id}/label": ("labeller", {"status": "approved"}),
-    "POST /agents/{agent}/guardian/writes": ("operator", {"writes": []}),
-    "GET /operations/memory": ("viewer", None),
-    "GET /agents/{agent}/guardian/own": ("viewer", None),
-    "GET /agents/{agent}/guardian/run": ("operator", None),
-    "POST /agents/{agent}/guardian/run": ("operator", {"limit": 1}),
-    "POST /agents/{agent}/guardian/unattended": ("admin", {"file": "USER.md", "is_on": False}),
-    "GET /agents/{agent}/guardian/proposals": ("operator", None),
-    "GET /agents/{agent}/guardian/proposals/{proposal_id}": ("operator", None),
-    "POST /agents/{agent}/guardian/proposals/{proposal_id}/approve": ("operator", {"seen": "x"}),
-    "POST /agents/{agent}/guardian/proposals/{proposal_id}/decline": ("operator", {"reason": "x"}),
-    "POST /agents/{agent}/guardian/writes/{audit_id}/retry": ("operator", {}),
-    "GET /agents/{agent}/guardian/rules": ("viewer", None),
-    "POST /agents/{agent}/guardian/samples": ("labeller", {}),
-    "POST /agents/{agent}/guardian/writes/{audit_id}/sample": ("labeller", {"verdict": "right"}),
-    "POST /agents/{agent}/guardian/writes/{audit_id}/opinion": ("labeller", {"opinion": "right"}),
-    "POST /agents/{agent}/guardian/rules/check": ("operator", {"fact": "x", "file": "USER.md"}),
-    "POST /agents/{agent}/guardian/rules/{rule_id}/switch": ("operator", {"is_on": False}),
-    "POST /agents/{agent}/guardian/writes/{audit_id}/correction": ("labeller", {"status": "refused", "reason": "x"}),
-    "GET /agents/{agent}/guardian/files/{name}/blame": ("viewer", None),
-    "GET /agents/{agent}/guardian/files/{name}/history": ("viewer", None),
-    "GET /agents/{agent}/guardian/writes": ("viewer", None),
-    "GET /agents/{agent}/guardian/writes/{audit_id}": ("viewer", None),
-    "GET /agents/{agent}/guardian/chart": ("viewer", None),
-    "GET /agents/{agent}/guardian/opted-out": ("viewer", None),
-    "GET /agents/{agent}/guardian/writes/{audit_id}/rollback": ("operator", None),
-    "POST /agents/{agent}/guardian/writes/{audit_id}/rollback": ("operator", {"reason": "x", "seen": ""}),
-    "POST /agents/{agent}/guardian/writes/{audit_id}/handover": ("operator", {"reason": "x", "seen": ""}),
-    "POST /agents/{agent}/guardian/proposals/{proposal_id}/handover": ("operator", {"seen": "x"}),
-    "GET /agents/{agent}/guardian/handovers/{handover_id}": ("operator", None),
-    "POST /agents/{agent}/guardian/handovers/{handover_id}/check": ("operator", None),
-    "GET /agents/{agent}/guardian/files/{name}/cure": ("operator", None),
-    "GET /agents/{agent}/guardian/sessions/{session_id}/rollback": ("operator", None),
-    "POST /agents/{agent}/guardian/sessions/{session_id}/rollback": ("operator", {"reason": "x", "seen": {}}),
 }
 
 
