@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from openclaw_web import amounts, reasons
 from openclaw_web.disk import publication
 from openclaw_web.errors import Answerable
-from openclaw_web.sqlite import connecting, files, known, waiting
+from openclaw_web.sqlite import connecting, creation, files, known, waiting
 from openclaw_web.sqlite.waiting import settings_lock
 
 from . import kept
@@ -163,7 +163,7 @@ def build_empty(file):
     name = "agent__template"
     _register(name, file, is_new=True)
     try:
-        _migrate(name)
+        creation.make_tables(connections[name], settings.AGENT_APPS)
         waiting.shorten_log(name)
     finally:
         forget(name)

@@ -10,7 +10,6 @@ from typing import Any, NoReturn
 
 import orjson
 from django.conf import settings
-from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser, DjangoHelpFormatter
 from django.db import DEFAULT_DB_ALIAS, DatabaseError, OperationalError, connections
 from django.utils.module_loading import import_string
@@ -20,7 +19,7 @@ from django.utils.translation import gettext_lazy
 from ..disk import home, reserve
 from ..errors import Refused
 from ..pages import glyphs
-from ..sqlite import failures, known
+from ..sqlite import creation, failures, known
 from . import language
 
 DONE, FAILED, WRONG_USE, REFUSED, PARTLY, INTERRUPTED = 0, 1, 2, 3, 4, 130
@@ -227,7 +226,7 @@ def _make_database():
     # The first command on a new home; one that is not up to date is left to `serve` and `migrate`.
     connection = connections[DEFAULT_DB_ALIAS]
     if not connection.introspection.table_names():
-        call_command("migrate", verbosity=0)
+        creation.make_tables(connection)
     known.refuse_another(connection)
 
 

@@ -8,6 +8,7 @@ from contextlib import closing
 import pytest
 
 from agents import databases
+from openclaw_web.sqlite import waiting
 from tests.operations.backups import backing_up
 from tests.suite import prepared
 
@@ -36,6 +37,27 @@ def test_an_agents_file_is_one_that_was_built(tmp_path, django_db_blocker):
     with django_db_blocker.unblock():
         databases.build_empty(tmp_path / "agent.sqlite")
     assert contents(tmp_path / "agent.sqlite") == contents(prepared.databases() / "agent.sqlite")
+
+
+def test_a_first_command_makes_the_tables_that_migrating_makes(tmp_path):
+    assert backing_up.run(tmp_path / "home", "jobs")[0] == 0
+    made = contents(tmp_path / "home" / "state" / "openclaw.sqlite")
+    migrated = contents(prepared.databases() / "default.sqlite")
+    for one in (made, migrated):  # Django made this table anew, with its columns in another order
+        one["schema"] = [row for row in one["schema"] if row[:2] != ("table", "auth_permission")]
+    assert [made[part] for part in ("schema", "django_migrations")] == [
+        migrated[part] for part in ("schema", "django_migrations")
+    ]
+
+
+def test_an_agents_file_has_the_tables_that_migrating_makes(tmp_path, django_db_blocker):
+    file = tmp_path / "agent.sqlite"
+    with django_db_blocker.unblock():
+        databases._register("agent__migrated", file, is_new=True)
+        databases._migrate("agent__migrated")
+        waiting.shorten_log("agent__migrated")
+        databases.forget("agent__migrated")
+    assert contents(file) == contents(prepared.databases() / "agent.sqlite")
 
 
 @pytest.fixture
