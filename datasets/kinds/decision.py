@@ -18,8 +18,10 @@ from agents.models import Agent
 from gate.models import MemoryGateDecision
 from gate.recording import windows
 from gate.recording.windows import Window
+from guardian.looking import around
 from guardian.models import WriteGuardianAudit
 from guardian.recording.told import CHANGED
+from ledger import consent
 from ledger.models import ConversationTurn
 from openclaw_web.errors import Refused
 
@@ -224,6 +226,13 @@ def add_own(agent: Agent, sample: DatasetSample) -> tuple[DatasetSample, bool]:
     return known or sample, known is None
 
 
+def _judgeable(decisions):
+    """Those of a turn, and those with a window while nobody has opted out."""
+    alone = {row.id for row in decisions if row.turn_id is None and row.window_hash is not None}
+    alone = set() if alone and consent.opted_out() else alone
+    return alone | {row.id for row in decisions if row.turn_id is not None}
+
+
 DECISION = JudgedKind(
     name="decision",
     types=GATE_TYPES,
@@ -246,5 +255,8 @@ DECISION = JudgedKind(
     verdict=_verdict,
     samples_of=samples_of,
     find_sample_id=find_sample_id,
+    rows=MemoryGateDecision.objects.only("id", "turn_id", "window_hash"),
+    judgeable=_judgeable,
+    writes=around.of_decisions,
     create=create,
 )

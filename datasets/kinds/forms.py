@@ -8,10 +8,15 @@ from openclaw_web.errors import Refused
 from openclaw_web.pages import states
 
 from ..forms import LONGEST_NOTES
+from ..from_writes import opinions
+from ..from_writes.opinions import Opinion
 from ..review import parts
 from . import decision as decisions
+from . import judging
 from . import write as writes
-from .kind import VERDICTS
+from .decision import DECISION
+from .kind import RIGHT, VERDICTS, WRONG
+from .write import WRITE
 
 UNDO = "undo"
 ROW, PAGE = "row", "page"
@@ -40,9 +45,17 @@ class JudgeForm(forms.Form):
             raise Refused(_("This verdict cannot be saved: a text is too long, or the page is outdated. Reload it."))
         return self.cleaned_data
 
+    def give(self, agent, row, verdict, *, user, expected):
+        """Say the verdict of a row, in force as `expected`. Raises Refused as `judging.say`."""
+        # The page has one form, with what somebody said before in it.
+        right = self.correction if verdict == WRONG else None
+        judging.say(self.kind, agent, row.id, verdict, by=user.username, correction=right, expected=expected)
+
 
 class DecisionForm(JudgeForm):
     """What is said of a decision."""
+
+    kind = DECISION
 
     correct_decision = forms.ChoiceField(
         label=gettext_lazy("Decision"),
@@ -68,6 +81,8 @@ class DecisionForm(JudgeForm):
 class WriteForm(JudgeForm):
     """What is said of a write."""
 
+    kind = WRITE
+
     correct_status = forms.ChoiceField(
         label=gettext_lazy("It should have been"),
         required=False,
@@ -83,6 +98,13 @@ class WriteForm(JudgeForm):
     def correction(self):
         """What is said to be right; None: nothing."""
         return correct_write(self.cleaned_data["correct_status"], self.cleaned_data["correct_reason"])
+
+    def give(self, agent, row, verdict, *, user, expected):
+        """Right comes with the correction that it takes where somebody, or a rule, said otherwise."""
+        if verdict != RIGHT:
+            return super().give(agent, row, verdict, user=user, expected=expected)
+        opinion = Opinion(opinions.RIGHT, expected=expected, may_end_rule=user.has_role("operator"))
+        return opinions.give(agent, row.id, opinion, by=user.username)
 
 
 def correct_decision(decision: str, fact: str, reason: str) -> decisions.Correction | None:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from django.db.models import QuerySet
 from django.utils.functional import Promise
 
 from agents.models import Agent
@@ -54,7 +55,8 @@ class JudgedKind(SampleKind):
     `verdict(row, seen, said, correction)` what is said of `part`. With `sees_again` the verdict on a sample that is
     there needs `seen` too. `samples_of(agent, rows)` finds the samples of rows by their ids, the own one first,
     `find_sample_id(agent, id)` the id of its own. `create(agent, row, by)` makes a sample without a verdict where that
-    is not simply its own.
+    is not simply its own. For lists, `rows` are its rows with what `judgeable` reads, which keeps the ids of those
+    that may have a sample, and `writes(db, ids)` finds what a list shows of writes beside its rows.
     """
 
     name: str
@@ -67,5 +69,8 @@ class JudgedKind(SampleKind):
     verdict: Callable[[Any, Any, str, Any], PartVerdict]
     samples_of: Callable[[Agent, list[Any]], dict[str, list[DatasetSample]]]
     find_sample_id: Callable[[Agent, str], str]
+    rows: QuerySet[Any]
+    judgeable: Callable[[list[Any]], set[str]]
+    writes: Callable[[str, list[str]], dict[str, Any]] = lambda _db, _ids: {}
     sees_again: bool = False
     create: Callable[[Agent, Any, str], DatasetSample] | None = None

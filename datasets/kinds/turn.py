@@ -1,4 +1,8 @@
-"""Turns as samples: which turn can become one, and what an `annotated_turn` sample holds."""
+"""Turns as samples: which turn can become one, and what an `annotated_turn` sample holds.
+
+Turns share the making of samples with decisions and writes, and nothing else: a turn has no page where people judge it
+before there is a sample, and samples are made of many turns of a session at once (services), whose context is kept.
+"""
 
 from dataclasses import dataclass
 from typing import Any

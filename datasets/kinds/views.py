@@ -6,27 +6,20 @@ from django.views.decorators.http import require_POST, require_safe
 from django_htmx.http import trigger_client_event
 
 from agents.decorators import agent_view
-from gate.models import MemoryGateDecision
-from guardian.looking import around
-from guardian.models import WriteGuardianAudit
-from ledger import consent
 from ledger.session.evidence import read_evidence
 from openclaw_web.errors import Refused
 from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import after_post, render_page, safe_next
 
 from .. import evidence
-from ..from_writes import opinions
-from ..from_writes.opinions import Opinion
 from ..review import undo
 from . import judging, queueing
 from .decision import DECISION
 from .forms import ROW, UNDO, DecisionForm, ListedIds, WriteForm
 from .judgments import own_sample, read_judgment
-from .kind import RIGHT, WRONG
 from .write import WRITE
 
-FORMS = {"decision": DecisionForm, "write": WriteForm}
+FORMS = {form.kind.name: form for form in (DecisionForm, WriteForm)}
 PAGES = {"decision": "datasets/decision_verdict.html", "write": "datasets/write_verdict.html"}
 PLACES = {"decision": "datasets/decision_verdicts.html", "write": "datasets/write_verdicts.html"}
 
@@ -68,7 +61,7 @@ def write_judge(request, agent, audit_id):
 @needs("viewer")
 def decision_verdicts(request, agent):
     """What was said of the decisions that a list shows, each for its place in the row (HTMX, out of band)."""
-    return _places(request, DECISION, agent, MemoryGateDecision.objects.only("id", "turn_id", "window_hash"))
+    return _places(request, DECISION, agent)
 
 
 @require_safe
@@ -76,7 +69,7 @@ def decision_verdicts(request, agent):
 @needs("viewer")
 def write_verdicts(request, agent):
     """The same of writes."""
-    return _places(request, WRITE, agent, WriteGuardianAudit.objects.only("id", "turn_id", "origin"))
+    return _places(request, WRITE, agent)
 
 
 @require_POST
@@ -104,18 +97,11 @@ def _judge(request, kind, agent, name):
 
 def _say(user, kind, agent, row, form):
     """Do what a form says; what was done, as a sentence."""
-    fields, by = form.verdict_fields(), user.username
+    fields = form.verdict_fields()
     verdict, expected = fields["verdict"], fields["expected"]
     if verdict == UNDO:
-        return undo.undo(by, expected or "").sentence
-    # The page has one form, with what somebody said before in it.
-    right = form.correction if verdict == WRONG else None
-    if kind is WRITE and verdict == RIGHT:
-        # With the correction that it takes where somebody, or a rule, said otherwise.
-        opinion = Opinion(opinions.RIGHT, expected=expected, may_end_rule=user.has_role("operator"))
-        opinions.give(agent, row.id, opinion, by=by)
-    else:
-        judging.say(kind, agent, row.id, verdict, by=by, correction=right, expected=expected)
+        return undo.undo(user.username, expected or "").sentence
+    form.give(agent, row, verdict, user=user, expected=expected)
     return kind.words.done[verdict]
 
 
@@ -150,16 +136,15 @@ def _page(request, kind, agent, row, form=None, *, sentence="", warning="", stat
     return render_page(request, PAGES[kind.name], context, partial="verdict", status=status)
 
 
-def _places(request, kind, agent, rows):
-    rows = list(rows.using(agent.db).filter(id__in=ListedIds(request.GET).ids()))
+def _places(request, kind, agent):
+    rows = list(kind.rows.using(agent.db).filter(id__in=ListedIds(request.GET).ids()))
     context = {"agent": agent, "kind": kind, "rows": _rows(request, kind, agent, rows), **_last(request, kind, agent)}
     return render(request, PLACES[kind.name], context)
 
 
 def _rows(request, kind, agent, rows):
     samples, may_label = kind.samples_of(agent, rows), request.user.has_role("labeller")
-    judgeable = _judgeable_decisions(rows) if kind is DECISION else _judgeable_writes(rows)
-    writes = around.of_decisions(agent.db, [row.id for row in rows]) if kind is DECISION else {}
+    judgeable, writes = kind.judgeable(rows), kind.writes(agent.db, [row.id for row in rows])
     return [
         {
             "row": row,
@@ -171,18 +156,6 @@ def _rows(request, kind, agent, rows):
         }
         for row in rows
     ]
-
-
-def _judgeable_decisions(rows):
-    """Ids of decisions that may have a sample: of their turn, or of their window while nobody has opted out."""
-    alone = {row.id for row in rows if row.turn_id is None and row.window_hash is not None}
-    alone = set() if alone and consent.opted_out() else alone
-    return alone | {row.id for row in rows if row.turn_id is not None}
-
-
-def _judgeable_writes(rows):
-    rollback = WriteGuardianAudit.Origin.ROLLBACK
-    return {row.id for row in rows if row.turn_id is not None and row.origin != rollback}
 
 
 def _last(request, kind, agent, sentence=""):

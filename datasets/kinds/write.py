@@ -299,6 +299,11 @@ def find_sample_id(agent: Agent, audit_id: str) -> str:
     return there or making.sample_id(agent.agent_id, audit_id, KEY)
 
 
+def _judgeable(audits):
+    rollback = WriteGuardianAudit.Origin.ROLLBACK
+    return {row.id for row in audits if row.turn_id is not None and row.origin != rollback}
+
+
 WRITE = JudgedKind(
     name="write",
     types=(TYPE,),
@@ -322,5 +327,7 @@ WRITE = JudgedKind(
     verdict=_verdict,
     samples_of=lambda agent, audits: samples_of(agent, [audit.id for audit in audits]),
     find_sample_id=find_sample_id,
+    rows=WriteGuardianAudit.objects.only("id", "turn_id", "origin"),
+    judgeable=_judgeable,
     sees_again=True,  # what corrections and rollbacks say by now is what would be right
 )
