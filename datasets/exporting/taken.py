@@ -1,8 +1,5 @@
 """Whether another export has the data set name that a new one would get: their files could not lie side by side."""
 
-from django.db.models import JSONField
-from django.db.models.fields.json import KeyTextTransform
-from django.db.models.functions import Cast
 from django.utils.translation import gettext as _
 
 from openclaw_web.errors import Refused
@@ -20,8 +17,7 @@ def check_dataset(name: str, kind: str) -> None:
     """
     wanted = dataset_name(check_name(name), kind)
     others = DatasetExport.objects.filter(export_format=kind).exclude(state__in=NO_FILES).order_by("exported_at", "id")
-    written = KeyTextTransform("dataset", Cast("manifest_json", JSONField()))
-    for other, dataset in others.values_list("export_name", written):
-        if wanted == (dataset or dataset_name(other, kind)):
+    for other in others.values_list("export_name", flat=True):
+        if wanted == dataset_name(other, kind):
             sentence = _("The files of the export %(name)s would have the same names. Choose another name.")
             raise Refused(sentence % {"name": other})

@@ -49,15 +49,6 @@ def test_it_works(client, reviewer, ada):
     assert (sample.collection_strategy, sample.output) == ("manual", None)
 
 
-def test_who_may_not(client, stranger, ada):
-    tell_turns(1)
-    assert client.post(URL, {"all": "1"}).status_code == 302
-    client.force_login(stranger)
-    assert client.post(URL, {"all": "1"}).status_code == 403
-    assert client.get(URL).status_code == 405
-    assert not DatasetSample.objects.exists()
-
-
 def test_making_twice_is_making_once(as_admin, ada):
     tell_turns(3)
     as_admin.post(URL, {"turn": ["1", "2"]})
@@ -126,18 +117,18 @@ def test_turns_that_cannot_be_samples_are_left_out_with_the_reason(as_admin, ada
     assert list(bodies()) == [2]
 
 
-def test_words_of_people_who_opted_out_are_not_used(ada):
-    tell(
-        [
-            user("u1", "now opted out", sender="42"),
-            agent("a1", "yes"),
-            user("u2", "fine", sender="7"),
-            agent("a2", "yes"),
-        ]
-    )
+@pytest.mark.parametrize(
+    ("sender", "why"),
+    [
+        ("42", "The sender opted out, so the text is not used."),
+        (None, "Somebody opted out and the sender is unknown, so the text is not used."),
+    ],
+)
+def test_words_of_people_who_opted_out_are_not_used(ada, sender, why):
+    tell([user("u1", "first", sender=sender), agent("a1", "yes"), user("u2", "fine", sender="7"), agent("a2", "yes")])
     configuration.put("collector.optedOutSenders", ["42"])
     made = services.make_samples(ada, "s1", None, by="root")
-    assert services.describe_problems(made) == ["Turn 1: The sender opted out, so the text is not used."]
+    assert services.describe_problems(made) == [f"Turn 1: {why}"]
     assert list(bodies()) == [2]
     assert bodies()[2]["context"] == []  # nor before another turn
 
@@ -161,15 +152,6 @@ def test_what_others_said_before_a_turn_goes_with_it_while_somebody_is_opted_out
     configuration.put("collector.optedOutSenders", ["42"])
     services.make_samples(ada, "s1", [3], by="root")
     assert [message["message"] for message in bodies()[3]["context"]] == ["morning", "good morning"]
-
-
-def test_words_of_nobody_who_can_be_told_are_not_used_while_somebody_is_opted_out(ada):
-    tell([user("u1", "whose?"), agent("a1", "yes"), user("u2", "fine", sender="7"), agent("a2", "yes")])
-    configuration.put("collector.optedOutSenders", ["42"])
-    made = services.make_samples(ada, "s1", None, by="root")
-    (problem,) = services.describe_problems(made)
-    assert problem == "Turn 1: Somebody opted out and the sender is unknown, so the text is not used."
-    assert list(bodies()) == [2]
 
 
 def test_withheld_records_never_become_samples(ada):

@@ -96,41 +96,37 @@ def test_a_value_that_does_not_exist_is_refused(as_admin, samples, asked):
     assert as_admin.get("/api/v1/review/progress", asked).status_code == 422
 
 
+STATUS, PROMPTED, SESSION = "annotation_status=?", "prompted_by=?", "idx_sample_session (agent_id=? AND session_id=?)"
+
+
 @pytest.mark.parametrize(
-    ("filters", "index"),
+    ("asked", "index"),
     [
-        (Filters(prompted_by="cron"), "idx_sample_prompted (prompted_by=?)"),
-        (
-            Filters(prompted_by="person", status="pending"),
-            "idx_status_prompted (annotation_status=? AND prompted",
-        ),
+        (Filters(prompted_by="cron"), f"idx_sample_prompted ({PROMPTED})"),
+        (Filters(prompted_by="person", status="pending"), f"idx_status_prompted ({STATUS} AND prompted"),
         (Filters(prompted_by="person", status="pending", agent="ada"), "idx_sample_agent_prompted (agent_id=? AND"),
         (Filters(ending="cut_off"), "idx_sample_cut_off"),
         (Filters(ending="cut_off", status="pending", agent="ada", prompted_by="cron"), "idx_status_cut_off"),
-        (Filters(ending="cut_off", session="s", agent="ada"), "idx_sample_session (agent_id=? AND session_id=?)"),
+        (Filters(ending="cut_off", session="s", agent="ada"), SESSION),
+        (Filters(reason="tone"), "idx_sample_reason (reject_reason=?)"),
+        (Filters(reason="tone", status="rejected", agent="ada"), "idx_sample_reason (reject_reason=?)"),
+        (Filters(reason="tone", status="rejected", agent="ada", session="s"), "idx_sample_session"),
+        (Queue(prompted_by="person"), f"idx_status_prompted ({STATUS} AND {PROMPTED}"),
+        (Queue(prompted_by="person", type="annotated_turn"), f"idx_status_prompted ({STATUS} AND"),
+        (Queue(prompted_by="person", agent="ada"), f"idx_sample_agent_prompted (agent_id=? AND {STATUS} AND"),
+        (Queue(ending="cut_off"), f"idx_status_cut_off ({STATUS})"),
+        (Queue(ending="cut_off", agent="ada"), f"idx_status_cut_off ({STATUS})"),
+        (Queue(ending="cut_off", session="s", agent="ada"), SESSION),
     ],
 )
-def test_the_list_is_served_by_an_index(filters, index):
-    rows = filters.narrow(DatasetSample.objects.all()).order_by("-created_at", "-id").values("id")[:50]
-    steps = plan(*rows.query.sql_with_params())
-    assert f"INDEX {index}" in steps
-    assert "TEMP B-TREE" not in steps
-
-
-@pytest.mark.parametrize(
-    ("queue", "index"),
-    [
-        (Queue(prompted_by="person"), "idx_status_prompted (annotation_status=? AND prompted_by=?"),
-        (Queue(prompted_by="person", type="annotated_turn"), "idx_status_prompted (annotation_status=? AND"),
-        (Queue(prompted_by="person", agent="ada"), "idx_sample_agent_prompted (agent_id=? AND annotation_status=? AND"),
-        (Queue(ending="cut_off"), "idx_status_cut_off (annotation_status=?)"),
-        (Queue(ending="cut_off", agent="ada"), "idx_status_cut_off (annotation_status=?)"),
-        (Queue(ending="cut_off", session="s", agent="ada"), "idx_sample_session (agent_id=? AND session_id=?)"),
-    ],
-)
-def test_the_queue_is_served_by_an_index(queue, index):
-    condition, values = queue.condition("pending", by="ann")
+def test_list_and_queue_are_served_by_an_index(asked, index):
     order = "ORDER BY s.created_at DESC, s.id DESC LIMIT 1"
-    steps = plan(f"SELECT s.id FROM dataset_samples s WHERE {condition} {order}", values)
+    if isinstance(asked, Queue):
+        condition, values = asked.condition("pending", by="ann")
+        sql = f"SELECT s.id FROM dataset_samples s WHERE {condition} {order}"
+    else:
+        rows = asked.narrow(DatasetSample.objects.all()).order_by("-created_at", "-id").values("id")[:50]
+        sql, values = rows.query.sql_with_params()
+    steps = plan(sql, values)
     assert f"INDEX {index}" in steps
     assert "TEMP B-TREE" not in steps

@@ -42,15 +42,9 @@ def test_it_works(as_admin, sample):
     assert "/agents/ada/sessions/s1/?turn=7" in page.text
 
 
-def test_who_may_look_and_who_may_judge(client, stranger, reviewer, sample):
-    assert client.get("/samples/one/").status_code == 302
-    client.force_login(stranger)
-    page = client.get("/samples/one/").text
-    assert "The one at nine." in page
-    assert 'name="status"' not in page
-    assert "<textarea" not in page
-    client.force_login(reviewer)
-    assert 'value="approved"' in client.get("/samples/one/").text
+def test_viewers_have_nothing_to_fill_in(as_stranger, sample):
+    page = as_stranger.get("/samples/one/").text
+    assert "The one at nine." in page and 'name="status"' not in page and "<textarea" not in page
 
 
 def test_a_sample_that_is_not_there_is_not_found(as_admin, ada):
@@ -82,23 +76,16 @@ def test_the_history_names_everybody(as_admin, sample):
         assert words in page
 
 
-def test_what_the_gate_decided_is_shown(as_admin, ada):
-    gate = {"output": {"decision": "UPDATE_USER", "reason": "A habit.", "candidateFact": "travels early"}}
-    SampleFactory(id="gate", content=content(memoryGate=gate))
-    page = as_admin.get("/samples/gate/").text
-    for words in ("UPDATE_USER", "A habit.", "travels early"):
-        assert words in page
-
-
-def test_what_people_and_agents_wrote_does_nothing(as_admin, ada):
+@pytest.mark.parametrize("address", ["/samples/evil/", "/review/?sample=evil"])
+def test_what_people_and_agents_wrote_does_nothing(as_admin, ada, address):
     evil = "</textarea><script>alert(1)</script>\u202e"
-    SampleFactory(id="evil", content=content(userMessage=evil, agentReply=evil, context=[
-        {"role": "user", "message": evil}, {"role": "agent", "message": evil}]))  # fmt: skip
+    gate = {"output": {"decision": evil, "reason": evil, "candidateFact": evil}}
+    context = [{"role": "user", "message": evil}, {"role": "agent", "message": evil}, "no message", {"role": "agent"}]
+    SampleFactory(id="evil", content=content(userMessage=evil, agentReply=evil, context=context, memoryGate=gate))
     verdicts.label_sample("evil", "rejected", by="<b>root</b>", notes=evil)
-    page = as_admin.get("/samples/evil/").text
-    assert "<script>alert" not in page
+    page = as_admin.get(address).text
+    assert "<script>alert" not in page and "<b>root" not in page
     assert page.count("</textarea>") == 2
-    assert "<b>root" not in page
 
 
 def test_characters_that_hide_are_pointed_out(as_admin, ada):
@@ -115,14 +102,6 @@ def test_a_very_long_message_is_cut_and_says_so(as_admin, ada):
     assert "Showing 20,000 of 150,000 characters" in page
     assert len(page) < 100_000
     assert 'name="output"' not in page
-
-
-def test_another_type_of_sample_shows_its_content(as_admin, ada):
-    body = '{"type": "memory_gate_positive", "correctFact": "likes tea"}'
-    SampleFactory(id="gate", sample_type="memory_gate_positive", content=body, turn_number=None)
-    page = as_admin.get("/samples/gate/")
-    assert page.status_code == 200
-    assert "likes tea" in page.text
 
 
 def test_a_filter_that_does_not_exist_is_refused(as_admin, sample):

@@ -1,17 +1,14 @@
 """Verdicts on samples."""
 
-import sqlite3
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 
 import orjson
 import pytest
-from django.db import connections
 
 from datasets.models import DatasetSample, SampleLabel
 from datasets.review import verdicts
-from openclaw_web.errors import Refused
+from tests.datasets.threads import elsewhere, global_file  # noqa: F401 - a fixture
 from tests.factories import SampleFactory
 
 pytestmark = pytest.mark.django_db
@@ -37,20 +34,6 @@ def test_it_works(as_reviewer, sample):
     verdict = sample.labels.get()
     assert (verdict.status, verdict.previous_status, verdict.labelled_by) == ("approved", "pending", "reviewer")
     assert (verdict.output, verdict.notes, verdict.labelled_at) == (None, "Good.", sample.annotated_at)
-
-
-def test_who_may_not(client, stranger, sample):
-    assert label(client, status="approved").status_code == 302
-    client.force_login(stranger)
-    assert label(client, status="approved").status_code == 403
-    assert client.get("/samples/one/label/").status_code == 405
-    sample.refresh_from_db()
-    assert sample.annotation_status == "pending"
-    assert not SampleLabel.objects.exists()
-
-
-def test_a_sample_that_is_not_there_is_not_found(as_reviewer, ada):
-    assert label(as_reviewer, "none", status="approved").status_code == 404
 
 
 def test_every_verdict_stays(as_reviewer, sample):
@@ -167,30 +150,7 @@ def test_the_next_page_offers_the_way_back(as_reviewer, ada):
     assert '<a href="/samples/a/">' in answer.text
 
 
-@pytest.fixture
-def global_file(monkeypatch, tmp_path, db):
-    """A real file as the global database of every other thread."""
-    file = tmp_path / "global.sqlite"
-    with connections["default"].cursor() as cursor:
-        cursor.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%%'", [])
-        schema = ";".join(sql for (sql,) in cursor.fetchall())
-    with closing(sqlite3.connect(file)) as copy:
-        copy.executescript(schema)
-    entry = {**connections.settings["default"], "NAME": file}
-    monkeypatch.setattr(connections, "settings", {**connections.settings, "default": entry})
-
-
-def elsewhere(function, *args, **kwargs):
-    """What the function answers, or how it was refused; its thread leaves no connection open."""
-    try:
-        return function(*args, **kwargs)
-    except Refused as refused:
-        return refused.sentence
-    finally:
-        connections.close_all()
-
-
-def test_of_two_at_the_same_time_one_wins(global_file):
+def test_of_two_at_the_same_time_one_wins(global_file):  # noqa: F811
     start = threading.Barrier(2)
 
     def judge(who):

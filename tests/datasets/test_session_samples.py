@@ -5,18 +5,10 @@ from html import unescape
 
 import pytest
 
-from datasets.models import DatasetSample
-from datasets.services import make_samples
-from tests.ledger.talks import tell, working_turns
+from tests.datasets.review.test_review_evidence import sample_of
+from tests.ledger.talks import working_turns
 
 pytestmark = pytest.mark.django_db
-
-
-def sample_of(ada, *records, turn=1):
-    """The sample of a turn of a session with these records."""
-    tell(*records)
-    make_samples(ada, "s1", [turn], by="root")
-    return DatasetSample.objects.get(turn_number=turn)
 
 
 def test_a_turn_leads_to_its_sample(as_stranger, ada):
@@ -36,12 +28,3 @@ def test_only_turns_that_were_asked_for(as_stranger, ada):
     for query in ("?turn=1&turn=3", "", "?turn=x&turn=-1&turn=99999999999999"):
         assert "href" not in as_stranger.get(base + query).text
     assert "href" not in as_stranger.get("/agents/ada/sessions/other/samples/of/?turn=2").text
-
-
-def test_the_number_of_queries_does_not_grow(as_stranger, ada, django_assert_num_queries):
-    tell(*working_turns(20))
-    for numbers in ([1], list(range(2, 21))):
-        make_samples(ada, "s1", numbers, by="root")
-        query = "&".join(f"turn={number}" for number in range(1, 21))
-        with django_assert_num_queries(4):  # session, user, agent, samples
-            as_stranger.get(f"/agents/ada/sessions/s1/samples/of/?{query}")

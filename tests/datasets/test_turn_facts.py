@@ -8,12 +8,12 @@ from datasets.models import DatasetExport, DatasetSample
 from datasets.services import describe_problems, make_samples
 from ledger.models import Session
 from openclaw_web.errors import Refused
-from tests.datasets.exporting.branches import Steps
+from tests.datasets.exporting.exporting import build, counts_left_out, rows_of
 from tests.factories import SampleFactory
 from tests.homes import assistant, result, user
 from tests.ledger.talks import tell
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("home")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_home")]
 PROMPTS = {
     "cron": "[cron:74a5 Morning orders] Summarise the orders.",
     "heartbeat": "Read HEARTBEAT.md if it exists (workspace context). Follow it strictly.",
@@ -25,12 +25,6 @@ PROMPTS = {
 }
 
 LEFT_OUT = {"injected": 8, "interrupted": 1, "cut_off": 3}
-
-
-@pytest.fixture
-def home(settings, tmp_path, ada):
-    settings.HOME_DIR = tmp_path
-    return tmp_path
 
 
 def told(agent):
@@ -65,11 +59,12 @@ def test_both_are_stored_with_new_samples(ada):
 def test_exports_leave_them_out_by_default_and_say_so(ada, choices, rows):
     told(ada)
     DatasetSample.objects.update(annotation_status="approved")
-    export = exports.request("one", "alpaca", "reply", by="ann", train_split=1, **choices)
-    manifest = exports.build(export.id, Steps())
+    export = build(**choices)
+    manifest = exports.read_manifest(export)
     assert manifest["counts"]["rows"] == rows
-    left_out = {found["reason"]: found["count"] for found in manifest["excluded"]}
-    assert left_out == {name: count for name, count in LEFT_OUT.items() if f"include_{name}" not in choices}
+    assert counts_left_out(export) == {
+        name: count for name, count in LEFT_OUT.items() if f"include_{name}" not in choices
+    }
     assert manifest["options"]["include_injected"] == choices.get("include_injected", False)
 
 
@@ -77,9 +72,7 @@ def test_a_turn_that_is_left_out_is_not_learned_with_the_next(ada):
     tell(user(PROMPTS["cron"]), assistant("Summary."), user("Thanks"), assistant("You are welcome."))
     make_samples(ada, "s1", None, by="ann", include_excluded=True)
     DatasetSample.objects.update(annotation_status="approved")
-    export = exports.request("one", "sharegpt", "reply", by="ann", train_split=1)
-    exports.build(export.id, Steps())
-    text = (exports.folder_of(export) / "ocl_one_sharegpt.train.jsonl").read_text()
+    text = str(rows_of(build("sharegpt")))
     assert "Thanks" in text and "Summary." not in text
 
 

@@ -17,7 +17,7 @@ import json
 from agents import services
 from people.accounts import services as accounts
 from tests.datasets.conversations import tell_turns
-from tests.datasets.from_decisions.gates import decide
+from tests.datasets.kinds.gates import decide
 services.register("ada")
 tell_turns(1)
 decide("d1", turn="s1:u1")

@@ -2,7 +2,6 @@
 
 import os
 import random
-import shutil
 import signal
 import sqlite3
 import subprocess
@@ -18,13 +17,6 @@ from tests.suite import prepared
 
 ROOT = Path(__file__).resolve().parents[3]
 SAMPLES = 12_000
-AGAIN = """
-import sys, django
-django.setup()
-from datasets.exporting import exports
-from jobs.progress import Progress
-exports.build(sys.argv[1], Progress())
-"""
 ASK = """
 import django
 django.setup()
@@ -32,32 +24,6 @@ from datasets.exporting import jobs
 jobs.start("asked", "alpaca", "reply", by="ann")
 """
 pytestmark = pytest.mark.kill
-
-
-def test_a_killed_export_leaves_nothing_and_is_completed_by_the_next_run(tmp_path):
-    prepared.copy_home(tmp_path)
-    store = sqlite3.connect(tmp_path / "state" / "openclaw.sqlite")
-    seed(store)
-    folders = tmp_path / "exports"
-    while not killed_half_way(tmp_path, folders):  # it was done before this process had its turn again: once more
-        shutil.rmtree(folders)
-        store.executescript("DELETE FROM dataset_exports; DELETE FROM job_runs")
-    (export_id, state) = store.execute("SELECT id, state FROM dataset_exports").fetchone()
-    assert state == "running"
-    assert half_written(folders) and not (folders / export_id).exists()
-
-    assert python(tmp_path, "-c", AGAIN, export_id).wait() == 0
-    assert [folder.name for folder in folders.iterdir()] == [export_id]
-    state, rows = store.execute("SELECT state, total_samples FROM dataset_exports").fetchone()
-    assert (state, rows) == ("ready", SAMPLES)
-    assert sum(file.read_bytes().count(b"\n") for file in (folders / export_id).glob("*.jsonl")) == SAMPLES
-
-    # One that nobody disturbed comes to the same rows.
-    assert python(tmp_path, "manage.py", "export", "--format", "alpaca", "--name", "y", "--split", "0.5").wait() == 0
-    for side in ("train", "test"):
-        one, other = (file.read_bytes() for file in folders.glob(f"*/*.{side}.jsonl"))
-        assert one == other
-    store.close()
 
 
 def test_the_next_command_clears_away_what_a_kill_left_and_says_so(tmp_path):
@@ -131,11 +97,13 @@ def test_what_the_site_promised_is_written_again_by_its_worker(tmp_path):
     worker.terminate()
     worker.wait()
     assert store.execute("SELECT state, total_samples FROM dataset_exports").fetchone() == ("ready", SAMPLES)
-    assert (
-        store.execute("SELECT message FROM job_runs WHERE kind = 'export'")
-        .fetchone()[0]
-        .startswith("Interrupted before")
-    )
+    message = store.execute("SELECT message FROM job_runs WHERE kind = 'export'").fetchone()[0]
+    assert message.startswith("Interrupted before")
+    # One that nobody disturbed comes to the same rows.
+    assert python(tmp_path, "manage.py", "export", "--format", "alpaca", "--name", "y").wait() == 0
+    for side in ("train", "test"):
+        one, other = (file.read_bytes() for file in folders.glob(f"*/*.{side}.jsonl"))
+        assert one == other
     store.close()
 
 
@@ -155,17 +123,6 @@ def test_after_a_kill_when_the_files_were_complete_its_rows_can_be_looked_at(tmp
     assert store.execute(noted).fetchone() == before
     assert said(tmp_path, "jobs") == "", "it is said once"
     store.close()
-
-
-def killed_half_way(home, folders):
-    """Kill an export once it has begun to write; whether it was in time."""
-    process = python(home, "manage.py", "export", "--format", "alpaca", "--name", "x", "--split", "0.5")
-    while process.poll() is None and not half_written(folders):
-        time.sleep(0.005)
-    process.kill()
-    status = process.wait()
-    assert status in (0, -signal.SIGKILL)
-    return half_written(folders)
 
 
 def killed_after(seconds, home, store, name):

@@ -44,23 +44,6 @@ def check_golden(name, made):
     assert text.decode() == (GOLDENS / name).read_text(), "UPDATE_GOLDEN=1 rewrites it; look at the diff"
 
 
-def test_it_works():
-    made, done = rows("alpaca", sample())
-    assert made == [
-        {
-            "instruction": "question",
-            "input": "",
-            "output": "answer",
-            "sample_id": "sample-1",
-            "agent_id": "ada",
-            "session_id": "s1",
-            "turn_number": "1",
-            "control_tokens": "",
-        }
-    ]
-    assert done == [set()]
-
-
 STORY_SAMPLES = [
     sample(1, "How is the import? 导入怎么样？", "It failed on the last line.", gate=gate(), quality_score=0.82),
     sample(3, "Can you mend it? 🔧", "The file is read-only.", edited_reply="No: the file is read-only.\nShall I ask?"),
@@ -102,39 +85,11 @@ def test_what_was_done_to_the_story_is_said():
 # Branches
 
 
-def test_the_branch_up_to_the_turn_ends_with_the_approved_reply():
-    branch = [user("one", 1), agent("1"), user("two", 2), agent("2"), user("three", 3), agent("3")]
-    (row,), _ = rows("sharegpt", sample(2, "two", "2", edited_reply="deux"), branch=branch, history="context")
-    assert values(row) == ["one", "1", "two", "deux"]
-
-
-def test_calls_and_results_come_between_question_and_reply():
-    (row,), _ = rows("sharegpt", sample(), branch=[user("question", 1), agent("", "c"), result("c"), agent("answer")])
-    assert sides(row) == ["human", "function_call", "observation", "gpt"]
-    assert orjson.loads(values(row)[1]) == {"name": "exec", "arguments": {"command": "ls"}}
-
-
-def test_parallel_calls_are_one_list_and_their_results_one_text_in_the_order_of_the_calls():
-    branch = [user("question", 1), agent("", "a"), agent("", "b"), result("b", "B"), result("a", "A"), agent("answer")]
-    (row,), (done,) = rows("sharegpt", sample(), branch=branch)
-    assert sides(row) == ["human", "function_call", "observation", "gpt"]
-    assert len(orjson.loads(values(row)[1])) == 2
-    assert values(row)[2] == "A\n\nB"
-    assert changes.TOOL_RESULTS_MERGED in done
-
-
 def test_an_unanswered_call_goes_and_its_words_stay():
     branch = [user("one", 1), agent("I will look.", "c"), agent("Done."), user("two", 2), agent("2")]
     (row,), (done,) = rows("sharegpt", sample(2, "two", "2"), branch=branch, history="context")
     assert values(row) == ["one", "I will look.\n\nDone.", "two", "2"]
     assert done == {changes.CALLS_DROPPED, changes.MESSAGES_MERGED}
-
-
-def test_of_two_calls_only_the_answered_one_stays():
-    branch = [user("question", 1), agent("", "a", "b"), result("b", "B"), agent("answer")]
-    (row,), (done,) = rows("sharegpt", sample(), branch=branch)
-    assert isinstance(orjson.loads(values(row)[1]), dict)
-    assert done == {changes.CALLS_DROPPED}
 
 
 def test_words_before_a_call_can_be_kept_as_a_thought():
@@ -152,18 +107,6 @@ def test_tags_in_an_argument_are_no_tags_of_a_trainer():
     (row,), _done = rows("sharegpt", sample(), branch=branch)
     assert "<think>" not in values(row)[1] and "<tool_call>" not in values(row)[1]
     assert orjson.loads(values(row)[1])["arguments"] == {"text": text}
-
-
-def test_a_result_without_its_call_goes():
-    branch = [user("question", 1), result("c"), agent("answer")]
-    (row,), (done,) = rows("sharegpt", sample(), branch=branch)
-    assert sides(row) == ["human", "gpt"] and done == {changes.RESULTS_DROPPED}
-
-
-def test_words_that_nobody_answered_join_the_next_ones():
-    branch = [user("one", 1), user("two", 2), agent("2")]
-    (row,), (done,) = rows("sharegpt", sample(2, "two", "2"), branch=branch, history="context")
-    assert values(row) == ["one\n\ntwo", "2"] and done == {changes.MESSAGES_MERGED}
 
 
 def test_words_never_join_a_tool_result_that_nobody_answered():
@@ -210,16 +153,6 @@ def test_a_turn_that_left_the_branch_is_rebuilt_from_its_sample():
     )
     assert values(row) == ["one", "1\n\nmore", "well?\n\nseven", "7"]
     assert done == {changes.REBUILT, changes.OPENING_DROPPED, changes.MESSAGES_MERGED}
-
-
-def test_annotations_are_columns_and_never_in_messages():
-    (row,), _ = rows("sharegpt", sample(gate=gate(), quality_score=0.5))
-    assert (row["memory_gate_decision"], row["candidate_fact"], row["quality_score"]) == (
-        "UPDATE_USER",
-        "prefers mornings",
-        "0.5",
-    )
-    assert (row["system"], row["tools"]) == ("", "[]")
 
 
 # Length
@@ -285,6 +218,7 @@ def test_a_long_context_of_a_decision_is_shortened():
     context = [("user" if number % 2 else "agent", f"{number}" * 100) for number in range(1, 10)]
     (row,), (done,) = rows("alpaca", sample(gate=gate(), context=context), task="gate", row_characters=1_000)
     assert len(row["input"]) < 1_000 and row["input"].endswith("User: question\nAgent: answer")
+    assert "9" * 100 in row["input"] and "1" * 100 not in row["input"]  # the oldest goes
     assert done == {changes.HISTORY_SHORTENED}
 
 
@@ -299,13 +233,6 @@ def test_a_message_of_a_context_that_was_kept_cut_is_said():
 
 
 # Decisions
-
-
-def test_a_decision_is_three_lines():
-    (row,), _ = rows("alpaca", sample(gate=gate("NO_WRITE", "Small talk.", "")), task="gate")
-    assert row["output"] == "Decision: NO_WRITE\nFact: none\nReason: Small talk."
-    assert row["instruction"].startswith("Based on the following conversation, decide if")
-    assert row["input"] == "User: question\nAgent: answer"
 
 
 def test_three_lines_are_three_whatever_a_fact_holds():

@@ -128,7 +128,7 @@ def shape(history, characters=32_000):
 
 KINDS = st.sampled_from(["user", "assistant", "call", "tool", "tool"])
 BRANCHES = st.lists(KINDS, max_size=40)
-ROLES = {"human": "U", "gpt": "A", "observation": "T"}
+ROLES = {"human": "U", "gpt": "A", "observation": "T", "user": "U", "assistant": "A", "tool": "T"}
 
 
 def marked(kinds):
@@ -144,6 +144,15 @@ def marked(kinds):
     return numbered(branch)
 
 
+def spoken(row):
+    """Of every text of a row whose it is, the text, and whether it is a reply that is learned."""
+    for message in next((part.messages for name, part in row.items() if name in ("conversations", "messages")), ()):
+        role, text = message.get("from") or message["role"], message.get("value", message.get("content"))
+        if role in ROLES and text is not None:
+            is_reply = ROLES[role] == "A" and "tool_calls" not in message
+            yield ROLES[role], text, is_reply and message.get("train", message.get("weight", True))
+
+
 def samples_of(branch, numbers):
     """A sample of each of these turns that has words of both sides: the last words of the agent are the reply."""
     for number in sorted(numbers):
@@ -154,25 +163,26 @@ def samples_of(branch, numbers):
 
 
 @often
-@given(kinds=BRANCHES, numbers=st.sets(st.integers(1, 12), min_size=1), history=st.sampled_from(HISTORIES))
-def test_every_text_is_of_its_role_and_every_target_was_judged(kinds, numbers, history):
+@given(
+    kinds=BRANCHES,
+    numbers=st.sets(st.integers(1, 12), min_size=1),
+    history=st.sampled_from(HISTORIES),
+    format_=st.sampled_from(["sharegpt", "openai"]),
+)
+def test_every_text_is_of_its_role_and_every_target_was_judged(kinds, numbers, history, format_):
     branch = marked(kinds)
     turn_of = {one.text: one.turn_number for one in branch}
     samples = list(samples_of(branch, numbers))
     judged = {one.turn_number: one.reply for one in samples if one.is_approved}
-    for made in rows_of(shape(history), samples, branch):
-        if made.row is None:
-            continue
-        own = made.sample.turn_number
-        for message in made.row["conversations"].messages:
-            if message["from"] == "function_call":
-                continue
-            parts = message["value"].split("\n\n")
-            assert all(re.fullmatch(ROLES[message["from"]] + r"\d+", part) for part in parts), message
-            assert len({turn_of[part] for part in parts}) == 1 or (message["from"] == "human" and history == "context")
-            if message["from"] == "gpt" and message.get("train", True):
-                (turn,) = {turn_of[part] for part in parts}
-                assert message["value"] == (made.sample.reply if turn == own else judged[turn])
+    for made in rows_of(Shape(format_, "reply", history=history), samples, branch):
+        for side, text, is_learned in spoken(made.row or {}):
+            parts = text.split("\n\n")
+            assert all(re.fullmatch(side + r"\d+", part) for part in parts), (side, text)
+            turns = {turn_of[part] for part in parts}
+            assert len(turns) == 1 or (side == "U" and history == "context")
+            if is_learned:
+                (turn,) = turns
+                assert text == (made.sample.reply if turn == made.sample.turn_number else judged[turn])
 
 
 @often

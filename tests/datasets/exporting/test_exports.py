@@ -16,43 +16,19 @@ from datasets.models import DatasetExport, DatasetSample
 from openclaw_web.errors import Refused
 from tests.datasets.conversations import agent, tell, tell_turns, user
 from tests.datasets.exporting.branches import Steps, body
+from tests.datasets.exporting.exporting import build, rows_of
 from tests.factories import AgentFactory, SampleFactory
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_home")]
 APPROVED = "approved"
-
-
-@pytest.fixture(autouse=True)
-def home(settings, tmp_path, ada):
-    settings.HOME_DIR = tmp_path
-    return tmp_path
 
 
 def make(count, *, session="s1", status=APPROVED, first=1, **columns):
     """Samples of the turns of a session; what is said in `s1` is not said in others."""
-    return [
-        SampleFactory(
-            id=columns.pop("id", f"{session}-{number}"),
-            session_id=session,
-            turn_number=number,
-            annotation_status=status,
-            content=columns.get("content") or body(number, **asked(number, session)),
-            **{name: value for name, value in columns.items() if name != "content"},
-        )
-        for number in range(first, first + count)
-    ]
-
-
-def asked(number, session):
-    return {} if session == "s1" else {"userMessage": f"question {number} of {session}"}
-
-
-def build(format_="alpaca", task="reply", **choices):
-    """A built export."""
-    export = exports.request("one", format_, task, by="root", **choices)
-    exports.build(export.id, Steps())
-    export.refresh_from_db()
-    return export
+    for number in range(first, first + count):
+        asked = {} if session == "s1" else {"userMessage": f"question {number} of {session}"}
+        own = {"id": f"{session}-{number}", "content": body(number, **asked)}
+        SampleFactory(session_id=session, turn_number=number, annotation_status=status, **own | columns)
 
 
 def refused(format_="alpaca", task="reply", **choices):
@@ -68,11 +44,6 @@ def refused(format_="alpaca", task="reply", **choices):
     return export
 
 
-def rows_in(export, side):
-    file = exports.folder_of(export) / f"ocl_one_{export.export_format}.{side}.jsonl"
-    return [orjson.loads(line) for line in file.read_bytes().splitlines()] if file.exists() else []
-
-
 def in_batches_of_three(monkeypatch):
     for name in ("FIRST", "BIGGEST", "SMALLEST"):
         monkeypatch.setattr(PlainRows, name, 3)
@@ -82,23 +53,23 @@ def contents(export):
     return {file.name: file.read_bytes() for file in exports.folder_of(export).iterdir()}
 
 
-def test_it_works(home):
+def test_it_works(own_home):
     make(3)
-    export = build(train_split=1)
+    export = build()
     assert (export.state, export.total_samples, export.approved_samples, export.rejected_samples) == ("ready", 3, 3, 0)
-    assert [row["output"] for row in rows_in(export, "train")] == ["answer 1", "answer 2", "answer 3"]
+    assert [row["output"] for row in rows_of(export)] == ["answer 1", "answer 2", "answer 3"]
     assert sorted(contents(export)) == [
         *("README.md", "SHA256SUMS", "axolotl.yaml", "dataset_info.json", "llamafactory.yaml", "load.py"),
         *("manifest.json", "ocl_one_alpaca.train.jsonl"),
     ]
     assert export.file_path == f"exports/{export.id}"
-    assert oct((home / export.file_path).stat().st_mode & 0o777) == "0o700"
+    assert oct((own_home / export.file_path).stat().st_mode & 0o777) == "0o700"
 
 
 def test_a_conversation_comes_from_the_transcript():
     tell_turns(3)
     make(2, first=2)
-    first, second = rows_in(build("sharegpt", train_split=1), "train")
+    first, second = rows_of(build("sharegpt"))
     assert [message["value"] for message in first["conversations"]] == ["question 2", "answer 2"]
     assert [message["value"] for message in second["conversations"]] == [
         "question 2",
@@ -108,16 +79,10 @@ def test_a_conversation_comes_from_the_transcript():
     ]
 
 
-def test_an_edited_reply_is_what_is_learnt():
-    make(1, output="a better answer")
-    assert rows_in(build(train_split=1), "train")[0]["output"] == "a better answer"
-    assert rows_in(build("sharegpt", train_split=1), "train")[0]["conversations"][-1]["value"] == "a better answer"
-
-
 def test_a_transcript_that_is_gone_is_no_obstacle():
     make(1)
     SampleFactory(id="left", agent_id="nobody", annotation_status=APPROVED)
-    export = build("sharegpt", train_split=1)
+    export = build("sharegpt")
     assert export.total_samples == 2
     assert exports.read_manifest(export)["transformations"] == {"rebuilt_from_the_sample": 2}
 
@@ -125,7 +90,7 @@ def test_a_transcript_that_is_gone_is_no_obstacle():
 def test_a_turn_off_the_branch_is_rebuilt():
     tell([user("u1", "question 1"), agent("a1", "answer 1"), user("u2", "left"), user("u3", "taken", after="a1")])
     make(1, first=2)
-    (row,) = rows_in(build("sharegpt", train_split=1), "train")
+    (row,) = rows_of(build("sharegpt"))
     assert [message["value"] for message in row["conversations"]] == ["question 2", "answer 2"]
 
 
@@ -137,8 +102,8 @@ def test_only_approved_samples_and_approved_by_rule_counts():
     make(1, session="s2", status="auto_approved")
     make(1, session="s3", status="pending")
     make(2, session="s4", status="rejected")
-    export = build(train_split=1)
-    assert {row["sample_id"] for row in rows_in(export, "train")} == {"s1-1", "s2-1"}
+    export = build()
+    assert {row["sample_id"] for row in rows_of(export)} == {"s1-1", "s2-1"}
     assert export.rejected_samples == 2
     assert exports.read_manifest(export)["excluded"] == [
         {"reason": "rejected", "count": 2, "samples": ["s4-1", "s4-2"]},
@@ -151,7 +116,7 @@ def test_all_means_all_but_rejected():
     make(1, session="s2", status="pending")
     make(1, session="s3", status="needs_review")
     make(1, session="s4", status="rejected")
-    export = build(train_split=1, only_approved=False)
+    export = build(only_approved=False)
     assert (export.total_samples, export.approved_samples, export.rejected_samples) == (3, 1, 1)
 
 
@@ -173,8 +138,8 @@ def test_samples_without_a_decision_are_left_out_of_the_gate_and_named():
     decided = {"memoryGate": {"output": {"decision": "UPDATE_USER", "reason": "r", "candidateFact": "f"}}}
     make(1, content=body(1, **decided))
     make(2, session="s2")
-    export = build(task="gate", train_split=1)
-    assert [row["output"] for row in rows_in(export, "train")] == ["Decision: UPDATE_USER\nFact: f\nReason: r"]
+    export = build(task="gate")
+    assert [row["output"] for row in rows_of(export)] == ["Decision: UPDATE_USER\nFact: f\nReason: r"]
     assert exports.read_manifest(export)["excluded"] == [
         {"reason": "no_decision", "count": 2, "samples": ["s2-1", "s2-2"]}
     ]
@@ -186,10 +151,10 @@ def test_batches_lose_and_double_nothing(monkeypatch):
         make(7, session=session)
     for name in ("x", "y", "z"):  # several samples of one turn
         make(1, session="s2", first=4, id=f"extra-{name}", content=body(4, agentReply=f"answer {name}"))
-    export = build(train_split=1)
-    ids = [row["sample_id"] for row in rows_in(export, "train")]
+    export = build()
+    ids = [row["sample_id"] for row in rows_of(export)]
     assert len(ids) == len(set(ids)) == 24
-    places = [(row["session_id"], int(row["turn_number"]), row["sample_id"]) for row in rows_in(export, "train")]
+    places = [(row["session_id"], int(row["turn_number"]), row["sample_id"]) for row in rows_of(export)]
     assert places == sorted(places)
 
 
@@ -206,8 +171,8 @@ def test_sessions_are_read_together_and_keep_to_themselves(monkeypatch):
     tell_turns(7, " of s5", session_id="s5", db="agent_bob")
     make(5, session="s9-long", first=3)
     make(1, session="s5", first=7, agent_id="bob", id="of-bob")
-    export = build("sharegpt", train_split=1)
-    rows = rows_in(export, "train")
+    export = build("sharegpt")
+    rows = rows_of(export)
     said = {row["sample_id"]: [message["value"] for message in row["conversations"]] for row in rows}
     assert len(said) == 16
     assert len(said["s9-long-6"]) == 8 and len(said["s9-long-7"]) == 10 and len(said["of-bob"]) == 2
@@ -218,16 +183,6 @@ def test_sessions_are_read_together_and_keep_to_themselves(monkeypatch):
 
 
 # The split
-
-
-def test_a_session_never_straddles():
-    for number in range(30):
-        make(3, session=f"s{number}")
-    export = build(train_split=0.5)
-    train = {row["session_id"] for row in rows_in(export, "train")}
-    test = {row["session_id"] for row in rows_in(export, "test")}
-    assert train and test and not train & test
-    assert len(rows_in(export, "train")) + len(rows_in(export, "test")) == 90
 
 
 def test_an_empty_side_is_left_out_and_said():
@@ -278,20 +233,9 @@ def test_dataset_info_lists_every_column_that_a_trainer_reads(format_):
     files = {f"ocl_one_{format_}.train.jsonl", f"ocl_one_{format_}.test.jsonl"}
     assert {entry["file_name"] for entry in info.values()} == files
     for entry in info.values():
-        assert set(entry["columns"].values()) <= set(rows_in(export, "train")[0])
+        assert set(entry["columns"].values()) <= set(rows_of(export)[0])
     wanted = {"prompt", "query", "response"} if format_ == "alpaca" else {"messages", "system", "tools"}
     assert set(info[f"ocl_one_{format_}"]["columns"]) == wanted
-
-
-@pytest.mark.parametrize("format_", ["alpaca", "sharegpt"])
-def test_the_same_data_gives_the_same_bytes(format_):
-    tell_turns(6)
-    make(6)
-    for number in range(9):
-        make(2, session=f"t{number}")
-    first, second = build(format_, train_split=0.5), build(format_, train_split=0.5)
-    assert first.id != second.id
-    assert contents(first) == contents(second)
 
 
 # What is refused
@@ -330,7 +274,7 @@ def test_the_list_of_reasons_is_bounded_and_the_sentence_counts_all():
 
 def test_a_column_of_dates_is_refused():
     make(3, content=body(1, agentReply="2026-01-31"))
-    export = refused(train_split=1)
+    export = refused()
     (reason,) = orjson.loads(export.reasons_json)
     assert reason["id"] == "ocl_one_alpaca.train.jsonl" and "column output looks like a date" in reason["reason"]
 
@@ -357,17 +301,17 @@ def test_a_folder_that_is_complete_is_taken_when_only_the_row_is_behind():
     assert (export.state, export.checksum) == ("ready", checksum)
 
 
-def test_what_a_dead_build_left_is_cleared_away(home):
+def test_what_a_dead_build_left_is_cleared_away(own_home):
     make(1)
     export = exports.request("one", "alpaca", "reply", by="root")
-    left = home / "exports" / f".{export.id}.{ULID()}"
+    left = own_home / "exports" / f".{export.id}.{ULID()}"
     left.mkdir(parents=True)
     (left / "ocl_one_alpaca.train.jsonl").write_text("half a row")
     exports.build(export.id, Steps())
-    assert [folder.name for folder in (home / "exports").iterdir()] == [export.id]
+    assert [folder.name for folder in (own_home / "exports").iterdir()] == [export.id]
 
 
-def test_a_bug_leaves_a_failed_export_and_no_files(home, monkeypatch):
+def test_a_bug_leaves_a_failed_export_and_no_files(own_home, monkeypatch):
     make(1)
     monkeypatch.setattr(os, "fsync", None)
     export = exports.request("one", "alpaca", "reply", by="root")
@@ -375,7 +319,7 @@ def test_a_bug_leaves_a_failed_export_and_no_files(home, monkeypatch):
         exports.build(export.id, Steps())
     export.refresh_from_db()
     assert export.state == "failed" and "unexpected error" in export.sentence
-    assert not list((home / "exports").iterdir())
+    assert not list((own_home / "exports").iterdir())
 
 
 def test_progress_goes_from_nothing_to_everything():

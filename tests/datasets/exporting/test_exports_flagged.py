@@ -8,12 +8,11 @@ from django.urls import reverse
 
 from datasets.exporters.changes import OUTPUT_FLAGGED
 from datasets.models import DatasetExport
-from jobs import running
 from jobs.models import JobRun
 from people.models.kept import AuditEntry
 from tests.conftest import BACKEND
-from tests.datasets.exporting.branches import body
-from tests.factories import SampleFactory, UserFactory
+from tests.datasets.exporting.exporting import approve, make
+from tests.factories import UserFactory
 from tests.homes import assistant, result, user
 from tests.ledger.outputs.stashing import SECRET, lines
 from tests.ledger.talks import tell
@@ -26,16 +25,13 @@ FLAGGED = {"include_flagged": "on"}
 
 
 @pytest.fixture(autouse=True)
-def home(settings, tmp_path, ada):
+def home(own_home):
     """A turn whose output may hold a secret, and one before it."""
-    settings.HOME_DIR = tmp_path
     first = (user("question 1"), assistant("answer 1"))
     call = assistant("", ("c", "exec", {"command": "env"}))
     tell(*first, user("question 2"), call, result("c", lines(300, secret=SECRET)), assistant("answer 2"))
-    for number in (1, 2):
-        columns = {"session_id": "s1", "turn_number": number, "annotation_status": "approved"}
-        SampleFactory(id=f"sample-{number}", content=body(number), **columns)
-    return tmp_path
+    approve(2)
+    return own_home
 
 
 def browser_of(role):
@@ -53,14 +49,6 @@ def content(answer):
     return data.decode()
 
 
-def make(browser, **more):
-    """An export that somebody asked for on the page, built."""
-    answer = browser.post(reverse("datasets:export_create"), FORM | more)
-    assert answer.status_code == 302, answer.text
-    running.run_next()
-    return DatasetExport.objects.get()
-
-
 def rows_of(export):
     return reverse("datasets:export_file", args=[export.id, "ocl_Mine_sharegpt.train.jsonl"])
 
@@ -70,7 +58,7 @@ def entries(action):
 
 
 def test_it_works(as_reviewer):
-    export = make(as_reviewer)
+    export = make(as_reviewer, name="Mine", format="sharegpt")
     assert export.total_samples == 1
     assert "With a tool output that may contain secrets" in as_reviewer.get(export.get_absolute_url()).text
     assert "api_key" not in content(as_reviewer.get(rows_of(export)))
@@ -79,7 +67,7 @@ def test_it_works(as_reviewer):
 
 def test_an_admin_includes_them(as_admin):
     assert "Include texts that may contain secrets" in as_admin.get("/exports/").text
-    export = make(as_admin, **FLAGGED)
+    export = make(as_admin, name="Mine", format="sharegpt", **FLAGGED)
     page = as_admin.get(export.get_absolute_url()).text
     assert export.total_samples == 2 and "at an admin&#39;s request" in page and "only admins may download" not in page
     assert "include_flagged=on" in page
@@ -98,7 +86,7 @@ def test_a_dry_run_has_the_numbers_of_the_export(as_admin, capsys, home, flagged
     call_command("export", "--format", "sharegpt", "--split", "1", "--dry-run", "--json", "--quiet", *flag)
     fits = orjson.loads(capsys.readouterr().out)["fits"]
     assert not list((home / "exports").iterdir()) and not AuditEntry.objects.exists()
-    manifest = orjson.loads(make(as_admin, **flagged).manifest_json)
+    manifest = orjson.loads(make(as_admin, name="Mine", format="sharegpt", **flagged).manifest_json)
     excluded = {entry["reason"]: entry["count"] for entry in manifest["excluded"]}
     assert {entry["reason"]: entry["count"] for entry in fits["excluded"]} == excluded
     assert (fits["samples"], fits["rows"]) == (manifest["counts"]["samples"], manifest["counts"]["rows"])
@@ -118,7 +106,7 @@ def test_nobody_else_may_ask(role):
 
 @pytest.mark.parametrize("role", ["viewer", "labeller", "operator"])
 def test_nobody_else_gets_the_rows_of_such_an_export(as_admin, role):
-    export = make(as_admin, **FLAGGED)
+    export = make(as_admin, name="Mine", format="sharegpt", **FLAGGED)
     browser = browser_of(role)
     page = browser.get(export.get_absolute_url()).text
     assert "only admins may download them" in page and rows_of(export) not in page
@@ -127,18 +115,11 @@ def test_nobody_else_gets_the_rows_of_such_an_export(as_admin, role):
     assert (answer.status_code, sentence in answer.text) == (403, True)
     answer = browser.get(f"{API}/{export.id}/files/ocl_Mine_sharegpt.train.jsonl")
     assert (answer.status_code, answer.json()["detail"]) == (403, sentence)
+    zips = [browser.get(f"/exports/{export.id}/zip/"), browser.get(f"{API}/{export.id}/zip")]
+    assert [answer.status_code for answer in zips] == [403, 403]
     refused = entries("download_refused")
-    assert [(entry.object_id, entry.via) for entry in refused] == [(export.id, "page"), (export.id, "api")]
+    assert [(entry.object_id, entry.via) for entry in refused] == [(export.id, "page"), (export.id, "api")] * 2
     assert "output_flagged" in content(browser.get(f"{API}/{export.id}/files/manifest.json"))
-
-
-def test_the_api_of_an_admin(as_admin):
-    answer = as_admin.post(API, WANTED | {"include_flagged": True}, content_type="application/json")
-    assert answer.status_code == 202 and answer.json()["options"]["include_flagged"] is True
-    running.run_next()
-    export = DatasetExport.objects.get()
-    assert export.total_samples == 2
-    assert SECRET in content(as_admin.get(f"{API}/{export.id}/files/ocl_Mine_sharegpt.train.jsonl"))
 
 
 def test_the_command(capsys):

@@ -1,13 +1,12 @@
 """Exports with each history, as files: one row for a session, context that is not learned."""
 
-import orjson
 import pytest
 
 from datasets.exporting import exports
 from datasets.models import DatasetSample
 from datasets.services import make_samples
 from tests.datasets.conversations import tell_turns
-from tests.datasets.exporting.branches import Steps
+from tests.datasets.exporting.exporting import build, rows_of
 from tests.homes import assistant, user
 from tests.ledger.talks import tell
 
@@ -15,9 +14,8 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(autouse=True)
-def samples(settings, tmp_path, ada):
+def samples(own_home, ada):
     """Four turns of which the second and the third are approved."""
-    settings.HOME_DIR = tmp_path
     tell_turns(4)
     make_samples(ada, "s1", None, by="ann")
     DatasetSample.objects.filter(turn_number__in=(2, 3)).update(annotation_status="approved")
@@ -25,10 +23,9 @@ def samples(settings, tmp_path, ada):
 
 def built(history):
     """The manifest of an export, its conversations and its folder."""
-    export = exports.request("one", "sharegpt", "reply", by="ann", train_split=1, history=history)
-    manifest, folder = exports.build(export.id, Steps()), exports.folder_of(export)
-    rows = [orjson.loads(line) for line in (folder / "ocl_one_sharegpt.train.jsonl").read_bytes().splitlines()]
-    return manifest, [row["conversations"] for row in rows], folder
+    export = build("sharegpt", history=history)
+    conversations = [row["conversations"] for row in rows_of(export)]
+    return exports.read_manifest(export), conversations, exports.folder_of(export)
 
 
 def test_before_a_reply_stand_approved_turns():

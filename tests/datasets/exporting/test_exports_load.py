@@ -11,7 +11,8 @@ from datasets.exporters.files.dates import PIECE
 from datasets.exporters.formats.checks import COLUMNS
 from datasets.exporting import exports
 from tests.datasets.conversations import tell_turns
-from tests.datasets.exporting.branches import Steps, body
+from tests.datasets.exporting.branches import body
+from tests.datasets.exporting.exporting import build
 from tests.factories import SampleFactory
 
 pytestmark = pytest.mark.django_db
@@ -30,9 +31,8 @@ ROWS, WIDTH = 400, 32_000
 
 
 @pytest.fixture
-def files(settings, tmp_path, ada):
+def files(own_home):
     """The training files of all formats and tasks, by name."""
-    settings.HOME_DIR = tmp_path
     tell_turns(2)
     for number in range(1, ROWS + 1):
         gate = {
@@ -43,9 +43,8 @@ def files(settings, tmp_path, ada):
     found = {}
     for format_ in COLUMNS:
         for task in ("reply", "gate"):
-            export = exports.request("one", format_, task, by="root", train_split=1)
-            exports.build(export.id, Steps())
-            found[f"{format_} {task}"] = str(exports.folder_of(export) / f"ocl_one_{format_}.train.jsonl")
+            folder = exports.folder_of(build(format_, task))
+            found[f"{format_} {task}"] = str(folder / f"ocl_one_{format_}.train.jsonl")
     return found
 
 

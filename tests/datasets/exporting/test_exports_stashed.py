@@ -10,20 +10,13 @@ from ledger.models import Session
 from openclaw_web.errors import Refused
 from people.configuration import keys as configuration
 from people.models.kept import AuditEntry
-from tests.datasets.exporting.branches import Steps, body
-from tests.factories import SampleFactory
+from tests.datasets.exporting.exporting import approve, build, built, left_out
 from tests.homes import assistant, result, user
 from tests.ledger.outputs.stashing import SECRET, blob, handles, lines
 from tests.ledger.talks import tell
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_home")]
 STASHING = "collector.stashOutputs"
-
-
-@pytest.fixture(autouse=True)
-def home(settings, tmp_path, ada):
-    settings.HOME_DIR = tmp_path
-    return tmp_path
 
 
 def turns(*outputs):
@@ -34,37 +27,18 @@ def turns(*outputs):
         records += [user(f"question {number}"), assistant("", (call, "exec", {"n": number}))]
         records += [result(call, output), assistant(f"answer {number}")]
     tell(*records)
-    for number in range(1, len(outputs) + 1):
-        SampleFactory(
-            id=f"sample-{number}",
-            session_id="s1",
-            turn_number=number,
-            annotation_status="approved",
-            content=body(number),
-        )
-
-
-def build(**choices):
-    """The manifest of a built export, and its rows by sample."""
-    export = exports.request("one", "sharegpt", "reply", by="root", train_split=1, **choices)
-    manifest = exports.build(export.id, Steps())
-    file = exports.folder_of(export) / "ocl_one_sharegpt.train.jsonl"
-    return manifest, {row["sample_id"]: row for row in map(orjson.loads, file.read_bytes().splitlines())}
+    approve(len(outputs))
 
 
 def outputs_in(row):
     return [message["value"] for message in row["conversations"] if message["from"] == "observation"]
 
 
-def left_out(manifest):
-    return {found["reason"]: found["samples"] for found in manifest["excluded"]}
-
-
 def test_it_works():
     output = lines(600, needle="pomegranate 石榴 \U0001f34e")
     turns(output)
     assert len(handles()) == 1
-    manifest, rows = build()
+    manifest, rows = built()
     assert outputs_in(rows["sample-1"]) == [output]
     assert manifest["transformations"] == {} and manifest["excluded"] == []
 
@@ -83,8 +57,7 @@ def test_files_are_the_same_with_and_without_stashing():
         Artifact.objects.using("agent_ada").all().delete()
         tell_again(*several)
         assert bool(handles()) == is_on
-        export = exports.request("one", "sharegpt", "reply", by="root", train_split=0.5)
-        exports.build(export.id, Steps())
+        export = build("sharegpt", train_split=0.5)
         files[is_on] = {file.name: file.read_bytes() for file in exports.folder_of(export).iterdir()}
     assert files[True] == files[False]
 
@@ -104,7 +77,7 @@ def test_a_lost_output_leaves_its_samples_out(damage):
         file.mkdir()
     else:
         file.unlink() if damage == "gone" else file.write_bytes(b"something else")
-    manifest, rows = build(row_characters=100_000)
+    manifest, rows = built(row_characters=100_000)
     assert rows.keys() == {"sample-1", "sample-3", "sample-4"}
     assert left_out(manifest) == {"output_lost": ["sample-2"]}
     assert manifest["counts"]["approved"] == manifest["counts"]["rows"] == 3
@@ -114,7 +87,7 @@ def test_a_lost_output_leaves_its_samples_out(damage):
 @pytest.mark.parametrize("history", ["edited", "session", "context"])
 def test_outputs_that_may_hold_secrets_leave_their_samples_out(history):
     turns("short", lines(300, secret=SECRET), "short", "last")
-    manifest, rows = build(history=history)
+    manifest, rows = built(history=history)
     assert left_out(manifest)["output_flagged"] == ["sample-2"]
     if history != "session":
         assert rows.keys() == {"sample-1", "sample-3", "sample-4"}
@@ -125,25 +98,14 @@ def test_outputs_that_may_hold_secrets_leave_their_samples_out(history):
 def test_which_kinds_count_is_a_setting():
     configuration.put("exports.withheldKinds", ["jwt"], by="root")
     turns(lines(300, secret=SECRET))
-    manifest, rows = build()
+    manifest, rows = built()
     assert rows.keys() == {"sample-1"} and manifest["excluded"] == []
-
-
-def test_they_are_there_when_they_were_asked_for_and_the_log_says_so():
-    turns(lines(300, secret=SECRET), "short")
-    manifest, rows = build(include_flagged=True)
-    assert rows.keys() == {"sample-1", "sample-2"}
-    assert SECRET in outputs_in(rows["sample-1"])[0]
-    assert manifest["transformations"]["output_flagged"] == 2
-    assert manifest["options"]["include_flagged"] is True
-    entry = AuditEntry.objects.get(action="exported_flagged")
-    assert (entry.actor, entry.object_type, orjson.loads(entry.detail_json)) == ("root", "export", {"rows": 2})
 
 
 def test_an_output_without_a_call_is_in_no_row_and_no_obstacle():
     tell(user("question 1"), assistant("answer 1"), result("nobody", lines(300, secret=SECRET)))
-    SampleFactory(id="sample-1", session_id="s1", turn_number=1, annotation_status="approved", content=body(1))
-    manifest, rows = build()
+    approve(1)
+    manifest, rows = built()
     assert rows.keys() == {"sample-1"}
     assert manifest["transformations"] == {"tool_results_without_call_dropped": 1}
 
@@ -151,10 +113,9 @@ def test_an_output_without_a_call_is_in_no_row_and_no_obstacle():
 def test_nothing_but_flagged_samples_says_what_to_do():
     turns(lines(300, secret=SECRET))
     with pytest.raises(Refused, match="An admin can include"):
-        build()
+        built()
 
 
 def test_formats_without_outputs_have_nothing_to_leave_out():
     turns(lines(300, secret=SECRET))
-    export = exports.request("one", "alpaca", "reply", by="root", train_split=1)
-    assert exports.build(export.id, Steps())["counts"]["rows"] == 1
+    assert built("alpaca")[0]["counts"]["rows"] == 1

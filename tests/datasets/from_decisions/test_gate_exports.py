@@ -5,7 +5,6 @@ import csv
 import orjson
 import pytest
 
-from datasets.exporters.formats.checks import broken_rules
 from datasets.exporting import exports
 from datasets.kinds import judging
 from datasets.kinds.decision import DECISION, Correction
@@ -14,8 +13,8 @@ from datasets.review import parts, undo, verdicts
 from datasets.services import make_samples
 from openclaw_web.errors import Refused
 from tests.datasets.conversations import tell_turns
-from tests.datasets.exporting.branches import Steps
-from tests.datasets.from_decisions.gates import FACT, decide, saw
+from tests.datasets.exporting.exporting import build, counts_left_out, rows_of
+from tests.datasets.kinds.gates import FACT, decide, saw
 
 pytestmark = pytest.mark.django_db
 ASK = "Based on the following conversation, decide if this should be written to memory and which file it belongs to."
@@ -25,9 +24,7 @@ NOTHING = Correction("NO_WRITE", reason="Said once.")
 
 
 @pytest.fixture(autouse=True)
-def home(settings, tmp_path, ada):
-    settings.HOME_DIR = tmp_path
-    (tmp_path / "state").mkdir()
+def turns(own_home):
     tell_turns(4)
 
 
@@ -49,34 +46,16 @@ def say(agent, name, said="right", correction=None):
     return judging.say(DECISION, agent, name, said, by="ann", correction=correction)
 
 
-def build(format_="alpaca", **choices):
-    export = exports.request("one", format_, "gate", by="ann", **{"train_split": 1.0, **choices})
-    exports.build(export.id, Steps())
-    export.refresh_from_db()
-    assert export.state == "ready", export.sentence
-    return export
-
-
 def files(export, ending):
     (path,) = exports.folder_of(export).glob(f"*.train.{ending}")
     return path.read_text(encoding="utf-8-sig")
 
 
-def rows(export):
-    found = [orjson.loads(line) for line in files(export, "jsonl").splitlines()]
-    assert not any(broken_rules(export.export_format, row) for row in found)
-    return found
-
-
-def excluded(export):
-    return {found["reason"]: found["count"] for found in exports.read_manifest(export)["excluded"]}
-
-
 def test_alpaca_rows(judged):
-    export = build()
+    export = build(task="gate")
     samples = {sample.decision_id: sample.id for sample in DatasetSample.objects.all()}
     place = {"agent_id": "ada", "session_id": "s1"}
-    assert rows(export) == [
+    assert rows_of(export) == [
         {"instruction": ASK, "input": "User: question 1\nAgent: answer 1", "output": LINES,
          "sample_id": samples["right"], **place, "turn_number": "1", "control_tokens": ""},
         {"instruction": ASK, "input": f"{FIRST}User: question 2\nAgent: answer 2",
@@ -86,34 +65,19 @@ def test_alpaca_rows(judged):
          "output": "Decision: NO_WRITE\nFact: none\nReason: Small talk.",
          "sample_id": samples["half"], **place, "turn_number": "4", "control_tokens": ""},
     ]  # fmt: skip
-    assert excluded(export) == {"not_approved": 1}
+    assert counts_left_out(export) == {"not_approved": 1}
 
 
 def test_conversations(judged):
-    said = [(f"{ASK}\n{row['input']}", row["output"]) for row in rows(build())]
+    said = [(f"{ASK}\n{row['input']}", row["output"]) for row in rows_of(build(task="gate"))]
     exports_of = {"sharegpt": ("conversations", "value"), "openai": ("messages", "content")}
     for format_, (column, key) in exports_of.items():
-        found = rows(exports_named(format_))
+        found = rows_of(build(format_, "gate", name=format_))
         assert [tuple(message[key] for message in row[column]) for row in found] == said
 
 
-def exports_named(format_, **choices):
-    export = exports.request(format_, format_, "gate", by="ann", train_split=1.0, **choices)
-    exports.build(export.id, Steps())
-    export.refresh_from_db()
-    return export
-
-
-def test_decisions_as_json(judged):
-    assert [orjson.loads(row["output"]) for row in rows(build(gate_output="json"))] == [
-        {"decision": "UPDATE_USER", "reason": "A stable preference.", "candidateFact": FACT},
-        {"decision": "NO_WRITE", "reason": "Said once.", "candidateFact": None},
-        {"decision": "NO_WRITE", "reason": "Small talk.", "candidateFact": None},
-    ]
-
-
 def test_samples_as_they_are_stored(judged):
-    raw = rows(build("raw"))
+    raw = rows_of(build("raw", "gate"))
     assert [row["sampleType"] for row in raw] == [
         "memory_gate_positive", "memory_gate_negative", "memory_gate_positive"
     ]  # fmt: skip
@@ -123,7 +87,7 @@ def test_samples_as_they_are_stored(judged):
 
 
 def test_a_table(judged):
-    found = list(csv.DictReader(files(build("csv"), "csv").splitlines()))
+    found = list(csv.DictReader(files(build("csv", "gate"), "csv").splitlines()))
     columns = ("context", "user_message", "agent_reply", "memory_gate_decision", "candidate_fact", "gate_label")
     assert [tuple(row[name] for name in columns) for row in found][1:] == [
         ("User: question 1Agent: answer 1", "question 2", "answer 2", "NO_WRITE", "", "corrected"),
@@ -133,17 +97,17 @@ def test_a_table(judged):
 
 
 def test_what_nobody_corrected_is_never_taught(judged):
-    export = build(only_approved=False)
-    assert [row["turn_number"] for row in rows(export)] == ["1", "2", "4"]
-    assert excluded(export) == {"decision_incorrect": 1}
+    export = build(task="gate", only_approved=False)
+    assert [row["turn_number"] for row in rows_of(export)] == ["1", "2", "4"]
+    assert counts_left_out(export) == {"decision_incorrect": 1}
     verdicts.label_sample(DatasetSample.objects.get(decision_id="unsolved").id, "approved", by="bea")
-    again = exports_named("raw")
-    assert excluded(again) == {"decision_incorrect": 1}
+    again = build("raw", "gate", name="two")
+    assert counts_left_out(again) == {"decision_incorrect": 1}
 
 
 def test_undone_it_is_not_taught(judged, ada):
     undo.undo("ann")
-    assert [row["turn_number"] for row in rows(build())] == ["1", "2"]
+    assert [row["turn_number"] for row in rows_of(build(task="gate"))] == ["1", "2"]
 
 
 def turn_sample(agent, number, **verdict):
@@ -157,31 +121,29 @@ def turn_sample(agent, number, **verdict):
 def test_a_decision_called_wrong_is_not_taught_by_the_sample_of_its_turn(judged, ada, duplicates):
     turn_sample(ada, 2)
     turn_sample(ada, 3, gate=parts.PartVerdict("correct"))
-    export = build(duplicates=duplicates)
-    assert [row["output"][:18] for row in rows(export)] == [
+    export = build(task="gate", duplicates=duplicates)
+    assert [row["output"][:18] for row in rows_of(export)] == [
         "Decision: UPDATE_U", "Decision: NO_WRITE", "Decision: NO_WRITE"
     ]  # fmt: skip
-    assert excluded(export) == {"not_approved": 1, "overruled": 2}
+    assert counts_left_out(export) == {"not_approved": 1, "overruled": 2}
     with pytest.raises(Refused, match="judged otherwise on the decision itself: 2"):
-        exports_named("alpaca", sample_types=["annotated_turn"])
+        build(task="gate", name="two", sample_types=["annotated_turn"])
 
 
 def test_a_decision_called_right_is_taught_once(judged, ada):
     turn_sample(ada, 1)
-    export = build()
-    assert [row["turn_number"] for row in rows(export)] == ["1", "2", "4"]
-    assert excluded(export) == {"not_approved": 1, "duplicate": 1}
+    export = build(task="gate")
+    assert [row["turn_number"] for row in rows_of(export)] == ["1", "2", "4"]
+    assert counts_left_out(export) == {"not_approved": 1, "duplicate": 1}
 
 
 def test_replies_are_not_taught_by_decisions(judged, ada):
     turn_sample(ada, 1)
     types = ["annotated_turn", "memory_gate_positive", "memory_gate_negative"]
     for format_ in ("alpaca", "sharegpt"):
-        export = exports.request(format_, format_, "reply", by="ann", train_split=1.0, sample_types=types)
-        exports.build(export.id, Steps())
-        export.refresh_from_db()
-        assert [row["turn_number"] for row in rows(export)] == ["1"]
-        assert excluded(export) == {"not_approved": 1, "not_a_turn": 3}
+        export = build(format_, name=format_, sample_types=types)
+        assert [row["turn_number"] for row in rows_of(export)] == ["1"]
+        assert counts_left_out(export) == {"not_approved": 1, "not_a_turn": 3}
     assert orjson.loads(exports.request("two", "alpaca", "reply", by="ann").sample_types) == ["annotated_turn"]
 
 
@@ -192,4 +154,4 @@ def test_turns_that_openclaw_started_are_left_out(ada):
     decide("half", turn="s1:u2")
     say(ada, "half")
     DatasetSample.objects.filter(decision_id="half").update(prompted_by="cron")
-    assert excluded(build()) == {"injected": 1}
+    assert counts_left_out(build(task="gate")) == {"injected": 1}

@@ -21,7 +21,7 @@ from gate.statistics.figures import Period
 from gate.statistics.judgments import Judged
 from openclaw_web.sqlite import statements
 from tests.datasets.conversations import tell_turns
-from tests.datasets.from_decisions.gates import FACT, decide
+from tests.datasets.kinds.gates import FACT, decide
 from tests.factories import T0
 
 pytestmark = pytest.mark.django_db

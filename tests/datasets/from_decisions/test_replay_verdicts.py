@@ -9,7 +9,7 @@ from datasets.kinds import judging
 from datasets.kinds.decision import DECISION, Correction
 from datasets.models import DatasetSample
 from tests.datasets.conversations import tell_turns
-from tests.datasets.from_decisions.gates import FACT, decide
+from tests.datasets.kinds.gates import FACT, decide
 from tests.factories import T0
 from tests.gate.deciding.conftest import endpoint, gate_on  # noqa: F401 - the same endpoint
 from tests.gate.deciding.judged import answer

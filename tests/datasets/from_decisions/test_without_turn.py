@@ -1,6 +1,5 @@
 """Decisions whose turn nobody found: judged, reviewed and exported by the window that the gate saw."""
 
-import orjson
 import pytest
 
 from datasets.exporting import exports
@@ -15,9 +14,10 @@ from datasets.models import DatasetSample
 from datasets.services import make_samples
 from openclaw_web.errors import Refused
 from people.configuration import keys as configuration
-from tests.datasets.from_decisions.gates import FACT, decide, saw
-from tests.datasets.from_decisions.test_gate_exports import build, excluded, home, rows, say  # noqa: F401
-from tests.datasets.review.test_review import said
+from tests.datasets.exporting.exporting import build, counts_left_out, rows_of
+from tests.datasets.from_decisions.test_gate_exports import say, turns  # noqa: F401 - a fixture
+from tests.datasets.kinds.gates import FACT, decide, saw
+from tests.datasets.page_text import text_of
 
 pytestmark = pytest.mark.django_db
 KEY = "channel:irc:alice"
@@ -81,7 +81,7 @@ def test_what_nobody_typed_is_not_a_persons_word(ada):
 ODD = "Weather (untrusted metadata):\n```json\n{broken\n```\n\nI get up early."
 
 
-@pytest.mark.usefixtures("home")
+@pytest.mark.usefixtures("turns")
 @pytest.mark.parametrize(("recent", "asked"), [([("user", ODD)], {}), ([], {"user": ODD})])
 def test_words_in_an_unknown_wrapper_are_left_out_by_default_and_counted(ada, recent, asked):
     decide("odd", turn=None, session_id=KEY, window=saw(*recent, reply="Noted.", **asked))
@@ -91,17 +91,17 @@ def test_words_in_an_unknown_wrapper_are_left_out_by_default_and_counted(ada, re
     assert describe_problems(queued) == ["1 decision: In lines like OpenClaw's own that are not known"]
     assert "unrecognized" in say(ada, "odd").turn_traits.split()
     say(ada, "placed")
-    export = build()
-    assert (excluded(export)["unknown_envelope"], len(rows(export))) == (1, 1)
-    assert len(rows(build(include_unrecognized=True))) == 2
+    export = build(task="gate")
+    assert (counts_left_out(export)["unknown_envelope"], len(rows_of(export))) == (1, 1)
+    assert len(rows_of(build(task="gate", include_unrecognized=True))) == 2
 
 
-@pytest.mark.usefixtures("home")
+@pytest.mark.usefixtures("turns")
 class TestExports:
     def test_it_is_in_the_export_of_the_gate(self, ada, decision):
         decide("placed", turn="s1:u1")
         say(ada, "d1"), say(ada, "placed")
-        found = rows(build())
+        found = rows_of(build(task="gate"))
         mine = next(row for row in found if row["session_id"] == KEY)
         assert mine["input"] == "Agent: Morning?\nUser: I get up early.\nAgent: Noted."
         assert mine["turn_number"] == "" and FACT in mine["output"]
@@ -110,7 +110,7 @@ class TestExports:
     @pytest.mark.parametrize("format_", ["openai", "sharegpt", "raw", "csv"])
     def test_every_format_has_it(self, ada, decision, format_):
         say(ada, "d1")
-        export = build(format_)
+        export = build(format_, "gate")
         assert exports.read_manifest(export)["counts"]["rows"] == 1
 
     def test_many_of_one_session_are_read_in_batches(self, ada, monkeypatch):
@@ -123,22 +123,22 @@ class TestExports:
         monkeypatch.setattr(PlainRows, "FIRST", 4)
         monkeypatch.setattr(PlainRows, "SMALLEST", 4)
         monkeypatch.setattr(PlainRows, "BIGGEST", 4)
-        assert len(rows(build(duplicates="keep"))) == 26
+        assert len(rows_of(build(task="gate", duplicates="keep"))) == 26
 
     def test_what_says_the_same_stays_the_one_with_a_turn(self, ada):
         decide("placed", turn="s1:u1", window=saw(user="question 1", reply="answer 1"))
         decide("loose", turn=None, session_id="s1", window=saw(user="question 1", reply="answer 1"))
         say(ada, "loose"), say(ada, "placed")
-        (row,) = rows(build())
+        (row,) = rows_of(build(task="gate"))
         assert row["turn_number"] == "1"
 
     def test_while_somebody_is_opted_out_it_is_left_out(self, ada, decision):
         decide("placed", turn="s1:u1")
         say(ada, "d1"), say(ada, "placed")
         configuration.put("collector.optedOutSenders", ["42"])
-        export = build()
-        assert excluded(export)["opted_out"] == 1
-        assert [row["session_id"] for row in rows(export)] == ["s1"]
+        export = build(task="gate")
+        assert counts_left_out(export)["opted_out"] == 1
+        assert [row["session_id"] for row in rows_of(export)] == ["s1"]
 
     def test_an_export_of_replies_has_no_place_for_it(self, ada, decision):
         say(ada, "d1")
@@ -161,7 +161,7 @@ class TestPages:
         page = as_reviewer.get("/agents/ada/verdicts/d1/")
         assert 'value="right" data-key="r"' in page.text and "cannot become a sample" not in page.text
         answer = as_reviewer.post("/agents/ada/judge/d1/", {"verdict": "none"}, headers={"HX-Request": "true"})
-        assert "Sample created." in said(answer) and 'value="none"' not in answer.text
+        assert "Sample created." in text_of(answer) and 'value="none"' not in answer.text
 
     def test_the_row_of_the_list_has_them(self, as_reviewer, decision):
         decide("blind", turn=None)
@@ -170,17 +170,10 @@ class TestPages:
         configuration.put("collector.optedOutSenders", ["42"])
         assert "data-row-key" not in as_reviewer.get("/agents/ada/verdicts/?ids=d1").text
 
-    def test_the_api(self, as_reviewer, decision):
-        url = "/api/v1/agents/ada/gate/decisions/d1/sample"
-        answer = as_reviewer.post(url, orjson.dumps({"verdict": "right"}), content_type="application/json")
-        assert answer.json()["annotation_status"] == "approved"
-        sample = as_reviewer.get(f"/api/v1/samples/{answer.json()['sample_id']}").json()
-        assert (sample["turn_id"], sample["turn_number"]) == (None, None)
-
     @pytest.mark.parametrize("address", ["/samples/{}/", "/review/?sample={}", "/samples/", "/review/"])
     def test_reviewers_see_what_the_gate_saw(self, as_reviewer, ada, decision, address):
         queue_decisions(ada, ["d1"], by="ann")
-        page = said(as_reviewer.get(address.format(only().id)))
+        page = text_of(as_reviewer.get(address.format(only().id)))
         if address != "/samples/":
             assert "I get up early." in page and "Not found: judge the decision by what the gate saw" in page
             assert "?turn=None" not in page

@@ -7,7 +7,6 @@ from html import unescape
 import orjson
 import pytest
 
-from datasets.exporters.formats.checks import broken_rules
 from datasets.exporting import exports
 from datasets.kinds import judging
 from datasets.kinds.write import WRITE, Correction
@@ -15,7 +14,7 @@ from datasets.models import DatasetSample
 from guardian.services import keep_version
 from openclaw_web.errors import Refused
 from tests.datasets.conversations import tell_turns
-from tests.datasets.exporting.branches import Steps
+from tests.datasets.exporting.exporting import build, rows_of
 from tests.guardian.correcting.correcting import corrected
 from tests.guardian.written import T0, wrote
 
@@ -28,9 +27,7 @@ ASK = (
 
 
 @pytest.fixture(autouse=True)
-def home(settings, tmp_path, ada):
-    settings.HOME_DIR = tmp_path
-    (tmp_path / "state").mkdir()
+def turns(own_home):
     tell_turns(5)
 
 
@@ -52,21 +49,6 @@ def say(agent, number, said="right", correction=None):
     return judging.say(WRITE, agent, f"w{number}", said, by="ann", correction=correction)
 
 
-def build(format_="alpaca", **choices):
-    export = exports.request("one", format_, "guardian", by="ann", **{"train_split": 1.0, **choices})
-    exports.build(export.id, Steps())
-    export.refresh_from_db()
-    assert export.state == "ready", export.sentence
-    return export
-
-
-def rows(export, ending="jsonl"):
-    (path,) = exports.folder_of(export).glob(f"*.train.{ending}")
-    found = [orjson.loads(line) for line in path.read_text().splitlines()]
-    assert not any(broken_rules(export.export_format, row) for row in found)
-    return found
-
-
 PAIRS = [
     (
         "Fact: Likes tea 1.\nFile: MEMORY.md\nThere is no such file yet.",
@@ -82,7 +64,7 @@ PAIRS = [
 
 
 def test_alpaca(judged):
-    found = rows(build(duplicates="keep", only_approved=False))
+    found = rows_of(build(task="guardian", duplicates="keep", only_approved=False))
     assert [(row["input"], row["output"]) for row in found] == PAIRS
     assert {row["instruction"] for row in found} == {ASK}
     assert [row["turn_number"] for row in found] == ["1", "2", "3", "5"]
@@ -91,12 +73,12 @@ def test_alpaca(judged):
 @pytest.mark.parametrize(("format_", "column", "key"), [("sharegpt", "conversations", "value"),
                                                         ("openai", "messages", "content")])  # fmt: skip
 def test_conversations(judged, format_, column, key):
-    found = rows(build(format_, duplicates="keep"))
+    found = rows_of(build(format_, "guardian", duplicates="keep"))
     assert [tuple(said[key] for said in row[column]) for row in found] == [(f"{ASK}\n{q}", a) for q, a in PAIRS]
 
 
 def test_what_is_left_out_is_counted(judged):
-    export = build(only_approved=False)
+    export = build(task="guardian", only_approved=False)
     excluded = {one["reason"]: one["count"] for one in orjson.loads(export.manifest_json)["excluded"]}
     assert excluded["write_incorrect"] == 1
 
@@ -105,14 +87,13 @@ def test_content_that_nobody_knows_is_not_taught(ada):
     wrote(DB, 1, b"# M\n", b"# M\ntea\n", turn_id="s1:u1", status="refused", reason="No.")
     say(ada, 1, "wrong", Correction("written", "True."))
     with pytest.raises(Refused, match="nobody knows what the file should hold"):
-        export = exports.request("one", "alpaca", "guardian", by="ann")
-        exports.build(export.id, Steps())
+        build(task="guardian")
 
 
 def test_raw_and_csv_hold_the_sample(judged):
-    row = rows(build("raw", duplicates="keep"))[0]
+    row = rows_of(build("raw", "guardian", duplicates="keep"))[0]
     assert row["sampleType"] == "write_guardian_decision" and row["content"]["writtenContent"] == "# M\ntea 1\n"
-    export = build("csv", duplicates="keep")
+    export = build("csv", "guardian", duplicates="keep")
     (path,) = exports.folder_of(export).glob("*.train.csv")
     table = list(csv.DictReader(path.read_text(encoding="utf-8-sig").splitlines()))
     assert table
@@ -120,16 +101,15 @@ def test_raw_and_csv_hold_the_sample(judged):
 
 def test_other_tasks_take_no_writes(judged):
     for task in ("reply", "gate"):
-        export = exports.request("one", "alpaca", task, by="ann", sample_types=["write_guardian_decision"])
         with pytest.raises(Refused):
-            exports.build(export.id, Steps())
+            build(task=task, sample_types=["write_guardian_decision"])
 
 
 def test_a_verdict_after_the_signature_was_made_is_still_exported(ada):
     wrote(DB, 1, b"# M\n", b"# M\ntea\n", turn_id="s1:u1")
     say(ada, 1)
     say(ada, 1, "wrong", Correction("refused", "In jest."))
-    assert [row["output"] for row in rows(build())] == ["Decision: refused\nReason: In jest."]
+    assert [row["output"] for row in rows_of(build(task="guardian"))] == ["Decision: refused\nReason: In jest."]
     assert DatasetSample.objects.count() == 1
 
 
@@ -161,7 +141,7 @@ def prefilled(page):
 
 
 def answers(export):
-    return [row["output"].partition("\nFile: ")[2] for row in rows(export)]
+    return [row["output"].partition("\nFile: ")[2] for row in rows_of(export)]
 
 
 @pytest.mark.parametrize("first", [True, False])
@@ -174,7 +154,7 @@ def test_a_correction_to_another_file_teaches_that_file(ada, as_reviewer, first)
         assert "What it should have been" in page.text and "How the site works." in page.text
     sent = SENT | {"guardian_file": "TOOLS.md", "guardian_content": prefilled(page).replace("\n", "\r\n")}
     assert as_reviewer.post(f"/samples/{sample.id}/label/", sent).status_code == 302
-    assert answers(build()) == [f"TOOLS.md\nContent:\n{wanted}"]
+    assert answers(build(task="guardian")) == [f"TOOLS.md\nContent:\n{wanted}"]
 
 
 @pytest.mark.parametrize(
@@ -190,10 +170,8 @@ def test_no_file_gets_the_content_of_another(ada, as_reviewer, content):
     DatasetSample.objects.filter(id=sample.id).update(**kept)  # as versions before this one stored it
     assert prefilled(as_reviewer.get(f"/samples/{sample.id}/")) == TOOLS + "* The shop asks for slots.\n"
     with pytest.raises(Refused, match="gives one file the content of another"):
-        build()
-    export = exports.request("all", "raw", "reply", by="ann", train_split=1.0, sample_types=[sample.sample_type])
-    exports.build(export.id, Steps())
-    (row,) = rows(export)
+        build(task="guardian")
+    (row,) = rows_of(build("raw", name="all", sample_types=[sample.sample_type]))
     assert row["guardianCorrectedOutput"] == {
         "status": "written", "targetFile": "TOOLS.md", "reason": "", "contentLeftOut": "content_elsewhere"
     }  # fmt: skip
@@ -206,7 +184,7 @@ def test_a_file_that_nobody_knows_stays_empty_and_is_left_out(ada, as_reviewer):
     sent = SENT | {"guardian_file": "TOOLS.md", "guardian_content": ""}
     assert as_reviewer.post(f"/samples/{sample.id}/label/", sent).status_code == 302
     with pytest.raises(Refused, match="nobody knows what the file should hold"):
-        build()
+        build(task="guardian")
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """One opinion on a write: verdict, correction, rollback, rule and sample in one form, each for who may."""
 
 import re
-from html import unescape
 
 import pytest
 from django.test import Client
@@ -14,6 +13,7 @@ from people.models.kept import AuditEntry
 from tests import faults
 from tests.conftest import BACKEND
 from tests.datasets.conversations import tell_turns
+from tests.datasets.page_text import text_of
 from tests.factories import AgentFactory
 from tests.guardian.correcting.correcting import corrected
 from tests.guardian.handover.conftest import command, home  # noqa: F401 - fixtures
@@ -44,10 +44,6 @@ def seen(page):
     return found[1] if found else ""
 
 
-def words(page):
-    return " ".join(unescape(re.sub("<[^>]+>", " ", page.text)).split())
-
-
 def stored():
     """What is stored: statuses of corrections, labels and statuses of samples, rollbacks, rules."""
     return {
@@ -63,7 +59,7 @@ WHOLE = {"corrections": ["refused"], "samples": [("corrected", "approved")], "ro
 
 def test_should_not_be_there_with_everything(as_operator, write, file):  # noqa: F811
     page = as_operator.get(PAGE, ABSENT)
-    text = words(page)
+    text = text_of(page)
     assert "Facts that contain all of" in text and "Facts that contain all of optional" not in text
     for part in (
         "Wrong: should not be there",
@@ -78,17 +74,17 @@ def test_should_not_be_there_with_everything(as_operator, write, file):  # noqa:
     sent = ABSENT | RULE | {"reason": "In jest.", "way": "roll_back", "seen": seen(page), "makes_sample": "on"}
     for _press in range(2):  # pressed twice, or sent again: it stays said once
         answer = as_operator.post(SAVE, sent, follow=True)
-        assert "Saved: should not be there." in words(answer) and stored() == WHOLE
+        assert "Saved: should not be there." in text_of(answer) and stored() == WHOLE
     assert file.read_bytes() == BEFORE and SampleLabel.objects.count() == 1
     row = BehaviorCorrection.objects.using(DB).get()
     assert (row.correction_reason, Rollback.objects.using(DB).get().reason) == ("In jest.", "In jest.")
     entries = AuditEntry.objects.filter(object_id="w1").exclude(action="read").order_by("id")
     assert [entry.action for entry in entries] == ["write_corrected", "write_rolled_back"]
-    assert "Wrong: should not be there" in words(as_operator.get("/agents/ada/write-verdicts/w1/"))
+    assert "Wrong: should not be there" in text_of(as_operator.get("/agents/ada/write-verdicts/w1/"))
 
 
 def test_labellers_say_it_without_rollback_and_rule(as_reviewer, write, file):  # noqa: F811
-    text = words(as_reviewer.get(PAGE, ABSENT))
+    text = text_of(as_reviewer.get(PAGE, ABSENT))
     assert "Roll it back" not in text and "Make this a rule" not in text and "Use it for training" in text
     as_reviewer.post(SAVE, ABSENT | RULE | {"reason": "No.", "way": "roll_back", "seen": ""})
     assert stored() == {"corrections": ["refused"], "samples": [], "rollbacks": 0, "rules": []}
@@ -121,7 +117,7 @@ def test_a_labeller_ends_no_rule_of_an_operator(as_operator, reviewer, write):
 
 def test_should_say_something_else(as_reviewer, write):
     page = as_reviewer.get(PAGE, OTHER)
-    assert "It should say" in words(page) and "Likes tea.</textarea>" in page.text
+    assert "It should say" in text_of(page) and "Likes tea.</textarea>" in page.text
     same = OTHER | {"fact": "Likes tea.", "file": "MEMORY.md", "reason": "No."}
     answer = as_reviewer.post(SAVE, same)
     assert answer.status_code == 422 and "Nothing differs" in answer.text
@@ -135,7 +131,7 @@ def test_a_rollback_that_fails_takes_nothing_back(as_operator, write, file):  # 
     page = as_operator.get(PAGE, ABSENT)
     file.write_bytes(b"# Facts\nLikes tea!\nAnd more.\n")
     sent = ABSENT | RULE | {"reason": "In jest.", "way": "roll_back", "seen": seen(page), "makes_sample": "on"}
-    text = words(as_operator.post(SAVE, sent, follow=True))
+    text = text_of(as_operator.post(SAVE, sent, follow=True))
     assert "Saved: should not be there. The rule is on." in text
     assert "The rollback was not done: MEMORY.md has changed since the preview." in text
     assert stored() == WHOLE | {"rollbacks": 0}
@@ -148,7 +144,7 @@ def test_a_disk_that_fails_is_said_as_well(as_operator, write, file):  # noqa: F
         raise OSError(28, "No space left on device")
 
     with faults.once("open", lambda path: path.endswith(".rollback"), fail):
-        text = words(as_operator.post(SAVE, sent, follow=True))
+        text = text_of(as_operator.post(SAVE, sent, follow=True))
     assert "The rollback was not done:" in text and stored()["corrections"] == ["refused"]
     assert file.read_bytes() == AFTER
 
@@ -172,8 +168,8 @@ def test_a_rule_that_is_none_takes_all_with_it(as_operator, write):
 def test_a_write_without_a_turn_is_corrected_and_says_why_no_sample(as_operator, write):
     wrote(DB, 2, AFTER, b"# Facts\n", candidate_fact="Likes milk.", turn_id=None)
     address = SAVE.replace("w1", "w2")
-    assert "cannot become a sample" in words(as_operator.get(PAGE.replace("w1", "w2"), ABSENT))
-    text = words(as_operator.post(address, ABSENT | {"reason": "No."}, follow=True))
+    assert "cannot become a sample" in text_of(as_operator.get(PAGE.replace("w1", "w2"), ABSENT))
+    text = text_of(as_operator.post(address, ABSENT | {"reason": "No."}, follow=True))
     assert "Saved: should not be there. The turn of this write is not known" in text
     right = {"opinion": "right"}
     assert as_operator.post(API.replace("w1", "w9"), right, "application/json").status_code == 404
@@ -183,12 +179,12 @@ def test_right_keeps_a_write_that_breaks_a_rule(as_reviewer, write):
     rule = corrected(apply_to_future=True, contains=[["tea"]])
     wrote(DB, 2, AFTER, b"# Facts\nTea!\n", candidate_fact="Green tea.", turn_id="s1:u3", rule_id=rule.id)
     page = as_reviewer.get("/agents/ada/corrections/w2/")
-    assert "This breaks a rule. Say that it is wrong, or keep it as an exception." in words(page)
-    assert "Keep as an exception" in words(page)
+    assert "This breaks a rule. Say that it is wrong, or keep it as an exception." in text_of(page)
+    assert "Keep as an exception" in text_of(page)
     as_reviewer.post("/agents/ada/judge-write/w2/", {"verdict": "right", "expected": ""})
     row = BehaviorCorrection.objects.using(DB).get(audit_id="w2")
     assert (row.corrected_status, DatasetSample.objects.get().guardian_label) == ("written", "correct")
-    assert "Keep as an exception" not in words(as_reviewer.get("/agents/ada/corrections/w2/"))
+    assert "Keep as an exception" not in text_of(as_reviewer.get("/agents/ada/corrections/w2/"))
 
 
 @pytest.mark.parametrize("way", ["the list", "review"])
@@ -205,10 +201,10 @@ def test_undo_leaves_everything_as_it_was(as_operator, write, way):
     wrote(DB, 2, AFTER, b"# Facts\nTea!\n", candidate_fact="Green tea.", turn_id="s1:u3", rule_id=rule.id)
     as_operator.post("/agents/ada/judge-write/w2/", {"verdict": "right", "expected": ""})
     assert stored()["corrections"] == ["refused", "written"]
-    assert "The correction was withdrawn." in words(undo())
+    assert "The correction was withdrawn." in text_of(undo())
     assert stored() == before | {"samples": [(None, None)]}  # in no queue
     assert as_operator.get("/api/v1/samples?status=pending").json()["items"] == []
-    assert "Keep as an exception" in words(as_operator.get("/agents/ada/corrections/w2/"))
+    assert "Keep as an exception" in text_of(as_operator.get("/agents/ada/corrections/w2/"))
     # Said again it is a sample again; of two verdicts the first comes back with what ended with it.
     as_operator.post("/agents/ada/judge-write/w2/", {"verdict": "right", "expected": ""})
     assert stored()["samples"] == [("correct", "approved")] and stored()["corrections"] == ["refused", "written"]
@@ -223,7 +219,7 @@ def test_a_lost_agent_holds_up_no_undo(as_reviewer, write):
     as_reviewer.post(SAVE, ABSENT | {"reason": "No.", "makes_sample": "on"})
     AgentFactory(agent_id="carol")  # whose file is not there
     DatasetSample.objects.update(agent_id="carol")
-    assert "Undone" in words(as_reviewer.post("/review/undo/", follow=True))
+    assert "Undone" in text_of(as_reviewer.post("/review/undo/", follow=True))
     assert stored()["samples"] == [(None, None)]
 
 
@@ -233,7 +229,7 @@ def test_any_fact_may_be_wrong(as_reviewer, ada, file, fact):  # noqa: F811
     wrote(DB, 1, BEFORE, AFTER, turn_id="s1:u2", candidate_fact=fact)
     assert as_reviewer.get(PAGE, ABSENT).status_code == as_reviewer.get(PAGE, OTHER).status_code == 200
     answer = as_reviewer.post(SAVE, ABSENT | {"reason": "No.", "makes_sample": "on"}, follow=True)
-    assert "Saved: should not be there." in words(answer)
+    assert "Saved: should not be there." in text_of(answer)
     assert stored()["corrections"] == ["refused"]
 
 
@@ -253,11 +249,11 @@ def test_after_a_rollback_a_button_refuses_such_facts(as_operator, write):
     said = {"reason": "In jest.", "way": "roll_back", "seen": seen(as_operator.get(PAGE, ABSENT))}
     as_operator.post(SAVE, ABSENT | said)
     page = as_operator.get("/agents/ada/corrections/w1/")
-    assert "Refuse facts like this" in words(page)
+    assert "Refuse facts like this" in text_of(page)
     form = as_operator.get("/agents/ada/writes/correct/w1/?refuse=1").text
     assert re.search(r'<option value="refused" selected>', form) and re.search(r"apply_to_future[^>]*checked", form)
     as_operator.post("/agents/ada/correct/w1/", {"status": "refused", "file": "MEMORY.md", "reason": "No."} | RULE)
-    assert "Refuse facts like this" not in words(as_operator.get("/agents/ada/corrections/w1/"))
+    assert "Refuse facts like this" not in text_of(as_operator.get("/agents/ada/corrections/w1/"))
 
 
 def test_rules_and_rollbacks_of_the_api_are_for_operators(as_reviewer, write):
@@ -283,7 +279,7 @@ def test_three_ways_where_a_write_takes_the_file_out_of_the_prompt(as_operator, 
     tell_turns(3)
     remembered(home)
     page = as_operator.get(PAGE, ABSENT)
-    text = words(page)
+    text = text_of(page)
     assert "Hand the change to the agent" in text and "Write it now, knowing" in text and "Leave the file" in text
     sent = ABSENT | {"reason": "Not true.", "seen": seen(page)}
     as_operator.post(SAVE, sent | {"way": "roll_back"})  # as if nothing happened to the prompt: refused, and said

@@ -5,7 +5,7 @@ from itertools import combinations
 import orjson
 
 from datasets.exporting import exports
-from tests.datasets.exporting.branches import Steps, body
+from tests.datasets.exporting.branches import body
 from tests.factories import SampleFactory
 
 STORY = [f"word{number}" for number in range(60)]
@@ -23,14 +23,6 @@ def add(sample_id, reply, *, session="s1", turn=1, prompt="Tell me.", **columns)
     return SampleFactory(id=sample_id, session_id=session, turn_number=turn, content=content, **columns)
 
 
-def build(format_="alpaca", task="reply", **choices):
-    """A built export."""
-    export = exports.request("one", format_, task, by="root", **choices)
-    exports.build(export.id, Steps())
-    export.refresh_from_db()
-    return export
-
-
 def rows(export):
     """The rows of each side that was written."""
     found = {}
@@ -43,11 +35,6 @@ def rows(export):
 def ids(export):
     """The samples of the rows of each side."""
     return {side: [row["sample_id"] for row in found] for side, found in rows(export).items()}
-
-
-def left_out(export):
-    """Who was left out, by reason."""
-    return {found["reason"]: found["samples"] for found in exports.read_manifest(export)["excluded"]}
 
 
 def jaccard(one, other):

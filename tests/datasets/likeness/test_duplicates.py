@@ -1,31 +1,21 @@
 """Samples that say the same, or nearly: which are exported, on which side, and what that does to other rows."""
 
-import re
-from html import unescape
-
 import orjson
 import pytest
 from django.core.management import call_command
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from datasets.exporting import exports
 from datasets.models import DatasetExport, DatasetSample
-from jobs import running
 from tests.datasets.conversations import agent, tell, user
-from tests.datasets.exporting.exporting import WANTED, make
-from tests.datasets.likeness.said import add, alike, build, ids, left_out, near, rows
+from tests.datasets.exporting.exporting import build, left_out, make
+from tests.datasets.likeness.said import add, alike, ids, near, rows
 from tests.factories import AgentFactory
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_home")]
 SIDES = ("train", "validation", "test")
 TWINS = "Twins are two people who say the very same thing at length."
-
-
-@pytest.fixture(autouse=True)
-def home(settings, tmp_path, ada):
-    settings.HOME_DIR = tmp_path
-    (tmp_path / "state").mkdir()
-    return tmp_path
 
 
 def sessions_of(count, **columns):
@@ -163,18 +153,6 @@ def test_what_is_not_learned_may_be_a_duplicate(twins):
 # Keep all
 
 
-def test_all_may_be_kept_and_are_on_one_side():
-    sessions_of(20)
-    for number in range(0, 20, 4):
-        changed = [number] if number else []  # all are like the first
-        add(f"twin-{number}", near(*changed), session=f"s{number:03}", turn=3)
-    export = build(train_split=0.5, duplicates="keep")
-    found = ids(export)
-    assert left_out(export) == {} and sum(map(len, found.values())) == 45
-    assert [len({name for name in names if name.startswith("twin")}) for names in found.values()].count(5) == 1
-    assert found["test"] and found["train"]
-
-
 # With its prompt, two words, a reply of eight has ten: no more than strangers share.
 @pytest.mark.parametrize(("length", "is_apart"), [(8, True), (9, False), (12, False)])
 def test_sessions_that_share_by_way_of_others_are_on_one_side(length, is_apart):
@@ -214,6 +192,8 @@ def test_validation_is_a_side_of_its_own():
     manifest = orjson.loads(export.manifest_json)
     assert {side: manifest["counts"][side] for side in SIDES} == {side: len(found[side]) for side in SIDES}
     assert manifest["empty_sides"] == [] and manifest["options"]["validation_split"] == 0.25
+    info = orjson.loads((exports.folder_of(export) / "dataset_info.json").read_bytes())
+    assert info["ocl_one_sharegpt_validation"]["file_name"] == "ocl_one_sharegpt.validation.jsonl"
     parts = [{name.rpartition("-")[0] for name in names} for names in found.values()]
     assert sum(map(len, parts)) == len(set().union(*parts)) == 60
 
@@ -227,8 +207,6 @@ def test_the_page_asks_for_it_and_tells_what_came_of_it(as_reviewer):
     assert "alpaca.validation.jsonl" in page and "For validation" in page
     assert "The training part is empty" in page and "The test part is empty" in page
     assert "Duplicates: they say the same as another sample, or nearly" in page
-    again = unescape(re.search(r'href="(/exports/\?.*?)#new"', page)[1])
-    assert 'name="validation_split" value="1.0"' in as_reviewer.get(again).text
 
 
 def test_an_empty_validation_part_is_said(as_reviewer, capsys):
@@ -239,31 +217,6 @@ def test_an_empty_validation_part_is_said(as_reviewer, capsys):
     assert "The validation part is empty and was not written." in capsys.readouterr().out
     export = DatasetExport.objects.get(export_name="x")
     assert "The validation part is empty and was not written." in as_reviewer.get(export.get_absolute_url()).text
-
-
-def test_the_command_and_the_api_take_both(as_reviewer, capsys):
-    add("one", TWINS, session="s1")
-    add("two", TWINS, session="s2")
-    words = ["--split", "0", "--validation-split", "1", "--duplicates", "keep", "--json", "--quiet"]
-    call_command("export", "--name", "x", "--format", "alpaca", *words)
-    manifest = orjson.loads(capsys.readouterr().out)["manifest"]
-    assert manifest["counts"]["validation"] == 2 and manifest["options"]["duplicates"] == "keep"
-    wanted = {"name": "y", "format": "sharegpt", "train_split": 0, "validation_split": 1}
-    export_id = as_reviewer.post("/api/v1/exports", wanted, content_type="application/json").json()["id"]
-    running.run_next()
-    told = as_reviewer.get(f"/api/v1/exports/{export_id}").json()
-    assert (told["options"]["duplicates"], told["options"]["validation_split"]) == ("one", 1)
-    assert told["manifest"]["counts"]["validation"] == 1
-    info = as_reviewer.get(f"/api/v1/exports/{export_id}/files/dataset_info.json").getvalue()
-    assert orjson.loads(info)["ocl_y_sharegpt_validation"]["file_name"] == "ocl_y_sharegpt.validation.jsonl"
-
-
-def test_shares_that_come_to_more_than_one_are_refused(as_reviewer):
-    add("one", TWINS)
-    asked = WANTED | {"train_split": "0.8", "validation_split": "0.3"}
-    page = as_reviewer.post("/exports/create/", asked)
-    assert page.status_code == 422 and "together must be at most 1" in page.text
-    assert not DatasetExport.objects.exists()
 
 
 # Whatever there is

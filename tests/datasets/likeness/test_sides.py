@@ -19,7 +19,8 @@ from datasets.models import DatasetExport, DatasetSample
 from datasets.services import make_samples
 from ledger.models import Session
 from tests.datasets.conversations import agent, tell, user
-from tests.datasets.likeness.said import add, build, left_out, rows
+from tests.datasets.exporting.exporting import build, left_out
+from tests.datasets.likeness.said import add, rows
 from tests.factories import AgentFactory
 from tests.homes import assistant
 from tests.homes import user as person

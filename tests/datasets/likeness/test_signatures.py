@@ -13,16 +13,10 @@ from jobs.services import run_now
 from openclaw_web.sqlite import statements
 from people.configuration import keys as configuration
 from tests.datasets.conversations import tell_turns
-from tests.datasets.likeness.said import add, build, ids, left_out, near
+from tests.datasets.exporting.exporting import build, left_out
+from tests.datasets.likeness.said import add, ids, near
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def home(settings, tmp_path, ada):
-    settings.HOME_DIR = tmp_path
-    (tmp_path / "state").mkdir()
-    return tmp_path
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_home")]
 
 
 def stored():

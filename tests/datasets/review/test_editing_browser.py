@@ -5,8 +5,7 @@ import random
 import pytest
 from playwright.sync_api import Error, expect
 
-from tests.datasets.review.test_review_browser import Person, Site, complaints  # noqa: F401 - a fixture
-from tests.processes import Home
+from tests.datasets.review.people import Person
 
 pytestmark = [pytest.mark.browser, pytest.mark.kill]
 PREPARE = """
@@ -70,8 +69,8 @@ def take(page, step):
 class Typist(Person):
     """Somebody whose verdicts are counted."""
 
-    def __init__(self, site, name, edit, complaints):  # noqa: F811
-        super().__init__(site, name, complaints)
+    def __init__(self, site, name, edit):
+        super().__init__(site, name, [])
         self.address, self.edit, self.filed, self.at = site.address, edit, [], ""
         self.page.on("request", self.hear)
         self.page.add_init_script(STAY)
@@ -103,20 +102,17 @@ class Typist(Person):
         return list(self.filed)
 
 
-@pytest.fixture
-def site(tmp_path, browser, migrated):
-    home = Home.copied(migrated, tmp_path / "store")
-    site = Site(home, browser)
-    home.python(PREPARE)
-    yield site
-    home.close()
+@pytest.fixture(autouse=True)
+def samples(site):
+    """A sample of each kind, above all others, and a person with other keys."""
+    site.home.python(PREPARE)
 
 
-def test_no_sequence_that_begins_with_the_edit_key_files_a_verdict(site, complaints):  # noqa: F811
+def test_no_sequence_that_begins_with_the_edit_key_files_a_verdict(site):
     chosen = random.Random(25)
     after_escape = 0
     for name, edit, approve in (("ann", "e", "a"), ("bea", "v", "1")):
-        person = Typist(site, name, edit, complaints)
+        person = Typist(site, name, edit)
         for address in [address for address in ADDRESSES for _ in range(EACH)]:
             person.look_at(address)
             steps = [chosen.choice(STEPS) for _ in range(chosen.randint(1, LONGEST))]
@@ -132,8 +128,8 @@ def test_no_sequence_that_begins_with_the_edit_key_files_a_verdict(site, complai
     assert after_escape > 5
 
 
-def test_the_edit_key_opens_the_first_field_and_says_so(site, complaints):  # noqa: F811
-    person = Typist(site, "ann", "e", complaints)
+def test_the_edit_key_opens_the_first_field_and_says_so(site):
+    person = Typist(site, "ann", "e")
     for name, field in (("turn", "output"), ("decision", "gate_fact"), ("write", "guardian_content")):
         for address in (f"/review/?sample={name}", f"/samples/{name}/"):
             person.look_at(address)
@@ -149,8 +145,8 @@ def test_the_edit_key_opens_the_first_field_and_says_so(site, complaints):  # no
                 expect(person.page.locator(f"[name={field}]")).to_be_hidden()
 
 
-def test_ctrl_enter_approves_with_what_was_typed(site, complaints):  # noqa: F811
-    person = Typist(site, "ann", "e", complaints)
+def test_ctrl_enter_approves_with_what_was_typed(site):
+    person = Typist(site, "ann", "e")
     for chord in ("Control+Enter", "Meta+Enter"):
         person.look_at("/review/?sample=decision")
         person.page.keyboard.press("e")
@@ -164,8 +160,8 @@ def test_ctrl_enter_approves_with_what_was_typed(site, complaints):  # noqa: F81
     assert len(person.filed) == 1 and "1 loaf a day" in person.filed[0]
 
 
-def test_a_sample_without_a_field_says_so(site, complaints):  # noqa: F811
-    person = Typist(site, "ann", "e", complaints)
+def test_a_sample_without_a_field_says_so(site):
+    person = Typist(site, "ann", "e")
     person.look_at("/review/?sample=long")
     assert person.begin("a1r") == []
     expect(person.page.locator(".editing")).to_contain_text("This sample has no text to edit.")
@@ -174,8 +170,8 @@ def test_a_sample_without_a_field_says_so(site, complaints):  # noqa: F811
     person.press("a")
 
 
-def test_the_next_sample_is_judged_by_its_keys_right_after_a_reject(site, complaints):  # noqa: F811
-    person = Typist(site, "ann", "e", complaints)
+def test_the_next_sample_is_judged_by_its_keys_right_after_a_reject(site):
+    person = Typist(site, "ann", "e")
     person.look_at("/review/?sample=turn")
     person.press("r")
     expect(person.page.locator("#reject-reasons")).to_be_visible()
@@ -191,7 +187,7 @@ def test_the_next_sample_is_judged_by_its_keys_right_after_a_reject(site, compla
 
 
 def test_a_verdict_that_fails_while_the_next_sample_is_edited_leaves_its_keys_off(site):
-    person = Typist(site, "ann", "e", [])
+    person = Typist(site, "ann", "e")
     person.look_at("/review/?sample=turn")
     person.page.route("**/review/label/**", lambda route: (person.page.wait_for_timeout(600), route.abort()))
     person.press("a")

@@ -6,84 +6,13 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
-from tests.complaints import listen
-from tests.processes import Home, wait_for
+from tests.datasets.review.people import Person
+from tests.processes import wait_for
 
 pytestmark = [pytest.mark.browser, pytest.mark.kill]
 COUNT = 30
-PREPARE = """
-import json
-from agents import services
-from datasets.models import DatasetSample
-from people.accounts import services as accounts
-services.register("ada")
-evil = "</textarea><img src=x onerror=alert(1)><script>document.title='owned'</script>\\u202e"
-long = "A line that goes on and on. " * 200
-for n in range(30):
-    body = {"type": "annotated_turn", "userMessage": f"Question {n} {evil}", "agentReply": f"Answer {n}",
-            "context": [{"role": "user", "message": evil}, {"role": "agent", "message": long}] * 3,
-            "memoryGate": {"output": {"decision": "UPDATE_USER", "reason": evil, "candidateFact": f"fact {n}"}}}
-    DatasetSample.objects.create(id=f"s{n:02}", sample_type="annotated_turn", agent_id="ada", session_id="s",
-        turn_number=n, content=json.dumps(body), created_at=1000 - n)
-print(json.dumps([accounts.add_user(name, "labeller")[1] for name in ("ann", "bea")]).replace(" ", ""))
-"""
-STORED = "SELECT json_group_object(id, annotation_status) FROM dataset_samples"
 IN_FORCE = """SELECT count(*) FROM (SELECT sample_id FROM sample_labels a WHERE undoes IS NULL
     AND NOT EXISTS (SELECT 1 FROM sample_labels b WHERE b.undoes = a.id) GROUP BY sample_id HAVING count(*) > 1)"""
-
-
-class Person:
-    """Somebody with a browser of their own, who only uses the keyboard once they are there."""
-
-    def __init__(self, site, name, complaints):
-        self.page = site.browser.new_context(reduced_motion="reduce").new_page()
-        listen(self.page, complaints)
-        self.page.goto(site.address + site.links[name])
-        self.page.locator("main form button").first.click()
-        self.page.wait_for_url(f"{site.address}/")
-        self.page.goto(f"{site.address}/review/")
-        self.section = self.page.locator("#review-sample")
-
-    @property
-    def sample(self):
-        return self.section.get_attribute("data-sample")
-
-    def ready(self):
-        """The sample was on the screen long enough that a press is meant for it."""
-        wait_for(lambda: self.page.evaluate("performance.now() - shownAt > LOOK_MS"))
-
-    def press(self, key):
-        """Press a key that puts another sample on the screen."""
-        here = self.sample
-        self.ready()
-        self.page.keyboard.press(key)
-        expect(self.section).not_to_have_attribute("data-sample", here)
-
-    def settled(self):
-        """Everything that was sent has been answered."""
-        self.page.evaluate("() => line")
-
-
-class Site:
-    def __init__(self, home, browser):
-        self.home, self.browser = home, browser
-        self.address = home.serve("--no-watch").address()
-        self.links = dict(zip(("ann", "bea"), json.loads(home.python(PREPARE)), strict=True))
-
-    def stored(self):
-        return json.loads(self.home.count(STORED))
-
-
-@pytest.fixture
-def site(tmp_path, browser, migrated):
-    home = Home.copied(migrated, tmp_path / "store")
-    yield Site(home, browser)
-    home.close()
-
-
-@pytest.fixture
-def complaints():
-    return []
 
 
 def test_two_people_label_30_samples_at_once_with_undos(site, complaints):
@@ -109,7 +38,6 @@ def test_two_people_label_30_samples_at_once_with_undos(site, complaints):
     assert site.stored() == expected
     assert site.home.count(IN_FORCE) == 0
     assert site.home.count("SELECT count(DISTINCT labelled_by) FROM sample_labels") == 2
-    assert complaints == []
 
 
 def test_keys_do_what_they_say(site, complaints):
@@ -147,11 +75,10 @@ def test_keys_do_what_they_say(site, complaints):
     keyboard.press("?")
     expect(page.get_by_role("dialog")).to_contain_text("Undo your last action (up to 50)")
     expect(page).not_to_have_title("owned")
-    assert complaints == []
 
 
-def test_one_press_is_one_verdict(site, complaints):
-    ann = Person(site, "ann", complaints)
+def test_one_press_is_one_verdict(site):
+    ann = Person(site, "ann", [])
     ann.ready()
     ann.page.keyboard.press("a")
     ann.page.keyboard.press("a")  # at once: meant for the first one
@@ -191,11 +118,10 @@ def test_a_closed_tab_lets_go_of_its_samples(site, complaints):
     assert site.home.count("SELECT count(*) FROM sample_claims") == 2
     ann.page.goto(f"{site.address}/samples/")
     wait_for(lambda: site.home.count("SELECT count(*) FROM sample_claims") == 0)
-    assert complaints == []
 
 
-def test_what_somebody_took_over_is_said(site, complaints):
-    ann = Person(site, "ann", complaints)
+def test_what_somebody_took_over_is_said(site):
+    ann = Person(site, "ann", [])
     ann.ready()
     ann.settled()
     site.home.python("from datasets.models import SampleClaim; print(SampleClaim.objects.update(claimed_by='bea'))")
@@ -218,4 +144,3 @@ def test_everybody_can_use_it(site, complaints):
             assert ann.page.evaluate("document.documentElement.scrollWidth") <= 390, address
             ann.page.set_viewport_size({"width": 1280, "height": 800})
     expect(ann.page.locator(".rail__count")).to_contain_text("30")
-    assert complaints == []

@@ -9,11 +9,11 @@ import pytest
 from datasets.models import DatasetSample, SampleDraft
 from datasets.review import bulk, drafts, verdicts
 from datasets.review.parts import PartVerdict
+from tests.datasets.page_text import HTMX
 from tests.datasets.test_sample_detail import content
 from tests.factories import SampleFactory, UserFactory
 
 pytestmark = pytest.mark.django_db
-HTMX = {"HX-Request": "true"}
 REPLY = "It failed on the last line."
 GATE = {"output": {"decision": "UPDATE_USER", "reason": "A habit.", "candidateFact": "travels early"}}
 PAGES = ["/review/?sample=one", "/samples/one/"]

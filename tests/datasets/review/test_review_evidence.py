@@ -1,24 +1,22 @@
 """Review shows what it judges: the calls and results that a row about the turn will hold, and the reply as it reads."""
 
 import re
-from html import unescape
 
 import orjson
 import pytest
 
-from datasets.exporting import exports
 from datasets.models import DatasetSample
 from datasets.review import verdicts
 from datasets.services import make_samples
 from ledger.models import Session, TranscriptEvent
-from tests.datasets.exporting.branches import Steps
+from tests.datasets.exporting.exporting import build, rows_of
+from tests.datasets.page_text import text_of
 from tests.datasets.test_sample_detail import content
 from tests.factories import SampleFactory
 from tests.homes import assistant, result, user
 from tests.ledger.talks import tell, working_turns
 
 pytestmark = pytest.mark.django_db
-HTMX = {"HX-Request": "true"}
 PAGES = ["/review/?sample={}", "/samples/{}/"]
 
 
@@ -41,15 +39,11 @@ def work(*more):
     )
 
 
-def words(page):
-    return " ".join(unescape(re.sub("<[^>]+>", " ", page.text)).split())
-
-
 @pytest.mark.parametrize("address", PAGES)
 def test_it_works(as_reviewer, ada, address):
     sample = sample_of(ada, *work())
     page = as_reviewer.get(address.format(sample.id))
-    said = words(page)
+    said = text_of(page)
     for text in ("2 calls, 1 failed", "I count them.", "exec", "ls /backup", "39 files", "a&b.txt", "no such file"):
         assert text in said
     assert "<strong>39</strong> files." in page.text
@@ -60,12 +54,10 @@ def test_it_works(as_reviewer, ada, address):
 
 def test_a_viewer_sees_the_same(as_stranger, ada):
     sample = sample_of(ada, *work())
-    assert "no such file" in words(as_stranger.get(f"/samples/{sample.id}/"))
+    assert "no such file" in text_of(as_stranger.get(f"/samples/{sample.id}/"))
 
 
-def test_every_byte_of_the_row_is_on_the_page(as_reviewer, ada, settings, tmp_path):
-    settings.HOME_DIR = tmp_path
-    (tmp_path / "state").mkdir()
+def test_every_byte_of_the_row_is_on_the_page(as_reviewer, ada, own_home):
     more = (
         assistant("", ("c3", "write", {"path": "x", "lines": [1, {"a": "ü <b>"}]})),
         result("c3", "written <i>twice</i>"),
@@ -74,10 +66,8 @@ def test_every_byte_of_the_row_is_on_the_page(as_reviewer, ada, settings, tmp_pa
     )
     sample = sample_of(ada, *work(*more))
     verdicts.label_sample(sample.id, "approved", by="root")
-    export = exports.request("one", "sharegpt", "reply", by="root", keep_text=True, train_split=1)
-    exports.build(export.id, Steps())
-    row = orjson.loads((exports.folder_of(export) / "ocl_one_sharegpt.train.jsonl").read_bytes())
-    said = words(as_reviewer.get(f"/review/?sample={sample.id}"))
+    (row,) = rows_of(build("sharegpt", keep_text=True))
+    said = text_of(as_reviewer.get(f"/review/?sample={sample.id}"))
     calls = [message["value"] for message in row["conversations"] if message["from"] == "function_call"]
     results = [message["value"] for message in row["conversations"] if message["from"] == "observation"]
     assert (len(calls), len(results)) == (3, 3)
@@ -101,7 +91,7 @@ def test_every_byte_of_the_row_is_on_the_page(as_reviewer, ada, settings, tmp_pa
 
 def test_only_the_turn_itself_is_shown(as_reviewer, ada):
     sample = sample_of(ada, *working_turns(3), turn=2)
-    said = words(as_reviewer.get(f"/review/?sample={sample.id}"))
+    said = text_of(as_reviewer.get(f"/review/?sample={sample.id}"))
     assert "ls 2" in said and "output 2" in said
     assert not any(text in said for text in ("ls 1", "output 1", "ls 3", "output 3"))
 
@@ -109,7 +99,7 @@ def test_only_the_turn_itself_is_shown(as_reviewer, ada):
 def test_what_no_row_holds_is_not_shown(as_reviewer, ada):
     copy = assistant("the same again", model="delivery-mirror")
     sample = sample_of(ada, user("Q"), assistant("", ("c1", "exec", {"command": "ls"})), assistant("Done."), copy)
-    said = words(as_reviewer.get(f"/review/?sample={sample.id}"))
+    said = text_of(as_reviewer.get(f"/review/?sample={sample.id}"))
     assert "the same again" not in said
     assert "Exports leave out calls without a result." in said
 
@@ -140,25 +130,25 @@ def test_a_turn_with_very_many_calls_is_cut_and_counted(as_reviewer, ada):
         ]
     sample = sample_of(ada, *records, assistant("A"))
     page = as_reviewer.get(f"/review/?sample={sample.id}")
-    assert "100 calls, 50 failed" in words(page)
-    assert re.search(r"\d+ more records in the session", words(page))
+    assert "100 calls, 50 failed" in text_of(page)
+    assert re.search(r"\d+ more records in the session", text_of(page))
     assert len(page.text) < 250_000
 
 
 class TestWithoutATranscript:
     def test_an_agent_that_is_not_here(self, as_reviewer, ada):
         SampleFactory(id="one", agent_id="gone")
-        assert "No transcripts of this agent are stored." in words(as_reviewer.get("/samples/one/"))
+        assert "No transcripts of this agent are stored." in text_of(as_reviewer.get("/samples/one/"))
 
     def test_a_session_that_is_not_here(self, as_reviewer, ada):
         SampleFactory(id="one")
-        assert "The transcript of this session is not stored." in words(as_reviewer.get("/review/?sample=one"))
+        assert "The transcript of this session is not stored." in text_of(as_reviewer.get("/review/?sample=one"))
 
     def test_a_turn_that_left_the_branch(self, as_reviewer, ada):
         sample = sample_of(ada, *work())
         Session.objects.using("agent_ada").get().turns.update(is_active=False)
         TranscriptEvent.objects.using("agent_ada").update(is_active=False)
-        said = words(as_reviewer.get(f"/review/?sample={sample.id}"))
+        said = text_of(as_reviewer.get(f"/review/?sample={sample.id}"))
         assert "This turn is not on the current branch of its session." in said
         assert "ls /backup" not in said
 

@@ -9,12 +9,11 @@ WAITING = "/review/waiting/"
 pytestmark = pytest.mark.django_db
 
 
-def test_it_works(as_reviewer, ada, django_assert_num_queries):
+def test_it_works(as_reviewer, ada):
     SampleFactory.create_batch(2)
     SampleFactory(annotation_status="needs_review")
     SampleFactory(annotation_status="approved")
-    with django_assert_num_queries(3):  # session, user, the number
-        answer = as_reviewer.get(WAITING)
+    answer = as_reviewer.get(WAITING)
     assert "3 samples to review" in answer.text
     assert answer["Cache-Control"] == "private, no-cache"  # one verdict later it is another number
     SampleFactory.create_batch(120)

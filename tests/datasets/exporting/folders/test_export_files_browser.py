@@ -1,6 +1,5 @@
 """The files of an export on its page, in a real browser: all of them as a ZIP, compared again, commands to copy."""
 
-import json
 import re
 import zipfile
 
@@ -8,8 +7,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
-from tests.complaints import listen
-from tests.processes import Home
+from tests.datasets import browsing
 
 pytestmark = [pytest.mark.browser, pytest.mark.kill]
 PREPARE = """
@@ -24,27 +22,20 @@ for n in range(40):
     DatasetSample.objects.create(id=f"s{n:02}", sample_type="annotated_turn", agent_id="ada", session_id=f"s{n // 2}",
         turn_number=n, content=json.dumps(body), created_at=1000 - n, annotation_status="approved")
 export, job = jobs.make_here("Bakery 面包", "sharegpt", "reply", by="ann", history="context")
-link = accounts.add_user("ann", "labeller")[1]
-print(json.dumps({"export": export.id, "link": link}).replace(" ", ""))
+print(json.dumps([accounts.add_user("ann", "labeller")[1], export.id]).replace(" ", ""))
 """
 
 
 @pytest.fixture
-def site(tmp_path, migrated):
-    home = Home.copied(migrated, tmp_path / "store")
-    home.address = home.serve("--no-watch").address()
-    home.facts = json.loads(home.python(PREPARE))
-    yield home
-    home.close()
+def opened(tmp_path, browser, migrated):
+    """A signed-in page, and the address of an export."""
+    with browsing.opened(migrated, tmp_path, browser, PREPARE) as page:
+        yield page
 
 
-def test_the_buttons_of_an_export(site, page, tmp_path):
-    complaints = []
-    listen(page, complaints)
-    page.goto(site.address + site.facts["link"])
-    page.locator("main form button").first.click()
-    page.wait_for_url(f"{site.address}/")
-    page.goto(f"{site.address}/exports/{site.facts['export']}/")
+def test_the_buttons_of_an_export(opened, tmp_path):
+    page, address, export = opened
+    page.goto(f"{address}/exports/{export}/")
 
     with page.expect_download() as download:
         page.get_by_role("link", name="Download all (.zip)").click()
@@ -59,7 +50,7 @@ def test_the_buttons_of_an_export(site, page, tmp_path):
     expect(page.locator(".badge", has_text="Intact")).to_have_count(9)
     assert not Axe().run(page).response["violations"]
 
-    [rows] = (site.path / "exports").glob("*/*.train.jsonl")
+    [rows] = (tmp_path / "store" / "exports").glob("*/*.train.jsonl")
     rows.write_bytes(rows.read_bytes()[:-2])
     page.get_by_role("button", name="Verify files").click()
     expect(page.locator("main")).to_contain_text(f"1 file is not what was written: {rows.name}.")
@@ -69,4 +60,3 @@ def test_the_buttons_of_an_export(site, page, tmp_path):
     page.locator(".command", has_text="axolotl").get_by_role("button").click()
     copied = page.evaluate("navigator.clipboard.readText()")
     assert copied == "axolotl train axolotl.yaml --base-model MODEL"
-    assert complaints == []

@@ -19,20 +19,7 @@ from tests.factories import ExportFactory, SampleFactory
 
 API = "/api/v1/exports"
 ROWS = "ocl_First-try_alpaca.train.jsonl"
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def home(settings, tmp_path, ada):
-    settings.HOME_DIR = tmp_path
-    return tmp_path
-
-
-@pytest.fixture
-def export(as_reviewer):
-    for number in range(3):
-        SampleFactory(id=f"x{number}", turn_number=number, content=body(number), annotation_status="approved")
-    return make(as_reviewer)
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_home")]
 
 
 @pytest.fixture
@@ -190,7 +177,7 @@ def test_the_command(export):
     assert f"First try ({export.id}): 8 files compared, all intact.\n" in out.getvalue()
 
 
-def test_the_command_refuses_what_is_not_there(home):
+def test_the_command_refuses_what_is_not_there(own_home):
     with pytest.raises(CommandError, match="There is no finished export nothing") as refused:
         command("nothing")
     assert refused.value.returncode == 3

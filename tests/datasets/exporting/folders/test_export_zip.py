@@ -8,30 +8,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from datasets.exporting import exports
-from datasets.models import DatasetExport
-from jobs import running
 from openclaw_web.pages import zips
 from people.models.kept import AuditEntry
-from tests.datasets.exporting.branches import body
-from tests.datasets.exporting.exporting import WANTED, make
-from tests.factories import ExportFactory, SampleFactory
+from tests.factories import ExportFactory
 
 API = "/api/v1/exports"
 FOLDER = "ocl_First-try_alpaca"
 database = pytest.mark.django_db
-
-
-@pytest.fixture
-def home(settings, tmp_path, ada):
-    settings.HOME_DIR = tmp_path
-    return tmp_path
-
-
-@pytest.fixture
-def export(home, as_reviewer):
-    for number in range(3):
-        SampleFactory(id=f"x{number}", turn_number=number, content=body(number), annotation_status="approved")
-    return make(as_reviewer)
 
 
 def addresses(export):
@@ -70,16 +53,6 @@ def test_it_works(as_reviewer, export):
 
 
 @database
-def test_the_same_export_built_again_gives_the_same_bytes(as_reviewer, export):
-    first = content(as_reviewer.get(addresses(export)[0]))
-    DatasetExport.objects.all().delete()
-    as_reviewer.post("/exports/create/", WANTED)
-    running.run_next()
-    second = DatasetExport.objects.get(export_name="First try")
-    assert second.id != export.id and content(as_reviewer.get(addresses(second)[0])) == first
-
-
-@database
 def test_what_is_not_whole_is_not_sent(as_reviewer, export):
     folder = exports.folder_of(export)
     (folder / "README.md").write_text("shorter")
@@ -90,7 +63,7 @@ def test_what_is_not_whole_is_not_sent(as_reviewer, export):
 
 @database
 @pytest.mark.parametrize("state", ["waiting", "running", "refused", "failed"])
-def test_an_export_without_files_has_no_zip(home, as_reviewer, state):
+def test_an_export_without_files_has_no_zip(own_home, as_reviewer, state):
     export = ExportFactory(state=state)
     assert [as_reviewer.get(address).status_code for address in addresses(export)] == [404, 404]
 

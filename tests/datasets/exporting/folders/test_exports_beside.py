@@ -1,6 +1,5 @@
 """What lies beside the rows of an export, and what its files are called."""
 
-import hashlib
 import os
 import re
 import subprocess
@@ -18,18 +17,13 @@ from datasets.exporters.files import naming
 from datasets.exporters.files.trainers import DATASETS_LINE
 from datasets.exporting import exports
 from datasets.exporting.options import unused_choices
-from tests.datasets.exporting.branches import Steps, body
+from tests.datasets.exporting.branches import body
+from tests.datasets.exporting.exporting import build
 from tests.factories import SampleFactory
 from tests.homes import assistant, user
 from tests.ledger.talks import tell
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def home(settings, tmp_path, ada):
-    settings.HOME_DIR = tmp_path
-    return tmp_path
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_home")]
 
 
 @pytest.fixture
@@ -43,10 +37,8 @@ def samples():
     SampleFactory(id="waiting", session_id="s1", turn_number=3)
 
 
-def build(format_="sharegpt", name="First try", **choices):
-    export = exports.request(name, format_, "reply", by="ann", **{"train_split": 0.5} | choices)
-    exports.build(export.id, Steps())
-    export.refresh_from_db()
+def made_of(format_="sharegpt", name="First try", **choices):
+    export = build(format_, name=name, **{"train_split": 0.5} | choices)
     return SimpleNamespace(export=export, folder=exports.folder_of(export))
 
 
@@ -60,32 +52,24 @@ def run(*words, folder):
 
 
 def test_sha256sum_accepts_the_folder(samples):
-    folder = build().folder
+    folder = made_of().folder
     told = run("sha256sum", "-c", "SHA256SUMS", folder=folder)
     checked = {line.removesuffix(": OK") for line in told.splitlines()}
     assert checked == {file.name for file in folder.iterdir()} - {"SHA256SUMS"}
 
 
-def test_the_sums_are_what_the_manifest_promises(samples):
-    made = build()
-    promised = {file.name: file for file in exports.promised(made.export)}
-    files = bytes_in(made.folder)
-    assert promised.keys() == files.keys()
-    for name, data in files.items():
-        assert (promised[name].bytes, promised[name].sha256) == (len(data), hashlib.sha256(data).hexdigest())
-
-
-def test_the_same_samples_options_and_name_give_identical_files(samples):
-    first = build()
+@pytest.mark.parametrize("format_", ["alpaca", "sharegpt", "openai"])
+def test_the_same_samples_options_and_name_give_identical_files(samples, format_):
+    first = made_of(format_)
     with translation.override("zh-hans"):
-        second = build()
+        second = made_of(format_)
     assert first.export.id != second.export.id
     assert bytes_in(first.folder) == bytes_in(second.folder)
 
 
 @pytest.mark.parametrize("format_", ["alpaca", "sharegpt"])
 def test_the_card_is_one_that_the_hub_reads(samples, format_):
-    made = build(format_, name='Mei\'s *first* "try"')
+    made = made_of(format_, name='Mei\'s *first* "try"')
     _, front, text = (made.folder / "README.md").read_text().split("---\n", 2)
     card = yaml.safe_load(front)
     assert card["pretty_name"] == 'Mei\'s *first* "try"' and "license" not in card
@@ -112,19 +96,19 @@ def card_of(made):
 def test_the_card_names_what_was_checked_as_the_manifest_does(samples):
     checks = {}
     for format_ in ("sharegpt", "openai", "csv"):
-        made = build(format_)
+        made = made_of(format_)
         checks[format_] = card_of(made)["Checks"]
         for check in exports.read_manifest(made.export)["checks"]:
             assert checks[format_].count(f"{check['program']} {check['version']}") == 1
     assert "the rules of LLaMA-Factory 0.9.5 and HF datasets 4.0.0.\n" in checks["sharegpt"]
     assert "the rules of" not in checks["csv"] and "as they are stored" in checks["csv"]
-    unsloth = card_of(build(tool_calls="leave_out"))["Checks"]
+    unsloth = card_of(made_of(tool_calls="leave_out"))["Checks"]
     assert "Unsloth" in unsloth and "Unsloth" not in checks["sharegpt"]
 
 
 def test_the_card_says_how_long_rows_are_and_what_models_were_given(samples):
     SampleFactory(id="long", session_id="s9", annotation_status="approved", output="wörds " * 2_000)
-    made = build(train_split=1)
+    made = made_of(train_split=1)
     parts, lengths = card_of(made), exports.read_manifest(made.export)["lengths"]
     assert f"longest row: about {lengths['tokens_longest']:,} tokens" in parts["Length of rows"]
     assert "- more than 2,048 tokens: 1 row\n" in parts["Length of rows"]
@@ -132,7 +116,7 @@ def test_the_card_says_how_long_rows_are_and_what_models_were_given(samples):
     assert "- System prompt: 0 rows\n" in parts["System prompts and tools"]
     assert "- Tools left out: 17 rows (Not recorded for the turn)\n" in parts["System prompts and tools"]
     assert "17 samples, all approved\n" in parts["Rows"]
-    stored = card_of(build("raw", only_approved=False))
+    stored = card_of(made_of("raw", only_approved=False))
     assert "18 samples, 17 of them approved\n" in stored["Rows"]
     assert not {"Length of rows", "System prompts and tools"} & stored.keys()
 
@@ -146,7 +130,7 @@ def test_the_card_says_how_long_rows_are_and_what_models_were_given(samples):
     ],
 )
 def test_the_card_warns_of_replies_that_nobody_approved(samples, format_, history, said):
-    loading = card_of(build(format_, history=history))["How to load"]
+    loading = card_of(made_of(format_, history=history))["How to load"]
     assert said in loading and ("nobody approved" in loading) == (history == "context")
 
 
@@ -171,7 +155,7 @@ def test_only_options_that_apply_are_named(format_, task, used):
 
 
 def test_the_card_names_only_options_that_apply(samples):
-    named = card_of(build("csv"))["Options"]
+    named = card_of(made_of("csv"))["Options"]
     assert "`seed`" in named and "`history`" not in named and "`tool_results`" not in named
 
 
@@ -179,7 +163,7 @@ def test_the_script_loads_each_split_and_converts_for_trl(samples, tmp_path):
     convert = "import json, load; rows = load.load()['train']; print(json.dumps(load.for_trl(rows[0])))"
     answers = {}
     for format_, choices in (("sharegpt", {}), ("sharegpt", {"history": "context"}), ("alpaca", {})):
-        made = build(format_, **choices)
+        made = made_of(format_, **choices)
         counts = exports.read_manifest(made.export)["counts"]
         told = run(sys.executable, str(made.folder / "load.py"), folder=made.folder)
         assert told.splitlines() == [f"train: {counts['train']} rows", f"test: {counts['test']} rows"]
@@ -199,7 +183,7 @@ def test_the_script_gives_trl_the_system_prompt_of_a_row(samples, history, key):
     convert = (
         "import json, load; row = load.load()['train'][0]; print(json.dumps(load.for_trl(row | json.loads('%s'))))"
     )
-    folder = build(history=history).folder
+    folder = made_of(history=history).folder
     with_one, without = (
         orjson.loads(run(sys.executable, "-c", convert % given, folder=folder))[key]
         for given in ('{"system": "Be brief."}', "{}")
@@ -211,7 +195,7 @@ def test_the_script_gives_trl_the_system_prompt_of_a_row(samples, history, key):
 @pytest.mark.parametrize("format_", ["alpaca", "sharegpt"])
 @pytest.mark.parametrize("history", ["edited", "context"])
 def test_trainers_are_told_where_the_rows_are(samples, format_, history):
-    folder = build(format_, history=history).folder
+    folder = made_of(format_, history=history).folder
     info = orjson.loads((folder / "dataset_info.json").read_bytes())
     factory = yaml.safe_load((folder / "llamafactory.yaml").read_text())
     axolotl = yaml.safe_load((folder / "axolotl.yaml").read_text())
@@ -235,7 +219,7 @@ def test_trainers_are_told_how_many_rows_are_longer_than_what_they_take(samples,
     for number, words in enumerate((1_500, 1_500, 8_000)):
         reply = f"{number} {'wörds ' * words}"
         SampleFactory(id=f"long{number}", session_id="s9", annotation_status="approved", output=reply)
-    folder = build(format_, duplicates="keep", train_split=1, row_characters=100_000).folder
+    folder = made_of(format_, duplicates="keep", train_split=1, row_characters=100_000).folder
     factory, axolotl = ((folder / name).read_text() for name in ("llamafactory.yaml", "axolotl.yaml"))
     assert "are cut: an estimated 3 rows of all files.\ncutoff_len: 2048\n" in factory
     assert "are left out: an estimated 1 row of all files.\nsequence_len: 8192\n" in axolotl
@@ -243,7 +227,7 @@ def test_trainers_are_told_how_many_rows_are_longer_than_what_they_take(samples,
 
 
 def test_several_exports_fit_into_one_data_folder(samples):
-    made = [build(), build(name="Second"), build("alpaca"), build(name="第一次")]
+    made = [made_of(), made_of(name="Second"), made_of("alpaca"), made_of(name="第一次")]
     names = [file.name for one in made for file in one.folder.glob("ocl_*")]
     assert len(names) == len(set(names)) == 8
     entries = [key for one in made for key in orjson.loads((one.folder / "dataset_info.json").read_bytes())]
@@ -251,7 +235,7 @@ def test_several_exports_fit_into_one_data_folder(samples):
 
 
 def test_without_rows_to_learn_from_no_training_is_described(samples):
-    folder = build(train_split=0).folder
+    folder = made_of(train_split=0).folder
     assert not (folder / "llamafactory.yaml").exists() and not (folder / "axolotl.yaml").exists()
     assert "axolotl" not in (folder / "README.md").read_text().partition("## How to load")[2].partition("##")[0]
 

@@ -1,7 +1,6 @@
 """Rows for OpenAI's fine-tuning: roles, calls and their ids, what is not to be learned, and what is refused."""
 
 import json
-import re
 
 import pytest
 from hypothesis import given
@@ -15,42 +14,12 @@ from datasets.exporters.formats.checks import broken_rules
 from datasets.exporters.made import Made
 from datasets.exporters.training_rows import Shape, rows_of
 from tests.datasets.exporting.branches import Call, agent, gate, result, rows, sample, user
-from tests.datasets.exporting.test_exporters_histories import BRANCHES as KINDS
-from tests.datasets.exporting.test_exporters_histories import marked, samples_of
 from tests.datasets.exporting.test_exporters_properties import BRANCHES, WORDS, numbered, often
-
-PARALLEL = [
-    user("question", 1),
-    agent("Let me look.", Call("a", "read", {"path": "導入.log"}), Call("b", "exec", {"command": "df -h"})),
-    result("b", "80 %"),
-    result("a", "line 1\nline 2"),
-    agent("answer"),
-]
 
 
 def one(*samples, **shape):
     (row,), (done,) = rows("openai", *(samples or [sample()]), **shape)
     return row["messages"], done
-
-
-def test_a_row_is_its_messages_and_nothing_else():
-    (row,), (done,) = rows("openai", sample(), branch=[user("question", 1), agent("answer")])
-    messages = [{"role": "user", "content": "question"}, {"role": "assistant", "content": "answer"}]
-    assert row == {"messages": messages} and done == set()
-
-
-def test_calls_that_ran_side_by_side_stay_apart_and_the_words_before_them_stay():
-    messages, done = one(branch=PARALLEL)
-    assert [message["role"] for message in messages] == ["user", "assistant", "tool", "tool", "assistant"]
-    said = messages[1]
-    assert said["content"] == "Let me look." and list(said) == ["role", "content", "tool_calls"]
-    assert [call["function"]["name"] for call in said["tool_calls"]] == ["read", "exec"]
-    assert json.loads(said["tool_calls"][0]["function"]["arguments"]) == {"path": "導入.log"}
-    assert {call["type"] for call in said["tool_calls"]} == {"function"}
-    answers = [(message["tool_call_id"], message["content"]) for message in messages[2:4]]
-    assert answers == [("call00001", "line 1\nline 2"), ("call00002", "80 %")]
-    assert [call["id"] for call in said["tool_calls"]] == ["call00001", "call00002"]
-    assert done == set()
 
 
 def test_a_call_without_words_has_no_content():
@@ -95,13 +64,6 @@ def test_long_results_are_cut_each_for_itself():
     messages, done = one(branch=branch, row_characters=4_000)
     assert messages[2]["content"].endswith("characters left out …]") and messages[3]["content"] == "short"
     assert openai.SPELLING.size(messages) <= 4_000 and done == {changes.TOOL_RESULTS_SHORTENED}
-
-
-def test_a_decision_is_the_answer_to_its_conversation():
-    messages, _ = one(sample(gate=gate()), task="gate")
-    assert [message["role"] for message in messages] == ["user", "assistant"]
-    assert messages[0]["content"].endswith("\nUser: question\nAgent: answer")
-    assert messages[1]["content"].startswith("Decision: UPDATE_USER\n")
 
 
 def test_where_a_row_comes_from_is_told_beside_it():
@@ -206,27 +168,6 @@ def test_other_columns_are_refused():
 
 
 # Whatever a branch looks like
-
-ROLES = {"user": "U", "assistant": "A", "tool": "T"}
-
-
-@often
-@given(kinds=KINDS, numbers=st.sets(st.integers(1, 12), min_size=1), history=st.sampled_from(HISTORIES))
-def test_every_text_is_of_its_role_and_every_target_was_judged(kinds, numbers, history):
-    branch = marked(kinds)
-    turn_of = {one.text: one.turn_number for one in branch}
-    samples = list(samples_of(branch, numbers))
-    judged = {one.turn_number: one.reply for one in samples if one.is_approved}
-    for made in rows_of(Shape("openai", "reply", history=history), samples, branch):
-        for message in made.row["messages"].messages if made.row else ():
-            parts = message["content"].split("\n\n") if "content" in message else []
-            assert all(re.fullmatch(ROLES[message["role"]] + r"\d+", part) for part in parts), message
-            turns = {turn_of[part] for part in parts}
-            assert len(turns) <= 1 or (message["role"] == "user" and history == "context")
-            if message["role"] == "assistant" and "tool_calls" not in message and message.get("weight", 1):
-                (turn,) = turns
-                own = turn == made.sample.turn_number
-                assert message["content"] == (made.sample.reply if own else judged[turn])
 
 
 @often

@@ -9,11 +9,10 @@ from django.core.management import call_command
 
 from datasets.exporters.formats import openai
 from datasets.exporting import exports
-from datasets.models import DatasetExport, DatasetSample
-from jobs import running
+from datasets.models import DatasetSample
 from openclaw_web.errors import Refused
-from tests.datasets.exporting.branches import Steps, body
-from tests.datasets.exporting.exporting import make
+from tests.datasets.exporting.branches import body
+from tests.datasets.exporting.exporting import approve, build, make
 from tests.factories import SampleFactory
 from tests.homes import assistant, result, user
 from tests.ledger.talks import tell
@@ -23,23 +22,12 @@ API = "/api/v1/exports"
 
 
 @pytest.fixture(autouse=True)
-def home(settings, tmp_path, ada):
+def turns(own_home):
     """Three turns; the second one asks a tool."""
-    settings.HOME_DIR = tmp_path
     call = assistant("I will look.", ("c", "fs.read", {"path": "a"}))
     second = (user("question 2"), call, result("c", "notes"), assistant("answer 2"))
     tell(user("question 1"), assistant("answer 1"), *second, user("question 3"), assistant("answer 3"))
-    for number in (1, 2, 3):
-        columns = {"session_id": "s1", "turn_number": number, "annotation_status": "approved"}
-        SampleFactory(id=f"sample-{number}", content=body(number), **columns)
-    return tmp_path
-
-
-def build(format_="openai", **choices):
-    export = exports.request("one", format_, "reply", by="root", train_split=1, **choices)
-    exports.build(export.id, Steps())
-    export.refresh_from_db()
-    return export
+    approve(3)
 
 
 def lines(export, name):
@@ -47,7 +35,7 @@ def lines(export, name):
 
 
 def test_rows_hold_messages_and_their_sources_lie_beside_them():
-    export = build()
+    export = build("openai")
     rows, sources = lines(export, "ocl_one_openai.train.jsonl"), lines(export, "ocl_one_openai.train.sources.jsonl")
     assert [list(row) for row in rows] == [["messages"]] * 3
     assert [source["sample_id"] for source in sources] == ["sample-1", "sample-2", "sample-3"]
@@ -61,7 +49,7 @@ def test_rows_hold_messages_and_their_sources_lie_beside_them():
 
 
 def test_the_manifest_knows_the_sources_and_no_trainer_is_promised_more():
-    export = build()
+    export = build("openai")
     files = {file["name"]: file for file in exports.read_manifest(export)["files"]}
     data = (exports.folder_of(export) / "ocl_one_openai.train.sources.jsonl").read_bytes()
     found = files["ocl_one_openai.train.sources.jsonl"]
@@ -95,7 +83,7 @@ def test_enough_rows_need_no_note():
     for number in range(4, 11):
         columns = {"session_id": f"s{number}", "turn_number": 1, "annotation_status": "approved"}
         SampleFactory(id=f"sample-{number}", content=body(number), **columns)
-    assert exports.read_manifest(build())["notes"] == []
+    assert exports.read_manifest(build("openai"))["notes"] == []
 
 
 def test_a_terminal_says_it_too():
@@ -103,20 +91,6 @@ def test_a_terminal_says_it_too():
     call_command("export", "--format", "openai", "--name", "one", "--split", "1", stdout=out, stderr=io.StringIO())
     assert "ocl_one_openai.train.jsonl  3 rows" in out.getvalue()
     assert "OpenAI accepts training files of 10 rows or more" in out.getvalue()
-
-
-def test_the_api_takes_it_with_weights(as_reviewer):
-    wanted = {"name": "one", "format": "openai", "history": "context", "train_split": 1}
-    assert as_reviewer.post(API, wanted, "application/json").status_code == 202
-    running.run_next()
-    *_, last = lines(DatasetExport.objects.get(), "ocl_one_openai.train.jsonl")
-    weights = [message.get("weight") for message in last["messages"] if message["role"] == "assistant"]
-    assert weights == [0, 0, 0, 1]
-
-
-def test_the_same_samples_give_the_same_bytes():
-    first, second = ({file.name: file.read_bytes() for file in exports.folder_of(build()).iterdir()} for _ in "ab")
-    assert first == second
 
 
 # Without tools
@@ -144,16 +118,6 @@ def test_the_page_offers_it_and_says_what_was_left_out(as_reviewer):
     page = as_reviewer.get(export.get_absolute_url()).text
     assert "Left out, with the turns whose reply rests on them" in page
     assert "With a reply that rests on tool results" in page
-    again = as_reviewer.get(page.split('class="button" href="')[1].split('"')[0].replace("&amp;", "&")).text
-    assert '<option value="leave_out" selected>' in again
-
-
-def test_a_terminal_and_the_api_offer_it(as_reviewer):
-    words = ["--format", "sharegpt", "--name", "one", "--tool-calls", "leave_out", "--split", "1"]
-    call_command("export", *words, stdout=io.StringIO(), stderr=io.StringIO())
-    assert DatasetExport.objects.get().total_samples == 2
-    wanted = {"name": "two", "format": "sharegpt", "tool_calls": "leave_out"}
-    assert as_reviewer.post(API, wanted, "application/json").json()["options"]["tool_calls"] == "leave_out"
 
 
 def test_an_export_of_nothing_but_tools_says_what_to_do():

@@ -18,20 +18,14 @@ from datasets.exporters.samples import read_stored
 from datasets.exporting import exports
 from datasets.models import DatasetExport, DatasetSample
 from openclaw_web import spreadsheets
-from tests.datasets.exporting.branches import Steps, body, stored
-from tests.datasets.exporting.exporting import make
+from tests.datasets.exporting.branches import body, stored
+from tests.datasets.exporting.exporting import build, make
 from tests.factories import SampleFactory
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_home")]
 GOLDENS = Path(__file__).parents[3] / "data" / "exports"
 CONTEXT = [{"role": "user", "message": "I like mornings. ☀️"}, {"role": "agent", "message": "Noted,\n“mornings”."}]
 GATE = {"output": {"decision": "UPDATE_USER", "reason": "Stable.", "candidateFact": "likes mornings"}}
-
-
-@pytest.fixture(autouse=True)
-def home(settings, tmp_path, ada):
-    settings.HOME_DIR = tmp_path
-    return tmp_path
 
 
 def some_samples():
@@ -54,13 +48,6 @@ def some_samples():
     SampleFactory(id="bare", turn_number=2, content=body(2), **judged)
     formula = body(3, userMessage='=HYPERLINK("http://x")', agentReply="-1\r\nand \x00")
     SampleFactory(id="odd", turn_number=3, content=formula, **judged)
-
-
-def build(format_, **choices):
-    export = exports.request("one", format_, choices.pop("task", "reply"), by="root", train_split=1, **choices)
-    exports.build(export.id, Steps())
-    export.refresh_from_db()
-    return export
 
 
 def data(export, side="train"):
@@ -169,8 +156,7 @@ def test_sides_are_those_of_every_format():
         SampleFactory(id=f"x{number}", session_id=f"s{number}", content=body(number), annotation_status="approved")
     sides = {}
     for format_, name in (("alpaca", "session_id"), ("raw", "sessionId")):
-        export = exports.request("one", format_, "reply", by="root", train_split=0.5)
-        exports.build(export.id, Steps())
+        export = build(format_, train_split=0.5)
         for side in ("train", "test"):
             sides[format_, side] = {orjson.loads(line)[name] for line in data(export, side).splitlines()}
     assert sides["alpaca", "train"] == sides["raw", "train"] and sides["raw", "test"]

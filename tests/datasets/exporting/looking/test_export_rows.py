@@ -15,14 +15,8 @@ from people.models.kept import AuditEntry
 from tests.datasets.exporting.exporting import make
 from tests.factories import SampleFactory
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("home")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_home")]
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\x1b[31m\u202e"
-
-
-@pytest.fixture
-def home(settings, tmp_path, ada):
-    settings.HOME_DIR = tmp_path
-    return tmp_path
 
 
 def approved(count, **more):
@@ -185,13 +179,6 @@ class TestFile:
         approved(2)
         page = as_reviewer.get(make(as_reviewer, train_split="0").get_absolute_url())
         assert numbers(page) == [1, 2] and "rows of the file “test”" in page.text
-
-    def test_an_older_export_without_noted_places(self, as_reviewer):
-        approved(12)
-        export = make(as_reviewer)
-        DatasetExport.objects.update(places_json=None)
-        assert numbers(as_reviewer.get(export.get_absolute_url()))[:5] == [1, 2, 3, 4, 5]
-        assert "Question 11?" in as_reviewer.get(export.get_absolute_url(), {"row": 12}).text
 
     def test_a_row_too_far_from_a_noted_place_is_not_looked_for(self, as_reviewer, monkeypatch):
         monkeypatch.setattr(reading, "WALKED", 500)

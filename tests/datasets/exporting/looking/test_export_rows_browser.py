@@ -1,14 +1,12 @@
 """The count below the form and the rows of an export in a real browser on a real `serve`: by keyboard, on a phone."""
 
-import json
 import re
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
-from tests.complaints import listen
-from tests.processes import Home
+from tests.datasets import browsing
 
 pytestmark = [pytest.mark.browser, pytest.mark.kill]
 PREPARE = """
@@ -36,22 +34,8 @@ print(json.dumps([accounts.add_user("ann", "labeller")[1], second.get_absolute_u
 @pytest.fixture
 def opened(tmp_path, browser, migrated):
     """A signed-in page, and the address of an export of 36 rows."""
-    home, complaints = Home.copied(migrated, tmp_path / "store"), []
-    address = home.serve("--no-watch").address()
-    link, export = json.loads(home.python(PREPARE))
-    page = browser.new_context(reduced_motion="reduce").new_page()
-    listen(page, complaints)
-    page.goto(address + link)
-    page.locator("main form button").first.click()
-    page.wait_for_url(f"{address}/")
-    yield page, address, export
-    assert not complaints
-    home.close()
-
-
-def is_within(page):
-    """Whether nothing sticks out of the page."""
-    return page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    with browsing.opened(migrated, tmp_path, browser, PREPARE) as page:
+        yield page
 
 
 def press(page, key):
@@ -84,17 +68,9 @@ def test_rows_by_keyboard(opened):
     page.go_back()
     expect(title).to_have_text("Row 4 of 36")
     assert page.title() != "owned"
-
-
-def test_the_page_on_a_phone_and_in_the_dark_is_accessible(opened):
-    page, address, export = opened
-    for scheme, size in (("light", (1280, 800)), ("dark", (1280, 800)), ("light", (390, 800))):
-        page.emulate_media(color_scheme=scheme)
-        page.set_viewport_size(dict(zip(("width", "height"), size, strict=True)))
-        for query in ("", "?row=4"):
-            page.goto(f"{address}{export}{query}")
-            assert is_within(page)
-            assert not Axe().run(page).response["violations"]
+    page.set_viewport_size({"width": 390, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    assert not Axe().run(page).response["violations"]
 
 
 def test_the_count_follows_the_form(opened):

@@ -2,13 +2,10 @@
 
 import json
 
-import orjson
-
-from datasets.exporting import exports
 from datasets.models import DatasetSample
 from datasets.services import make_samples
 from tests.collecting.collecting import run
-from tests.datasets.exporting.branches import Steps
+from tests.datasets.exporting.exporting import built
 from tests.homes import START, assistant, result, user
 
 ONE, OTHER = (f"00000000-0000-0000-0000-00000000000{number}" for number in (1, 2))
@@ -91,8 +88,5 @@ def collected(home, main, *sessions):
 
 def build(**choices):
     """The manifest of a built export, and its rows by session and turn, as a loader reads them."""
-    export = exports.request("one", "sharegpt", "reply", by="root", train_split=1, **choices)
-    manifest = exports.build(export.id, Steps())
-    [file] = exports.folder_of(export).glob("*_sharegpt.train.jsonl")
-    rows = map(orjson.loads, file.read_bytes().splitlines())
-    return manifest, {(row["session_id"], int(row["turn_number"])): row for row in rows}
+    manifest, rows = built(**choices)
+    return manifest, {(row["session_id"], int(row["turn_number"])): row for row in rows.values()}

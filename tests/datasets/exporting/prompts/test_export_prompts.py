@@ -10,7 +10,7 @@ from agents.models import Agent
 from datasets.models import DatasetExport
 from jobs import running
 from tests.collecting.collecting import run
-from tests.datasets.exporting.exporting import LIST, WANTED
+from tests.datasets.exporting.exporting import WANTED
 from tests.datasets.exporting.prompts.runs import (
     ONE,
     OTHER,
@@ -25,11 +25,6 @@ from tests.datasets.exporting.prompts.runs import (
 from tests.homes import user
 
 pytestmark = pytest.mark.django_db
-COUNTED = {
-    "system": {"rows": 1, "left_out": {"truncated": 1}},
-    "tools": {"rows": 2, "left_out": {}},
-    "rows_with_undescribed_calls": 0,
-}
 
 
 @pytest.fixture(autouse=True)
@@ -71,31 +66,6 @@ def test_the_page_counts_rows_that_call_other_tools(as_reviewer):
 def test_a_maximum_of_nothing_leaves_the_part_out(as_reviewer):
     page = asked(as_reviewer, prompt_characters="0")
     assert "System prompts and tools" not in page and "Maximum prompt length" not in page
-
-
-def test_the_form_says_what_is_too_much(as_reviewer):
-    answer = as_reviewer.post(reverse("datasets:export_create"), WANTED | {"prompt_characters": "1000001"})
-    assert answer.status_code == 422 and not DatasetExport.objects.exists()
-    again = as_reviewer.get(f"{LIST}?prompt_characters=5&parallel_calls=split&only_approved=on").text
-    assert 'name="prompt_characters" value="5"' in again and '<option value="split" selected>' in again
-
-
-def test_the_api_has_them(as_reviewer):
-    wanted = {"name": "one", "format": "sharegpt", "train_split": 1, "parallel_calls": "split", "duplicates": "keep"}
-    export = as_reviewer.post("/api/v1/exports", wanted, "application/json").json()
-    assert (export["options"]["prompt_characters"], export["options"]["parallel_calls"]) == (32_768, "split")
-    running.run_next()
-    assert as_reviewer.get(f"/api/v1/exports/{export['id']}").json()["manifest"]["prompts"] == COUNTED
-
-
-UNWANTED = [{"prompt_characters": -1}, {"parallel_calls": "both"}, {"prompt_characters": 10**7}]
-
-
-@pytest.mark.parametrize("wanted", UNWANTED)
-def test_the_api_refuses_what_cannot_be(as_reviewer, wanted):
-    wanted = {"name": "one", "format": "sharegpt", **wanted}
-    assert as_reviewer.post("/api/v1/exports", wanted, "application/json").status_code in (409, 422)
-    assert not DatasetExport.objects.exists()
 
 
 def test_the_command_prints_them():

@@ -10,10 +10,9 @@ from artifacts.models import Artifact
 from datasets.exporting import exports
 from datasets.models import DatasetExport, DatasetSample
 from ledger.models import TrajectoryEvent
-from openclaw_web.errors import Refused
 from people.configuration import keys as configuration
 from tests.collecting.collecting import MAIN, run
-from tests.datasets.exporting.branches import Steps
+from tests.datasets.exporting import exporting
 from tests.datasets.exporting.prompts.runs import (
     FUNCTIONS,
     MASKED,
@@ -49,6 +48,13 @@ def main(home):
     return Agent.objects.get(agent_id="main")
 
 
+def one_turn(home, main, given=GIVEN):
+    """A session of one turn whose model was given this, imported; its sample is approved."""
+    home.transcript(*working(1), session=ONE)
+    recorded(home, compiled(2, **given))
+    collected(home, main)
+
+
 def columns(row):
     """What a row says of its model's prompt, the tools read."""
     return row["system"], json.loads(row["tools"])
@@ -80,10 +86,8 @@ def test_openai_has_the_prompt_as_first_message_and_the_tools_beside_them(home, 
     home.transcript(*working(2), session=OTHER)
     recorded(home, compiled(2, systemPrompt=PROMPT, tools=named))
     collected(home, main, ONE, OTHER)
-    export = exports.request("one", "openai", "reply", by="root", train_split=1, duplicates="keep")
-    manifest = exports.build(export.id, Steps())
-    [file] = exports.folder_of(export).glob("*_openai.train.jsonl")
-    with_prompt, without = map(orjson.loads, file.read_bytes().splitlines())
+    export = exporting.build("openai", duplicates="keep")
+    manifest, (with_prompt, without) = exports.read_manifest(export), exporting.rows_of(export)
     first, *others = with_prompt["messages"]
     assert first == {"role": "system", "content": PROMPT}
     assert [said["role"] for said in others] == ["user", "assistant", "tool", "assistant"]
@@ -121,9 +125,7 @@ def test_openai_has_the_prompt_as_first_message_and_the_tools_beside_them(home, 
     ],
 )
 def test_what_is_not_whole_is_left_out_and_counted(home, main, given, system, tools):
-    home.transcript(*working(1), session=ONE)
-    recorded(home, compiled(2, **given))
-    collected(home, main)
+    one_turn(home, main, given)
     manifest, rows = build()
     assert columns(rows[ONE, 1]) == ("" if system else PROMPT, [] if tools else FUNCTIONS)
     assert left_out(manifest) == {"system": {system: 1} if system else {}, "tools": {tools: 1} if tools else {}}
@@ -193,9 +195,7 @@ def test_a_bundle_tells_of_its_last_run(home, main):
 
 
 def test_what_is_longer_than_asked_is_left_out_and_the_row_stays(home, main):
-    home.transcript(*working(1), session=ONE)
-    recorded(home, compiled(2, **GIVEN))
-    collected(home, main)
+    one_turn(home, main)
     for characters, system, reason in ((len(PROMPT), PROMPT, {}), (len(PROMPT) - 1, "", {"too_long": 1})):
         DatasetExport.objects.all().delete()
         manifest, rows = build(prompt_characters=characters, row_characters=1_000)
@@ -205,18 +205,14 @@ def test_what_is_longer_than_asked_is_left_out_and_the_row_stays(home, main):
 
 
 def test_nothing_is_filled_in_with_a_maximum_of_nothing(home, main):
-    home.transcript(*working(1), session=ONE)
-    recorded(home, compiled(2, **GIVEN))
-    collected(home, main)
+    one_turn(home, main)
     manifest, rows = build(prompt_characters=0)
     assert columns(rows[ONE, 1]) == ("", []) and "prompts" not in manifest
 
 
 @pytest.mark.parametrize("damage", ["gone", "changed", "unreferenced", "of no artifact", "no facts"])
 def test_lost_prompts_are_counted_and_no_error(home, main, damage):
-    home.transcript(*working(1), session=ONE)
-    recorded(home, compiled(2, **GIVEN))
-    collected(home, main)
+    one_turn(home, main)
     stored = Artifact.objects.using(MAIN)
     if damage == "unreferenced":
         stored.all().delete()
@@ -263,9 +259,7 @@ def test_what_people_who_opted_out_may_be_quoted_in_is_withheld(home, main):
 
 
 def test_a_turn_that_is_not_in_the_transcript_has_no_prompt(home, main):
-    home.transcript(*working(1), session=ONE)
-    recorded(home, compiled(2, **GIVEN))
-    collected(home, main)
+    one_turn(home, main)
     DatasetSample.objects.filter(session_id=ONE).update(turn_number=7, turn_traits="gone")
     manifest, rows = build()
     assert columns(rows[ONE, 7]) == ("", [])
@@ -273,20 +267,15 @@ def test_a_turn_that_is_not_in_the_transcript_has_no_prompt(home, main):
 
 
 def test_calls_of_tools_that_a_row_does_not_describe_are_counted(home, main):
-    home.transcript(*working(1), session=ONE)
-    recorded(home, compiled(2, systemPrompt=PROMPT, tools=[{**TOOL, "name": "read"}]))
-    collected(home, main)
+    one_turn(home, main, {"systemPrompt": PROMPT, "tools": [{**TOOL, "name": "read"}]})
     manifest, rows = build()
     assert len(rows[ONE, 1]["conversations"]) == 4
     assert manifest["prompts"]["rows_with_undescribed_calls"] == 1
 
 
 def test_other_rows_have_no_prompts(home, main):
-    home.transcript(*working(1), session=ONE)
-    recorded(home, compiled(2, **GIVEN))
-    collected(home, main)
-    export = exports.request("one", "alpaca", "reply", by="root", tool_results="input")
-    assert "prompts" not in exports.build(export.id, Steps())
+    one_turn(home, main)
+    assert "prompts" not in exporting.built("alpaca", tool_results="input")[0]
 
 
 def test_parallel_calls_one_after_the_other(home, main):
@@ -307,16 +296,3 @@ def test_parallel_calls_one_after_the_other(home, main):
     assert values[0] == '<think>\nI look.\n</think>\n\n{"name":"exec","arguments":{"command":"ls"}}'
     assert values[1:] == ["x", '{"name":"exec","arguments":{"command":"pwd"}}', "/"]
     assert manifest["transformations"]["parallel_tool_calls_split"] == 1
-
-
-@pytest.mark.parametrize(
-    ("choice", "sentence"),
-    [
-        ({"prompt_characters": -1}, "from 0 to 1,000,000"),
-        ({"prompt_characters": 1_000_001}, "from 0 to 1,000,000"),
-        ({"parallel_calls": "both"}, "Choose list, split"),
-    ],
-)
-def test_what_cannot_be_asked_for(choice, sentence, db):
-    with pytest.raises(Refused, match=sentence):
-        exports.request("one", "sharegpt", "reply", by="root", **choice)

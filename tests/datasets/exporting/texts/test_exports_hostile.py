@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from datasets.exporters.scanning import CONTROL_TOKENS, look
 from datasets.exporting import exports
 from datasets.exporting.words import CHANGES
-from tests.datasets.exporting.branches import Steps, agent, body, gate, result, rows, sample, sides, user, values
-from tests.datasets.exporting.exporting import make
+from tests.datasets.exporting.branches import agent, body, gate, result, rows, sample, sides, user, values
+from tests.datasets.exporting.exporting import build, make, rows_of
 from tests.factories import SampleFactory
 
 MARKERS = [
@@ -108,11 +108,6 @@ def test_the_manifest_and_the_page_count_them(as_reviewer, settings, tmp_path):
     assert exports.read_manifest(export)["transformations"] == {"control_tokens": 1}
     page = as_reviewer.get(export.get_absolute_url()).text
     assert str(CHANGES["control_tokens"]) in page
-    again = exports.request("two", "alpaca", "reply", by="root", train_split=1)
-    exports.build(again.id, Steps())
-    read = [
-        orjson.loads(line)
-        for line in (exports.folder_of(again) / "ocl_two_alpaca.train.jsonl").read_bytes().splitlines()
-    ]
+    read = rows_of(build(name="two"))
     assert [row["control_tokens"] for row in read] == ["</s>", ""]
     assert len({tuple(row) for row in read}) == 1

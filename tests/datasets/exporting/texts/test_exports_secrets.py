@@ -3,8 +3,6 @@
 import orjson
 import pytest
 from django.core.management import call_command
-from django.test import Client
-from django.urls import reverse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,10 +15,9 @@ from ledger.models import ConversationTurn
 from openclaw_web.errors import Refused
 from people.configuration import keys as configuration
 from people.models.kept import AuditEntry
-from tests.conftest import BACKEND
-from tests.datasets.exporting.branches import Steps, body
-from tests.datasets.exporting.exporting import make
-from tests.factories import SampleFactory, UserFactory
+from tests.datasets.exporting.branches import body
+from tests.datasets.exporting.exporting import build, built, left_out, make
+from tests.factories import SampleFactory
 from tests.homes import assistant, result, user
 from tests.ledger.talks import tell
 
@@ -46,12 +43,6 @@ TEXTS = st.lists(PIECES | st.text(st.characters(codec=None), max_size=6), max_si
 database = pytest.mark.django_db
 
 
-@pytest.fixture
-def home(settings, tmp_path, ada):
-    settings.HOME_DIR = tmp_path
-    return tmp_path
-
-
 def samples(*records, **more):
     """A session of these records, and an approved sample of each turn."""
     tell(*records)
@@ -60,22 +51,6 @@ def samples(*records, **more):
         turn = ConversationTurn.objects.using("agent_ada").get(session_id="s1", turn_number=number)
         columns |= turn_facts.of_turn("agent_ada", turn)
         SampleFactory(id=f"sample-{number}", content=more.get(f"body{number}", body(number)), **columns)
-
-
-def build(format_="sharegpt", task="reply", **choices):
-    export = exports.request("one", format_, task, by="root", train_split=1, **choices)
-    manifest = exports.build(export.id, Steps())
-    file = exports.folder_of(export) / f"ocl_one_{format_}.train.jsonl"
-    return manifest, {row["sample_id"]: row for row in map(orjson.loads, file.read_bytes().splitlines())}
-
-
-def build_ids(format_):
-    export = exports.request("one", format_, "reply", by="root", train_split=1)
-    return exports.build(export.id, Steps()), export.id
-
-
-def left_out(manifest):
-    return {found["reason"]: found["samples"] for found in manifest["excluded"]}
 
 
 def calling(text):
@@ -111,7 +86,7 @@ def test_a_key_after_an_end_of_line_in_a_call_is_found():
 
 
 @database
-@pytest.mark.usefixtures("home")
+@pytest.mark.usefixtures("own_home")
 @pytest.mark.parametrize("where", ["call", "result"])
 @pytest.mark.parametrize(
     ("format_", "options"),
@@ -130,15 +105,15 @@ def test_it_is_found_in_every_format(format_, options, where):
     records = [assistant("Let me write.", *calls), result("c1", "nothing"), result("c2", f"HTTP 200\n{result2}")]
     samples(user("question 1"), *records, assistant("answer 1"))
     with pytest.raises(Refused, match="may contain secrets"):
-        build(format_, **options)
+        built(format_, **options)
 
 
 @database
-@pytest.mark.usefixtures("home")
+@pytest.mark.usefixtures("own_home")
 @pytest.mark.parametrize("history", ["edited", "session", "context"])
 def test_a_row_with_a_secret_is_withheld_and_later_histories_begin_after_it(history):
     samples(*calling(f"export KEY={KEY}"))
-    manifest, rows = build(history=history)
+    manifest, rows = built(history=history)
     wanted = {"sample-1"} if history == "session" else {"sample-1", "sample-3"}
     assert rows.keys() == wanted and KEY not in orjson.dumps(rows).decode()
     assert left_out(manifest)["secret_found"] == ["sample-2"]
@@ -149,18 +124,18 @@ def test_a_row_with_a_secret_is_withheld_and_later_histories_begin_after_it(hist
 
 
 @database
-@pytest.mark.usefixtures("home")
+@pytest.mark.usefixtures("own_home")
 @pytest.mark.parametrize("place", ["instruction", "output"])
 def test_alpaca_rows_are_read_too(place):
     name = {"instruction": "userMessage", "output": "agentReply"}[place]
     SampleFactory(annotation_status="approved", id="one", content=body(1, **{name: f"it is {KEY}"}))
     SampleFactory(annotation_status="approved", id="two", content=body(2), turn_number=2)
-    manifest, rows = build("alpaca")
+    manifest, rows = built("alpaca")
     assert rows.keys() == {"two"} and left_out(manifest) == {"secret_found": ["one"]}
 
 
 @database
-@pytest.mark.usefixtures("home")
+@pytest.mark.usefixtures("own_home")
 @pytest.mark.parametrize("format_", ["alpaca", "sharegpt"])
 def test_candidate_facts_and_what_a_decision_rests_on_are_read_too(format_):
     gate = {"output": {"decision": "UPDATE_USER", "reason": "r", "candidateFact": f"uses\n{KEY}"}}
@@ -170,42 +145,42 @@ def test_candidate_facts_and_what_a_decision_rests_on_are_read_too(format_):
     SampleFactory(annotation_status="approved", id="two", turn_number=2, content=body(2, memoryGate=gate, context=said))
     SampleFactory(annotation_status="approved", id="three", turn_number=3, content=body(3, memoryGate=gate))
     for output in ("lines", "json"):
-        manifest, rows = build(format_, "gate", gate_output=output)
+        manifest, rows = built(format_, "gate", gate_output=output)
         assert rows.keys() == {"three"} and sorted(left_out(manifest)["secret_found"]) == ["one", "two"]
 
 
 @database
-@pytest.mark.usefixtures("home")
+@pytest.mark.usefixtures("own_home")
 @pytest.mark.parametrize("format_", ["sharegpt", "openai", "raw", "csv"])
 def test_a_fact_beside_a_reply_is_read_too(format_):
     gate = {"output": {"decision": "UPDATE_USER", "reason": "r", "candidateFact": f"uses {KEY}"}}
     samples(user("question 1"), assistant("answer 1"), body1=body(1, memoryGate=gate))
     with pytest.raises(Refused, match="An admin can include samples with texts that may contain secrets"):
-        build(format_)
+        built(format_)
 
 
 @database
-@pytest.mark.usefixtures("home")
+@pytest.mark.usefixtures("own_home")
 @pytest.mark.parametrize("format_", ["alpaca", "sharegpt", "openai", "raw"])
 def test_which_kinds_count_is_one_setting_for_all_formats(format_):
     turns = (user("How many tokens?"), assistant("answer 1"), user("question 2"), assistant(f"it is {KEY}"))
     samples(*turns, body1=body(1, userMessage="How many tokens?"), body2=body(2, agentReply=f"it is {KEY}"))
     configuration.put("artifacts.flaggedKinds", [], by="root")  # of downloads, which are another question
-    manifest, _ids = build_ids(format_)
+    manifest = exports.read_manifest(build(format_))
     assert left_out(manifest) == {"secret_found": ["sample-2"]}, "a word is no secret"
     shapes = [kind for kind in sorted(secrets.KINDS) if kind not in ("api_key", "password", "secret", "token")]
     assert manifest["secrets"] == {"kinds": {"github_key": 1}, "only_words": 0, "withheld_kinds": shapes}
     configuration.put("exports.withheldKinds", ["token"], by="root")
-    manifest, _ids = build_ids(format_)
+    manifest = exports.read_manifest(build(format_))
     assert left_out(manifest) == {"secret_found": ["sample-1"]}
     assert manifest["secrets"] == {"kinds": {"token": 1}, "only_words": 1, "withheld_kinds": ["token"]}
     configuration.put("exports.withheldKinds", [], by="root")
-    manifest, _ids = build_ids(format_)
+    manifest = exports.read_manifest(build(format_))
     assert left_out(manifest) == {} and manifest["counts"]["rows"] == 2
 
 
 @database
-@pytest.mark.usefixtures("home")
+@pytest.mark.usefixtures("own_home")
 def test_an_admin_includes_them_and_the_log_says_so(as_admin):
     samples(*calling(f"export KEY={KEY}"))
     export = make(as_admin, format="sharegpt", include_flagged="on")
@@ -216,14 +191,10 @@ def test_an_admin_includes_them_and_the_log_says_so(as_admin):
     assert (entry.actor, orjson.loads(entry.detail_json)) == ("root", {"rows": 2})
     page = as_admin.get(export.get_absolute_url()).text
     assert "Possible secrets" in page and "GitHub key" in page and "at an admin&#39;s request" in page
-    viewer = Client()
-    viewer.force_login(UserFactory(role="viewer"), backend=BACKEND)
-    rows = reverse("datasets:export_file", args=[export.id, "ocl_First-try_sharegpt.train.jsonl"])
-    assert viewer.get(rows).status_code == 403
 
 
 @database
-@pytest.mark.usefixtures("home")
+@pytest.mark.usefixtures("own_home")
 def test_the_page_and_the_command_say_what_was_withheld(as_reviewer, capsys):
     samples(*calling(f"export KEY={KEY}"))
     export = make(as_reviewer, format="sharegpt")

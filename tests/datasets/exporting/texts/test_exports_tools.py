@@ -2,28 +2,20 @@
 
 import orjson
 import pytest
-from django.core.management import call_command
 
 from datasets.exporting import exports
 from datasets.models import DatasetExport, DatasetSample
 from datasets.services import make_samples
 from ledger.models import Session
 from openclaw_web.errors import Refused
-from tests.datasets.exporting.branches import Steps
-from tests.datasets.exporting.exporting import make
+from tests.datasets.exporting.exporting import built, left_out, make
 from tests.homes import assistant, result, user
 from tests.ledger.outputs.stashing import SECRET, blob, handles, lines
 from tests.ledger.talks import tell
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("home")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_home")]
 PICTURE = {"type": "image", "data": "AAAA", "mimeType": "image/png"}
 ENVELOPE = 'Sender (untrusted metadata):\n```json\n{"label": "Ann"}\n```\n\n'
-
-
-@pytest.fixture
-def home(settings, tmp_path, ada):
-    settings.HOME_DIR = tmp_path
-    return tmp_path
 
 
 @pytest.fixture
@@ -50,15 +42,8 @@ def samples(ada):
 
 def build(format_="alpaca", **choices):
     """The manifest of a built export, and its rows by turn."""
-    choices = {"include_interrupted": True, "include_pictures": True, **choices}
-    export = exports.request("one", format_, "reply", by="root", train_split=1, **choices)
-    manifest = exports.build(export.id, Steps())
-    file = exports.folder_of(export) / f"ocl_one_{format_}.train.jsonl"
-    return manifest, {int(row["turn_number"]): row for row in map(orjson.loads, file.read_bytes().splitlines())}
-
-
-def left_out(manifest):
-    return {found["reason"]: found["samples"] for found in manifest["excluded"]}
+    manifest, rows = built(format_, **{"include_interrupted": True, "include_pictures": True} | choices)
+    return manifest, {int(row["turn_number"]): row for row in rows.values()}
 
 
 def test_it_works(samples):
@@ -170,15 +155,6 @@ def test_the_page_says_and_offers_it(samples, as_admin):
     page = as_admin.get(make(as_admin, tool_results="input").get_absolute_url()).text
     assert "Exported with the tool calls and results as input" in page
     assert "Tool calls and results written into the input" in page
-
-
-def test_the_command_and_the_api(samples, as_admin, capsys):
-    samples()
-    call_command("export", "--format", "alpaca", "--name", "one", "--split", "1", "--tool-results", "input")
-    assert "2 rows: Tool calls and results written into the input" in capsys.readouterr().out
-    wanted = {"name": "two", "format": "alpaca", "tool_results": "input"}
-    answer = as_admin.post("/api/v1/exports", wanted, content_type="application/json")
-    assert answer.status_code == 202 and answer.json()["options"]["tool_results"] == "input"
 
 
 def test_an_export_of_nothing_else_says_what_to_do(samples):

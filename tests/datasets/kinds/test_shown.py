@@ -2,7 +2,6 @@
 
 import csv
 import re
-from html import unescape
 
 import pytest
 
@@ -12,7 +11,8 @@ from datasets.models import DatasetSample
 from datasets.services import make_samples
 from openclaw_web.sqlite import statements
 from tests.datasets.conversations import tell_turns
-from tests.datasets.from_decisions.gates import FACT, decide, saw
+from tests.datasets.kinds.gates import FACT, decide, saw
+from tests.datasets.page_text import text_of
 
 pytestmark = pytest.mark.django_db
 LONG = "word " * 5_000
@@ -28,16 +28,12 @@ def judge(agent, said="right", correction=None, **decision):
     return judging.say(DECISION, agent, "d1", said, by="ann", correction=correction)
 
 
-def said(page):
-    return " ".join(unescape(re.sub("<[^>]+>", " ", page.text)).split())
-
-
 @pytest.mark.parametrize("address", ["/samples/{}/", "/review/?sample={}"])
 def test_all_that_a_row_will_hold_is_on_the_page(as_reviewer, ada, address):
     window = saw(("user", "earlier"), ("agent", f"{LONG}end"), user="question 2", reply="answer 2")
     sample = judge(ada, "wrong", Correction("UPDATE_SOUL", "an early bird", "It lasts."), window=window)
     page = as_reviewer.get(address.format(sample.id))
-    words = said(page)
+    words = text_of(page)
     for text in ("earlier", f"{LONG}end", "question 2", "answer 2", "UPDATE_USER", FACT, "A stable preference."):
         assert text.strip() in words
     for value in ('value="UPDATE_SOUL" selected', 'value="an early bird"', 'value="It lasts."'):
@@ -50,12 +46,12 @@ def test_all_that_a_row_will_hold_is_on_the_page(as_reviewer, ada, address):
 
 def test_what_the_gate_did_not_see_is_said(as_reviewer, ada):
     sample = judge(ada, window=saw(reply="answer 2"))
-    assert "The gate saw no user message." in said(as_reviewer.get(f"/samples/{sample.id}/"))
+    assert "The gate saw no user message." in text_of(as_reviewer.get(f"/samples/{sample.id}/"))
 
 
 def test_a_window_that_nobody_told_of_is_marked(as_reviewer, ada):
     sample = judge(ada)
-    page = said(as_reviewer.get(f"/samples/{sample.id}/"))
+    page = text_of(as_reviewer.get(f"/samples/{sample.id}/"))
     assert "What the gate saw was not recorded" in page
     assert "The gate saw no user message." not in page
 
@@ -65,7 +61,7 @@ def test_the_list_shows_words_and_decision(as_reviewer, ada):
     decide("d2", turn="s1:u3", window=saw(("user", "before"), reply="answer 3"), decision="NO_WRITE")
     judging.say(DECISION, ada, "d2", "wrong", by="ann")
     make_samples(ada, "s1", [1], by="ann")
-    page = said(as_reviewer.get("/samples/"))
+    page = text_of(as_reviewer.get("/samples/"))
     assert f"{FACT} UPDATE_USER Right question 2" in page
     assert f"{FACT} NO_WRITE Wrong answer 3" in page
     assert "question 1 answer 1" in page
@@ -77,28 +73,6 @@ def test_the_list_shows_words_and_decision(as_reviewer, ada):
         ("memory_gate_negative", "", "answer 3", "NO_WRITE", FACT, "incorrect"),
         ("memory_gate_positive", "question 2", "answer 2", "UPDATE_USER", FACT, "correct"),
     ]
-
-
-def test_the_api_has_all_of_it(as_reviewer, ada):
-    sample = judge(ada, "wrong", Correction("NO_WRITE"))
-    found = as_reviewer.get(f"/api/v1/samples/{sample.id}").json()
-    assert found["content"]["incorrectFact"] == FACT
-    assert found["gate_corrected_output"] == {"decision": "NO_WRITE", "candidateFact": "", "reason": ""}
-    assert [label["gate_label"] for label in found["labels"]] == ["corrected"]
-    (listed,) = as_reviewer.get("/api/v1/samples?type=memory_gate_negative").json()["items"]
-    assert listed["decision_id"] == "d1"
-
-
-def test_the_queue_corrects_what_nobody_corrected(as_reviewer, ada):
-    sample = judge(ada, "wrong")
-    page = as_reviewer.get("/review/needs_review/")
-    assert f'data-sample="{sample.id}"' in page.text
-    as_reviewer.post("/review/label/", {
-        "sample": sample.id, "status": "approved", "gate_label": "corrected", "gate_decision": "UPDATE_SOUL",
-        "gate_fact": "an early bird", "gate_reason": "It lasts.",
-    })  # fmt: skip
-    sample = DatasetSample.objects.get()
-    assert (sample.annotation_status, sample.body["correctFact"]) == ("approved", "an early bird")
 
 
 def test_a_turn_leads_to_its_own_sample_first(as_reviewer, ada):

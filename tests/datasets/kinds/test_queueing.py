@@ -11,7 +11,7 @@ from datasets.review import parts, verdicts
 from datasets.services import make_samples
 from gate.models import MemoryGateDecision
 from tests.datasets.conversations import tell_turns
-from tests.datasets.from_decisions.gates import decide
+from tests.datasets.kinds.gates import decide
 
 pytestmark = pytest.mark.django_db
 

@@ -1,13 +1,11 @@
 """Right and wrong by keyboard in a real browser: on the page of a decision, and in the rows of a list."""
 
-import json
-
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
-from tests.complaints import listen
-from tests.processes import Home, wait_for
+from tests.datasets import browsing
+from tests.processes import wait_for
 
 pytestmark = [pytest.mark.browser, pytest.mark.kill]
 PREPARE = """
@@ -15,30 +13,21 @@ import json
 from agents import services
 from people.accounts import services as accounts
 from tests.datasets.conversations import tell_turns
-from tests.datasets.from_decisions.gates import decide, saw
+from tests.datasets.kinds.gates import decide, saw
 services.register("ada")
 tell_turns(3)
 for number in (1, 2, 3):
     decide(f"d{number}", turn=f"s1:u{number}", candidate_fact="<b>likes</b> <script>document.title='owned'</script>")
 decide("loose", turn=None, session_id="channel:irc:al", window=saw(("user", "I get up early."), reply="Noted."))
-print(json.dumps(accounts.add_user("ann", "labeller")[1]))
+print(json.dumps(accounts.add_user("ann", "labeller")[1:2]))
 """
 
 
 @pytest.fixture
 def opened(tmp_path, browser, migrated):
     """A signed-in page on a site with three decisions."""
-    home, complaints = Home.copied(migrated, tmp_path / "store"), []
-    address = home.serve("--no-watch").address()
-    link = json.loads(home.python(PREPARE))
-    page = browser.new_context(reduced_motion="reduce").new_page()
-    listen(page, complaints)
-    page.goto(address + link)
-    page.locator("main form button").first.click()
-    page.wait_for_url(f"{address}/")
-    yield page, address
-    assert not complaints
-    home.close()
+    with browsing.opened(migrated, tmp_path, browser, PREPARE) as page:
+        yield page
 
 
 def press(page, key):

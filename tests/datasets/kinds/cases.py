@@ -1,0 +1,107 @@
+"""Decisions and writes as people judge them: a row of each kind, where it is judged, and what would be right."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from agents.models import Agent
+from datasets.kinds import decision, judging, write
+from datasets.kinds.kind import JudgedKind
+from datasets.models import DatasetSample
+from datasets.review import parts
+from tests.datasets.conversations import tell_turns
+from tests.datasets.kinds.gates import FACT, decide
+from tests.guardian.written import wrote
+
+BEFORE, AFTER = b"# Memory\n", b"# Memory\nLikes tea.\n"
+REASON = "Small talk."
+STATES = {
+    "right": ("approved", "correct"),
+    "wrong": ("needs_review", "incorrect"),
+    "corrected": ("approved", "corrected"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """A kind and the row `name` of it. `said` is right, wrong or corrected: wrong, and `correction` would be right.
+
+    `fields` are the correction as forms and the API take it, `output` as a sample stores it, and `corrections` what the
+    content of a sample says would be right; `needed` is what a page says of a reason alone.
+    """
+
+    kind: JudgedKind
+    name: str
+    fact: str
+    page: str
+    give: str
+    places: str
+    api: str
+    correction: Any
+    fields: dict
+    output: dict
+    needed: str
+    types: dict
+    corrections: dict = field(default_factory=dict)
+
+    def judge(self, said="right", *, by="ann", correction=None, name="", **more):
+        """The sample after a verdict."""
+        correction = self.correction if said == "corrected" else correction
+        said = said.replace("corrected", "wrong")
+        ada = Agent.objects.get(agent_id="ada")
+        return judging.say(self.kind, ada, name or self.name, said, by=by, correction=correction, **more)
+
+    def label_of(self, sample):
+        """What was said of the part."""
+        return getattr(sample, f"{self.kind.part}_label")
+
+    def check(self, said):
+        """The one sample says this."""
+        sample = DatasetSample.objects.get()
+        assert (sample.annotation_status, self.label_of(sample)) == STATES[said]
+        assert sample.body["type"] == sample.sample_type == self.types[said]
+        assert sample.body.get("correctDecision") == self.corrections.get(said)
+        output = parts.stored(getattr(sample, f"{self.kind.part}_corrected_output"))
+        assert output == (self.output if said == "corrected" else {})
+
+
+NEGATIVE = "memory_gate_negative"
+CASES = {
+    "decision": Case(
+        kind=decision.DECISION,
+        name="d1",
+        fact=FACT,
+        page="/agents/ada/verdicts/d1/",
+        give="/agents/ada/judge/d1/",
+        places="/agents/ada/verdicts/",
+        api="/api/v1/agents/ada/gate/decisions/d1/sample",
+        correction=decision.Correction("NO_WRITE", reason=REASON),
+        fields={"correct_decision": "NO_WRITE", "correct_reason": REASON},
+        output={"decision": "NO_WRITE", "candidateFact": "", "reason": REASON},
+        needed="Choose the decision that memory_gate should have made.",
+        types={"right": "memory_gate_positive", "wrong": NEGATIVE, "corrected": NEGATIVE},
+        corrections={"right": "UPDATE_USER", "corrected": "NO_WRITE"},
+    ),
+    "write": Case(
+        kind=write.WRITE,
+        name="w1",
+        fact="Likes tea.",
+        page="/agents/ada/write-verdicts/w1/",
+        give="/agents/ada/judge-write/w1/",
+        places="/agents/ada/write-verdicts/",
+        api="/api/v1/agents/ada/guardian/writes/w1/sample",
+        correction=write.Correction("refused", REASON),
+        fields={"correct_status": "refused", "correct_reason": REASON},
+        output={"status": "refused", "targetFile": "MEMORY.md", "reason": REASON},
+        needed="Say whether it should have been written or refused.",
+        types=dict.fromkeys(("right", "wrong", "corrected"), write.TYPE),
+    ),
+}
+
+
+def plant(name):
+    """Three turns, and on the second a decision, or a write with the decision behind it."""
+    tell_turns(3)
+    decide()
+    if name == "write":
+        wrote("agent_ada", 1, BEFORE, AFTER, turn_id="s1:u2", decision_id="d1", reason="Stable.")
+    return CASES[name]

@@ -1,0 +1,79 @@
+"""Right and wrong, of decisions and of writes: what the one sample says then, and what cannot be said."""
+
+import pytest
+
+from datasets.kinds import decision, write
+from datasets.models import DatasetSample, ReviewAction, SampleLabel, SampleSignature
+from datasets.review import undo, verdicts
+from openclaw_web.errors import Refused
+from tests.datasets.kinds.cases import AFTER
+from tests.datasets.kinds.gates import FACT
+
+pytestmark = pytest.mark.django_db
+
+
+def only():
+    return DatasetSample.objects.get()
+
+
+def state(sample):
+    return verdicts.columns(sample) | verdicts.shape_of(sample)
+
+
+def test_said_twice_it_is_said_once(case):
+    first, again = case.judge(), case.judge(by="bea")
+    assert (first.id, only().annotated_by) == (again.id, "ann")
+    case.check("right")
+    assert SampleLabel.objects.count() == ReviewAction.objects.count() == 1
+    assert SampleSignature.objects.get().sample_id == first.id
+
+
+def test_another_verdict_changes_the_same_sample(case):
+    for said, by in (("right", "ann"), ("corrected", "bea"), ("wrong", "ann"), ("right", "bea")):
+        case.judge(said, by=by)
+        case.check(said)
+        assert only().annotated_by == by
+    assert SampleLabel.objects.count() == 4
+
+
+@pytest.mark.parametrize("said", [("right", "corrected", "wrong"), ("corrected",)])
+def test_undo_takes_each_verdict_back_exactly(case, said):
+    states = [state(case.judge(what)) for what in said]
+    for before in states[-2::-1]:
+        undo.undo("ann")
+        assert state(only()) == before
+    undo.undo("ann")
+    assert (only().annotation_status, case.label_of(only()), only().annotated_by) == (None, None, None)
+    assert only().body.get("correctDecision") == case.corrections.get(said[0].replace("corrected", "wrong"))
+
+
+def test_a_verdict_that_was_not_seen_is_not_replaced(case):
+    sample = case.judge(expected="")
+    for expected in ("", "another"):
+        with pytest.raises(Refused, match="ann chose Approved"):
+            case.judge("wrong", by="bea", expected=expected)
+    case.judge("wrong", by="bea", expected=sample.label_id)
+    assert only().annotated_by == "bea"
+
+
+@pytest.mark.parametrize(
+    ("case", "said", "correction", "why"),
+    [
+        ("decision", "maybe", None, "either right or wrong"),
+        ("decision", "right", decision.Correction("NO_WRITE"), "Only a wrong decision"),
+        ("decision", "wrong", decision.Correction("MAYBE"), "Choose the decision"),
+        ("decision", "wrong", decision.Correction("UPDATE_SOUL"), "Enter the fact"),
+        ("decision", "wrong", decision.Correction("UPDATE_USER", FACT), "This is what the gate decided"),
+        ("write", "maybe", None, "either right or wrong"),
+        ("write", "right", write.Correction("refused"), "Only a wrong write"),
+        ("write", "wrong", write.Correction("failed"), "either written or refused"),
+        ("write", "wrong", write.Correction("written"), "This is what was done"),
+        ("write", "wrong", write.Correction("written", content=AFTER.decode()), "This is what was done"),
+        ("write", "wrong", write.Correction("refused", content="x"), "leave its content out"),
+    ],
+    indirect=["case"],
+)
+def test_what_cannot_be_said(case, said, correction, why):
+    with pytest.raises(Refused, match=why):
+        case.judge(said, correction=correction)
+    assert not DatasetSample.objects.exists()

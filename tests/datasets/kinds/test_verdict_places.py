@@ -1,0 +1,124 @@
+"""What people said of the decisions or writes of a list, in its rows: all in one answer, and judged there."""
+
+import re
+
+import pytest
+
+from datasets.models import DatasetSample
+from datasets.review import verdicts
+from openclaw_web import clock
+from openclaw_web.pages.formatting import anchor
+from tests.datasets.kinds.gates import decide
+from tests.datasets.page_text import HTMX
+from tests.guardian.written import wrote
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def others(case):
+    """Two more rows of each kind that may be judged, and one that may not."""
+    for number, turn in ((2, "s1:u1"), (3, "s1:u3"), (4, None)):
+        decide(f"d{number}", turn=turn)
+        wrote("agent_ada", number, None, b"x%d" % number, turn_id=turn)
+
+
+def places(page):
+    """The words of each place, by its id."""
+    parts = re.split(r'<span id="(verdict-of-\w+)"', page.text.partition('<div class="notice last-verdict')[0])
+    return {
+        name: re.sub("<[^>]+>", " ", f"<{text}").split() for name, text in zip(parts[1::2], parts[2::2], strict=True)
+    }
+
+
+def ask(client, case, *numbers):
+    return client.get(case.places, {"ids": [f"{case.name[0]}{number}" for number in numbers]})
+
+
+def of(page, case, number=1):
+    """The words in the place of a row."""
+    return places(page)[f"verdict-of-{anchor(f'{case.name[0]}{number}')}"]
+
+
+def press(client, case, verdict, expected=""):
+    return client.post(case.give, {"verdict": verdict, "expected": expected, "place": "row"}, headers=HTMX)
+
+
+def notice(page):
+    """The words of the notice about the last verdict, and what its form sends."""
+    part = page.text.partition('<div class="notice last-verdict')[2]
+    sent = re.search(r'hx-post="([^"]+)".*name="expected" value="([^"]+)"', part, re.DOTALL)
+    words = " ".join(re.sub("<[^>]+>", " ", part and f"<{part}").split())
+    return words, sent and (sent[1], {"verdict": "undo", "place": "row", "expected": sent[2]})
+
+
+def test_it_works(case, as_reviewer):
+    sample = case.judge()
+    case.judge("wrong", name=f"{case.name[0]}2")
+    page = ask(as_reviewer, case, 1, 2, 3, 4, "elsewhere")
+    assert [of(page, case, number) for number in (1, 2, 3, 4)] == [
+        ["Right", "Actions", "Wrong"], ["Wrong", "Actions", "Right"], ["Actions", "Right", "Wrong"], []
+    ]  # fmt: skip
+    assert len(places(page)) == 4
+    assert f'href="/samples/{sample.id}/" title="ann"' in page.text
+    assert page.text.count('id="verdict-of-') == 4
+    assert page.text.count('data-row-key="r"') == page.text.count('data-row-key="w"') == 2
+    assert not places(ask(as_reviewer, case, *range(100, 200), 1))  # nobody looks at more
+    assert not places(ask(as_reviewer, case))
+
+
+def test_viewers_have_no_buttons(case, as_stranger):
+    case.judge()
+    page = ask(as_stranger, case, 1, 2)
+    assert "<button" not in page.text and of(page, case) == ["Right"]
+
+
+def test_a_row_is_judged_where_it_is(case, as_reviewer):
+    answer = press(as_reviewer, case, "wrong")
+    assert of(answer, case) == ["Wrong", "Actions", "Right"]
+    case.check("wrong")
+    answer = press(as_reviewer, case, "right", "old")
+    assert answer.status_code == 422 and "reviewer chose Needs review" in answer.text
+
+
+def test_a_list_of_any_length_costs_the_same(case, as_reviewer, django_assert_max_num_queries):
+    for numbers in ((1,), range(1, 91)):
+        for number in (1, 2, 3)[: len(numbers)]:
+            case.judge(name=f"{case.name[0]}{number}")
+        with django_assert_max_num_queries(5):  # session, user, agent, samples, last action
+            ask(as_reviewer, case, *numbers)
+
+
+def test_the_last_verdict_is_undone_from_the_list_until_none_is_left(case, as_reviewer):
+    def judge(said):
+        label = DatasetSample.objects.values_list("label_id", flat=True).first() or ""
+        return notice(press(as_reviewer, case, said, label))
+
+    def state():
+        return [getattr(DatasetSample.objects.get(), name) for name in (*verdicts.CHANGED, "sample_type", "content")]
+
+    assert judge("right")[0] == f"Your last verdict: Right · {case.fact} Undo u"
+    right = state()
+    assert judge("wrong")[0].startswith("Your last verdict: Wrong")
+    # Also of another page of the list, which does not show the row.
+    words, (address, sent) = notice(ask(as_reviewer, case, 2))
+    assert words.startswith("Your last verdict: Wrong")
+    answer = as_reviewer.post(address, sent, headers=HTMX)
+    words, undo = notice(answer)
+    assert words.startswith("Undone: “Needs review”") and "Your last verdict: Right" in words
+    assert state() == right and of(answer, case) == ["Right", "Actions", "Wrong"]
+    words, undo = notice(as_reviewer.post(undo[0], undo[1], headers=HTMX))
+    assert words.startswith("Undone: “Approved”") and undo is None
+    assert case.label_of(DatasetSample.objects.get()) is None
+
+
+def test_only_recent_verdicts_of_ones_own_on_these_are_offered(case, as_reviewer, as_stranger, monkeypatch):
+    case.judge()
+    assert notice(ask(as_reviewer, case, 1)) == ("", None)
+    case.judge("wrong", by="reviewer")
+    assert notice(ask(as_reviewer, case, 1))[1] and notice(ask(as_stranger, case, 1))[1] is None
+    other = "/agents/ada/verdicts/" if case.name == "w1" else "/agents/ada/write-verdicts/"
+    assert as_reviewer.get(other, {"ids": []}).text.count("<button") == 0
+    now = clock.now_ms()
+    monkeypatch.setattr(clock, "now_ms", lambda: now + 16 * 60_000)
+    assert notice(ask(as_reviewer, case, 1)) == ("", None)
