@@ -27,9 +27,23 @@ def make_first_admin_link() -> str:
 
 def make_sign_in_link(user: User, *, by: str = "") -> str:
     """The path of a link that signs `user` in once, without a password."""
+    check_is_active(user)
+    return make_link(user, by=by)
+
+
+def get(username: str) -> User:
+    """The user of that name. Raises Refused, with what to run, when there is none."""
+    user = User.objects.filter(username=username).first()
+    if user is None:
+        sentence = _("There is no user %(name)s. Add the user: openclaw-web create_user %(name)s")
+        raise Refused(sentence % {"name": username})
+    return user
+
+
+def check_is_active(user: User) -> None:
+    """Raises Refused for somebody who is deactivated."""
     if not user.is_active:
         raise Refused(_("%(name)s is deactivated. Activate the account first.") % {"name": user.username})
-    return make_link(user, by=by)
 
 
 def make_first_admin(secret: str, *, username: str, password: str) -> User:

@@ -16,6 +16,7 @@ from openclaw_web.sqlite import statements
 from ..audit import log as audit
 from ..models import ApiToken, User
 from ..signing_in.links import DAY_MS, digest
+from . import services as accounts
 
 log = logging.getLogger(__name__)
 TOKEN_NAME = 100
@@ -59,12 +60,8 @@ def make_token_for(username: str, *, name: str, role: str, days: int) -> tuple[A
 
     Raises Refused for a person who is not here or deactivated, a role above theirs, and a name that no list could show.
     """
-    user = User.objects.filter(username=username).first()
-    if user is None:
-        told = {"name": username}
-        raise Refused(_("There is no user %(name)s. Add the user: openclaw-web create_user %(name)s") % told)
-    if not user.is_active:
-        raise Refused(_("%(name)s is deactivated. Activate the account first.") % {"name": user.username})
+    user = accounts.get(username)
+    accounts.check_is_active(user)
     if not user.has_role(role):
         told = {"name": user.username, "held": user.role, "role": role}
         raise Refused(_("%(name)s has the role %(held)s. Their tokens cannot have the role %(role)s.") % told)

@@ -4,71 +4,39 @@ Lists of titles, sums and states are not in the table; `tests/people/test_audit_
 nobody forgets to decide about a new one.
 """
 
-# Route: the type of what it shows, and its id, made of what stands in the address (its query too).
-READS = {
-    "api:event_list": ("agent", "{agent}"),
-    "api:export_detail": ("export", "{export_id}"),
-    "api:export_file": ("export", "{export_id}"),
-    "api:export_zip": ("export", "{export_id}"),
-    "api:cron_detail": ("schedule", "{job_id}"),
-    "api:cron_runs": ("schedule", "{job_id}"),
-    "api:file_diff": ("file_version", "{to}"),
-    "api:file_version": ("file_version", "{id}"),
-    "api:gate_call_detail": ("gate_call", "{call_id}"),
-    "api:guardian_file_cure": ("file", "{name}"),
-    "api:guardian_handover_detail": ("handover", "{handover_id}"),
-    "api:guardian_proposal_detail": ("proposal", "{proposal_id}"),
-    "api:gate_decision_detail": ("decision", "{decision_id}"),
-    "api:gate_decision_list": ("agent", "{agent}"),
-    "api:guardian_rollback_preview": ("write", "{audit_id}"),
-    "api:guardian_session_rollback_preview": ("session", "{session_id}"),
-    "api:guardian_rule_list": ("agent", "{agent}"),
-    "api:guardian_file_blame": ("file", "{name}"),
-    "api:guardian_file_history": ("file", "{name}"),
-    "api:guardian_opted_out": ("agent", "{agent}"),
-    "api:guardian_write_detail": ("write", "{audit_id}"),
-    "api:guardian_write_list": ("agent", "{agent}"),
-    "api:lint_list": ("agent", "{agent}"),
-    "api:rejected_list": ("agent", "{agent}"),
-    "api:sample_list": ("list", "samples"),
-    "api:sample_detail": ("sample", "{sample_id}"),
-    "api:session_branches": ("session", "{session_id}"),
-    "api:session_detail": ("session", "{session_id}"),
-    "api:session_events": ("session", "{session_id}"),
-    "api:session_savings": ("session", "{session_id}"),
-    "api:session_turns": ("session", "{session_id}"),
-    "api:turn_list": ("agent", "{agent}"),
-    "datasets:sample_detail": ("sample", "{sample_id}"),
-    "datasets:write_opinion": ("write", "{audit_id}"),
-    "gate:call_detail": ("gate_call", "{call_id}"),
-    "gate:decision_detail": ("decision", "{decision_id}"),
-    "guardian:correct": ("write", "{audit_id}"),
-    "guardian:corrections": ("write", "{audit_id}"),
-    "guardian:audit_detail": ("write", "{audit_id}"),
-    "guardian:audit_lines": ("write", "{audit_id}"),
-    "guardian:blame": ("file", "{name}"),
-    "guardian:file_history": ("file", "{name}"),
-    "guardian:file_detail": ("file", "{name}"),
-    "guardian:opted_out": ("agent", "{agent}"),
-    "guardian:rollback": ("write", "{audit_id}"),
-    "guardian:session_rollback": ("session", "{session_id}"),
-    "guardian:rule_list": ("agent", "{agent}"),
-    "guardian:file_cure": ("file", "{name}"),
-    "guardian:handover_detail": ("handover", "{handover_id}"),
-    "guardian:proposal_detail": ("proposal", "{run_id}"),
-    "guardian:proposal_patch": ("proposal", "{run_id}"),
-    "guardian:write_retry": ("write", "{audit_id}"),
-    "ledger:record_detail": ("record", "{session_id}/{record_id}"),
-    "ledger:session_branches": ("session", "{session_id}"),
-    "ledger:session_detail": ("session", "{session_id}"),
-    "ledger:session_live": ("session", "{session_id}"),
-    "ledger:session_savings": ("session", "{session_id}"),
-    "ledger:session_steps": ("session", "{session_id}"),
-    "ledger:session_turns": ("session", "{session_id}"),
-    "operations:backup_file": ("backup", "{backup_id}"),
-    "automation:cron_detail": ("schedule", "{job_id}"),
-    "operations:lint_list": ("agent", "{agent}"),
-    "datasets:export_detail": ("export", "{export_id}"),
-    "datasets:export_file": ("export", "{export_id}"),
-    "datasets:export_zip": ("export", "{export_id}"),
+# Type of what is shown, and its id, made of what stands in the address (its query too): the routes that show it.
+SHOWN = {
+    ("agent", "{agent}"): """
+        api:event_list api:gate_decision_list api:guardian_opted_out api:guardian_rule_list api:guardian_write_list
+        api:lint_list api:rejected_list api:turn_list guardian:opted_out guardian:rule_list operations:lint_list
+    """,
+    ("backup", "{backup_id}"): "operations:backup_file",
+    ("decision", "{decision_id}"): "api:gate_decision_detail gate:decision_detail",
+    ("export", "{export_id}"): """
+        api:export_detail api:export_file api:export_zip datasets:export_detail datasets:export_file datasets:export_zip
+    """,
+    ("file", "{name}"): """
+        api:guardian_file_blame api:guardian_file_cure api:guardian_file_history guardian:blame guardian:file_cure
+        guardian:file_detail guardian:file_history
+    """,
+    ("file_version", "{id}"): "api:file_version",
+    ("file_version", "{to}"): "api:file_diff",
+    ("gate_call", "{call_id}"): "api:gate_call_detail gate:call_detail",
+    ("handover", "{handover_id}"): "api:guardian_handover_detail guardian:handover_detail",
+    ("list", "samples"): "api:sample_list",
+    ("proposal", "{proposal_id}"): "api:guardian_proposal_detail",
+    ("proposal", "{run_id}"): "guardian:proposal_detail guardian:proposal_patch",
+    ("record", "{session_id}/{record_id}"): "ledger:record_detail",
+    ("sample", "{sample_id}"): "api:sample_detail datasets:sample_detail",
+    ("schedule", "{job_id}"): "api:cron_detail api:cron_runs automation:cron_detail",
+    ("session", "{session_id}"): """
+        api:guardian_session_rollback_preview api:session_branches api:session_detail api:session_events
+        api:session_savings api:session_turns guardian:session_rollback ledger:session_branches ledger:session_detail
+        ledger:session_live ledger:session_savings ledger:session_steps ledger:session_turns
+    """,
+    ("write", "{audit_id}"): """
+        api:guardian_rollback_preview api:guardian_write_detail datasets:write_opinion guardian:audit_detail
+        guardian:audit_lines guardian:correct guardian:corrections guardian:rollback guardian:write_retry
+    """,
 }
+READS = {route: about for about, routes in SHOWN.items() for route in routes.split()}

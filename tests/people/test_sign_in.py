@@ -4,6 +4,7 @@ import pytest
 from django.contrib.sessions.models import Session
 from django.test import Client
 
+from people.models import SignIn
 from tests.people.signing_in import SIGN_IN, TOKENS, sign_in, way_back
 from tests.people.surface import page_address
 from tests.whole.pages import ANYBODY, POSTS, TABLE
@@ -91,6 +92,8 @@ def test_signing_out_takes_a_post(client, stranger):
     assert client.get("/sign-out/").status_code == 405
     assert client.post("/sign-out/")["Location"] == SIGN_IN
     assert client.get(TOKENS).status_code == 302
+    row = SignIn.objects.get()
+    assert (row.ended_because, row.session_key) == ("signed_out", None)
 
 
 def test_without_users_it_says_how_to_make_one(client):

@@ -3,10 +3,8 @@ from django.utils.translation import gettext_lazy
 
 from openclaw_web.commands.verbs import Verb
 from openclaw_web.disk import site_address
-from openclaw_web.errors import Refused
 
 from ...accounts import services as accounts
-from ...models import User
 
 
 class Command(Verb):
@@ -19,10 +17,6 @@ class Command(Verb):
         parser.add_argument("--address", help=_("address of the site (that of the running site)"))
 
     def run(self, name, address, **options):
-        try:
-            user = User.objects.get(username=name)
-        except User.DoesNotExist as exc:
-            sentence = _("There is no user %(name)s. Add the user: openclaw-web create_user %(name)s")
-            raise Refused(sentence % {"name": name}) from exc
+        user = accounts.get(name)
         link = site_address.address_of_links(address) + accounts.make_sign_in_link(user)
         self.answer({"name": user.username, "link": link}, link)

@@ -44,17 +44,16 @@ def test_nobody_changes_those_of_others(as_stranger, admin):
     assert chosen_by("root") == {"language": "", "time_zone": "", "theme": ""}
 
 
-@pytest.mark.parametrize(
-    "changed",
-    [{"language": "xx"}, {"language": "ZH-HANS"}, {"theme": "pink"}, {"time_zone": "Mars/Olympus"}],
-)
-@pytest.mark.parametrize("other", ["../../etc/passwd", "posix/UTC", "localtime", "Asia", "x" * 65, "\0"])
-def test_what_there_is_not_is_refused_and_changes_nothing(as_stranger, changed, other):
+NO_ZONES = ("Mars/Olympus", "../../etc/passwd", "posix/UTC", "localtime", "Asia", "x" * 65, "\0")
+REFUSED = [{"language": "xx"}, {"language": "ZH-HANS"}, {"theme": "pink"}, *({"time_zone": zone} for zone in NO_ZONES)]
+
+
+@pytest.mark.parametrize("changed", REFUSED)
+def test_what_there_is_not_is_refused_and_changes_nothing(as_stranger, changed):
     as_stranger.post(SAVE, CHOSEN)
-    for bad in (changed, {"time_zone": other}):
-        response = as_stranger.post(SAVE, CHOSEN | bad)
-        assert response.status_code == 422
-        assert b"errorlist" in response.content
+    response = as_stranger.post(SAVE, CHOSEN | changed)
+    assert response.status_code == 422
+    assert b"errorlist" in response.content
     assert chosen_by("stranger") == CHOSEN
 
 
