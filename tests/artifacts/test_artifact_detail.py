@@ -198,16 +198,6 @@ def test_what_is_no_text_shows_its_first_bytes(client):
     assert client.get(page_of(row), {"mode": "grep", "pattern": "x"}).status_code == 422
 
 
-def test_the_queries_do_not_grow(client, django_assert_num_queries):
-    row = stash(LINES)
-    client.get(page_of(row))
-    for count in (1, 29):
-        for n in range(count):
-            stash(LINES, session_id=f"s{count}-{n}")
-        with django_assert_num_queries(5, using=DB), django_assert_num_queries(4):
-            client.get(page_of(row))
-
-
 def test_many_uses_have_pages(client):
     row, *_others = [stash("x", session_id=f"s{n}") for n in range(45)]
     page = client.get(page_of(row))

@@ -101,12 +101,6 @@ def test_an_artifact_is_called_what_the_agent_ran(client, called):
         assert "prices</a>" in detail
 
 
-def test_names_take_no_query_for_each_row(client, called, django_assert_max_num_queries):
-    client.get(ADA)
-    with django_assert_max_num_queries(6, using=DB):
-        client.get(ADA)
-
-
 def test_a_content_is_shown_once_at_its_latest_use(client):
     for n in range(3):
         stash("the same\n" * 3, at=T0 + n, session_id=f"s{n}", record_id=f"r{n}")

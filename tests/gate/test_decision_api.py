@@ -2,7 +2,6 @@
 
 import pytest
 
-from tests.factories import DecisionFactory
 from tests.gate.decided import decide, seen, talk
 from tests.ledger.talks import text_of
 
@@ -58,12 +57,6 @@ def test_a_page_ends_before_its_texts_get_too_long(as_stranger, turns):
     assert ([one["id"] for one in rest["items"]], rest["next"]) == (["d0"], None)
     lines = as_stranger.get(f"{API}?with_context=true&format=jsonl").getvalue().splitlines()
     assert len(lines) == 3
-
-
-def test_nobody_else_sees_it(as_stranger, ada, bob):
-    DecisionFactory(id="d1", db="agent_bob")
-    assert as_stranger.get(f"{API}/d1").status_code == 404
-    assert as_stranger.get(API).json()["items"] == []
 
 
 def test_a_list_has_responses_for_operators_who_ask(as_operator, as_stranger, turns):

@@ -8,7 +8,7 @@ import pytest
 from artifacts import services as artifacts
 from gate.models import GateWindow
 from people.configuration import keys as configuration
-from tests.factories import T0, DecisionFactory, GateCallFactory, SessionFactory
+from tests.factories import T0, GateCallFactory, SessionFactory
 from tests.gate.decided import EVIL, decide, seen, talk
 from tests.ledger.talks import text_of
 
@@ -70,13 +70,6 @@ def test_what_is_no_longer_stored_is_not_linked(as_stranger, ada):
     page = as_stranger.get(f"{ADA}d1/")
     assert panel(page, "about").count("not stored") == 2
     assert not any("/sessions/gone/" in address for address in links(page))
-
-
-def test_nobody_else_sees_it(as_stranger, ada, bob):
-    DecisionFactory(id="d1", db="agent_bob")
-    page = as_stranger.get(f"{ADA}d1/")
-    assert page.status_code == 404
-    assert "There is no decision d1." in text_of(page) and ADA in links(page)
 
 
 class TestWhatTheGateSaw:
@@ -221,12 +214,3 @@ def test_hostile_texts_are_texts(as_operator, turns):
     assert page.status_code == 200
     assert "<script>alert" not in text_of(page) and "\u202e" not in text_of(page).partition("<main")[2]
     assert page.context["row"].id == f"../{EVIL}"
-
-
-def test_the_number_of_queries_does_not_grow(as_stranger, turns, django_assert_max_num_queries):
-    for count in (1, 30):
-        for number in range(count):
-            decide(1, id=f"d{count}-{number}", origin="own")
-            GateCallFactory(turn_id="s1:u1")
-        with django_assert_max_num_queries(16, using="agent_ada"):
-            as_stranger.get(f"{ADA}d{count}-0/")

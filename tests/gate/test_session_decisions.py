@@ -59,14 +59,6 @@ def test_of_several_on_a_turn_one_is_shown(as_stranger, turns):
     assert sorted(shown(page)) == [(f"decision-of-{n}", f"/agents/ada/gate/{name}/") for n, name in wanted.items()]
 
 
-def test_the_number_of_queries_does_not_grow(as_stranger, turns, django_assert_num_queries):
-    for count in (1, 30):
-        for number in range(count):
-            decide(turns[1 + number % 3], f"d{count}-{number}")
-        with django_assert_num_queries(2, using="agent_ada"):
-            as_stranger.get(f"{PART}?turn=1&turn=2&turn=3")
-
-
 def test_hostile_texts_are_texts(as_stranger, turns):
     decide(turns[1], '"><script>alert(1)</script>', reason='"><script>alert(1)</script>\u202e')
     page = text_of(as_stranger.get(f"{PART}?turn=1"))

@@ -121,17 +121,5 @@ def test_a_file_has_whole_texts_and_no_diff(client):
     assert "secret" not in text_of(client.get(API))
 
 
-def test_hostile_texts_are_texts(client, session):
-    evil = "<script>alert(1)</script>\"'\u202e"
-    TurnFactory(session=session, id="s1:u1", user_message_content=evil)
-    write(1, reason=evil, candidate_fact=evil, rule_id=evil, turn_id="s1:u1", status="refused")
-    write(2, session_id=evil, target_file=evil)
-    WriteGuardianAudit.objects.using("agent_ada").filter(id="w2").update(id="../x?y#z&<i>")
-    page = text_of(client.get(ADA))
-    assert "<script>alert" not in page and "<i>" not in page
-    assert "\u202e" not in page.partition("<tbody>")[2]
-    assert 'href="..%2Fx%3Fy%23z%26%3Ci%3E/"' in page
-
-
 def test_links_keep_the_filters_for_the_way_on(client, three):
     assert 'href="w2/?status=refused&amp;flagged=on"' in text_of(client.get(f"{ADA}?status=refused&flagged=on"))

@@ -152,11 +152,3 @@ def test_hostile_texts_are_texts(as_stranger, ada):
     wrote(DB, 1, None, evil.encode(), candidate_fact=evil, session_id=evil)
     page = text_of(as_stranger.get(URL))
     assert "<script>alert" not in page and "\u202e" not in page
-
-
-def test_the_number_of_queries_does_not_grow(as_stranger, turn, django_assert_max_num_queries):
-    for count in (1, 30):
-        for number in range(count):
-            wrote(DB, count * 50 + number, b"a\n" * number, b"a\n" * (number + 1), turn_id=turn.id)
-        with django_assert_max_num_queries(10, using=DB):
-            as_stranger.get(URL)

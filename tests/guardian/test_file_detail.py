@@ -212,11 +212,3 @@ def test_the_api_refuses_what_is_not_there(client, three, address, status):
 def test_the_api_compares_no_two_files(client, three):
     other = WorkspaceFileFactory()
     assert client.get(f"{API}/diff", {"from": other.id, "to": three[0].id}).status_code == 404
-
-
-def test_the_number_of_queries_does_not_grow(client, django_assert_max_num_queries):
-    for rows in (1, 30):
-        SnapshotFactory.create_batch(rows, content=f"words {rows}")
-        # displaced twice, newest, the one before, how many, the page, three for writes; session, user, agent; log twice
-        with django_assert_max_num_queries(13, using="agent_ada"), django_assert_max_num_queries(5):
-            client.get(URL)

@@ -169,12 +169,3 @@ def test_a_write_that_an_import_renames_meanwhile_is_left_out(as_stranger, ada):
         answer = as_stranger.get(API)
     assert answer.status_code == 200 and ("write", "w1") in told(answer)
     assert ("write", "w5") in told(as_stranger.get(API)) and "of-the-log" not in as_stranger.get(API).text
-
-
-def test_the_number_of_queries_does_not_grow(as_stranger, ada, django_assert_max_num_queries):
-    for count in (1, 30):
-        for number in range(count):
-            wrote(DB, count * 50 + number, None, b"%d" % number)
-        with django_assert_max_num_queries(7, using=DB):
-            page = as_stranger.get(URL)
-    assert re.search(r"w1500|w1529", text_of(page))

@@ -38,13 +38,6 @@ def test_it_works(client):
     assert '<td class="num" data-label="Versions">2</td>' in page.text
 
 
-def test_adas_page_does_not_show_bobs_files(client):
-    WorkspaceFileFactory(db="agent_bob", file_name="memory/bobs.md")
-    assert "bobs.md" not in client.get(ADA).text
-    assert "bobs.md" in client.get("/agents/bob/files/").text
-    assert client.get("/agents/eve/files/").status_code == 404
-
-
 def test_without_files_the_five_stand_there_as_never_seen(client):
     page = client.get(ADA)
     assert page.text.count("never seen") == 5

@@ -86,14 +86,6 @@ def test_a_patch_names_its_files(as_stranger, session):
     assert told(as_stranger) == [("a1", "v2", False, False)]
 
 
-def test_adas_file_does_not_show_bobs_calls(as_stranger, session, bob):
-    other = SessionFactory(db="agent_bob", id="bobs")
-    call(other, 1, "write", at=T0 + HOUR, db="agent_bob", path="MEMORY.md", content="x")
-    assert told(as_stranger) == []
-    of_bob = as_stranger.get(API.replace("/ada/", "/bob/")).json()["items"]
-    assert [one["record_id"] for one in of_bob] == ["a1"]
-
-
 def test_a_search_ends_after_a_while_and_goes_on_when_asked(as_stranger, session, monkeypatch):
     monkeypatch.setattr("guardian.writes.WINDOW", 5)
     call(session, 1, "write", at=T0 - HOUR, path="MEMORY.md", content="first words of it")

@@ -72,16 +72,6 @@ def test_of_many_a_few_are_there_those_that_changed_something_first(as_stranger,
     assert "5 writes" in text_of(as_stranger.get(unescape(names[3])))
 
 
-def test_the_number_of_queries_does_not_grow(as_stranger, turns, django_assert_num_queries):
-    written = 0
-    for count in (1, 30):
-        for _again in range(count):
-            wrote(DB, written, b"a\n" * written, b"a\n" * (written + 1), turn_id=turns[1 + written % 3])
-            written += 1
-        with django_assert_num_queries(6, using=DB):
-            as_stranger.get(f"{PART}?turn=1&turn=2&turn=3")
-
-
 def test_hostile_texts_are_texts(as_stranger, turns):
     wrote(DB, 1, None, b"a", turn_id=turns[1], candidate_fact='"><script>alert(1)</script>\u202e')
     page = text_of(as_stranger.get(f"{PART}?turn=1"))

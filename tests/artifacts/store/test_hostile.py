@@ -2,7 +2,6 @@
 
 import errno
 import gzip
-import hashlib
 import io
 import os
 import resource
@@ -231,14 +230,6 @@ def test_a_store_that_cannot_be_written_is_a_sentence(root):
         stash()
     assert not Artifact.objects.using(DB).exists()
     assert not list(root.glob("tmp/*"))
-
-
-def test_an_artifact_of_somebody_else_is_not_found(root, bob):
-    services.stash("agent_bob", b"of bob")
-    handle = f"ocm_artifact:v1:sha256:{hashlib.sha256(b'of bob').hexdigest()}"
-    with pytest.raises(NoSuchArtifact):
-        fetching.fetch(DB, handle, Selector())
-    assert fetching.fetch("agent_bob", handle, Selector()).text == "of bob"
 
 
 def test_more_than_the_most_is_refused(root, monkeypatch):

@@ -97,14 +97,6 @@ def test_without_rules(as_stranger, ada):
     assert "No rules yet" in as_stranger.get(PAGE).content.decode()
 
 
-def test_the_page_asks_as_often_for_many(as_operator, rule, django_assert_max_num_queries):
-    for number in range(10, 40):
-        wrote(DB, number, None, b"x", candidate_fact=f"{chr(number + 60)} likes tea")
-        corrected(f"w{number}", apply_to_future=True)
-    with django_assert_max_num_queries(8, using=DB):
-        assert "after=" in as_operator.get(PAGE).content.decode()
-
-
 def test_asking_before_a_write(as_operator, rule):
     said = as_operator.post(f"{API}/check", {"fact": "Likes  tea", "file": "USER.md"}, "application/json").json()
     assert said == {

@@ -61,12 +61,3 @@ def test_quotation_marks_of_the_format_are_no_words(client, session):
     record(session, 2)
     assert shown(client.get(f"{ADA}?q=NUMBER+2")) == [2]
     assert shown(client.get(f'{ADA}?q="text":"number+2"')) == []
-
-
-def test_what_a_record_holds_is_only_text(client, session):
-    record(session, 1, event_json=said("<script>x</script>\u202e{0}"), tool_name="<b>", kind="unknown")
-    record(session, 2, event_json='{"type": "' + "<i>" * 9000)  # longer than what is read of it
-    page = text_of(client.get(ADA))
-    assert "<script>x" not in page
-    assert "<i>" not in page
-    assert '<span class="glyph">U+202E</span>{0}' in page

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from ledger.models import ConversationTurn, ToolDay, TranscriptEvent
+from ledger.models import ToolDay, TranscriptEvent
 from ledger.savings.prompts import percentile
 from openclaw_web import clock
 from tests.factories import T0, SessionFactory, TurnFactory
@@ -185,13 +185,6 @@ class TestStates:
         assert "<b>" not in page.split('id="tools"')[1]
         assert "\u202e" not in page.split('id="tools"')[1]
 
-    def test_adas_page_does_not_show_bobs(self, client):
-        outputs(LONG)
-        assert client.get("/api/v1/agents/bob/savings").json()["totals"]["chars"] == 0
-
-    def test_an_unknown_agent_is_not_found(self, client):
-        assert client.get("/agents/nobody/savings/").status_code == 404
-
     def test_more_tools_than_are_shown_are_said(self, client):
         place = {"date": "2026-01-05", "channel_id": "irc"}
         days = [ToolDay(**place, tool=f"t{n}", result_count=1, chars=n) for n in range(60)]
@@ -213,14 +206,6 @@ def test_the_lists_look_at_the_newest_and_say_so(client, monkeypatch):
     assert answer["totals"]["stashed_chars"] == 16_000 + 9_000 + 9_001 + 9_002
     assert (answer["is_cut"], answer["looked_since"], answer["content_count"]) == (True, T0 + 60_000, 2)
     assert "cover the newest 2 stored outputs" in text_of(client.get(PAGE))
-
-
-def test_the_number_of_queries_does_not_grow(client, django_assert_num_queries):
-    for count in (1, 30):
-        outputs(*(f"{count} {number} {LONG}" for number in range(count)), *[LONG] * (count + 1), session_id=f"s{count}")
-        with django_assert_num_queries(13, using="agent_ada"), django_assert_num_queries(3):
-            assert client.get(PAGE).status_code == 200
-    assert ConversationTurn.objects.using("agent_ada").count() == 2
 
 
 def test_the_tabs_of_an_agent_lead_here(client):

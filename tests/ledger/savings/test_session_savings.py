@@ -4,7 +4,6 @@ import re
 
 import pytest
 
-from ledger.models import ConversationTurn, Session
 from tests.factories import SessionFactory
 from tests.homes import assistant, result, user
 from tests.ledger.talks import tell, text_of, working_turns
@@ -118,33 +117,7 @@ class TestStates:
         tell(*working_turns(2))
         assert "No outputs are stored as artifacts yet:" in text_of(client.get(SAVINGS))
 
-    def test_there_is_none_of_a_session_that_is_not_there(self, client):
-        assert client.get(SAVINGS).status_code == 404
-        assert client.get(API).status_code == 404
-
-    def test_another_agents_session_is_not_there(self, client):
-        tell(*working_turns(2))
-        assert client.get("/api/v1/agents/bob/sessions/s1/savings").status_code == 404
-
     def test_it_is_a_tab_of_the_session(self, client):
         tell(*working_turns(1))
         assert f'<a href="{SAVINGS}">Savings</a>' in text_of(client.get(PAGE))
         assert f'<a href="{SAVINGS}" aria-current="page">Savings</a>' in text_of(client.get(SAVINGS))
-
-
-def test_the_number_of_queries_does_not_grow(client, django_assert_num_queries):
-    for count in (2, 30):
-        tell(
-            *(record for n in range(count) for record in (user("go"), *output(n), COMPACTION)),
-            session_id=f"s{count}",
-        )
-        with django_assert_num_queries(14, using="agent_ada"):
-            assert client.get(f"/agents/ada/sessions/s{count}/savings/").status_code == 200
-    assert Session.objects.using("agent_ada").count() == 2
-    assert ConversationTurn.objects.using("agent_ada").exclude(prompt_tokens=None).count() == 32
-
-
-def output(number):
-    """A call and its big output, the same for every other."""
-    call = f"c{number}"
-    return assistant("", (call, "exec", {})), result(call, f"{number // 2} {LONG}")

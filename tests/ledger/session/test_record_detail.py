@@ -42,12 +42,6 @@ def test_what_is_not_there_is_not_found(client, address):
     assert client.get(f"/agents/{address}/").status_code == 404
 
 
-def test_bobs_records_are_not_adas(client):
-    tell(user("bob alone"), db="agent_bob")
-    assert client.get(PAGE + "r1/").status_code == 404
-    assert "bob alone" in text_of(client.get("/agents/bob/sessions/s1/records/r1/"))
-
-
 def test_a_long_text_comes_whole_in_pieces(client):
     whole = "".join(f"{number}\n" for number in range(30_000))
     tell(user("go"), assistant("", ("c", "exec", {})), result("c", whole, details={"aggregated": whole}))
@@ -132,9 +126,3 @@ def test_deeply_nested_arguments_stop_nothing(client):
     tell({"type": "message", "message": {"role": "assistant", "content": [call]}})
     assert client.get(PAGE + "r1/").status_code == 200
     assert client.get("/agents/ada/sessions/s1/").status_code == 200
-
-
-def test_the_number_of_queries(client, django_assert_max_num_queries):
-    tell(*working_turns(30))
-    with django_assert_max_num_queries(2, using="agent_ada"), django_assert_max_num_queries(5):
-        client.get(PAGE + "r100/")

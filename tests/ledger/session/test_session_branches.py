@@ -72,8 +72,3 @@ def test_they_are_a_tab_of_a_session_that_has_some(client, edited):
     assert f'<a href="{BRANCHES}" aria-current="page">Branches</a>' in text_of(client.get(BRANCHES))
     tell(*working_turns(1), session_id="straight")
     assert "Branches" not in text_of(client.get("/agents/ada/sessions/straight/turns/"))
-
-
-def test_adas_page_does_not_show_bobs_rows(client):
-    tell(user("bob alone"), db="agent_bob")
-    assert client.get(BRANCHES).status_code == 404

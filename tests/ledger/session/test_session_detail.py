@@ -45,15 +45,6 @@ def test_it_works(client):
         assert words in text_of(page)
 
 
-def test_adas_page_does_not_show_bobs_rows(client):
-    tell(user("hello ada"))
-    tell(user("hello bob"), db="agent_bob")
-    assert "hello bob" not in text_of(client.get(PAGE))
-    assert client.get("/agents/bob/sessions/s1/").status_code == 200
-    tell(user("bob alone"), db="agent_bob", session_id="bobs")
-    assert client.get("/agents/ada/sessions/bobs/").status_code == 404
-
-
 def test_a_session_without_records_says_so(client):
     SessionFactory(id="s1")
     assert "No records yet" in text_of(client.get(PAGE))

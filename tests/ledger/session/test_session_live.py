@@ -178,9 +178,3 @@ def test_what_arrives_is_escaped(client):
 def test_a_poll_that_nobody_wrote_is_refused(client, query):
     tell(*working_turns(1))
     assert client.get(f"{LIVE}?{query}").status_code == 409
-
-
-def test_adas_poll_does_not_see_bobs_session(client):
-    tell(*working_turns(1))
-    address = asks(client.get(PAGE))
-    assert client.get(address.replace("/ada/", "/bob/")).status_code == 286

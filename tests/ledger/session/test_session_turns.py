@@ -66,18 +66,6 @@ def test_a_turn_is_gone_to_in_the_transcript(client):
     assert f'<a href="{TURNS}" aria-current="page">Turns</a>' in page
 
 
-def test_adas_page_does_not_show_bobs_rows(client):
-    tell(user("bob alone"), db="agent_bob")
-    assert client.get(TURNS).status_code == 404
-
-
-@pytest.mark.parametrize("count", [1, 30])
-def test_the_number_of_queries_does_not_grow(client, django_assert_max_num_queries, count):
-    tell(*working_turns(count))
-    with django_assert_max_num_queries(7, using="agent_ada"):
-        assert client.get(TURNS).status_code == 200
-
-
 def test_the_api_tells_what_was_recorded_beside_the_words(as_stranger, ada):
     own = {"senderId": "u1", "senderName": "Mei"}
     session = tell(user("Hello", __openclaw=own), assistant("Hi.", stopReason="stop"), session_id="s9")

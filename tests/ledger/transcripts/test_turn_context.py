@@ -148,12 +148,6 @@ def test_a_turn_that_is_not_there(client, turn):
     assert response.json()["detail"] == ("This agent has no such turn. See the list of turns for their ids.")
 
 
-def test_bobs_turns_are_not_adas(client):
-    tell(*working_turns(1), db="agent_bob", session_id="bobs")
-    assert client.get(API, {"turn_id": "bobs:r1"}).status_code == 404
-    assert client.get("/api/v1/agents/bob/turns/context", {"turnId": "bobs:r1"}).status_code == 200
-
-
 def test_reading_it_is_in_the_audit_log(client, reviewer):
     tell(*working_turns(2))
     ask(client, "s1:r5")

@@ -1,0 +1,87 @@
+"""What is about one agent is nothing of another: every page and every answer of the API, asked of two agents.
+
+Ada has one row of everything, Bob has nothing, Eve does not exist. Whoever asks for a thing of Ada as if it were
+Bob's hears that there is no such thing; a list, or a part of a page, is empty.
+"""
+
+import re
+
+import pytest
+from django.test import Client, override_settings
+
+from guardian.models import FileSnapshot
+from tests.factories import AgentFactory, UserFactory
+from tests.openclaw_web.test_api import operations
+from tests.suite.browsers import BACKEND
+from tests.suite.standing import standing, undone
+from tests.whole.everything import fill
+from tests.whole.pages import GETS
+
+PAGES = {route: page for route, page in GETS.items() if page.address and not page.address.startswith("/")}
+OPERATIONS = [path for method, path, _operation in operations() if method == "GET" and "{agent}" in path]
+# The fact that stands in an argument of the API, where that is not called so.
+ARGUMENTS = {
+    "session_id": "session", "decision_id": "decision", "call_id": "call", "replay_id": "replay", "prompt_id": "prompt",
+    "audit_id": "write", "proposal_id": "proposal", "handover_id": "handover", "name": "file", "sha256": "artifact",
+    "handle": "artifact", "step_id": "step", "job_id": "cron",
+}  # fmt: skip
+# What some operations have to be asked, and one whose artifact is not just any.
+ASKED = {
+    "/turns/context": "/turns/context?turn_id=s1:r1",
+    "/files/versions": "/files/versions?name={file}",
+    "/files/writes": "/files/writes?name={file}",
+    "/files/version": "/files/version?id={version}",
+    "/files/diff": "/files/diff?to={version}",
+    "/checkpoints/{artifact}": "/checkpoints/{checkpoint}",
+}
+# Of one thing of Ada's, and yet there without it: parts of pages, and pages of files that every agent may have.
+OPEN = re.compile(r"/of/|/live/|\{file\}|/left/")
+NOTHING = ("guardian:session_rollback", "/guardian/sessions/{session}/rollback")  # says so: 409
+WORDS = ("question 1", "reply 1", "Likes tea", "error 1", "x{1}")
+
+
+@pytest.fixture(scope="module")
+def asked(django_db_setup, django_db_blocker, tmp_path_factory):
+    """Asks as an admin: `asked(address)`, with the facts of Ada in it; and these facts."""
+    home = tmp_path_factory.mktemp("agents")
+    (home / "state").mkdir()
+    with standing(django_db_blocker), override_settings(HOME_DIR=home):
+        admin = UserFactory(username="admin", role="admin")
+        facts = fill(1, admin)
+        facts["version"] = FileSnapshot.objects.using("agent_ada").filter(file_name="MEMORY.md").latest("created_at").id
+        AgentFactory(agent_id="bob")
+        client = Client()
+        client.force_login(admin, backend=BACKEND)
+
+        def ask(address, agent):
+            with undone():
+                return client.get(address.format(**facts | {"agent": agent}))
+
+        yield ask, facts
+
+
+def check(asked, address, *nothing):
+    """That Bob has none of it, and Eve is not there; `nothing` are the answers to who asks for nothing, beside 404."""
+    ask, facts = asked
+    assert ask(address, "ada").status_code in (200, 286), address
+    found = ask(address, "bob")
+    assert found.status_code in (404, *nothing), address
+    assert not [word for word in (*WORDS, facts["title"], facts["fact"]) if word in found.text], address
+    assert ask(address, "eve").status_code == 404, address
+
+
+@pytest.mark.parametrize("route", PAGES)
+def test_page(asked, route):
+    address = PAGES[route].address
+    is_open = "{" not in address or OPEN.search(address)
+    check(
+        asked, f"/agents/{{agent}}/{address}", *((200, 286) if is_open else ()), *((409,) if route in NOTHING else ())
+    )
+
+
+@pytest.mark.parametrize("path", OPERATIONS)
+def test_operation(asked, path):
+    address = re.sub(r"{(\w+)}", lambda match: f"{{{ARGUMENTS.get(match[1], match[1])}}}", path)
+    place = address.removeprefix("/api/v1/agents/{agent}")
+    nothing = (200,) if "{" not in place.replace("{file}", "") else (409,) if place in NOTHING else ()
+    check(asked, address.removesuffix(place) + ASKED.get(place, place), *nothing)
