@@ -3,9 +3,8 @@
 import pytest
 
 from artifacts.models import Artifact
-from gate.models import GateHour, GateSessionSums, GateWindow, MemoryGateDecision, MemoryGateStats
+from gate.models import GateWindow, MemoryGateDecision, MemoryGateStats
 from gate.recording import windows
-from gate.statistics import sums
 from ledger.models import ConversationContext
 from people.configuration import keys as configuration
 from tests import factories
@@ -167,38 +166,8 @@ def test_settings_turn_recording_and_responses_off(as_operator, talk):
     assert rows().count() == 1
 
 
-def test_sums_follow_and_are_made_again(as_operator, talk):
-    post(as_operator, told(1), told(2, decision="NO_WRITE", candidate_fact=None, llm_latency_ms=900, cost_usd=0.5))
-    day = MemoryGateStats.objects.using("agent_ada").get()
-    assert (day.date, day.session_count, day.total_decisions) == ("2026-01-05", 1, 2)
-    assert (day.no_write_count, day.update_user_count, day.avg_latency_ms) == (1, 1, 510)
-    session = GateSessionSums.objects.using("agent_ada").get()
-    assert (session.total, session.cost_count, session.cost_nano_usd, session.token_count) == (2, 1, 500_000_000, 2)
-    before = everything()
-    sums.rebuild("agent_ada")
-    assert everything() == before
-
-
-def test_without_statistics_there_are_none_until_they_are_on_again(as_operator, talk):
-    post(as_operator, told(1))
-    configuration.put("memoryGateAuditing.enableStats", False)
-    post(as_operator, told(2))
-    assert not GateHour.objects.using("agent_ada").exists()
-    configuration.put("memoryGateAuditing.enableStats", True)
-    post(as_operator, told(0))
-    assert MemoryGateStats.objects.using("agent_ada").get().total_decisions == 3
-
-
 def test_words_of_who_opted_out_are_counted_and_not_stored(as_operator, talk):
     configuration.put("collector.optedOutSenders", ["somebody"])
     answer = post(as_operator, told(1), told(2, turn_id=None, session_id="nobody"))
     assert answer.json() == {"recorded": [], "known": [], "withheld": 2}
     assert not rows().exists()
-
-
-def everything():
-    found = []
-    for model in (GateHour, GateSessionSums, MemoryGateStats):
-        names = sorted(field.column for field in model._meta.concrete_fields if field.column != "updated_at")
-        found.append(sorted(map(str, model.objects.using("agent_ada").values(*names))))
-    return found

@@ -1,36 +1,20 @@
 """`openclaw-web reflection guardian`: what a person in a terminal and a program get."""
 
-import csv
-import io
 from base64 import b64decode
+from functools import partial
 
 import orjson
 import pytest
-from django.core.management import call_command
-from django.core.management.base import CommandError
 
 from guardian.correcting import correcting
 from guardian.models import BehaviorCorrection, GuardianStatus, Rollback, WriteGuardianAudit
-from tests import factories
+from tests import commands, factories
 from tests.guardian.correcting.correcting import corrected
 from tests.guardian.written import T0, wrote
 
 DB = "agent_ada"
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def guardian(capsys, ada):
-    """Runs a verb: what it printed, and how it ended."""
-
-    def run(*words):
-        try:
-            call_command("reflection", "guardian", *words, "--agent", "ada")
-        except CommandError as error:
-            return capsys.readouterr().out + str(error), error.returncode
-        return capsys.readouterr().out, 0
-
-    return run
+guardian = partial(commands.told, "guardian")
 
 
 @pytest.fixture
@@ -49,24 +33,7 @@ def ids(text):
     return [row["id"] for row in orjson.loads(text)["writes"]]
 
 
-@pytest.mark.parametrize(
-    ("words", "found"),
-    [
-        ([], ["w4", "w3", "w2", "w1"]),
-        (["--limit", "2"], ["w4", "w3"]),
-        (["s1"], ["w4", "w2", "w1"]),
-        (["channel:irc:x", "-l", "1"], ["w4"]),
-        (["-f", "USER.md"], ["w4"]),
-        (["-s", "refused"], ["w3"]),
-        (["--since", "2026-02-02T02:40:02Z", "--until", "2026-02-02T02:40:04Z"], ["w3", "w2"]),
-    ],
-)
-def test_a_list_is_narrowed(guardian, writes, words, found):
-    out, status = guardian("list", *words, "--json")
-    assert (ids(out), status) == (found, 0)
-
-
-def test_a_list_in_words(guardian, writes):
+def test_a_list_in_words(writes):
     out, _status = guardian("list", "-d")
     for word in ("refused", "A password. | Secret.", "+1 −0", "USER.md", "+coffee", "2026-02-02 02:40:03 UTC"):
         assert word in out
@@ -74,7 +41,7 @@ def test_a_list_in_words(guardian, writes):
     assert orjson.loads(guardian("list", "-d", "--json", "-f", "USER.md")[0])["writes"][0]["diff"].endswith("+x\n")
 
 
-def test_one_write_is_shown(guardian, writes):
+def test_one_write_is_shown(writes):
     out, _status = guardian("show", "w2")
     assert "session: s1" in out and "-tea" in out and "\x1b" not in out and "plugin" in out
     assert orjson.loads(guardian("show", "w2", "--json")[0])["write"]["hunks"]
@@ -82,35 +49,18 @@ def test_one_write_is_shown(guardian, writes):
     assert status == 3 and "has no write nothing" in out
 
 
-def test_what_it_changed_is_printed(guardian, writes):
+def test_what_it_changed_is_printed(writes):
     assert guardian("diff", "w1") == ("--- /dev/null\n+++ b/MEMORY.md\n@@ -0,0 +1,1 @@\n+tea\n", 0)
     out, status = guardian("diff", "w3")
     assert status == 3 and "is not known" in out
 
 
 @pytest.mark.parametrize("words", [["MEMORY.md"], ["-f", "MEMORY.md"]])
-def test_the_history_of_a_file(guardian, writes, words):
+def test_the_history_of_a_file(writes, words):
     events = orjson.loads(guardian("history", *words, "--json")[0])["events"]
     assert [event["audit"]["id"] for event in events if event["audit"]] == ["w3", "w2", "w1"]
     out, _status = guardian("history", *words, "-l", "1")
     assert "A password." in out and "w2" not in out
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["list", "--since", "yesterday"],
-        ["list", "--limit", "0"],
-        ["list", "-s", "gone"],
-        ["history"],
-        ["history", "MEMORY.md", "-f", "MEMORY.md"],
-        ["history", "NOTES.md"],
-        ["export", "--json"],
-        ["export", "-o", "/no/such/folder"],
-    ],
-)
-def test_wrong_use_is_told(guardian, writes, words):
-    assert guardian(*words)[1] == 2
 
 
 @pytest.mark.parametrize(
@@ -129,13 +79,13 @@ def test_wrong_use_is_told(guardian, writes, words):
         ["run", "--session", "\udcff"],
     ],
 )
-def test_bytes_of_a_terminal_that_are_no_text_are_wrong_use(guardian, writes, words):
+def test_bytes_of_a_terminal_that_are_no_text_are_wrong_use(writes, words):
     out, status = guardian(*words)
     assert status == 2 and "The text is not valid UTF-8." in out
 
 
 @pytest.mark.parametrize("kind", ["json", "csv", "markdown"])
-def test_an_export_has_every_write_that_fits(guardian, writes, tmp_path, kind):
+def test_an_export_has_every_write_that_fits(writes, tmp_path, kind):
     file = tmp_path / "out"
     out, status = guardian("export", "--format", kind, "-f", "MEMORY.md", "--output", str(file), "--include-content")
     assert status == 0 and "3 writes exported" in out
@@ -144,13 +94,13 @@ def test_an_export_has_every_write_that_fits(guardian, writes, tmp_path, kind):
         assert text.count("\n## ") == 2 and "- candidate_fact: ` A password. `" in text
         assert "````diff" not in text and "```diff\n--- a/MEMORY.md" in text and "### after_content" in text
         return
-    rows = orjson.loads(text) if kind == "json" else list(csv.DictReader(io.StringIO(text.removeprefix("\ufeff"))))
+    rows = commands.rows_of(text, kind)
     assert [row["id"] for row in rows] == ["w3", "w2", "w1"]
     assert rows[1]["before_content"] == "tea\n" and rows[1]["diff"].lstrip("'").startswith("--- a/MEMORY.md")
     assert "place" not in rows[0]
 
 
-def test_nothing_that_others_told_reaches_a_terminal_as_it_is(guardian, ada):
+def test_nothing_that_others_told_reaches_a_terminal_as_it_is(ada):
     hostile = "x\x1b]0;owned\x07\u202e\nw9  fake"
     named = ("session_id", "candidate_fact", "reason", "llm_model", "turn_id", "decision_id")
     row = wrote(DB, 1, None, f"{hostile}\n".encode(), id=f"w1{hostile}", **dict.fromkeys(named, hostile))
@@ -163,7 +113,7 @@ def test_nothing_that_others_told_reaches_a_terminal_as_it_is(guardian, ada):
         assert words[0] == "export" or not [line for line in out.splitlines() if line.startswith("w9  fake")]
 
 
-def test_contents_are_left_out_unless_asked_for(guardian, writes):
+def test_contents_are_left_out_unless_asked_for(writes):
     rows = orjson.loads(guardian("export")[0])
     assert len(rows) == 4 and "after_content" not in rows[0] and "+x" in rows[0]["diff"]
     assert orjson.loads(guardian("export", "-s", "failed")[0]) == []
@@ -180,7 +130,7 @@ def judged(ada, writes):
     Rollback.objects.using(DB).create(id="r2", audit_id="w2", **said)
 
 
-def test_what_people_said_of_a_write_is_shown(guardian, judged):
+def test_what_people_said_of_a_write_is_shown(judged):
     out, _status = guardian("show", "w1")
     assert "corrected by mei: refused, MEMORY.md: Likes tea. | Not for long." in out
     assert "corrected by otto: written, USER.md: Drinks tea." in out and "\x1b" not in out
@@ -191,31 +141,29 @@ def test_what_people_said_of_a_write_is_shown(guardian, judged):
     assert ids(guardian("list", "--flagged", "--json")[0]) == ["w4"]
 
 
-def test_what_people_did_goes_with_an_export(guardian, judged):
+def test_what_people_did_goes_with_an_export(judged):
     rows = {row["id"]: row for row in orjson.loads(guardian("export")[0])}
     assert [one["corrected_by"] for one in rows["w1"]["corrections"]] == ["mei", "otto"]
     assert rows["w1"]["rollback"] is None and rows["w4"]["corrections"] == []
     assert (rows["w2"]["rollback"]["rolled_back_by"], rows["w2"]["rollback"]["reason"]) == ("eve", "Wrong.")
-    text = guardian("export", "--format", "csv")[0].removeprefix("\ufeff")
-    rows = {row["id"]: row for row in csv.DictReader(io.StringIO(text))}
+    rows = {row["id"]: row for row in commands.rows_of(guardian("export", "--format", "csv")[0], "csv")}
     assert (rows["w1"]["corrected_by"], rows["w1"]["corrected_fact"]) == ("otto", "Drinks tea.")
     assert (rows["w2"]["rolled_back_by"], rows["w2"]["rollback_reason"]) == ("eve", "Wrong.")
     out, _status = guardian("export", "--format", "markdown")
     assert "- rolled_back_by: ` eve `" in out and "- corrected_fact: ` Drinks tea. `" in out
 
 
-def test_contents_that_csv_changes_are_exact_in_base64(guardian, ada, tmp_path):
+def test_contents_that_csv_changes_are_exact_in_base64(ada, tmp_path):
     wrote(DB, 1, b"plain\n", b"- a list\r\n\r=1+1\n")
     file = tmp_path / "out.csv"
     guardian("export", "--format", "csv", "--include-content", "--output", str(file))
-    with file.open(encoding="utf-8-sig", newline="") as lines:
-        (row,) = csv.DictReader(lines)
+    (row,) = commands.rows_of(file.read_bytes().decode(), "csv")
     assert (row["before_content"], row["before_base64"]) == ("plain\n", "")
     assert row["after_content"].startswith("'- a list")
     assert b64decode(row["after_base64"]) == b"- a list\r\n\r=1+1\n"
 
 
-def test_a_change_that_nobody_told_of_has_its_time_and_turns(guardian, ada):
+def test_a_change_that_nobody_told_of_has_its_time_and_turns(ada):
     turn = factories.TurnFactory(id="s1:u1", session=factories.SessionFactory(id="s1"), created_at=T0 + 500)
     unattributed = {"origin": "unattributed", "status": "written", "target_file": "USER.md", "sources": 8}
     row = WriteGuardianAudit(id="u1", created_at=T0 + 1000, earliest_at=T0, **unattributed)
@@ -229,11 +177,11 @@ def test_a_change_that_nobody_told_of_has_its_time_and_turns(guardian, ada):
     assert orjson.loads(guardian("show", "u1", "--json")[0])["write"]["is_elsewhere"]
 
 
-def test_diffs_of_a_list_end_where_they_end(guardian, writes):
+def test_diffs_of_a_list_end_where_they_end(writes):
     assert "    \n" not in guardian("list", "-d")[0]
 
 
-def test_a_rule_says_what_it_does(guardian, judged, ada):
+def test_a_rule_says_what_it_does(judged, ada):
     out, _status = guardian("rules")
     assert "likes tea → Written, “Drinks tea.”, USER.md  (acted: 1, overruled: 0)" in out
     old = BehaviorCorrection.objects.using(DB).get(correction_pattern="likes tea")
@@ -249,7 +197,7 @@ def test_a_rule_says_what_it_does(guardian, judged, ada):
     assert orjson.loads(guardian("rules", "--json")[0])["more"] == 1
 
 
-def test_fences_hold_what_is_in_them(guardian, ada):
+def test_fences_hold_what_is_in_them(ada):
     wrote(DB, 1, None, b"````\n# no heading\n", candidate_fact="``` no ``` code", session_id="`")
     out, _status = guardian("export", "--format", "markdown", "--include-content")
     assert "`````diff\n" in out and "- candidate_fact: ```` ``` no ``` code ````" in out

@@ -1,13 +1,11 @@
 """The pages, the API and the commands of runners that have a switch: the same plan, run and refusals for each."""
 
-import io
-
 import orjson
 import pytest
-from django.core.management import CommandError, call_command
 
 from jobs.models import JobRun
 from people.configuration import keys as configuration
+from tests.commands import reflection
 
 from .test_runners import CASES
 
@@ -33,13 +31,7 @@ def post(client, address, body):
 
 
 def said(verb, *words):
-    """Status, standard output and what was said of a run of the verb for ada."""
-    out = io.StringIO()
-    try:
-        call_command("reflection", verb, "run", "--agent", "ada", *words, stdout=out)
-    except CommandError as error:
-        return error.returncode, out.getvalue(), str(error)
-    return 0, out.getvalue(), ""
+    return reflection(verb, "run", *words)
 
 
 def test_an_empty_page_says_what_is_missing(ada, as_stranger, own):

@@ -3,9 +3,8 @@
 import pytest
 
 from gate.deciding import prompts
-from gate.models import GateHour, GatePrompt, GateWindow, MemoryGateStats
+from gate.models import GatePrompt, GateWindow
 from gate.recording import windows
-from gate.statistics import sums
 from ledger.models import ConversationTurn, TranscriptEventIdentity
 from openclaw_web import clock
 from people.configuration import keys as configuration
@@ -76,13 +75,6 @@ def test_without_usage_nothing_is_guessed(ada, endpoint):
     row, call = decisions().get(), calls().get()
     assert (row.prompt_tokens, row.cost_usd, call.prompt_tokens, call.cost_usd) == (None, None, None, None)
     assert call.reserved_tokens > 2_000  # of the limit it counts with the most it may have used
-
-
-def test_run_again_nothing_is_sent(ada, endpoint):
-    talk(3)
-    run(ada)
-    assert run(ada).message == "0 turns judged."
-    assert (len(endpoint.requests), decisions().count()) == (3, 3)
 
 
 def test_turns_with_a_decision_of_anybody_are_judged_only_when_asked_to(ada, endpoint):
@@ -166,18 +158,6 @@ def test_nothing_from_before_a_reset_is_shown(ada, endpoint):
     window = windows.read(DB, decisions().get().window_hash)
     assert [message["message"] for message in window.recent] == []
     assert window.user == "Question 2"
-
-
-def test_sums_follow_and_are_made_again(ada, endpoint):
-    endpoint.then(decides("NO_WRITE", fact=None), says("no decision", **USED), decides())
-    talk(3)
-    run(ada)
-    assert MemoryGateStats.objects.using(DB).get().total_decisions == 2
-    columns = [field.column for field in GateHour._meta.concrete_fields]
-    before = list(GateHour.objects.using(DB).values_list(*columns))
-    assert sum(hour.malformed_count for hour in GateHour.objects.using(DB)) == 1
-    sums.rebuild(DB)
-    assert list(GateHour.objects.using(DB).values_list(*columns)) == before
 
 
 def test_without_raw_responses_none_is_kept(ada, endpoint):

@@ -1,26 +1,17 @@
 """`reflection gate run`: what would be sent, and sending it."""
 
-import io
+from functools import partial
 
 import orjson
 import pytest
-from django.core.management import CommandError, call_command
 
+from tests import commands
 from tests.llm_endpoint import fails, says
 
 from .judged import decides, decisions, talk
 
 pytestmark = pytest.mark.django_db
-
-
-def said(*words):
-    """Status, standard output and what was said of a run of the verb for ada."""
-    out = io.StringIO()
-    try:
-        call_command("reflection", "gate", "run", "--agent", "ada", *words, stdout=out)
-    except CommandError as error:
-        return error.returncode, out.getvalue(), str(error)
-    return 0, out.getvalue(), ""
+said = partial(commands.reflection, "gate", "run")
 
 
 def test_with_yes_it_is_sent(ada, endpoint):

@@ -67,12 +67,6 @@ def test_a_search_for_words_chooses_too(ada, endpoint):
     assert rows().count() == 3
 
 
-def test_only_named_decisions(ada, endpoint):
-    decided(4)
-    replay(ada, ids=("d0", "d2", "nobody"), filters={"decision": "NO_WRITE"})
-    assert [row.decision_id for row in rows()] == ["d2", "d0"]
-
-
 def test_decisions_without_a_window_are_skipped_and_counted(ada, endpoint):
     first, *_others = decided(3)
     lose_window(first)

@@ -3,7 +3,6 @@
 import pytest
 
 from jobs.models import JobRun
-from people.configuration import keys as configuration
 from tests.gate.deciding.judged import decides
 from tests.llm_endpoint import fails, says
 
@@ -52,17 +51,6 @@ def test_a_replay_that_stopped_can_be_continued(ada, endpoint, as_operator, as_s
     assert (found.state, JobRun.objects.get(id=found.job_id).state) == ("running", "queued")
     refused = as_operator.post(f"{address}continue/", follow=True)
     assert "Wait until it has ended" in text_of(refused)
-
-
-def test_many_differences_have_pages(ada, endpoint, as_stranger):
-    decided(60, names=("NO_WRITE",))
-    configuration.put("memoryGate.tokensPerDay", 0)
-    found, _job = replay(ada)
-    first = as_stranger.get(f"{LIST}{found.id}/").content.decode()
-    assert ("/gate/d59/" in first, "/gate/d5/" in first) == (True, False)
-    after = first.split("after=")[1].split('"')[0]
-    second = as_stranger.get(f"{LIST}{found.id}/?after={after}").content.decode()
-    assert ("/gate/d59/" in second, "/gate/d5/" in second) == (False, True)
 
 
 def test_a_replay_that_there_is_not(ada, as_stranger):

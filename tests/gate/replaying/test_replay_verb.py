@@ -1,28 +1,18 @@
 """`reflection gate replay`: what would be sent, and sending it."""
 
-import io
+from functools import partial
 
 import orjson
 import pytest
-from django.core.management import CommandError, call_command
 
-from people.configuration import keys as configuration
+from tests import commands
 from tests.gate.deciding.judged import decides
 from tests.llm_endpoint import fails, says
 
 from .played import decided, replays, rows
 
 pytestmark = pytest.mark.django_db
-
-
-def said(*words):
-    """Status, standard output and what was said of a run of the verb for ada."""
-    out = io.StringIO()
-    try:
-        call_command("reflection", "gate", "replay", "--agent", "ada", *words, stdout=out)
-    except CommandError as error:
-        return error.returncode, out.getvalue(), str(error)
-    return 0, out.getvalue(), ""
+said = partial(commands.reflection, "gate", "replay")
 
 
 def test_without_yes_nothing_is_sent(ada, endpoint):
@@ -95,10 +85,3 @@ def test_only_approved(ada, endpoint):
 def test_what_cannot_be_meant_is_refused(ada, endpoint, words, status, sentence):
     found, _out, error = said(*words)
     assert (found, sentence in error) == (status, True)
-
-
-def test_while_the_gate_is_off_it_says_so(ada, endpoint):
-    configuration.put("memoryGate.enabled", False)
-    decided(1)
-    status, out, _error = said("--model", "other")
-    assert (status, "memoryGate.enabled is off" in out) == (3, True)

@@ -119,12 +119,6 @@ def test_one_hour_that_is_larger_than_a_piece_is_made_at_once(monkeypatch):
     assert picture() == before
 
 
-def test_a_row_that_counts_nothing_any_more_goes():
-    decide("NO_WRITE", 1, 0)
-    remove(0)
-    assert not any(picture().values())
-
-
 def test_a_session_is_counted_once_a_day():
     decide("NO_WRITE", 3, 1, session_id="s1")
     decide("NO_WRITE", 2, 1, session_id="s2")

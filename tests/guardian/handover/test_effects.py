@@ -4,8 +4,6 @@ import json
 import re
 
 import pytest
-from django.core.management import call_command
-from django.core.management.base import CommandError
 from django.urls import reverse
 
 from guardian.models import GuardianRun, Handover, Rollback
@@ -17,6 +15,7 @@ from openclaw_web.disk import packing
 from people.configuration import keys as configuration
 from people.models.kept import AuditEntry
 from tests import faults
+from tests.guardian.rollbacks.rolled import verb
 from tests.guardian.rollbacks.test_rollback import seen
 
 from .handed import AFTER, BEFORE, DB, NAME, audit, held, remembered, rollbacks
@@ -32,16 +31,6 @@ def page(name="rollback", key="w1"):
 
 def post(client, address, **body):
     return client.post(address, body, "application/json")
-
-
-def verb(capsys, *words):
-    """How the command ended, and what it printed."""
-    status = 0
-    try:
-        call_command("reflection", "guardian", "rollback", "--agent", "ada", "--json", *words)
-    except CommandError as error:
-        status = error.returncode
-    return status, capsys.readouterr().out
 
 
 def proposed(name=NAME, before=AFTER, after=AFTER + b"- Tea.\n"):
@@ -136,26 +125,26 @@ def test_the_api_writes_knowing_it(as_operator, home):
     assert done.status_code == 200 and held(home) == BEFORE and rollbacks()[0].effect == "taken_out"
 
 
-def test_the_verb(home, command, capsys):
+def test_the_verb(home, command):
     remembered(home)
-    code, said = verb(capsys, "w1", "--preview")
+    code, said = verb("w1", "--preview")
     assert code == 0 and json.loads(said)["effect"] == "taken_out"
-    assert verb(capsys, "w1", "--reason", "No.")[0] == 3 and held(home) == AFTER
-    assert verb(capsys, "w1", "--reason", "No.", "--put-back")[0] == 2
-    assert verb(capsys, "w1", "--reason", "No.", "--hand-over", "--write-now")[0] == 2
-    assert verb(capsys, "--session", "s1", "--reason", "No.", "--hand-over")[0] == 2
+    assert verb("w1", "--reason", "No.")[0] == 3 and held(home) == AFTER
+    assert verb("w1", "--reason", "No.", "--put-back")[0] == 2
+    assert verb("w1", "--reason", "No.", "--hand-over", "--write-now")[0] == 2
+    assert verb("--session", "s1", "--reason", "No.", "--hand-over")[0] == 2
     command.does("other")
-    code, said = verb(capsys, "w1", "--reason", "No.", "--hand-over")
+    code, said = verb("w1", "--reason", "No.", "--hand-over")
     assert code == 4 and json.loads(said)["outcome"] == "other"
     home.file(NAME, AFTER, "ada")
     home.record(NAME, AFTER, agent="ada")
     command.does("obeys")
-    code, said = verb(capsys, "w1", "--reason", "No.", "--hand-over")
+    code, said = verb("w1", "--reason", "No.", "--hand-over")
     assert code == 0 and json.loads(said)["outcome"] == "done" and held(home) == BEFORE
     configuration.put("writeGuardian.handOver", False)
     remembered(home, 2)
-    assert verb(capsys, "w2", "--reason", "No.", "--hand-over")[0] == 3 and len(command.starts) == 2
-    assert verb(capsys, "w2", "--reason", "No.", "--write-now")[0] == 0 and held(home) == BEFORE
+    assert verb("w2", "--reason", "No.", "--hand-over")[0] == 3 and len(command.starts) == 2
+    assert verb("w2", "--reason", "No.", "--write-now")[0] == 0 and held(home) == BEFORE
 
 
 def test_a_session_is_rolled_back_knowing_it_and_never_handed_over(as_operator, home, command):

@@ -78,13 +78,6 @@ def test_the_same_lines_changed_meanwhile(ada, workspace, endpoint):
         approving.approve(ada, one.id, by="otto", seen=made.seen)
 
 
-def test_what_the_file_holds_by_now_is_skipped(ada, workspace, endpoint):
-    one = proposal(ada, endpoint=endpoint)
-    (workspace / "USER.md").write_text(NEW)
-    assert approve(ada, one).audit_id == audits()[0].id
-    assert (audits()[0].status, runs()[0].state) == ("skipped", "skipped")
-
-
 def test_a_declined_proposal_is_a_refused_write(ada, workspace, endpoint):
     one = proposal(ada, endpoint=endpoint)
     with pytest.raises(Refused, match="Say why"):

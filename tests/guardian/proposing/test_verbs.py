@@ -1,41 +1,17 @@
 """`reflection guardian run` and `retry`: what would be sent, and sending it."""
 
-import io
+from functools import partial
 
-import orjson
 import pytest
-from django.core.management import CommandError, call_command
 
 from people.configuration import keys as configuration
+from tests import commands
 from tests.guardian.written import wrote
 
 from .proposed import DB, HELD, decided, runs, writes
 
 pytestmark = pytest.mark.django_db
-
-
-def said(*words):
-    """Status, standard output and what was said of a verb for ada."""
-    out = io.StringIO()
-    try:
-        call_command("reflection", "guardian", words[0], "--agent", "ada", *words[1:], stdout=out)
-    except CommandError as error:
-        return error.returncode, out.getvalue(), str(error)
-    return 0, out.getvalue(), ""
-
-
-def test_without_yes_nothing_is_sent(ada, workspace, endpoint):
-    decided(0)
-    decided(1)
-    status, out, _error = said("run", "--limit", "1")
-    lines = dict(line.split("  ", 1) for line in out.splitlines() if "  " in line)
-    told = {name: value.strip() for name, value in lines.items()}
-    assert status == 3
-    assert (told["Facts"], told["Files"], told["Endpoint"]) == ("1", "USER.md", endpoint.url.split("/")[2])
-    assert "Repeat the command with --yes" in out
-    status, out, _error = said("run", "--dry-run", "--json")
-    assert (status, orjson.loads(out)["plan"]["facts"]) == (0, 2)
-    assert not endpoint.requests
+said = partial(commands.reflection, "guardian")
 
 
 def test_with_yes_it_is_sent(ada, workspace, endpoint):

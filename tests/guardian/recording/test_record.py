@@ -209,9 +209,3 @@ def test_without_snapshots_there_are_neither_versions_nor_a_diff(as_operator, tu
     configuration.put("writeGuardianAuditing.storeFileSnapshots", True)
     post(as_operator, told(2, before="", after="Tea.\n"))
     assert rows().last().diff and FileSnapshot.objects.using("agent_ada").count() == 2
-
-
-def test_viewers_and_labellers_record_nothing(client, turns, each_role):
-    client.force_login(each_role, backend="django.contrib.auth.backends.ModelBackend")
-    wanted = 201 if each_role.role in ("operator", "admin") else 403
-    assert post(client, told()).status_code == wanted

@@ -2,10 +2,8 @@
 
 import pytest
 
-from guardian.blame import blame
-from guardian.changes import hunks_of
 from guardian.exact import NotExact, data_of
-from guardian.models import FileSnapshot, GuardianStatus, WriteGuardianAudit
+from guardian.models import FileSnapshot, WriteGuardianAudit
 from guardian.recording import storing
 from guardian.recording.told import FileChange, Source, Told
 
@@ -25,30 +23,12 @@ def rows():
     return WriteGuardianAudit.objects.using(DB).order_by("created_at")
 
 
-def test_it_works(ada):
-    stored = storing.store(DB, [told(1, b"# Facts\n", b"# Facts\nLikes tea.\n")])
-    assert stored.new == ["w1"] and not stored.known
-    row = rows().get()
-    assert (row.lines_added, row.lines_removed, row.lines_modified) == (1, 0, 0)
-    assert "+Likes tea.\n" in row.diff
-    assert data_of(row.before_snapshot) == b"# Facts\n" and data_of(row.after_snapshot) == b"# Facts\nLikes tea.\n"
-    assert list(GuardianStatus.objects.using(DB).values_list("audit_id", "status", "given_by")) == [
-        ("w1", "written", "plugin")
-    ]
-
-
 def test_a_version_that_is_the_newest_is_used_again_and_a_return_is_a_new_one(ada):
     storing.store(DB, [told(1, None, b"one\n"), told(2, b"one\n", b"two\n"), told(3, b"two\n", b"one\n")])
     first, second, third = rows()
     assert first.before_snapshot is None and first.after_snapshot == second.before_snapshot
     assert third.after_snapshot != first.after_snapshot
     assert FileSnapshot.objects.using(DB).count() == 3
-
-
-@pytest.mark.parametrize("data", [b"\xff\xfe", b"a\x00b\n", b"one\r\ntwo", "\ufeffBOM\n".encode(), b""])
-def test_bytes_are_exact(ada, data):
-    storing.store(DB, [told(1, b"before\n", data)])
-    assert data_of(rows().get().after_snapshot) == data
 
 
 def test_versions_that_lack_bytes_or_are_damaged_are_refused(ada):
@@ -60,9 +40,3 @@ def test_versions_that_lack_bytes_or_are_damaged_are_refused(ada):
     for version in (row.before_snapshot, row.after_snapshot):
         with pytest.raises(NotExact, match="damaged"):
             data_of(version)
-
-
-def test_blame_follows_what_was_stored(ada):
-    storing.store(DB, [told(1, b"# Facts\n", b"# Facts\ntea\n"), told(2, b"# Facts\ntea\n", b"new\n# Facts\ntea\n")])
-    writes = [(row.id, hunks_of(row.hunks_json)) for row in rows().reverse()]
-    assert blame(3, writes) == ["w2", None, "w1"]

@@ -5,7 +5,7 @@ from guardian.recording import storing
 from guardian.recording.told import FileChange, Source, Told
 from guardian.rollbacks import performing, planning
 from guardian.rollbacks.performing import Wish
-from tests import faults
+from tests import commands, faults
 
 DB, T0, NAME = "agent_ada", 1_770_000_000_000, "MEMORY.md"
 WISH = Wish("otto", "wrong")
@@ -24,6 +24,11 @@ def wrote(file, number, before, after):
 def roll_back(ada, number, **more):
     seen = planning.plan(ada, f"w{number}", hunk=more.get("hunk")).seen
     return performing.perform(ada, f"w{number}", WISH, **({"seen": seen} | more))
+
+
+def verb(*words):
+    """How `reflection guardian rollback --json` ended, and what it printed."""
+    return commands.reflection("guardian", "rollback", "--json", *words)[:2]
 
 
 def row(name):

@@ -11,11 +11,11 @@ from guardian.models import FileSnapshot, Rollback, RollbackIntent, WriteGuardia
 from guardian.recording import storing
 from guardian.recording.told import Source, Told
 from guardian.rollbacks import performing, places, planning, workspace
-from guardian.rollbacks.performing import Changed, Wish
+from guardian.rollbacks.performing import Wish
 from people.configuration import keys as configuration
 from tests import faults
 
-from .rolled import DB, NAME, T0, WISH, roll_back, row, told, wrote
+from .rolled import DB, NAME, T0, roll_back, row, told, wrote
 
 pytestmark = pytest.mark.django_db
 
@@ -61,18 +61,6 @@ def test_later_lines_stay(ada, file):
     assert Rollback.objects.using(DB).get().way == "merged"
 
 
-def test_a_conflict_needs_a_person(ada, file):
-    wrote(file, 1, b"a\nb\nc\n", b"a\nB\nc\n")
-    file.write_bytes(b"a\nBBB\nc\n")
-    found = planning.plan(ada, "w1")
-    assert [(one.before, one.after, one.current) for one in found.conflicts] == [(("b\n",), ("B\n",), ("BBB\n",))]
-    with pytest.raises(Changed, match="Choose"):
-        roll_back(ada, 1)
-    assert file.read_bytes() == b"a\nBBB\nc\n" and row("w1").status == "written"
-    roll_back(ada, 1, chosen=b"a\nchosen\nc\n")
-    assert file.read_bytes() == b"a\nchosen\nc\n" and Rollback.objects.using(DB).get().way == "chosen"
-
-
 @pytest.mark.parametrize("now", [b"other\n", b"", None])
 def test_where_nothing_is_to_be_taken_out_the_file_stays(ada, file, now):
     told(file, 1, b"a\n", b"a\n")
@@ -91,15 +79,6 @@ def test_one_hunk_leaves_the_rest_of_the_write(ada, file):
     assert WriteGuardianAudit.objects.using(DB).filter(origin="rollback").count() == 1
     roll_back(ada, 1)  # the other one as well: the first is done
     assert file.read_bytes() == b"a\nb\nc\nd\ne\n" and row("w1").status == "rolled_back"
-
-
-def test_a_file_that_changed_since_the_preview_is_left_alone(ada, file):
-    wrote(file, 1, b"a\n", b"b\n")
-    seen = planning.plan(ada, "w1").seen
-    file.write_bytes(b"c\n")
-    with pytest.raises(Changed, match="since the preview"):
-        performing.perform(ada, "w1", WISH, seen=seen)
-    assert file.read_bytes() == b"c\n" and not RollbackIntent.objects.using(DB).exists()
 
 
 def _second_name(draft, file):

@@ -6,7 +6,6 @@ import pytest
 
 from guardian.models import FileSnapshot, Rollback, WriteGuardianAudit
 from guardian.rollbacks import performing, planning, together, workspace
-from guardian.rollbacks.performing import Changed
 from tests.factories import SessionFactory
 
 from .rolled import DB, NAME, T0, WISH, row, told, wrote
@@ -79,17 +78,6 @@ def test_a_session_with_too_many_writes_is_rolled_back_in_parts(ada, file, monke
         session(ada)
     session(ada, since=T0 + 1_000)
     assert file.read_bytes() == b"b\n"
-
-
-def test_a_session_with_a_conflict_is_left_whole(ada, file):
-    user = file.parent / "USER.md"
-    told(file, 1, b"a\n", b"b\n")
-    told(user, 2, b"", b"tea\n")
-    file.write_bytes(b"mine\n")
-    assert [one.audit.id for one in planning_of(ada).conflicts] == ["w1"]
-    with pytest.raises(Changed):
-        session(ada)
-    assert (file.read_bytes(), user.read_bytes()) == (b"mine\n", b"tea\n")
 
 
 def test_a_file_that_cannot_be_written_leaves_the_others_as_they_were(ada, file):

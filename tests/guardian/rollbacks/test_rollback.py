@@ -7,10 +7,9 @@ import pytest
 from django.urls import reverse
 
 from agents.models import Agent
-from guardian.models import RollbackIntent, WriteGuardianAudit
+from guardian.models import WriteGuardianAudit
 from guardian.rollbacks import places
 from people.models.kept import AuditEntry
-from tests import faults
 from tests.guardian.written import wrote
 
 DB = "agent_ada"
@@ -125,31 +124,3 @@ def test_a_file_may_be_left_empty_where_somebody_has_to_choose(as_operator, file
     sent = {"reason": "Wrong.", "seen": seen(as_operator.get(page())), "content": ""}
     assert as_operator.post(page("rollback_do"), sent).status_code == 302
     assert file.read_bytes() == b""
-
-
-def test_what_an_agent_wrote_meanwhile_is_asked_about(as_operator, file):
-    wrote(DB, 1, b"a\n", b"b\n")
-    file.write_bytes(b"b\n")
-    first, agent = seen(as_operator.get(page())), file.open("r+b")
-    with (
-        agent,
-        faults.once("open", lambda path: path.endswith(".rollback"), lambda: (agent.write(b"L\n"), agent.flush())),
-    ):
-        as_operator.post(page("rollback_do"), {"reason": "Wrong.", "seen": first})
-    detail = reverse("guardian:audit_detail", args=["ada", "w1"])
-    words = as_operator.get(detail).content.decode()
-    assert "The file was changed while this site was writing to it" in words
-    version = re.search(r'name="version" value="([^"]+)"', words)[1]
-    sent = {"version": version, "choice": "put", "seen": re.search(r'name="seen" value="(\w+)"', words)[1]}
-    as_operator.post(page("rollback_settle"), sent)
-    assert file.read_bytes() == b"L\n"
-    assert "while this site was writing" not in as_operator.get(detail).content.decode()
-    assert RollbackIntent.objects.using(DB).filter(settled_by="otto").count() == 1
-
-
-def test_files_that_are_no_plain_ones_are_refused(as_operator, file, tmp_path):
-    wrote(DB, 1, b"a\n", b"b\n")
-    (tmp_path / "elsewhere").write_bytes(b"b\n")
-    file.symlink_to(tmp_path / "elsewhere")
-    assert as_operator.get(page()).status_code == 409
-    assert (tmp_path / "elsewhere").read_bytes() == b"b\n"

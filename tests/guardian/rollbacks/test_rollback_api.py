@@ -4,27 +4,19 @@ import base64
 import json
 
 import pytest
-from django.core.management import call_command
-from django.core.management.base import CommandError
 
 from guardian import services
 from guardian.models import WriteGuardianAudit
 from guardian.recording import storing
 from guardian.recording.told import FileChange, Source, Told
+from tests.commands import told
 from tests.guardian.written import T0, wrote
+
+from .rolled import verb
 
 DB = "agent_ada"
 WRITES = "/api/v1/agents/ada/guardian/writes"
 pytestmark = pytest.mark.django_db
-
-
-def verb(capsys, *words):
-    """How a command ended, and what it printed."""
-    try:
-        call_command("reflection", "guardian", "rollback", "--agent", "ada", "--json", *words)
-    except CommandError as error:
-        return error.returncode, capsys.readouterr().out
-    return 0, capsys.readouterr().out
 
 
 def post(client, address, **body):
@@ -96,39 +88,40 @@ def test_a_write_that_began_with_something_else_than_the_preview_said_is_not_tak
     assert done.status_code == 409 and file.read_bytes() == b"a\nb\n"
 
 
-def test_the_verb(file, capsys):
+def test_the_verb(file):
     wrote(DB, 1, b"a\n", b"a\nb\n")
     file.write_bytes(b"a\nb\n")
-    assert verb(capsys, "w1")[0] == 2  # no reason
-    assert verb(capsys, "--reason", "x")[0] == 2
-    code, said = verb(capsys, "w1", "--preview")
+    assert verb("w1")[0] == 2  # no reason
+    assert verb("--reason", "x")[0] == 2
+    code, said = verb("w1", "--preview")
     assert code == 0 and "-b\n" in json.loads(said)["patch"] and file.read_bytes() == b"a\nb\n"
-    code, said = verb(capsys, "w1", "--reason", "Wrong.", "--no-backup")
+    code, said = verb("w1", "--reason", "Wrong.", "--no-backup")
     assert code == 0 and json.loads(said)["success"] and file.read_bytes() == b"a\n"
-    assert verb(capsys, "w1", "--reason", "Wrong.")[0] == 3
+    assert verb("w1", "--reason", "Wrong.")[0] == 3
     wrote(DB, 2, b"a\n", b"c\n")
     file.write_bytes(b"c\n")
-    code, said = verb(capsys, "--session", "s1", "--reason", "All.")
+    code, said = verb("--session", "s1", "--reason", "All.")
     assert code == 0 and len(json.loads(said)["rollbacks"]) == 1
 
 
-def test_one_change_is_a_write_that_is_named(as_operator, file, capsys):
+def test_one_change_is_a_write_that_is_named(as_operator, file):
     wrote(DB, 1, b"a\nb\nc\nd\ne\n", b"A\nb\nc\nd\nE\n")
     file.write_bytes(b"A\nb\nc\nd\nE\n")
-    status, words = verb(capsys, "w1", "--hunk", "1", "--reason", "half of it is wrong")
-    told = json.loads(words)
+    status, words = verb("w1", "--hunk", "1", "--reason", "half of it is wrong")
+    receipt = json.loads(words)
     own = WriteGuardianAudit.objects.using(DB).get(origin="rollback")
-    assert status == 0 and (told["own_audit_id"], told["restoredTo"]) == (own.id, "merged")
+    assert status == 0 and (receipt["own_audit_id"], receipt["restoredTo"]) == (own.id, "merged")
     assert file.read_bytes() == b"a\nb\nc\nd\nE\n"
-    call_command("reflection", "guardian", "rollback", "--agent", "ada", own.id, "--reason", "it was right")
-    assert "Rolled back. The rollback is the write" in capsys.readouterr().out
-    call_command("reflection", "guardian", "rollback", "--agent", "ada", "w1", "--hunk", "2", "--reason", "the other")
+    assert (
+        "Rolled back. The rollback is the write" in told("guardian", "rollback", own.id, "--reason", "it was right")[0]
+    )
+    said, _status = told("guardian", "rollback", "w1", "--hunk", "2", "--reason", "the other")
     newest = WriteGuardianAudit.objects.using(DB).filter(origin="rollback").latest("created_at", "id")
-    assert f"One change was taken back. That is the write {newest.id}." in capsys.readouterr().out
+    assert f"One change was taken back. That is the write {newest.id}." in said
     assert file.read_bytes() == b"A\nb\nc\nd\ne\n"
 
 
-def test_a_write_of_which_nothing_is_known_before_is_left_out_by_choice(as_operator, file, capsys):
+def test_a_write_of_which_nothing_is_known_before_is_left_out_by_choice(as_operator, file):
     wrote(DB, 1, b"a\n", b"a\nb\n")
     wrote(DB, 2, None, b"x\n")
     WriteGuardianAudit.objects.using(DB).filter(id="w2").update(
@@ -142,7 +135,7 @@ def test_a_write_of_which_nothing_is_known_before_is_left_out_by_choice(as_opera
     refused = post(as_operator, address, **body)
     assert refused.status_code == 409 and "Choose to leave it out." in refused.json()["detail"]
     assert [one["id"] for one in refused.json()["reasons"]] == ["w2"]
-    assert verb(capsys, "--session", "s1", "--reason", "Wrong.")[0] == 3
+    assert verb("--session", "s1", "--reason", "Wrong.")[0] == 3
     page = as_operator.get("/agents/ada/writes/session/of/s1/").text
     assert 'name="leave_out" value="w2" required' in page
     assert file.read_bytes() == b"a\nb\n"
@@ -151,7 +144,7 @@ def test_a_write_of_which_nothing_is_known_before_is_left_out_by_choice(as_opera
     assert WriteGuardianAudit.objects.using(DB).get(id="w2").status == "written"
 
 
-def test_a_session_of_which_nothing_is_known_has_nothing_to_roll_back(as_operator, file, capsys):
+def test_a_session_of_which_nothing_is_known_has_nothing_to_roll_back(as_operator, file):
     wrote(DB, 1, b"a\n", b"a\nb\n")
     WriteGuardianAudit.objects.using(DB).update(hunks_json=None)
     answer = as_operator.get("/api/v1/agents/ada/guardian/sessions/s1/rollback")

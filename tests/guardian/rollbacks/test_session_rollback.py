@@ -44,8 +44,3 @@ def test_a_conflict_leaves_all_of_it(as_operator, file):
     }
     assert as_operator.post(page("session_rollback_do"), sent).status_code == 422
     assert file.read_bytes() == b"mine\n" and (file.parent / "USER.md").read_bytes() == b"tea\n"
-
-
-def test_a_session_without_writes(as_operator, file):
-    answer = as_operator.get(page("session_rollback"))
-    assert answer.status_code == 409 and "no write that could be rolled back" in answer.content.decode()

@@ -12,13 +12,6 @@ ADA = "/agents/ada/events/"
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def client(client, stranger, ada, bob):
-    """A browser of somebody who may only look; ada and bob are there."""
-    client.force_login(stranger, backend="django.contrib.auth.backends.ModelBackend")
-    return client
-
-
 def said(text, role="user"):
     return orjson.dumps(
         {"type": "message", "message": {"role": role, "content": [{"type": "text", "text": text}]}}

@@ -7,32 +7,15 @@ import pytest
 from openclaw_web.lists import answers
 from tests.factories import T0, SessionFactory
 from tests.ledger.talks import text_of
+from tests.ledger.walking import walk
 
 ADA = "/agents/ada/sessions/"
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def client(client, stranger, ada, bob):
-    """A browser of somebody who may only look; ada and bob are there."""
-    client.force_login(stranger, backend="django.contrib.auth.backends.ModelBackend")
-    return client
-
-
 def shown(response):
     """The ids of the sessions on a page, in order."""
     return re.findall(r'<tr>\s*<td class="wide"><a class="clamp" href="([^"]+)/">', text_of(response))
-
-
-def walk(client, address):
-    """The ids on every page from an address on."""
-    found = []
-    while address:
-        response = client.get(address)
-        found += shown(response)
-        following = re.search(r'href="(\?[^"]*after=[^"]*)" rel="next"', text_of(response))
-        address = ADA + following[1].replace("&amp;", "&") if following else None
-    return found
 
 
 def test_it_works(client):
@@ -66,13 +49,13 @@ def test_a_search_ends_after_a_while_and_goes_on_when_asked(client, monkeypatch)
     first = client.get(f"{ADA}?q=bright")
     assert shown(first) == ["hit-2"]
     assert "10 rows were searched" in text_of(first)
-    assert walk(client, f"{ADA}?q=bright") == ["hit-2", "hit-1"]
+    assert walk(client, ADA, shown, query="?q=bright") == ["hit-2", "hit-1"]
 
 
 def test_a_search_across_equal_times_loses_nothing(client, monkeypatch):
     monkeypatch.setattr("ledger.lists.session_list.WINDOW", 7)
     SessionFactory.create_batch(40, title="same moment", last_activity_at=T0)
-    found = walk(client, f"{ADA}?q=moment")
+    found = walk(client, ADA, shown, query="?q=moment")
     assert len(found) == len(set(found)) == 40
 
 
@@ -105,15 +88,6 @@ def test_orders_and_least_values(client):
     assert shown(client.get(f"{ADA}?cost=1&sort=cost")) == ["s1", "s2"]
     assert shown(client.get(f"{ADA}?cost=1&tokens=9")) == ["s1"]
     assert 'aria-sort="ascending"><a href="?sort=-cost">' in text_of(client.get(f"{ADA}?sort=cost"))
-
-
-def test_with_htmx_only_the_list_comes_and_the_address_is_short(client):
-    SessionFactory(channel_id="irc")
-    part = client.get(f"{ADA}?channel=irc&model=&q=", headers={"hx-request": "true"})
-    assert "<html" not in text_of(part)
-    assert '<span id="list-title" hx-swap-oob="true">Sessions of ada</span>' in text_of(part)
-    assert '<p class="list-count">1 session of ada</p>' in text_of(part)
-    assert part["HX-Push-Url"] == f"{ADA}?channel=irc"
 
 
 @pytest.mark.parametrize(

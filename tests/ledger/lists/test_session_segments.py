@@ -25,11 +25,6 @@ def test_only_a_page_that_nobody_narrowed_shows_the_first_segment(as_stranger, s
     assert len(as_stranger.get(API).json()["items"]) == len(ORIGINS)
 
 
-def test_what_a_session_began_with_says_where_it_is(as_stranger, sessions):
-    for segment, ids in (("scheduled", {"nightly"}), ("subagents", {"helper"}), ("all", set(ORIGINS))):
-        assert set(shown(as_stranger.get(ADA, {"segment": segment}))) == ids
-
-
 def test_links_keep_the_segment_and_say_how_many_there_are(as_stranger, sessions):
     page = text_of(as_stranger.get(f"{ADA}?segment=scheduled"))
     assert '<a href="?segment=scheduled" aria-current="true">Scheduled <span class="muted">1</span></a>' in page

@@ -9,13 +9,6 @@ HOSTILE = "<script>alert(1)</script>\u202e\x07"
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def client(client, stranger, ada, bob):
-    """A browser of somebody who may only look; ada and bob are there."""
-    client.force_login(stranger, backend="django.contrib.auth.backends.ModelBackend")
-    return client
-
-
 def test_it_works(client):
     IndexedFile.objects.using("agent_ada").create(
         database="d", source="memory", path="MEMORY.md", chunk_count=12, size_bytes=4200

@@ -12,13 +12,6 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def client(client, stranger, ada, bob):
-    """A browser of somebody who may only look; ada and bob are there."""
-    client.force_login(stranger, backend="django.contrib.auth.backends.ModelBackend")
-    return client
-
-
-@pytest.fixture
 def session(ada):
     return SessionFactory(id="s1", title="The nightly import")
 

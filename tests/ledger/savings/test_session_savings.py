@@ -7,6 +7,7 @@ import pytest
 from tests.factories import SessionFactory
 from tests.homes import assistant, result, user
 from tests.ledger.talks import tell, text_of, working_turns
+from tests.ledger.walking import walk
 
 PAGE = "/agents/ada/sessions/s1/"
 SAVINGS = PAGE + "savings/"
@@ -77,15 +78,10 @@ def test_the_middle_of_the_prompts_is_a_band(client):
 
 def test_pages_of_turns_follow_each_other(client):
     tell(*working_turns(120), COMPACTION, *working_turns(100), COMPACTION)
-    seen, marks, address = [], 0, SAVINGS
-    while address:
-        page = text_of(client.get(address))
-        seen = [int(number) for number in re.findall(rf'href="{PAGE}\?turn=\d+#t-(\d+)"', page)] + seen
-        marks += page.count('class="chart__mark"')
-        link = re.search(r'href="([^"]+)"[^>]*rel="next"', page)
-        address = SAVINGS + link[1].replace("&amp;", "&") if link else None
-    assert seen == list(range(1, 221))
-    assert marks == 2
+    turns = re.compile(rf'href="{PAGE}\?turn=\d+#t-(\d+)"')
+    parts = walk(client, SAVINGS, lambda response: [text_of(response)])
+    assert [int(number) for part in parts[::-1] for number in turns.findall(part)] == list(range(1, 221))
+    assert sum(part.count('class="chart__mark"') for part in parts) == 2
     first = client.get(API).json()["prompts"]
     assert client.get(API, {"after": first["next"]}).json()["prompts"]["turns"][-1]["turn_number"] == 160
 

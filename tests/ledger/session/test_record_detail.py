@@ -13,13 +13,6 @@ PAGE = "/agents/ada/sessions/s1/records/"
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def client(client, stranger, ada, bob):
-    """A browser of somebody who may only look; ada and bob are there."""
-    client.force_login(stranger, backend="django.contrib.auth.backends.ModelBackend")
-    return client
-
-
 def piece(response, field):
     """The text of the piece of a field that is on a page."""
     return unescape(re.search(rf'<pre id="p-\d+-{field}-\d+"[^>]*>(.*?)</pre>', text_of(response), re.DOTALL)[1])

@@ -9,16 +9,10 @@ from ledger.session import reading
 from tests.factories import SessionFactory
 from tests.homes import assistant, result, user
 from tests.ledger.talks import tell, text_of, working_turns
+from tests.ledger.walking import onwards, walk
 
 PAGE = "/agents/ada/sessions/s1/"
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def client(client, reviewer, ada, bob):
-    """A browser of a labeller; ada and bob are there."""
-    client.force_login(reviewer, backend="django.contrib.auth.backends.ModelBackend")
-    return client
 
 
 def records(response):
@@ -28,12 +22,6 @@ def records(response):
 
 def turns(response):
     return re.findall(r'<section class="turn" id="t-([^"]+)"', text_of(response))
-
-
-def link(response, words):
-    """The address of the link that says these words."""
-    found = re.search(rf'href="([^"]+)"[^>]*>{words}</a>', text_of(response))
-    return PAGE + found[1].replace("&amp;", "&") if found else None
 
 
 def test_it_works(client):
@@ -62,21 +50,13 @@ class TestParts:
 
     def test_they_follow_each_other_without_loss_or_doubles(self, client):
         tell(*working_turns(80))
-        found, address = [], PAGE
-        while address:
-            page = client.get(address)
-            found += records(page)
-            address = link(page, "Show more records")
-        assert found == [f"r{number}" for number in range(1, 321)]
+        assert walk(client, PAGE, records, "Show more records") == [f"r{number}" for number in range(1, 321)]
 
     def test_they_can_be_read_backwards(self, client):
         tell(*working_turns(80))
-        found, address = [], PAGE + "?before=320"
-        while address:
-            page = client.get(address)
-            found = records(page) + found
-            address = link(page, "Show earlier records")
-        assert found == [f"r{number}" for number in range(1, 321)]
+        assert walk(client, PAGE, records, "Show earlier records", "?before=320") == [
+            f"r{number}" for number in range(1, 321)
+        ]
 
     def test_a_call_and_its_results_stay_together(self, client):
         two = [user("go"), assistant("", ("a", "exec", {}), ("b", "exec", {})), result("a", "1"), result("b", "2")]
@@ -84,18 +64,15 @@ class TestParts:
         first, second = client.get(PAGE), f"r{reading.CHUNK}"
         assert records(first)[-1] == f"r{reading.CHUNK - 1}"
         assert (
-            re.search(r'<article[^>]* id="r-([^"]+)"', text_of(client.get(link(first, "Show more records"))))[1]
+            re.search(r'<article[^>]* id="r-([^"]+)"', text_of(client.get(PAGE + onwards(first, "Show more records"))))[
+                1
+            ]
             == second
         )
 
     def test_an_unanswered_call_does_not_hold_the_next_part_up(self, client):
         tell(*[assistant("", (f"c{number}", "exec", {})) for number in range(250)])
-        found, address = [], PAGE
-        while address:
-            page = client.get(address)
-            found += re.findall(r'id="r-(r\d+)"', text_of(page))
-            address = link(page, "Show more records")
-        assert found == [f"r{number}" for number in range(1, 251)]
+        assert walk(client, PAGE, records, "Show more records") == [f"r{number}" for number in range(1, 251)]
 
     def test_htmx_gets_the_records_and_the_way_on_only(self, client):
         tell(*working_turns(80))
@@ -119,7 +96,7 @@ class TestParts:
         page = client.get(PAGE)
         assert len(records(page)) < 30
         assert len(page.content) < 2 * reading.BUDGET
-        assert link(page, "Show more records")
+        assert onwards(page, "Show more records")
 
     def test_a_page_of_ordinary_records_weighs_less_than_150_kb(self, client):
         lines = "".join(f"{n:05}: GET /items/{n} 200 12 ms\n" for n in range(120))
@@ -142,7 +119,7 @@ class TestPlaces:
         tell(*working_turns(80))
         page = client.get(PAGE + "?turn=60")
         assert turns(page)[0] == "60"
-        assert link(page, "Show earlier records") == PAGE + "?before=236"
+        assert onwards(page, "Show earlier records") == "?before=236"
 
     def test_a_turn_that_is_not_there_leads_to_the_one_before(self, client):
         tell(*working_turns(3))
@@ -204,7 +181,7 @@ class TestBranches:
         assert "2 records belong to abandoned branches" in text_of(page)
 
     def test_it_is_shown_when_asked_for(self, client):
-        page = client.get(link(client.get(PAGE), "Show records"))
+        page = client.get(PAGE + onwards(client.get(PAGE), "Show records"))
         assert records(page) == ["r1", "r2", "r3", "r4", "r5"]
         assert text_of(page).count("record--aside") == 2
         assert text_of(page).count("Other branch") >= 2

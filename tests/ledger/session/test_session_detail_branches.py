@@ -6,17 +6,11 @@ import pytest
 
 from tests.homes import assistant, result, user
 from tests.ledger.talks import tell, text_of, working_turns
+from tests.ledger.walking import walk
 
 PAGE = "/agents/ada/sessions/s1/"
 API = "/api/v1/agents/ada/sessions/s1"
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def client(client, reviewer, ada, bob):
-    """A browser of a labeller; ada and bob are there."""
-    client.force_login(reviewer, backend="django.contrib.auth.backends.ModelBackend")
-    return client
 
 
 @pytest.fixture
@@ -86,20 +80,9 @@ def test_a_session_can_have_two_beginnings(client):
 
 def test_a_long_branch_comes_in_parts(client):
     tell(*working_turns(40), *[user("again") | {"parentId": "r80"} if n == 0 else assistant(f"{n}") for n in range(5)])
-    found, address = [], PAGE + "?branch=r160"
-    while address:
-        page = client.get(address)
-        found += records(page)
-        link = re.search(r'href="([^"]+)"[^>]*>Show more records</a>', text_of(page))
-        address = PAGE + link[1].replace("&amp;", "&") if link else None
-    assert found == [f"r{number}" for number in range(1, 161)]
-    found, address = [], PAGE + "?branch=r160&before=165"
-    while address:
-        page = client.get(address)
-        found = records(page) + found
-        link = re.search(r'href="([^"]+)"[^>]*>Show earlier records</a>', text_of(page))
-        address = PAGE + link[1].replace("&amp;", "&") if link else None
-    assert found == [f"r{number}" for number in range(1, 161)]
+    expected = [f"r{number}" for number in range(1, 161)]
+    assert walk(client, PAGE, records, "Show more records", "?branch=r160") == expected
+    assert walk(client, PAGE, records, "Show earlier records", "?branch=r160&before=165") == expected
 
 
 @pytest.mark.parametrize("branch", ["r1", "r2", "r3"])

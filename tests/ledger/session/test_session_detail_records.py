@@ -15,13 +15,6 @@ CONTEXT = "/api/v1/agents/ada/turns/context"
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def client(client, reviewer, ada):
-    """A browser of a labeller."""
-    client.force_login(reviewer, backend="django.contrib.auth.backends.ModelBackend")
-    return client
-
-
 def test_channel_users_have_names_and_no_envelope(client):
     block = 'Sender (untrusted metadata):\n```json\n{"sender": "alice", "name": "Alice <a>"}\n```\n\n'
     tell(user(block + "What is new?"))

@@ -13,13 +13,6 @@ PAGE = "/agents/ada/sessions/s1/"
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def client(client, reviewer, ada, bob):
-    """A browser of a labeller; ada and bob are there."""
-    client.force_login(reviewer, backend="django.contrib.auth.backends.ModelBackend")
-    return client
-
-
 class TestMap:
     def test_it_works(self, client):
         tell(

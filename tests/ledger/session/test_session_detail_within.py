@@ -7,16 +7,10 @@ import pytest
 from ledger.session import within
 from tests.homes import assistant, result, user
 from tests.ledger.talks import tell, text_of, working_turns
+from tests.ledger.walking import onwards, walk
 
 PAGE = "/agents/ada/sessions/s1/"
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def client(client, reviewer, ada, bob):
-    """A browser of a labeller; ada and bob are there."""
-    client.force_login(reviewer, backend="django.contrib.auth.backends.ModelBackend")
-    return client
 
 
 @pytest.fixture
@@ -87,30 +81,17 @@ def test_filters_are_chips_that_can_be_taken_away(client, session):
 
 def test_pages_follow_each_other_in_both_directions(client):
     tell(*working_turns(100))
-    found, address = [], PAGE + "?kind=user"
-    while address:
-        page = client.get(address)
-        found += records(page)
-        link = re.search(r'href="([^"]+)"[^>]*>Search later records</a>', text_of(page))
-        address = PAGE + link[1].replace("&amp;", "&") if link else None
     expected = [f"r{number}" for number in range(1, 401, 4)]
-    assert found == expected
-    found, address = [], PAGE + "?kind=user&before=400"
-    while address:
-        page = client.get(address)
-        found = records(page) + found
-        link = re.search(r'href="([^"]+)"[^>]*>Search earlier records</a>', text_of(page))
-        address = PAGE + link[1].replace("&amp;", "&") if link else None
-    assert found == expected
+    assert walk(client, PAGE, records, "Search later records", "?kind=user") == expected
+    assert walk(client, PAGE, records, "Search earlier records", "?kind=user&before=400") == expected
 
 
 def test_a_search_stops_at_its_window_and_goes_on(client, monkeypatch):
     monkeypatch.setattr(within, "WINDOW", 100)
     tell(*working_turns(49), user("the needle"))
-    page = text_of(client.get(PAGE + "?find=needle"))
-    assert "100 records were searched. Use the button below" in page
-    onwards = re.search(r'href="([^"]+)"[^>]*>Search later records</a>', page)[1].replace("&amp;", "&")
-    assert records(client.get(PAGE + onwards)) == ["r197"]
+    page = client.get(PAGE + "?find=needle")
+    assert "100 records were searched. Use the button below" in text_of(page)
+    assert records(client.get(PAGE + onwards(page, "Search later records"))) == ["r197"]
 
 
 def test_htmx_gets_the_hits_only(client, session):

@@ -17,13 +17,6 @@ LIVE = PAGE + "live/"
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def client(client, reviewer, ada, bob):
-    """A browser of a labeller; ada and bob are there."""
-    client.force_login(reviewer, backend="django.contrib.auth.backends.ModelBackend")
-    return client
-
-
 def add(*records, start, state="live"):
     """Append records with the ids `r<start>` and on; each follows the one before unless it says otherwise."""
     lines = []

@@ -1,4 +1,4 @@
-"""How the runs of a session went, step by step: the page of a session, the API."""
+"""How the runs of a session went, step by step: the page of a session, of one step, the API."""
 
 import re
 
@@ -6,6 +6,7 @@ import pytest
 
 from tests.factories import T0, SessionFactory
 from tests.ledger.talks import step
+from tests.ledger.walking import walk
 
 PAGE = "/agents/ada/sessions/s1/"
 STEPS = PAGE + "steps/"
@@ -51,13 +52,8 @@ def test_a_session_without_steps_has_no_such_view_to_choose(client):
 def test_pages(client):
     for number in range(1, 231):
         step(number, created_at=T0)
-    seen, address = [], STEPS
-    while address:
-        page = client.get(address).text
-        seen += [int(number) for number in re.findall(r"steps/id(\d+)/", page)]
-        following = re.search(r'href="(\?[^"]+)" rel="next"', page)
-        address = following and STEPS + following[1].replace("&amp;", "&")
-    assert seen == list(range(1, 231))
+    seen = walk(client, STEPS, lambda page: re.findall(r"steps/id(\d+)/", page.text))
+    assert seen == [str(number) for number in range(1, 231)]
     first = client.get(API, {"limit": 3}).json()
     assert [item["seq"] for item in client.get(API, {"limit": 2, "after": first["next"]}).json()["items"]] == [4, 5]
     for place in ("nonsense", "W10", "WzEsMiwzXQ", "W251bGwsMSwiYSJd"):
@@ -70,8 +66,24 @@ def test_hostile_text(client):
     step(1, type=HOSTILE, run_id=HOSTILE, about=about)
     step(2, about={"tools": "../../../etc/passwd", "usage": [1], "success": "no", "name": 7})
     step(3, type="", run_id="", about=[1])
-    answer = client.get(STEPS)
-    assert answer.status_code == 200
-    for bad in ("<script>alert", "\u202e", "etc/passwd/"):
-        assert bad not in answer.text
+    for address in (STEPS, *(f"{STEPS}id{number}/" for number in (1, 2, 3))):
+        answer = client.get(address)
+        assert answer.status_code == 200
+        for bad in ("<script>alert", "\u202e", "etc/passwd/"):
+            assert bad not in answer.text
     assert client.get(API).status_code == 200
+
+
+def test_one_step(client):
+    step(1, type="context.compiled", about={"tools": HANDLE, "systemPrompt": HANDLE})
+    step(2, about={"stopReason": "stop", "usage": {"input": 12004, "output": 43, "cost": 0.25}})
+    one = client.get(STEPS + "id2/").text
+    assert "&quot;stopReason&quot;: &quot;stop&quot;" in one
+    assert one.count(f'href="{STEPS}"') == 2
+    assert f"/agents/ada/artifacts/{'ab' * 32}/" in client.get(STEPS + "id1/").text
+
+
+def test_a_step_of_another_session_or_one_that_is_gone(client):
+    step(2, session_id="s2")
+    assert client.get(STEPS + "id2/").status_code == client.get(STEPS + "nothing/").status_code == 404
+    assert client.get("/agents/ada/sessions/s2/steps/id2/").status_code == 200

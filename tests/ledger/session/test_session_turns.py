@@ -8,17 +8,11 @@ import pytest
 from tests.factories import SessionFactory
 from tests.homes import assistant, user
 from tests.ledger.talks import tell, text_of, working_turns
+from tests.ledger.walking import walk
 
 PAGE = "/agents/ada/sessions/s1/"
 TURNS = PAGE + "turns/"
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def client(client, reviewer, ada, bob):
-    """A browser of a labeller; ada and bob are there."""
-    client.force_login(reviewer, backend="django.contrib.auth.backends.ModelBackend")
-    return client
 
 
 def test_it_works(client):
@@ -31,13 +25,11 @@ def test_it_works(client):
 
 def test_pages_follow_each_other(client):
     tell(*working_turns(250))
-    found, address = [], TURNS
-    while address:
-        page = text_of(client.get(address))
-        found += re.findall(r'<th scope="row"[^>]*><a href="[^"]+">(\d+)', page)
-        link = re.search(r'href="([^"]+)"[^>]*rel="next"', page)
-        address = TURNS + link[1].replace("&amp;", "&") if link else None
-    assert found == [str(number) for number in range(1, 251)]
+
+    def numbers(response):
+        return re.findall(r'<th scope="row"[^>]*><a href="[^"]+">(\d+)', text_of(response))
+
+    assert walk(client, TURNS, numbers) == [str(number) for number in range(1, 251)]
 
 
 def test_a_session_without_turns_says_so(client):

@@ -15,13 +15,6 @@ API = "/api/v1/agents/ada/turns/context"
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def client(client, reviewer, ada, bob):
-    """A browser of a labeller; ada and bob are there."""
-    client.force_login(reviewer, backend="django.contrib.auth.backends.ModelBackend")
-    return client
-
-
 def ask(client, turn, **more):
     response = client.get(API, {"turn_id": turn, **more})
     assert response.status_code == 200, response.content
@@ -148,11 +141,11 @@ def test_a_turn_that_is_not_there(client, turn):
     assert response.json()["detail"] == ("This agent has no such turn. See the list of turns for their ids.")
 
 
-def test_reading_it_is_in_the_audit_log(client, reviewer):
+def test_reading_it_is_in_the_audit_log(client, stranger):
     tell(*working_turns(2))
     ask(client, "s1:r5")
     entry = AuditEntry.objects.get(action="read")
-    assert (entry.actor, entry.object_type, entry.object_id) == (reviewer.username, "session", "s1")
+    assert (entry.actor, entry.object_type, entry.object_id) == (stranger.username, "session", "s1")
 
 
 class TestCommand:
