@@ -1,6 +1,7 @@
 import pytest
 
 from artifacts.store import layout
+from tests.people.test_roles import browser_of
 
 
 @pytest.fixture
@@ -8,3 +9,15 @@ def root(settings, tmp_path, ada):
     """The store of a home of its own, in which the agent ada is."""
     settings.HOME_DIR = tmp_path / "home"
     return layout.root()
+
+
+@pytest.fixture
+def client(as_stranger, root, bob):
+    """A browser of somebody who may only look; ada and bob are there, and an empty store."""
+    return as_stranger
+
+
+@pytest.fixture
+def boss(admin, client):
+    """A browser of an admin, beside the other one."""
+    return browser_of(admin)

@@ -11,22 +11,9 @@ from ledger.checkpoints import pack
 from people.models.kept import AuditEntry
 from tests.artifacts.test_artifact_detail import DB, HOSTILE, LINES, path_of, stash
 from tests.openclaw_web.test_api import bearer
-from tests.people.test_roles import browser_of
 
 ADA = "/api/v1/agents/ada/artifacts"
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def client(as_stranger, root, bob):
-    """A browser of somebody who may only look."""
-    return as_stranger
-
-
-@pytest.fixture
-def boss(admin, client):
-    """A browser of an admin, beside the other one."""
-    return browser_of(admin)
 
 
 def send(browser, body, address=ADA, **headers):

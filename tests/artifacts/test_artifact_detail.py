@@ -12,7 +12,6 @@ from artifacts.services import Place
 from artifacts.store import blobs, layout
 from people.configuration import keys as configuration
 from people.models.kept import AuditEntry
-from tests.people.test_roles import browser_of
 
 DB = "agent_ada"
 HTMX = {"HX-Request": "true"}
@@ -31,18 +30,6 @@ HOSTILE = (
     b"%PDF-1.7 <script>",
 )
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def client(as_stranger, root, bob):
-    """A browser of somebody who may only look."""
-    return as_stranger
-
-
-@pytest.fixture
-def boss(admin, client):
-    """A browser of an admin, beside the other one."""
-    return browser_of(admin)
 
 
 def stash(content, *, is_compressed=False, **place):
@@ -99,8 +86,6 @@ def test_the_part_alone_is_for_htmx(client):
 @pytest.mark.parametrize(
     ("asked", "first", "last"),
     [
-        ({"mode": "head", "max_chars": 6}, "line 1", "line 1"),
-        ({"mode": "tail", "max_chars": 5}, "here\n", "here\n"),
         ({"mode": "range", "lines": "7:9"}, "line 7:", "here\n"),
         ({"mode": "grep", "pattern": "LINE 1999", "ignore_case": "on"}, "1999:line 1999", "here\n"),
         ({"mode": "grep", "pattern": "line 19:", "context": 1}, "18-line 18", "here\n"),
@@ -140,22 +125,12 @@ def test_fields_of_other_modes_do_not_count(client):
 @pytest.mark.parametrize(
     "asked",
     [
-        {"mode": "range", "lines": "9:7"},
-        {"mode": "range"},
         {"mode": "grep", "pattern": "("},
         {"mode": "grep", "pattern": "a\x00b"},
-        {"mode": "grep", "pattern": "x" * 2000},
-        {"mode": "jsonpath", "path": "$["},
-        {"mode": "jsonpath", "path": "$.a"},
         {"mode": "sideways"},
-        {"offset": -1},
         {"mode": "head", "offset": "9" * 5000},
-        {"max_chars": 0},
-        {"max_chars": 20_001},
         {"max_chars": "many"},
         {"max_chars": 9000},
-        {"max_chars": 9000, "reason": "x" * 301},
-        {"mode": "grep", "pattern": "x", "context": 21},
     ],
 )
 def test_what_cannot_be_asked_is_said_in_place(client, asked):
@@ -217,14 +192,9 @@ def test_many_uses_have_pages(client):
     [
         "0" * 64,
         "A" * 64,
-        "0" * 63,
-        "0" * 65,
-        "\uff10" * 64,
         "ocm_artifact:v1:sha256:" + "0" * 64,
-        "ocm_artifact:v2:sha256:" + "0" * 64,
         "%2e%2e%2fsecret.key",
         "a%00b",
-        "0" * 63 + "%0a",
     ],
 )
 @pytest.mark.parametrize("end", ["", "download/"])

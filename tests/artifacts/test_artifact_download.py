@@ -10,7 +10,6 @@ from artifacts.errors import Damaged
 from people.configuration import keys as configuration
 from people.models.kept import AuditEntry
 from tests.artifacts.test_artifact_detail import DB, HOSTILE, page_of, path_of, stash
-from tests.people.test_roles import browser_of
 
 pytestmark = pytest.mark.django_db
 SECRET = "password: hunter2\n"
@@ -23,12 +22,6 @@ def address(request):
         "page": lambda row: f"{page_of(row)}download/",
         "api": lambda row: f"/api/v1/agents/ada/artifacts/{row.handle}/content",
     }[request.param]
-
-
-@pytest.fixture
-def client(as_stranger, root, bob):
-    """A browser of somebody who may only look."""
-    return as_stranger
 
 
 def entries(action):
@@ -67,7 +60,7 @@ def test_no_browser_runs_or_shows_it(client, address, content):
     assert response["Content-Security-Policy"] == "sandbox; default-src 'none'"
 
 
-def test_flagged_ones_are_for_admins(client, address, admin):
+def test_flagged_ones_are_for_admins(client, address, boss):
     row = stash(SECRET)
     for _ in range(2):
         refused = client.get(address(row))
@@ -77,7 +70,7 @@ def test_flagged_ones_are_for_admins(client, address, admin):
     assert entries("download_refused") == [("stranger", "artifact", row.handle, "ada")] * 2
     assert entries("downloaded") == []
     for _ in range(2):
-        assert browser_of(admin).get(address(row)).getvalue() == SECRET.encode()
+        assert boss.get(address(row)).getvalue() == SECRET.encode()
     assert entries("downloaded") == [("root", "artifact", row.handle, "ada")] * 2
 
 

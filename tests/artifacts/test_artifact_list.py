@@ -18,12 +18,6 @@ T0 = 1_767_571_200_000
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def client(as_stranger, root, bob):
-    """A browser of somebody who may only look; ada and bob are there, and an empty store."""
-    return as_stranger
-
-
 def stash(text, db=DB, *, at=None, **place):
     with services.stashing(db) as batch:
         row, _stored = batch.add(text, place=Place(**place), at=at)

@@ -9,16 +9,17 @@ MINUTE = 60_000
 EVIL = "<script>alert(1)</script>\"'\u202e"
 
 
-def talk(count=3, session_id="s1"):
-    """A session with turns that are a minute apart."""
+def talk(count=3, *, session_id="s1", start=T0, texts=(), db="agent_ada", **more):
+    """A session with so many turns, a minute apart, each answered after a second; `texts` are said by its users."""
     session = factories.SessionFactory(
-        id=session_id, title="The nightly import", session_key=f"agent:ada:irc:group:#{session_id}"
+        db=db, id=session_id, title="The nightly import", session_key=f"agent:ada:irc:group:#{session_id}"
     )
+    said = dict(enumerate(texts))
     return [
         factories.TurnFactory(
-            id=f"{session_id}:u{n}", session=session, turn_number=n, created_at=T0 + n * MINUTE,
-            user_message_id=f"u{n}", user_message_content=f"Question {n}",
-            agent_message_id=f"a{n}", agent_message_content=f"Answer {n}", first_seq=2 * n, last_seq=2 * n + 1,
+            db=db, id=f"{session_id}:u{n}", session=session, turn_number=n, created_at=start + n * MINUTE,
+            latency_ms=1_000, user_message_id=f"u{n}", user_message_content=said.get(n, f"Question {n}"),
+            agent_message_id=f"a{n}", agent_message_content=f"Answer {n}", first_seq=2 * n, last_seq=2 * n + 1, **more,
         )
         for n in range(count)
     ]  # fmt: skip

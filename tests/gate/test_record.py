@@ -9,24 +9,15 @@ from ledger.models import ConversationContext
 from people.configuration import keys as configuration
 from tests import factories
 from tests.factories import T0
+from tests.gate.decided import MINUTE, talk
 
 pytestmark = pytest.mark.django_db
 URL = "/api/v1/agents/ada/gate/decisions"
-MINUTE = 60_000
 
 
 @pytest.fixture
-def talk(ada):
-    """A session of ada with three turns, a minute apart, each answered after a second."""
-    session = factories.SessionFactory(id="s1", session_key="agent:ada:irc:group:#lab")
-    return [
-        factories.TurnFactory(
-            id=f"s1:u{n}", session=session, turn_number=n, created_at=T0 + n * MINUTE, latency_ms=1_000,
-            user_message_id=f"u{n}", user_message_content=f"Question {n}",
-            agent_message_id=f"a{n}", agent_message_content=f"Answer {n}", first_seq=2 * n, last_seq=2 * n + 1,
-        )
-        for n in range(3)
-    ]  # fmt: skip
+def turns(ada):
+    return talk()
 
 
 def told(number=1, **more):
@@ -54,7 +45,7 @@ def rows():
     return MemoryGateDecision.objects.using("agent_ada")
 
 
-def test_a_decision_is_stored_with_its_turn_and_window(as_operator, talk):
+def test_a_decision_is_stored_with_its_turn_and_window(as_operator, turns):
     answer = post(as_operator, told(2))
     assert (answer.status_code, answer.json()) == (201, {"recorded": ["d2"], "known": [], "withheld": 0})
     row = rows().get()
@@ -67,7 +58,7 @@ def test_a_decision_is_stored_with_its_turn_and_window(as_operator, talk):
     assert [row.message for row in kept] == ["Question 0", "Answer 0", "Question 1", "Answer 1"]
 
 
-def test_the_window_that_was_told_is_kept(as_operator, talk):
+def test_the_window_that_was_told_is_kept(as_operator, turns):
     seen = [{"role": "user", "message": "Only this", "timestamp": T0}]
     post(as_operator, told(1, context=seen), told(2, context=seen))
     first, second = rows().order_by("id")
@@ -77,7 +68,7 @@ def test_the_window_that_was_told_is_kept(as_operator, talk):
     assert GateWindow.objects.using("agent_ada").count() == 2
 
 
-def test_the_names_of_the_interface_mean_the_same(as_operator, talk):
+def test_the_names_of_the_interface_mean_the_same(as_operator, turns):
     body = {
         "id": "d1", "turnId": "s1:u1", "sessionId": "agent:ada:irc:group:#lab", "decision": "NO_WRITE",
         "reason": "Small talk.", "llmCall": {"model": "gate-1", "latencyMs": 80, "promptTokens": 9},
@@ -88,14 +79,14 @@ def test_the_names_of_the_interface_mean_the_same(as_operator, talk):
     assert (row.llm_model, row.llm_latency_ms, row.prompt_tokens, row.session_id) == ("gate-1", 80, 9, "s1")
 
 
-def test_told_twice_it_is_one(as_operator, talk):
+def test_told_twice_it_is_one(as_operator, turns):
     post(as_operator, told())
     answer = post(as_operator, told())
     assert (answer.status_code, answer.json()["known"]) == (200, ["d1"])
     assert rows().count() == MemoryGateStats.objects.using("agent_ada").get().total_decisions == 1
 
 
-def test_an_id_with_another_body_is_a_conflict_and_stores_nothing(as_operator, talk):
+def test_an_id_with_another_body_is_a_conflict_and_stores_nothing(as_operator, turns):
     post(as_operator, told())
     answer = post(as_operator, told(2), told(1, reason="Something else."))
     assert answer.status_code == 409
@@ -123,13 +114,13 @@ def test_an_id_with_another_body_is_a_conflict_and_stores_nothing(as_operator, t
         {"colour": "red"},
     ],
 )
-def test_what_cannot_be_is_refused_whole(as_operator, talk, wrong):
+def test_what_cannot_be_is_refused_whole(as_operator, turns, wrong):
     answer = post(as_operator, told(2), told(1, **wrong))
     assert answer.status_code == 422
     assert not rows().exists()
 
 
-def test_another_agents_turn_is_refused(as_operator, talk, bob):
+def test_another_agents_turn_is_refused(as_operator, turns, bob):
     factories.TurnFactory(db="agent_bob", id="b1:u1", session=factories.SessionFactory(db="agent_bob", id="b1"))
     assert post(as_operator, told(1, turn_id="b1:u1")).status_code == 404
     factories.SessionFactory(id="s2", session_key=None)
@@ -137,7 +128,7 @@ def test_another_agents_turn_is_refused(as_operator, talk, bob):
     assert not rows().exists()
 
 
-def test_without_a_turn_it_is_found_by_key_and_time(as_operator, talk):
+def test_without_a_turn_it_is_found_by_key_and_time(as_operator, turns):
     post(as_operator, told(1, turn_id=None, session_id="channel:irc:group:#lab"))
     row = rows().get()
     assert (row.turn_id, row.match, row.session_key) == ("s1:u1", "near", "channel:irc:group:#lab")
@@ -145,19 +136,19 @@ def test_without_a_turn_it_is_found_by_key_and_time(as_operator, talk):
     assert rows().get(id="far").turn_id is None
 
 
-def test_a_long_response_is_an_artifact(as_operator, talk):
+def test_a_long_response_is_an_artifact(as_operator, turns):
     post(as_operator, told(raw_response="x" * 900_000))
     assert rows().get().raw_response.startswith("ocm_artifact:v1:sha256:")
 
 
-def test_of_what_is_refused_or_known_no_artifact_is_made(as_operator, talk):
+def test_of_what_is_refused_or_known_no_artifact_is_made(as_operator, turns):
     post(as_operator, told(1))
     assert post(as_operator, told(2, raw_response="x" * 70_000), told(1, reason="Something else.")).status_code == 409
     assert post(as_operator, told(1, raw_response="y" * 70_000)).status_code == 409
     assert not Artifact.objects.using("agent_ada").exists()
 
 
-def test_settings_turn_recording_and_responses_off(as_operator, talk):
+def test_settings_turn_recording_and_responses_off(as_operator, turns):
     configuration.put("memoryGateAuditing.storeRawLLMResponse", False)
     post(as_operator, told(1))
     assert rows().get().raw_response is None
@@ -166,7 +157,7 @@ def test_settings_turn_recording_and_responses_off(as_operator, talk):
     assert rows().count() == 1
 
 
-def test_words_of_who_opted_out_are_counted_and_not_stored(as_operator, talk):
+def test_words_of_who_opted_out_are_counted_and_not_stored(as_operator, turns):
     configuration.put("collector.optedOutSenders", ["somebody"])
     answer = post(as_operator, told(1), told(2, turn_id=None, session_id="nobody"))
     assert answer.json() == {"recorded": [], "known": [], "withheld": 2}

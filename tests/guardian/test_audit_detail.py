@@ -180,13 +180,6 @@ def test_the_api_tells_all_of_it(as_stranger, turn):
     assert as_stranger.get(API.format("nothing")).status_code == 404
 
 
-def test_hostile_texts_are_texts(as_stranger, ada):
-    evil = "<script>alert(1)</script>\"'\u202e"
-    wrote(DB, 1, None, evil.encode(), candidate_fact=evil, reason=evil, llm_model=evil, rule_id=evil, session_id=evil)
-    found = page(as_stranger)
-    assert "<script>alert" not in found and "\u202e" not in found
-
-
 def test_the_way_through_the_list_keeps_its_filters(as_stranger, ada):
     for number in (1, 2, 3):
         wrote(DB, number, None, b"%d" % number, target_file="USER.md" if number == 2 else "MEMORY.md")

@@ -149,13 +149,6 @@ def test_a_file_of_which_nothing_is_known(as_stranger, ada):
     assert as_stranger.get(API.replace("MEMORY", "AGENTS")).status_code == 404
 
 
-def test_hostile_texts_are_texts(as_stranger, ada):
-    evil = "<script>alert(1)</script>\u202e"
-    refuse(1, candidate_fact=evil, reason=evil)
-    page = text_of(as_stranger.get(URL))
-    assert "<script>alert" not in page and "\u202e" not in page
-
-
 def test_a_write_that_an_import_renames_meanwhile_is_left_out(as_stranger, ada):
     wrote(DB, 1, None, b"tea\n")
     about = {"target_file": "MEMORY.md", "candidate_fact": "Likes coffee.", "status": "written", "origin": "imported"}

@@ -70,9 +70,3 @@ def test_of_many_a_few_are_there_those_that_changed_something_first(as_stranger,
     names = [link for link in links if "/blame/" not in link]
     assert names[0] == "/agents/ada/writes/w4/" and len(names) == 4
     assert "5 writes" in text_of(as_stranger.get(unescape(names[3])))
-
-
-def test_hostile_texts_are_texts(as_stranger, turns):
-    wrote(DB, 1, None, b"a", turn_id=turns[1], candidate_fact='"><script>alert(1)</script>\u202e')
-    page = text_of(as_stranger.get(f"{PART}?turn=1"))
-    assert "<script>" not in page and "\u202e" not in page

@@ -316,6 +316,8 @@ def test_what_is_no_json_has_no_paths(root, text):
         {"mode": "range", "lines": "1" * 40},
         {"mode": "grep"},
         {"mode": "grep", "pattern": "x", "context": 21},
+        {"mode": "grep", "pattern": "a\0b"},
+        {"mode": "jsonpath", "path": "$["},
         {"mode": "grep", "pattern": "x", "context": -1},
         {"mode": "head", "pattern": "x"},
         {"mode": "jsonpath"},

@@ -5,27 +5,11 @@ import json
 from gate.deciding import running
 from gate.deciding.choosing import Asked
 from gate.models import GateCall, MemoryGateDecision
-from tests import factories
-from tests.factories import T0
+from tests.gate.decided import MINUTE, talk  # noqa: F401 - for who imports from here
 from tests.llm_endpoint import says
 
-MINUTE = 60_000
 DB = "agent_ada"
 USED = {"prompt_tokens": 700, "completion_tokens": 40}
-
-
-def talk(count, *, session_id="s1", start=T0, texts=(), db=DB, **more):
-    """A session with so many turns, a minute apart, each answered after a second; `texts` are said by its users."""
-    session = factories.SessionFactory(db=db, id=session_id, session_key=f"agent:ada:irc:group:#{session_id}")
-    said = dict(enumerate(texts))
-    return [
-        factories.TurnFactory(
-            db=db, id=f"{session_id}:u{n}", session=session, turn_number=n, created_at=start + n * MINUTE,
-            latency_ms=1_000, user_message_id=f"u{n}", user_message_content=said.get(n, f"Question {n}"),
-            agent_message_id=f"a{n}", agent_message_content=f"Answer {n}", first_seq=2 * n, last_seq=2 * n + 1, **more,
-        )
-        for n in range(count)
-    ]  # fmt: skip
 
 
 def answer(decision="UPDATE_USER", reason="Likes tea.", fact="The user likes tea."):

@@ -29,15 +29,6 @@ def test_a_page_tells_what_came_of_it(ada, endpoint, as_stranger):
     assert "67%" in listed
 
 
-def test_words_of_a_model_are_text(ada, endpoint, as_stranger):
-    decided(1)
-    endpoint.then(decides(reason="<script>x</script>", fact="<b>tea</b>"))
-    found, _job = replay(ada)
-    page = as_stranger.get(f"{LIST}{found.id}/").content.decode()
-    assert "&lt;script&gt;x" in page
-    assert "<script>x" not in page
-
-
 def test_a_replay_that_stopped_can_be_continued(ada, endpoint, as_operator, as_stranger):
     decided(2)
     endpoint.then(fails(401))

@@ -3,9 +3,11 @@
 import random
 import sqlite3
 import time
-from contextlib import closing
+from contextlib import closing, contextmanager
 
-from tests.processes import HANG
+from tests.homes import Home as OpenClaw
+from tests.homes import assistant, user
+from tests.processes import HANG, Home
 
 INTENTS = "SELECT count(*) FROM rollback_intents WHERE ended_at IS NULL"
 # As on a kernel or a file system that exchanges no files: it refuses flags that it does not know.
@@ -14,6 +16,34 @@ from guardian.rollbacks import workspace
 workspace.RENAME_EXCHANGE = workspace.RENAME_NOREPLACE = 1 << 30
 """
 RUNS = "SELECT count(*) FROM guardian_runs WHERE state = 'running' AND created_at >= {since}"
+
+
+RECOVER = """
+from agents.models import Agent
+from guardian.rollbacks import exchanging, recovering
+exchanging.LOOKS = (0.0,)
+print(len(recovering.recover(Agent.objects.get())))
+"""
+# What the newest write to a file found before it, or left after it.
+LAST = """SELECT coalesce(c.text, f.content) FROM write_guardian_audit a
+          LEFT JOIN file_snapshots f ON f.id = a.{side}_snapshot_id
+          LEFT JOIN file_contents c ON f.content = 'sha256:' || c.id
+          WHERE a.target_file = '{name}' ORDER BY a.created_at DESC, a.rowid DESC LIMIT 1"""
+
+
+@contextmanager
+def opened(tmp_path, migrated):
+    """A home of one agent that was imported, whose workspace, its `folder`, this site may write to."""
+    source = OpenClaw(tmp_path.resolve() / "openclaw")
+    source.transcript(user("Hello"), assistant("Hello"))
+    site = Home.copied(migrated, tmp_path / "home")
+    site.env |= {"OPENCLAW_WEB_WORKSPACE_WRITES": "1", "OPENCLAW_STATE_DIR": str(source.root)}
+    site.folder = source.root / "workspace"
+    site.folder.mkdir(exist_ok=True)
+    collected = site.start("collect", "--source", str(source.root), "--quiet")
+    assert collected.end() == 0, collected.said
+    yield site
+    site.close()
 
 
 def rows(site, sql):

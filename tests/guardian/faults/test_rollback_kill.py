@@ -2,17 +2,11 @@
 
 import pytest
 
-from tests import processes
-from tests.guardian.faults.killed import INTENTS, SWITCHED_OFF, Killer, rows
-from tests.homes import Home, assistant, user
+from tests.guardian.faults.killed import INTENTS, LAST, RECOVER, SWITCHED_OFF, Killer, opened, rows
 from tests.processes import until_met, wait_for
 
 pytestmark = pytest.mark.kill
 NAMES = ("MEMORY.md", "USER.md")
-LAST = """SELECT coalesce(c.text, f.content) FROM write_guardian_audit a
-          LEFT JOIN file_snapshots f ON f.id = a.{side}_snapshot_id
-          LEFT JOIN file_contents c ON f.content = 'sha256:' || c.id
-          WHERE a.target_file = '{name}' ORDER BY a.created_at DESC, a.rowid DESC LIMIT 1"""
 # An agent that writes, a plugin that tells of it, and a person who rolls back, one after the other for ever.
 WORK = """
 import itertools
@@ -54,26 +48,12 @@ for number in itertools.count(WriteGuardianAudit.objects.using(main.db).count())
         made = together.plan_session(main, f"s{{number}}")
         performing.perform_session(main, f"s{{number}}", WISH, seen=made.hashes)
 """
-RECOVER = """
-from agents.models import Agent
-from guardian.rollbacks import exchanging, recovering
-exchanging.LOOKS = (0.0,)
-print(len(recovering.recover(Agent.objects.get())))
-"""
 
 
 @pytest.fixture
 def site(tmp_path, migrated):
-    source = Home(tmp_path.resolve() / "openclaw")
-    source.transcript(user("Hello"), assistant("Hello"))
-    (source.root / "workspace").mkdir(exist_ok=True)
-    home = processes.Home.copied(migrated, tmp_path / "home")
-    home.env["OPENCLAW_WEB_WORKSPACE_WRITES"] = "1"
-    collected = home.start("collect", "--source", str(source.root), "--quiet")
-    assert collected.end() == 0, collected.said
-    home.folder = source.root / "workspace"
-    yield home
-    home.close()
+    with opened(tmp_path, migrated) as site:
+        yield site
 
 
 def check(site):

@@ -1,17 +1,13 @@
 """Rollbacks in a workspace on a disk that is mounted read-only, in a mount namespace: refused, with nothing open."""
 
-import sqlite3
 import subprocess
 import sys
-from contextlib import closing
 
 import pytest
 
-from tests.homes import Home, assistant, user
 from tests.processes import CHECKOUT
-from tests.processes import Home as Site
 
-from .killed import INTENTS
+from .killed import INTENTS, opened, rows
 
 pytestmark = pytest.mark.kill
 WROTE = """
@@ -42,38 +38,30 @@ ROLL_BACK = ("reflection", "guardian", "rollback", "w1", "--reason", "Wrong.")
 def site(tmp_path, migrated):
     if subprocess.run(["unshare", "-Urm", "true"], check=False).returncode:
         pytest.skip("this system has no user namespaces")
-    source = Home(tmp_path.resolve() / "openclaw")
-    source.transcript(user("Hello"), assistant("Hello"))
-    site = Site.copied(migrated, tmp_path / "home")
-    site.env |= {"OPENCLAW_WEB_WORKSPACE_WRITES": "1", "OPENCLAW_STATE_DIR": str(source.root)}
-    site.workspace = source.root / "workspace"
-    site.workspace.mkdir(exist_ok=True)
-    assert site.start("collect", "--source", str(source.root), "--quiet").end() == 0
-    (site.workspace / "MEMORY.md").write_text("b")
-    site.python(WROTE)
-    yield site
-    site.close()
+    with opened(tmp_path, migrated) as site:
+        (site.folder / "MEMORY.md").write_text("b")
+        site.python(WROTE)
+        yield site
 
 
 def run(site, *words):
     """A command for which the workspace is read-only."""
-    command = ["unshare", "-Urm", "sh", "-c", READ_ONLY, site.workspace, sys.executable, "-m", "openclaw_web", *words]
+    command = ["unshare", "-Urm", "sh", "-c", READ_ONLY, site.folder, sys.executable, "-m", "openclaw_web", *words]
     done = subprocess.run(command, cwd=CHECKOUT, env=site.env, capture_output=True, text=True, check=False)
     assert "Traceback" not in done.stderr, done.stderr
     return done.returncode, done.stdout + done.stderr
 
 
 def open_intents(site):
-    with closing(sqlite3.connect(site.path / "agents" / "main" / "agent" / "openclaw-agent.sqlite")) as store:
-        return store.execute(INTENTS).fetchone()[0]
+    return rows(site, INTENTS)[0][0]
 
 
 def test_it_is_refused_and_can_be_done_later(site):
     status, said = run(site, *ROLL_BACK)
     assert status in (1, 3) and "MEMORY.md is not written: its folder is read-only." in said
-    assert open_intents(site) == 0 and (site.workspace / "MEMORY.md").read_text() == "b"
+    assert open_intents(site) == 0 and (site.folder / "MEMORY.md").read_text() == "b"
     assert site.start(*ROLL_BACK).end() == 0
-    assert (site.workspace / "MEMORY.md").read_text() == "a"
+    assert (site.folder / "MEMORY.md").read_text() == "a"
 
 
 def test_what_broke_off_is_ended_on_such_a_disk_as_well(site):
@@ -82,4 +70,4 @@ def test_what_broke_off_is_ended_on_such_a_disk_as_well(site):
     assert open_intents(site) == 1
     status, said = run(site, *ROLL_BACK)
     assert status in (1, 3) and "already" in said
-    assert open_intents(site) == 0 and (site.workspace / "MEMORY.md").read_text() == "a"
+    assert open_intents(site) == 0 and (site.folder / "MEMORY.md").read_text() == "a"

@@ -9,8 +9,7 @@ from contextlib import closing
 import pytest
 
 from tests import processes
-from tests.guardian.faults.killed import SWITCHED_OFF
-from tests.homes import Home, assistant, user
+from tests.guardian.faults.killed import SWITCHED_OFF, opened
 
 pytestmark = pytest.mark.kill
 ROLLBACKS = int(os.environ.get("ROLLBACKS", "1000"))  # of both kinds of writers together; more on request
@@ -75,17 +74,10 @@ print(f"done:{{done}},refused:{{refused}},met-a-writer:{{found}}")
 
 @pytest.fixture
 def site(tmp_path, migrated):
-    source = Home(tmp_path.resolve() / "openclaw")
-    source.transcript(user("Hello"), assistant("Hello"))
-    (source.root / "workspace").mkdir(exist_ok=True)
-    home = processes.Home.copied(migrated, tmp_path / "home")
-    home.env["OPENCLAW_WEB_WORKSPACE_WRITES"] = "1"
-    collected = home.start("collect", "--source", str(source.root), "--quiet")
-    assert collected.end() == 0, collected.said
-    home.file = source.root / "workspace" / "MEMORY.md"
-    home.file.write_text("first\n")
-    yield home
-    home.close()
+    with opened(tmp_path, migrated) as site:
+        site.file = site.folder / "MEMORY.md"
+        site.file.write_text("first\n")
+        yield site
 
 
 @pytest.mark.parametrize(("before", "count"), [("", ROLLBACKS // 2), (SWITCHED_OFF, WITHOUT_THE_CALL // 2)])

@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from agents.models import CollectorSource
-from guardian.rollbacks import exchanging
 from people.configuration import keys as configuration
 from tests.guardian.standing.recorded_homes import RecordedHome
+from tests.guardian.workspaces import may_write
 
 
 class Command:
@@ -33,14 +32,9 @@ class Command:
 @pytest.fixture
 def home(ada, settings, tmp_path, monkeypatch):
     """The home of ada, whose MEMORY.md has a record; this site may write to it, and nobody waits for late writers."""
-    root = tmp_path.resolve() / "openclaw"
-    home = RecordedHome(root, ("ada",))
-    CollectorSource.objects.create(source_key="k", kind="agent", root=str(root), path="ada", agent_id="ada")
-    ada.home_name, ada.workspace = "ada", str(home.workspace("ada"))
-    ada.save()
-    (tmp_path / "home" / "state").mkdir(parents=True)
-    settings.WORKSPACE_WRITES, settings.HOME_DIR = True, tmp_path / "home"
-    monkeypatch.setattr(exchanging, "LOOKS", (0.0,))
+    home = RecordedHome(tmp_path.resolve() / "openclaw", ("ada",))
+    ada.workspace = str(home.workspace("ada"))
+    may_write(ada, settings, tmp_path, monkeypatch, "ada")
     return home
 
 

@@ -1,9 +1,8 @@
 import pytest
 
-from agents.models import CollectorSource
-from guardian.rollbacks import exchanging
 from openclaw_web.llm import client
 from people.configuration import keys as configuration
+from tests.guardian.workspaces import open_workspace
 from tests.llm_endpoint import Endpoint
 
 from .proposed import writes
@@ -12,18 +11,9 @@ from .proposed import writes
 @pytest.fixture
 def workspace(ada, settings, tmp_path, monkeypatch):
     """The workspace of ada, which this site may write to; nobody waits for late writers."""
-    root = tmp_path.resolve() / "openclaw"
-    for folder in ("agents/ada/sessions", "workspace-ada"):
-        (root / folder).mkdir(parents=True)
-    (root / "openclaw.json").write_text("{}")
-    CollectorSource.objects.create(source_key="k", kind="agent", root=str(root), path="agents/ada", agent_id="ada")
-    ada.home_name = "ada"
-    ada.save()
-    (tmp_path / "home" / "state").mkdir(parents=True)
-    settings.WORKSPACE_WRITES, settings.HOME_DIR = True, tmp_path / "home"
-    monkeypatch.setattr(exchanging, "LOOKS", (0.0,))
-    (root / "workspace-ada" / "USER.md").write_bytes(b"# User\n\n- Lives in Bonn.\n")
-    return root / "workspace-ada"
+    folder = open_workspace(ada, settings, tmp_path, monkeypatch)
+    (folder / "USER.md").write_bytes(b"# User\n\n- Lives in Bonn.\n")
+    return folder
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 import pytest
 
 from agents.runners.choice import NoSuchSession
-from guardian.models import Rollback
 from guardian.proposing import facts
 from guardian.proposing.facts import Asked
 from guardian.services import keep_version
@@ -12,7 +11,7 @@ from people.configuration import keys as configuration
 from tests import factories
 from tests.factories import T0
 from tests.gate.deciding.test_opted_out import says
-from tests.guardian.written import share, wrote
+from tests.guardian.written import wrote
 from tests.homes import assistant
 from tests.ledger.talks import tell
 
@@ -140,32 +139,6 @@ def test_a_file_that_is_not_its_newest_version_is_hidden(ada, workspace, turns):
     assert not is_hidden(ada)
     (workspace / "USER.md").unlink()
     assert not is_hidden(ada)
-
-
-def test_a_line_that_several_writes_share_is_of_each_of_them(ada, workspace, turns):
-    for number, turn in enumerate(turns, start=1):
-        written(workspace, number, None, MEI, turn_id=turn, session_id="s1")
-    share(DB, "w1", "w2")
-    opt_out("mallory")
-    assert not is_hidden(ada)
-    for name in ("mei", "tom"):
-        opt_out(name)
-        assert is_hidden(ada)
-
-
-def test_what_a_rollback_brought_back_is_of_who_said_it(ada, workspace, turns):
-    mei, tom = turns
-    written(workspace, 1, None, b"Mei likes tea.\n", turn_id=mei, session_id="s1")
-    written(workspace, 2, b"Mei likes tea.\n", b"Tea.\n", turn_id=tom, session_id="s1", status="rolled_back")
-    written(workspace, 3, b"Tea.\n", b"Tea.\nMei swims.\n", turn_id=mei, session_id="s1")
-    merged = b"Mei likes tea.\nMei swims.\n"
-    written(workspace, 4, b"Tea.\nMei swims.\n", merged, turn_id=tom, session_id="s1", origin="rollback")
-    told_of = {"rolled_back_at": T0, "rolled_back_by": "otto", "reason": "No.", "previous_status": "written"}
-    Rollback.objects.using(DB).create(id="r", audit_id="w2", own_audit_id="w4", way="merged", **told_of)
-    opt_out("tom")
-    assert not is_hidden(ada)
-    opt_out("mei")
-    assert is_hidden(ada)
 
 
 def test_asking_whose_lines_they_are_takes_as_many_queries_for_many(

@@ -5,10 +5,8 @@ import time
 
 import pytest
 
-from tests import processes
 from tests.gate.deciding.test_gate_kill import ENDS, slowly, stop
-from tests.guardian.faults.killed import INTENTS, RUNS, Killer, rows
-from tests.homes import Home, assistant, user
+from tests.guardian.faults.killed import INTENTS, LAST, RECOVER, RUNS, Killer, opened, rows
 from tests.llm_endpoint import Endpoint, answer, sends
 from tests.processes import FEW, until_met, wait_for
 
@@ -80,16 +78,6 @@ from guardian.proposing.facts import Asked
 print(running.start(Agent.objects.get(), Asked(), by="otto").id)
 """
 PROPOSED = "SELECT count(*), count(DISTINCT decision_id) FROM guardian_runs WHERE state = 'proposed'"
-RECOVER = """
-from agents.models import Agent
-from guardian.rollbacks import exchanging, recovering
-exchanging.LOOKS = (0.0,)
-print(len(recovering.recover(Agent.objects.get())))
-"""
-LAST = """SELECT coalesce(c.text, f.content) FROM write_guardian_audit a
-          JOIN file_snapshots f ON f.id = a.after_snapshot_id
-          LEFT JOIN file_contents c ON f.content = 'sha256:' || c.id
-          WHERE a.target_file = '{name}' ORDER BY a.created_at DESC, a.rowid DESC LIMIT 1"""
 
 
 def model(handler):
@@ -108,19 +96,10 @@ def model(handler):
 
 @pytest.fixture
 def site(tmp_path, migrated):
-    source = Home(tmp_path.resolve() / "openclaw")
-    source.transcript(user("Hello"), assistant("Hello"))
-    (source.root / "workspace").mkdir(exist_ok=True)
-    home = processes.Home.copied(migrated, tmp_path / "home")
-    home.env["OPENCLAW_WEB_WORKSPACE_WRITES"] = "1"
-    collected = home.start("collect", "--source", str(source.root), "--quiet")
-    assert collected.end() == 0, collected.said
-    home.folder = source.root / "workspace"
-    with Endpoint(model) as home.endpoint:
-        home.env["OPENCLAW_WEB_LLM_URL"] = home.endpoint.url
-        assert "set" in home.python(SET.format(values=SETTINGS))
-        yield home
-        home.close()
+    with opened(tmp_path, migrated) as site, Endpoint(model) as site.endpoint:
+        site.env["OPENCLAW_WEB_LLM_URL"] = site.endpoint.url
+        assert "set" in site.python(SET.format(values=SETTINGS))
+        yield site
 
 
 def check(site):
@@ -130,7 +109,7 @@ def check(site):
     assert rows(site, INTENTS) == [(0,)]
     for name in sorted(names):
         file = site.folder / name
-        last = rows(site, LAST.format(name=name))
+        last = rows(site, LAST.format(side="after", name=name))
         assert (file.read_text() if file.exists() else None) == (last[0][0] if last else None)
     written = "SELECT id FROM write_guardian_audit WHERE status = 'written' AND origin = 'own' ORDER BY id"
     assert rows(site, written) == rows(

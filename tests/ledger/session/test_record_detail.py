@@ -99,14 +99,6 @@ def test_ids_of_any_kind_have_pages(client):
     assert "no id" in text_of(client.get(PAGE + "@20/"))
 
 
-def test_nothing_that_was_said_can_do_anything(client):
-    tell(user("<script>alert(1)</script>\u202e\x00"))
-    page = text_of(client.get(PAGE + "r1/"))
-    assert "<script>alert" not in page
-    assert "\u202e" not in page
-    assert "\x00" not in page
-
-
 def test_a_withheld_record_says_so(client):
     tell(user("secret", __openclaw={"senderId": "eve"}), opted_out=["eve"])
     page = text_of(client.get(PAGE + "r1/"))

@@ -1,0 +1,82 @@
+"""What agents, models and people said is only text: every page of an agent whose words all mean harm.
+
+Harm stands in each column that holds words, in names that a source tells, and in the records of a transcript.
+"""
+
+import re
+
+import pytest
+from django.apps import apps
+from django.conf import settings
+from django.db import connections
+from django.db.models import F, TextField, Value
+from django.db.models.functions import Concat
+from django.test import Client, override_settings
+
+from guardian.models import FileContent
+from openclaw_web.sqlite.fields import Words
+from tests.factories import UserFactory
+from tests.suite.browsers import BACKEND
+from tests.suite.standing import standing, undone
+from tests.whole.everything import DB, fill
+from tests.whole.pages import GETS
+
+EVIL = "<script>alert(1)</script>\"'\u202e"
+TYPED = re.compile(r'"[^"]*"|<textarea.*?</textarea>', re.DOTALL)  # comes back to who typed it as it was
+SHOWN = "&lt;script&gt;alert(1)"
+PAGES = {route: page for route, page in GETS.items() if page.address and not page.address.startswith("/")}
+NAMES = {"llm_model", "model", "tool", "tool_name", "failure", "type", "namespace", "path", "given_by", "corrected_by"}
+# No words of anybody on them, or those of this site alone.
+WITHOUT = {
+    "automation:background_list", "automation:cron_detail", "automation:cron_list", "automation:subagent_list",
+    "datasets:session_samples", "gate:own_gate", "gate:prompt_detail", "gate:replay_new", "guardian:audit_lines",
+    "guardian:chart", "guardian:decision_writes", "guardian:file_cure", "guardian:file_list", "guardian:opted_out",
+    "guardian:own_guardian", "guardian:rule_new", "operations:lint_list",
+}  # fmt: skip
+
+
+def poison():
+    for app in settings.AGENT_APPS:
+        for model in apps.get_app_config(app).get_models():
+            for field in model._meta.concrete_fields:
+                if is_told(model, field):
+                    rows = model.objects.using(DB).exclude(**{field.name: None})
+                    rows.update(**{field.name: Concat(F(field.name), Value(EVIL), output_field=TextField())})
+    with connections[DB].cursor() as cursor:
+        said = EVIL.replace('"', '\\"')
+        cursor.execute("UPDATE transcript_events SET event_json = replace(event_json, 'question', %s)", [said])
+
+
+def is_told(model, field):
+    """Whether a column holds what somebody said as it was said, or a name that a source tells."""
+    is_packed = model is FileContent or field.name.endswith(("_json", "metadata"))
+    return not field.choices and (field.name in NAMES or (type(field) is Words and not is_packed))
+
+
+@pytest.fixture(scope="module")
+def look(django_db_setup, django_db_blocker, tmp_path_factory):
+    """The text of a page, as an admin sees it."""
+    home = tmp_path_factory.mktemp("words")
+    (home / "state").mkdir()
+    with standing(django_db_blocker), override_settings(HOME_DIR=home):
+        admin = UserFactory(username="admin", role="admin")
+        facts = fill(1, admin)
+        poison()
+        client = Client()
+        client.force_login(admin, backend=BACKEND)
+
+        def get(page):
+            with undone():
+                answer = client.get(page.place(facts))
+            assert answer.status_code in (200, 286), page.route
+            return answer.text
+
+        yield get
+
+
+@pytest.mark.parametrize("route", PAGES)
+def test_page(look, route):
+    text = look(PAGES[route])
+    seen = TYPED.sub("", text.partition("<main")[2] or text)
+    assert "<script>alert" not in text and "\u202e" not in seen
+    assert (SHOWN in text) != (route in WITHOUT)
