@@ -6,11 +6,8 @@ from gate.collectors.found import FoundDecision
 from gate.models import MemoryGateDecision
 from gate.recording import imported
 from gate.recording.told import Source
-from ledger.models import ConversationTurn, Session
 from people.configuration import keys as configuration
-from tests.gate.deciding.test_opted_out import says
-from tests.homes import assistant
-from tests.ledger.talks import tell
+from tests.ledger.talks import group_chat
 
 pytestmark = pytest.mark.django_db
 KEY = "agent:ada:irc:group:#lab"
@@ -26,9 +23,7 @@ def found(at, fact):
 
 @pytest.mark.parametrize(("name", "fact"), [("tom", None), ("somebody else", "Tom likes tea.")])
 def test_a_fact_that_comes_later_is_withheld_with_its_decision(ada, name, fact):
-    tell(says("tom", "Tom one"), assistant("To Tom"))
-    Session.objects.using(ada.db).filter(id="s1").update(session_key=KEY, origin="group")
-    turn = ConversationTurn.objects.using(ada.db).get()
+    (turn,) = group_chat("tom")
     at = turn.created_at + (turn.latency_ms or 0) + 500
     imported.store(ada, [found(at, None)], Source.LOG)
     configuration.put("collector.optedOutSenders", [name])

@@ -6,10 +6,9 @@ from gate.models import MemoryGateDecision
 from gate.recording import windows
 from ledger.models import ConversationTurn, Session
 from people.configuration import keys as configuration
-from tests.gate.deciding.test_opted_out import says
 from tests.gate.test_record import post, told
 from tests.homes import assistant
-from tests.ledger.talks import tell
+from tests.ledger.talks import group_chat, says, tell
 
 pytestmark = pytest.mark.django_db
 DB = "agent_ada"
@@ -18,12 +17,7 @@ DB = "agent_ada"
 @pytest.fixture
 def turns(ada):
     """Two turns of mei in a chat of several people; what tom said there was never imported."""
-    tell(
-        says("mei", "Mei one"), assistant("To Mei"),
-        says("mei", "Mei two"), assistant("To Mei again"),
-    )  # fmt: skip
-    Session.objects.using(DB).filter(id="s1").update(session_key="agent:ada:irc:group:#lab", origin="group")
-    return list(ConversationTurn.objects.using(DB).order_by("first_seq"))
+    return group_chat("mei", "mei")
 
 
 def record(client, turn, *messages):

@@ -4,13 +4,10 @@ import pytest
 
 from guardian import services
 from guardian.models import BehaviorCorrection, GuardianStatus, Rollback, WriteGuardianAudit
-from ledger.models import ConversationTurn, Session
 from people.configuration import keys as configuration
 from tests.factories import DecisionFactory
-from tests.gate.deciding.test_opted_out import says
 from tests.guardian.written import T0, share, took_back, wrote
-from tests.homes import assistant
-from tests.ledger.talks import tell, text_of, working_turns
+from tests.ledger.talks import group_chat, tell, text_of, working_turns
 
 DB = "agent_ada"
 URL, API = "/agents/ada/writes/{}/", "/api/v1/agents/ada/guardian/writes/{}"
@@ -160,9 +157,8 @@ def test_a_rollback_is_named_as_one(as_operator, ada):
 
 
 def test_it_says_that_somebody_of_the_conversation_has_opted_out(as_stranger, ada):
-    tell(says("tom", "Tom one"), assistant("To Tom"))
-    Session.objects.using(DB).filter(id="s1").update(session_key="agent:ada:irc:group:#lab", origin="group")
-    wrote(DB, 1, None, b"a\n", turn_id=ConversationTurn.objects.using(DB).get().id)
+    (turn,) = group_chat("tom")
+    wrote(DB, 1, None, b"a\n", turn_id=turn.id)
     assert "has opted out" not in page(as_stranger)
     configuration.put("collector.optedOutSenders", ["tom"])
     assert "Somebody in this conversation has opted out." in page(as_stranger)

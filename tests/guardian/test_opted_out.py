@@ -6,10 +6,9 @@ import pytest
 from guardian.looking import owners
 from ledger.models import ConversationTurn, Session
 from people.configuration import keys as configuration
-from tests.gate.deciding.test_opted_out import says
 from tests.guardian.written import share, took_back, wrote
 from tests.homes import assistant
-from tests.ledger.talks import tell, text_of
+from tests.ledger.talks import group_chat, says, tell, text_of
 from tests.people import settings_page
 
 pytestmark = pytest.mark.django_db
@@ -26,9 +25,7 @@ PAGE = "/agents/ada/writes/opted-out/"
 @pytest.fixture
 def turns(ada):
     """A chat in which mei and tom asked something; each left a line in MEMORY.md, and nobody knows who left two."""
-    tell(says("mei", "Mei one"), assistant("To Mei"), says("tom", "Tom one"), assistant("To Tom"))
-    Session.objects.using(DB).filter(id="s1").update(session_key="agent:ada:irc:group:#lab", origin="group")
-    turns = list(ConversationTurn.objects.using(DB).order_by("first_seq"))
+    turns = group_chat("mei", "tom")
     wrote(DB, 1, b"# Memory\n", b"# Memory\nMei likes tea.\n", turn_id=turns[0].id, session_id="s1")
     both = b"# Memory\nMei likes tea.\n\nTom <b>moves</b>.\n"
     wrote(DB, 2, b"# Memory\nMei likes tea.\n", both, turn_id=turns[1].id, session_id="s1")

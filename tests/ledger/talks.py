@@ -23,6 +23,24 @@ def tell(*records, db="agent_ada", session_id="s1", opted_out=()):
     return Session.objects.using(db).get(id=session_id)
 
 
+def says(name, text):
+    """A message of somebody whom its channel names, or of nobody whom it names."""
+    about = f'Sender (untrusted metadata):\n```json\n{{"label": "{name}", "id": "{name}"}}\n```\n\n'
+    return user((about if name else "") + text)
+
+
+def group_chat(*names):
+    """A chat of a group in which these people asked something in turn, "Mei one" to begin with; its turns."""
+    said = []
+    for place, name in enumerate(names):
+        again = names[:place].count(name)
+        said.append(says(name, f"{(name or 'nobody').title()} {('one', 'two')[again]}"))
+        said.append(assistant(f"To {name.title() or 'nobody'}{' again' * again}"))
+    session = tell(*said)
+    Session.objects.using("agent_ada").update(session_key="agent:ada:irc:group:#lab", origin="group")
+    return list(session.turns.order_by("first_seq"))
+
+
 def working_turns(count):
     """Turns of four records: a question, a call, its output, a reply."""
     for number in range(1, count + 1):

@@ -5,32 +5,19 @@ import pytest
 from gate.deciding import plans
 from gate.deciding.choosing import Asked
 from gate.recording import windows
-from ledger.models import Session
 from openclaw_web import clock
 from people.configuration import keys as configuration
-from tests.homes import assistant, user
-from tests.ledger.talks import tell
+from tests.ledger.talks import group_chat
 
 from .judged import DB, decisions, run
 
 pytestmark = pytest.mark.django_db
 
 
-def says(name, text):
-    about = f'Sender (untrusted metadata):\n```json\n{{"label": "{name}", "id": "{name}"}}\n```\n\n'
-    return user((about if name else "") + text)
-
-
 @pytest.fixture
 def group(ada):
     """A chat in which mei, tom and somebody without a name asked something, each answered."""
-    tell(
-        says("mei", "Mei one"), assistant("To Mei"),
-        says("tom", "Tom one"), assistant("To Tom"),
-        says("", "Nobody one"), assistant("To nobody"),
-        says("mei", "Mei two"), assistant("To Mei again"),
-    )  # fmt: skip
-    Session.objects.using(DB).filter(id="s1").update(session_key="agent:ada:irc:group:#lab", origin="group")
+    group_chat("mei", "tom", "", "mei")
 
 
 def recent(row):

@@ -5,6 +5,7 @@ import pytest
 from agents.runners import switches
 from gate.deciding.gates import RUNNER
 from people.models import AuditEntry
+from tests.gate.replaying.played import text_of
 from tests.llm_endpoint import says
 
 from .judged import run, talk
@@ -12,10 +13,6 @@ from .judged import run, talk
 pytestmark = pytest.mark.django_db
 PAGE = "/agents/ada/gate/own/"
 API = "/api/v1/agents/ada/gate"
-
-
-def text_of(answer):
-    return " ".join(answer.content.decode().split())
 
 
 def test_a_page_says_that_new_turns_are_not_judged(ada, as_stranger):

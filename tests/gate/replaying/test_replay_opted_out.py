@@ -6,12 +6,10 @@ from gate.models import MemoryGateDecision
 from gate.replaying import plans, starting
 from gate.replaying.wanted import Wanted
 from jobs import services as jobs
-from ledger.models import ConversationTurn, Session
+from ledger.models import ConversationTurn
 from people.configuration import keys as configuration
 from tests.gate.deciding.judged import DB
-from tests.gate.deciding.test_opted_out import says
-from tests.homes import assistant
-from tests.ledger.talks import tell
+from tests.ledger.talks import group_chat
 
 from .played import decide, replay, replays, rows
 
@@ -21,14 +19,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def group(ada):
     """A chat in which mei, tom and mei again asked something; each turn has a decision, with the turns before it."""
-    tell(
-        says("mei", "Mei one"), assistant("To Mei"),
-        says("tom", "Tom one"), assistant("To Tom"),
-        says("mei", "Mei two"), assistant("To Mei again"),
-    )  # fmt: skip
-    Session.objects.using(DB).filter(id="s1").update(session_key="agent:ada:irc:group:#lab", origin="group")
-    turns = ConversationTurn.objects.using(DB).order_by("first_seq")
-    for number, turn in enumerate(turns):
+    for number, turn in enumerate(group_chat("mei", "tom", "mei")):
         decide(f"d{number}", turn, number=number)
 
 

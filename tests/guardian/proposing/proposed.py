@@ -14,6 +14,14 @@ DB = "agent_ada"
 USED = {"prompt_tokens": 700, "completion_tokens": 40}
 HELD = "# User\n\n- Lives in Bonn.\n"
 NEW = HELD + "- Likes tea.\n"
+# The pages and the API of our own guardian.
+PAGE, API = "/agents/ada/writes/own/", "/api/v1/agents/ada/guardian"
+JSON = {"content_type": "application/json"}
+
+
+def text_of(answer):
+    """A page with every run of spaces as one."""
+    return " ".join(answer.content.decode().split())
 
 
 def decided(number=0, *, fact="Likes tea.", decision="UPDATE_USER", turn=True, **more):

@@ -6,14 +6,11 @@ from agents.runners.choice import NoSuchSession
 from guardian.proposing import facts
 from guardian.proposing.facts import Asked
 from guardian.services import keep_version
-from ledger.models import ConversationTurn, Session
 from people.configuration import keys as configuration
 from tests import factories
 from tests.factories import T0
-from tests.gate.deciding.test_opted_out import says
 from tests.guardian.written import wrote
-from tests.homes import assistant
-from tests.ledger.talks import tell
+from tests.ledger.talks import group_chat
 
 from .proposed import DB, audits, decided, read, refuse, run, runs, told
 
@@ -65,9 +62,7 @@ def test_words_of_somebody_who_opted_out_are_never_sent(ada, workspace, endpoint
 @pytest.fixture
 def turns(ada):
     """Turns of mei and of tom, who opts out later, in a chat; the ids of both."""
-    tell(says("mei", "Mei one"), assistant("To Mei"), says("tom", "Tom one"), assistant("To Tom"))
-    Session.objects.using(DB).filter(id="s1").update(session_key="agent:ada:irc:group:#lab", origin="group")
-    return list(ConversationTurn.objects.using(DB).order_by("first_seq").values_list("id", flat=True))
+    return [turn.id for turn in group_chat("mei", "tom")]
 
 
 def written(workspace, number, before, after, **columns):

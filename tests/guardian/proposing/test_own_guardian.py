@@ -11,16 +11,9 @@ from people.configuration import keys as configuration
 from people.models import AuditEntry
 from tests.guardian.written import wrote
 
-from .proposed import DB, decided
+from .proposed import API, DB, JSON, PAGE, decided, text_of
 
 pytestmark = pytest.mark.django_db
-PAGE = "/agents/ada/writes/own/"
-API = "/api/v1/agents/ada/guardian"
-JSON = {"content_type": "application/json"}
-
-
-def text_of(answer):
-    return " ".join(answer.content.decode().split())
 
 
 def test_an_operator_sees_facts_host_and_tokens_before_the_button(ada, workspace, endpoint, as_operator):

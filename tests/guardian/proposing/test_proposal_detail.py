@@ -8,17 +8,10 @@ from jobs.models import JobRun
 from jobs.progress import Progress
 from tests.guardian.written import wrote
 
-from .proposed import DB, NEW, audits, proposal, read, refuse, runs
+from .proposed import API, DB, JSON, NEW, PAGE, audits, proposal, read, refuse, runs, text_of
 
 pytestmark = pytest.mark.django_db
-PAGE = "/agents/ada/writes/own/"
-API = "/api/v1/agents/ada/guardian"
-JSON = {"content_type": "application/json"}
 HTMX = {"HX-Request": "true"}
-
-
-def text_of(answer):
-    return " ".join(answer.content.decode().split())
 
 
 def test_a_proposal_on_its_page_is_approved(ada, workspace, endpoint, as_operator, settings):

@@ -2,16 +2,9 @@
 
 import pytest
 
-from .proposed import HELD, audits, proposal
+from .proposed import API, HELD, JSON, PAGE, audits, proposal, text_of
 
 pytestmark = pytest.mark.django_db
-PAGE = "/agents/ada/writes/own/"
-API = "/api/v1/agents/ada/guardian"
-JSON = {"content_type": "application/json"}
-
-
-def text_of(answer):
-    return " ".join(answer.content.decode().split())
 
 
 def test_proposals_in_the_api(ada, workspace, endpoint, as_operator):

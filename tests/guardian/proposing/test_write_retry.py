@@ -14,16 +14,9 @@ from openclaw_web.errors import Refused
 from people.configuration import keys as configuration
 from tests.guardian.written import wrote
 
-from .proposed import DB, HELD, audits, runs, writes
+from .proposed import API, DB, HELD, JSON, PAGE, audits, runs, text_of, writes
 
 pytestmark = pytest.mark.django_db
-PAGE = "/agents/ada/writes/own/"
-API = "/api/v1/agents/ada/guardian"
-JSON = {"content_type": "application/json"}
-
-
-def text_of(answer):
-    return " ".join(answer.content.decode().split())
 
 
 def retried(as_operator, **body):

@@ -4,6 +4,7 @@ import pytest
 from django.db import connections
 
 from guardian import services
+from guardian.exact import NotExact, data_of
 from guardian.models import FileContent, FileSnapshot, WorkspaceFile, WriteGuardianAudit
 from guardian.recording import checks, pruning
 from people.configuration import keys as configuration
@@ -75,3 +76,21 @@ def test_contents_go_with_the_last_version_that_has_them(ada):
     assert pruning.prune(DB) == 2
     assert FileContent.objects.using(DB).count() == held
     assert list(checks.damaged_versions(DB)) == []
+
+
+def test_a_version_that_is_the_newest_is_used_again_and_a_return_is_a_new_one(ada):
+    first = wrote(DB, 1, None, b"one\n")
+    second, third = wrote(DB, 2, b"one\n", b"two\n"), wrote(DB, 3, b"two\n", b"one\n")
+    assert first.before_snapshot is None and first.after_snapshot == second.before_snapshot
+    assert third.after_snapshot != first.after_snapshot
+    assert FileSnapshot.objects.using(DB).count() == 3
+
+
+def test_versions_that_lack_bytes_or_are_damaged_are_refused(ada):
+    row = wrote(DB, 1, b"\xff\n", b"fine\n")
+    FileSnapshot.objects.using(DB).filter(id=row.before_snapshot_id).update(raw=None)
+    FileSnapshot.objects.using(DB).filter(id=row.after_snapshot_id).update(content="other\n")
+    row = WriteGuardianAudit.objects.using(DB).get(id=row.id)
+    for version in (row.before_snapshot, row.after_snapshot):
+        with pytest.raises(NotExact, match="damaged"):
+            data_of(version)

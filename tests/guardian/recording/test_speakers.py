@@ -4,13 +4,10 @@ import pytest
 
 from collecting import still_held
 from collecting.again import Again
-from ledger.models import ConversationTurn, Session
 from people.configuration import keys as configuration
-from tests.gate.deciding.test_opted_out import says
 from tests.guardian.recording.test_record import post, rows, told
 from tests.guardian.written import wrote
-from tests.homes import assistant
-from tests.ledger.talks import tell
+from tests.ledger.talks import group_chat
 
 pytestmark = pytest.mark.django_db
 DB = "agent_ada"
@@ -19,13 +16,7 @@ DB = "agent_ada"
 @pytest.fixture
 def turns(ada):
     """A chat in which mei, tom and somebody without a name asked something, each answered."""
-    tell(
-        says("mei", "Mei one"), assistant("To Mei"),
-        says("tom", "Tom one"), assistant("To Tom"),
-        says("", "Nobody one"), assistant("To nobody"),
-    )  # fmt: skip
-    Session.objects.using(DB).filter(id="s1").update(session_key="agent:ada:irc:group:#lab", origin="group")
-    return list(ConversationTurn.objects.using(DB).order_by("first_seq"))
+    return group_chat("mei", "tom", "")
 
 
 def test_writes_of_messages_and_sessions_are_found(ada, turns):

@@ -13,12 +13,7 @@ WISH = Wish("otto", "wrong")
 
 def wrote(file, number, before, after):
     """A write that an agent carried out and a plugin told of."""
-    row = WriteGuardianAudit(
-        id=f"w{number}", session_id="s1", target_file=NAME, candidate_fact="x", status="written",
-        created_at=T0 + number * 1000,
-    )  # fmt: skip
-    storing.store(DB, [Told(row, Source.API, FileChange(before, after), body_sha256="1")])
-    file.write_bytes(after)
+    told(file, number, before, after)
 
 
 def roll_back(ada, number, **more):

@@ -13,10 +13,9 @@ from guardian.models import GuardianRun, WriteGuardianAudit
 from ledger.models import ConversationTurn, RemovedSession, Session
 from people.configuration import keys as configuration
 from tests.factories import DecisionFactory
-from tests.gate.deciding.test_opted_out import says
 from tests.guardian.written import T0, wrote
 from tests.homes import assistant, user
-from tests.ledger.talks import tell, text_of
+from tests.ledger.talks import says, tell, text_of
 
 DB = "agent_ada"
 BEFORE, AFTER = b"# Memory\n", b"# Memory\nLikes tea.\n"

@@ -138,29 +138,20 @@ def test_an_exchange_that_cannot_be_put_on_the_disk_is_taken_back(ada, file, mon
     assert file.read_bytes() == b"a\n"
 
 
-def test_a_link_that_takes_the_place_of_the_file_at_the_last_moment_is_refused(ada, file, tmp_path):
-    wrote(file, 1, b"a\n", b"b\n")
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.write_bytes(b"b\n")
-    is_intended = 'INSERT INTO "rollback_intents"'
-    with (
-        faults.before(DB, lambda sql: sql.startswith(is_intended), lambda: (file.unlink(), file.symlink_to(elsewhere))),
-        pytest.raises(workspace.NotOurs, match="is a link"),
-    ):
-        roll_back(ada, 1)
-    assert elsewhere.read_bytes() == b"b\n" and RollbackIntent.objects.using(DB).get().state == "undone"
-    file.unlink(), file.write_bytes(b"b\n")
-    roll_back(ada, 1)
-    assert file.read_bytes() == b"a\n"
-
-
 @pytest.mark.parametrize("before", [b"a\n", None])
 @pytest.mark.parametrize("what", ["link", "pipe", "folder"])
-def test_what_takes_the_place_of_the_file_between_look_and_exchange_stays(ada, file, tmp_path, before, what):
+@pytest.mark.parametrize("moment", ["intended", "read"])
+def test_what_takes_the_place_of_the_file_before_the_exchange_stays(ada, file, tmp_path, before, what, moment):
     wrote(file, 1, before, b"b\n")
     make = {"link": lambda: file.symlink_to(tmp_path), "pipe": lambda: os.mkfifo(file), "folder": file.mkdir}[what]
-    # The file was read; what follows is the exchange, or that the file is moved aside.
-    swapped = faults.once("ctypes.dlopen", lambda _path: True, lambda: (file.unlink(), make()))
+
+    def swap():
+        file.unlink(), make()
+
+    if moment == "intended":
+        swapped = faults.before(DB, lambda sql: sql.startswith('INSERT INTO "rollback_intents"'), swap)
+    else:  # what follows is the exchange, or that the file is moved aside
+        swapped = faults.once("ctypes.dlopen", lambda _path: True, swap)
     with swapped, pytest.raises(workspace.NotOurs):
         roll_back(ada, 1)
     assert os.listdir(file.parent) == [NAME] and not file.is_file()

@@ -25,14 +25,8 @@ from tests.ledger.outputs.stashing import blob
 from tests.ledger.talks import tell
 
 DB = "agent_ada"
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("store", "bob")]
 HANDLE = "ocm_artifact:v1:sha256:" + "ab" * 32
-
-
-@pytest.fixture(autouse=True)
-def home(settings, tmp_path, ada, bob):
-    settings.HOME_DIR = tmp_path / "home"
-    return settings.HOME_DIR
 
 
 class TestSealing:

@@ -1,14 +1,13 @@
 """A person's words without what OpenClaw puts around them, in every spelling."""
 
 import itertools
-import time
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ledger.collectors.unwrapping import unwrapped
-from tests.ledger.collectors.envelope_table import BLOCKS, ENDS, FENCE, LINES, MARK, PREFIX
+from tests.ledger.collectors.envelope_table import BLOCKS, ENDS, FENCE, MARK, PREFIX
 
 WORDS = "What is **this**?\n\n```json\n{}\n```\n\nIt ends with (untrusted) words: yes"
 MEMORY = "<active_memory_plugin>"
@@ -122,43 +121,3 @@ def test_unwrapping_words_again_changes_nothing(text):
 def test_the_words_after_the_last_block_are_never_lost(blocks, end, words):
     text = "".join(f"{block}\n" for block in blocks) + f"Now: {words}" + (f"\n\n{end}" if end else "")
     assert f"Now: {words}".strip("\n") in unwrapped(text).words
-
-
-HOSTILE = {
-    "open fences": f"Sender: {MARK}\n```json\n",
-    "fences": f"Sender: {MARK}\n```json\n{{}}\n```\n",
-    "fences within lines": f"Sender: {MARK}\n```json\nx ```\n",
-    "memory": "Context:\n<active_memory_plugin>\n",
-    "memory that ends within a line": "w\nContext:\n<active_memory_plugin>\n x</active_memory_plugin>\n",
-    "marks": MARK,
-    "headers": f"a: {MARK}\n",
-    "history": "a (untrusted, chronological):\n",
-    "history in one line": " (untrusted, chronological, ",
-    "odd headers": "x (untrusted y):\n",
-    "odd headers in one line": "x (untrusted ",
-    "prefixes": PREFIX,
-    "spaces": " " * 40,
-    "empty lines": " \n" * 20,
-    "system": "System: [2026-11-21 x] y\n",
-    "half a system line": "System: [2026",
-    "goals": "Active goal:  — advance; keep active until ",
-    "quotes": 'Current message:\n[Replying to: "\\a',
-    "first spellings": "[A 2026-01-3 ",
-    "chats": LINES,
-}
-
-
-@pytest.mark.parametrize("piece", HOSTILE.values(), ids=HOSTILE)
-def test_hostile_texts_take_no_longer_than_their_length_asks_for(piece):
-    """Ten times the text takes about ten times the processor; what looks back from every place takes a hundred."""
-    short, long = (_seconds(piece * (size // len(piece))) for size in (100_000, 1_000_000))
-    assert long <= 40 * max(short, 0.002)
-
-
-def _seconds(text):
-    taken = []
-    for _try in range(3):
-        start = time.process_time()
-        unwrapped(text)
-        taken.append(time.process_time() - start)
-    return min(taken)

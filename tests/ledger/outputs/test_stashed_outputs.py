@@ -8,15 +8,9 @@ from tests.homes import assistant, result, user
 from tests.ledger.outputs.stashing import SECRET, blob, handles, lines
 from tests.ledger.talks import tell, text_of
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("store")]
 PAGE = "/agents/ada/sessions/s1/"
 API = "/api/v1/agents/ada/sessions/s1/events?include_payload=true"
-
-
-@pytest.fixture(autouse=True)
-def home(settings, tmp_path, ada):
-    settings.HOME_DIR = tmp_path
-    return tmp_path
 
 
 def told(output, **more):

@@ -15,15 +15,13 @@ PAGE = "/agents/ada/savings/"
 API = "/api/v1/agents/ada/savings"
 DAY_MS = 86_400_000
 LONG = "a line of a log\n" * 1_000
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("store")]
 
 
 @pytest.fixture(autouse=True)
-def client(settings, tmp_path, as_stranger, ada, bob, monkeypatch):
-    """A browser of a viewer, on the day the records are from; artifacts have a store of their own."""
-    settings.HOME_DIR = tmp_path
+def today(monkeypatch):
+    """The day the records are from."""
     monkeypatch.setattr(clock, "now_ms", lambda: T0 + DAY_MS)
-    return as_stranger
 
 
 def outputs(*texts, session_id="s1", tool="exec", at=T0):

@@ -14,14 +14,7 @@ SAVINGS = PAGE + "savings/"
 API = "/api/v1/agents/ada/sessions/s1/savings"
 LONG = "a line of a log\n" * 1_000
 COMPACTION = {"type": "compaction", "summary": "s", "firstKeptEntryId": "r1"}
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def client(settings, tmp_path, as_stranger, ada, bob):
-    """A browser of a viewer; artifacts have a store of their own."""
-    settings.HOME_DIR = tmp_path
-    return as_stranger
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("store")]
 
 
 def prompted(prompt, text="x"):

@@ -4,29 +4,13 @@ import re
 
 import pytest
 
-from tests.homes import assistant, result, user
+from tests.homes import assistant, user
 from tests.ledger.talks import tell, text_of, working_turns
 from tests.ledger.walking import walk
 
 PAGE = "/agents/ada/sessions/s1/"
 API = "/api/v1/agents/ada/sessions/s1"
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def edited():
-    """The second question was asked three times: r3 and r4, then r5 to r7, then r8 and r9."""
-    return tell(
-        user("one"),
-        assistant("1"),
-        user("two"),
-        assistant("2"),
-        user("two <b>again") | {"parentId": "r2"},
-        assistant("", ("c", "exec", {})),
-        result("c", "found"),
-        user("two, please") | {"parentId": "r2"},
-        assistant("at last"),
-    )
 
 
 def records(response):

@@ -9,16 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ledger.models import ConversationContext, ConversationTurn, Session, TranscriptEventIdentity
-from ledger.rebuilding import sum_checks, sums, whole_checks
+from ledger.rebuilding import sum_checks, sums
 from ledger.transcripts import removing
 from ledger.transcripts.contexts import keep_contexts
 from tests.homes import assistant, result, user
 from tests.ledger.talks import tell
 
-pytestmark = pytest.mark.django_db
-DB = "agent_ada"
+from .tables import DB, rows, wrong
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("store")]
 LONG = "a line of a log\n" * 1_000
-COSTS = {"cost_usd"}
 # Columns of `sessions` that only the source knows.
 TOLD = {"id", "channel_id", "conversation_target", "account_id", "metadata", "session_key", "origin", "source_state"}
 TOLD |= {"prompt_report_id", "title", "last_activity_at", "parents", "repeats_mark"}
@@ -33,26 +33,9 @@ PLACES = {
 EVERYTHING = (*PLACES, "transcript_events", "artifacts")
 
 
-@pytest.fixture(autouse=True)
-def store(settings, tmp_path, ada):
-    """An artifact store of its own; ada is there."""
-    settings.HOME_DIR = tmp_path
-
-
-def rows(table):
-    """Every row of a table, as a dict."""
-    with closing(connections[DB].cursor()) as cursor:
-        cursor.execute(f"SELECT * FROM {table} ORDER BY 1, 2, 3")
-        names = [column[0] for column in cursor.description]
-        return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
-
-
 def picture():
-    """Every derived row, costs to a billionth of a dollar."""
-    found = {table: rows(table) for table in EVERYTHING}
-    for row in (row for each in found.values() for row in each):
-        row.update({name: round(row[name], 9) for name in COSTS & row.keys() if row[name] is not None})
-    return found
+    """Every derived row."""
+    return {table: rows(table) for table in EVERYTHING}
 
 
 def change(sql, values=()):
@@ -163,11 +146,6 @@ def test_sums_of_a_session_that_is_not_here_go_and_those_of_a_removed_one_stay()
         sums.rebuild_session(DB, session_id)
     assert of("s1", picture()) == stayed
     assert not of("s3", picture())["session_days"]
-
-
-def wrong():
-    """The sessions of which something is not what their records say."""
-    return {one.session_id for one in (*sum_checks.quick(DB), *whole_checks.whole(DB))}
 
 
 def of(session_id, pictured):

@@ -10,36 +10,19 @@ from hypothesis import strategies as st
 
 from ledger.collectors.jsonl import Line, parse
 from ledger.models import ConversationTurn, Session, TranscriptEvent
-from ledger.rebuilding import repeats, sum_checks, sums, whole_checks
+from ledger.rebuilding import repeats, sums
 from ledger.transcripts import removing
 from ledger.transcripts.storing import Transcript, store_transcript
 from tests.factories import T0
 from tests.homes import assistant, result, user
 
-pytestmark = pytest.mark.django_db
-DB = "agent_ada"
+from .tables import DB, rows, wrong
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("store")]
 TABLES = ("session_days", "session_tools", "conversation_turns", "tool_days", "transcript_events", "sessions")
 SUMS = ("tool_call_count", "error_count", "input_tokens", "total_tokens", "unpriced_tokens", "turn_count")
 PRICED = {"cost": {"total": 0.01}, "input": 100, "output": 10, "totalTokens": 110}
 UNPRICED = {"input": 7, "output": 3, "totalTokens": 10}
-
-
-@pytest.fixture(autouse=True)
-def store(settings, tmp_path, ada):
-    """An artifact store of its own; ada is there."""
-    settings.HOME_DIR = tmp_path
-
-
-def rows(table):
-    """Every row of a table, as a dict, in a fixed order; costs to a billionth of a dollar."""
-    with closing(connections[DB].cursor()) as cursor:
-        cursor.execute(f"SELECT * FROM {table}")
-        names = [column[0] for column in cursor.description]
-        found = [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
-    for row in found:
-        if row.get("cost_usd") is not None:
-            row["cost_usd"] = round(row["cost_usd"], 9)
-    return sorted(found, key=lambda row: repr(sorted(row.items())))
 
 
 def clear():
@@ -101,10 +84,6 @@ def told(transcripts):
         "turn_count": sum(record["message"]["role"] == "user" for record in records.values()),
         "cost_usd": round(sum(costs), 9) if costs else None,
     }
-
-
-def wrong():
-    return {one.session_id for one in (*sum_checks.quick(DB), *whole_checks.whole(DB))}
 
 
 def marks():

@@ -1,6 +1,5 @@
 """What outputs of tools add up to while transcripts come in: checked against sums made from the records themselves."""
 
-import json
 import random
 from collections import Counter, defaultdict
 
@@ -9,12 +8,10 @@ from django.db.models import Sum
 
 from artifacts.contents import adoption
 from artifacts.models import Artifact
-from ledger.collectors.jsonl import Line, parse
 from ledger.collectors.session_index import IndexEntry
 from ledger.index_rows import store_index
 from ledger.models import ConversationTurn, SessionTool, ToolDay, TranscriptEvent
 from ledger.rebuilding.sums import rebuild_session
-from ledger.transcripts.storing import Transcript, store_transcript
 from tests.factories import T0
 from tests.homes import assistant, result, user
 from tests.ledger.talks import tell
@@ -22,14 +19,7 @@ from tests.ledger.talks import tell
 DAY_MS = 86_400_000
 HANDLE = len("ocm_artifact:v1:sha256:") + 64
 SUMS = ("call_count", "result_count", "failed_count", "chars", "stashed_count", "stashed_chars", "kept_chars")
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def store(settings, tmp_path, ada):
-    """An artifact store of its own; ada is there."""
-    settings.HOME_DIR = tmp_path
-    return tmp_path
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("store")]
 
 
 def calls(name, text, **more):
@@ -78,7 +68,7 @@ def test_what_is_open_is_carried_on_when_the_session_grows():
     opening = (user("go"), *calls("exec", LONG), assistant("one"))
     tell(*opening)
     before = sums()["exec"]
-    grown(*opening, assistant("two"), assistant("three"))
+    tell(*opening, assistant("two"), assistant("three"))
     after = sums()["exec"]
     assert (before["carried_chars"], after["carried_chars"]) == (before["open_chars"], 3 * before["open_chars"])
     assert {name: after[name] for name in SUMS} == {name: before[name] for name in SUMS}
@@ -121,8 +111,8 @@ def test_sums_are_the_same_however_the_session_came(seed):
     chance = random.Random(seed)
     made = list(session_of(chance, 120))
     for end in sorted(chance.sample(range(1, len(made)), 6)):
-        grown(*made[:end])
-    grown(*made)
+        tell(*made[:end])
+    tell(*made)
     assert stored_by_day() == truth(made)
 
 
@@ -226,20 +216,10 @@ def stored_by_day():
     }
 
 
-def grown(*records, session_id="s1"):
-    """Store a session whose file now holds these records; those it had before come again."""
-    lines, before = [], None
-    for number, record in enumerate(records, start=1):
-        made = {"id": f"r{number}", "parentId": before, "timestamp": T0 + number * 1000, **record}
-        before = made["id"]
-        lines.append(parse(Line(number * 10, number * 10 + 10, json.dumps(made).encode())))
-    store_transcript("agent_ada", Transcript(session_id, f"{session_id}.jsonl", T0), iter(lines))
-
-
 def test_days_are_the_sums_of_their_sessions():
     for seed in (1, 2):
         tell(*session_of(random.Random(seed), 60), session_id=f"s{seed}")
-    grown(*session_of(random.Random(1), 90), session_id="s1")
+    tell(*session_of(random.Random(1), 90), session_id="s1")
     rebuild_session("agent_ada", "s1")
     names = (*SUMS, "carried_chars")
     by_day = SessionTool.objects.using("agent_ada").values("date", "tool", "channel_id")

@@ -15,9 +15,8 @@ from operations.retention import daily_files
 from people.configuration import keys as configuration
 from people.models.kept import AuditEntry
 from tests.factories import SessionFactory
-from tests.gate.deciding.test_opted_out import says
 from tests.homes import assistant
-from tests.ledger.talks import tell
+from tests.ledger.talks import says, tell
 
 DAY = 86_400_000
 NOW = 1_772_000_000_000  # 2026-02-25T06:13:20Z
