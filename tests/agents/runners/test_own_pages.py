@@ -43,13 +43,15 @@ def test_an_empty_page_says_what_is_missing(ada, as_stranger, own):
 
 
 def test_an_operator_sees_host_tokens_and_cost_before_the_button(ada, endpoint, as_operator, as_stranger, own):
-    case, page, _api, _verb, thing = own
+    case, page, api, _verb, thing = own
     case.make(3)
     configuration.put("llm.prices", ["small: 1 10"])
     text = text_of(as_operator.get(f"{page}?limit=2&session="))
     assert f"<p>2 {thing}s</p>" in text and f"Send 2 {thing}s" in text
     assert endpoint.url.split("/")[2] in text and "Estimated cost</dt><dd>$0.0" in text
     assert "Estimated" not in text_of(as_stranger.get(f"{page}?limit=2"))
+    plan = as_operator.get(f"{api}/run?limit=2").json()
+    assert (plan[f"{thing}s"], plan["problem"]) == (2, "") and plan["cost_usd"] > 0
     assert not endpoint.requests and not JobRun.objects.exists()
 
 

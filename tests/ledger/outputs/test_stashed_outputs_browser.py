@@ -47,14 +47,3 @@ def test_it_works_by_keyboard(site, page):
     expect(shown).not_to_contain_text("line 0 of the output")
     assert page.url == address
     site.check()
-
-
-def test_without_javascript_it_is_a_link(site, browser):
-    context = browser.new_context(java_script_enabled=False, storage_state=site.page.context.storage_state())
-    plain = context.new_page()
-    plain.goto(site.page.url)
-    plain.locator("details.call > summary").click()
-    plain.get_by_role("link", name="View content").click()
-    expect(plain.locator("main")).to_contain_text("line 899 of the output")
-    assert "/artifacts/" in plain.url
-    context.close()
