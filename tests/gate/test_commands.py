@@ -7,8 +7,9 @@ import pytest
 
 from gate.models import MemoryGateDecision
 from people.configuration import keys as configuration
-from tests import commands, factories
+from tests import factories
 from tests.factories import T0
+from tests.suite import commands
 
 pytestmark = pytest.mark.django_db
 gate = partial(commands.told, "gate")

@@ -1,4 +1,4 @@
-"""What logs tell of decisions that were stored before somebody opted out."""
+"""What logs tell of decisions that are stored: of the same event, and before somebody opted out."""
 
 import pytest
 
@@ -7,16 +7,17 @@ from gate.models import MemoryGateDecision
 from gate.recording import imported
 from gate.recording.told import Source
 from people.configuration import keys as configuration
+from tests.factories import T0
 from tests.ledger.talks import group_chat
 
 pytestmark = pytest.mark.django_db
 KEY = "agent:ada:irc:group:#lab"
 
 
-def found(at, fact):
+def found(at, fact, id="d1"):
     told = dict.fromkeys(("has_fact", "model", "latency_ms", "window", "expected", "saw_user", "saw_reply", "reply"))
     return FoundDecision(
-        id="d1", at=at, session_key=KEY, original_key=None, decision="UPDATE_USER", reason="A preference.", fact=fact,
+        id=id, at=at, session_key=KEY, original_key=None, decision="UPDATE_USER", reason="A preference.", fact=fact,
         failure="", workspace=None, **told,
     )  # fmt: skip
 
@@ -30,3 +31,9 @@ def test_a_fact_that_comes_later_is_withheld_with_its_decision(ada, name, fact):
     imported.store(ada, [found(at, "Tom likes tea.")], Source.LOG)
     row = MemoryGateDecision.objects.using(ada.db).get()
     assert (row.turn_id, row.candidate_fact) == (turn.id, fact)
+
+
+def test_of_two_events_of_one_moment_one_is_that_which_is_stored(ada):
+    imported.store(ada, [found(T0, None)], Source.LOG)
+    imported.store(ada, [found(T0 + n, "Tom likes tea.", f"of-the-database-{n}") for n in range(2)], Source.DATABASE)
+    assert MemoryGateDecision.objects.using(ada.db).count() == 2

@@ -8,9 +8,10 @@ import pytest
 
 from guardian.correcting import correcting
 from guardian.models import BehaviorCorrection, GuardianStatus, Rollback, WriteGuardianAudit
-from tests import commands, factories
+from tests import factories
 from tests.guardian.correcting.correcting import corrected
 from tests.guardian.written import T0, wrote
+from tests.suite import commands
 
 DB = "agent_ada"
 pytestmark = pytest.mark.django_db

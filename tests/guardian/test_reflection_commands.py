@@ -8,9 +8,10 @@ import pytest
 
 from gate.models import MemoryGateDecision
 from guardian.models import GuardianStatus, WriteGuardianAudit
-from tests import commands, factories
-from tests.commands import told
+from tests import factories
 from tests.guardian.written import wrote
+from tests.suite import commands
+from tests.suite.commands import told
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("ada")]
 DB, T0 = "agent_ada", factories.T0

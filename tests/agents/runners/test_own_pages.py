@@ -5,7 +5,7 @@ import pytest
 
 from jobs.models import JobRun
 from people.configuration import keys as configuration
-from tests.commands import reflection
+from tests.suite.commands import reflection
 
 from .test_runners import CASES
 

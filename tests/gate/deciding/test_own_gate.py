@@ -4,7 +4,9 @@ import pytest
 
 from agents.runners import switches
 from gate.deciding.gates import RUNNER
+from openclaw_web import clock
 from people.models import AuditEntry
+from tests.factories import GateCallFactory
 from tests.gate.replaying.played import text_of
 from tests.llm_endpoint import says
 
@@ -23,6 +25,7 @@ def test_the_page_tells_what_today_cost(ada, endpoint, as_stranger):
     endpoint.then(says("no decision", prompt_tokens=300, completion_tokens=33, cost=0.5))
     talk(1)
     run(ada)
+    GateCallFactory(outcome="malformed", replay_id="r1", created_at=clock.now_ms())  # is no call of the gate
     page = text_of(as_stranger.get(PAGE))
     assert "<dd> 333<small>of 500,000</small> </dd>" in page
     assert "$0.50" in page

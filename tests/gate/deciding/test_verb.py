@@ -5,8 +5,8 @@ from functools import partial
 import orjson
 import pytest
 
-from tests import commands
 from tests.llm_endpoint import fails, says
+from tests.suite import commands
 
 from .judged import decides, decisions, talk
 

@@ -5,9 +5,9 @@ from functools import partial
 import orjson
 import pytest
 
-from tests import commands
 from tests.gate.deciding.judged import decides
 from tests.llm_endpoint import fails, says
+from tests.suite import commands
 
 from .played import decided, replays, rows
 

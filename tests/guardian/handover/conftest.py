@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from people.configuration import keys as configuration
+from tests.guardian.rollbacks.workspaces import may_write
 from tests.guardian.standing.recorded_homes import RecordedHome
-from tests.guardian.workspaces import may_write
 
 
 class Command:

@@ -2,7 +2,7 @@ import pytest
 
 from openclaw_web.llm import client
 from people.configuration import keys as configuration
-from tests.guardian.workspaces import open_workspace
+from tests.guardian.rollbacks.workspaces import open_workspace
 from tests.llm_endpoint import Endpoint
 
 from .proposed import writes

@@ -4,8 +4,8 @@ from functools import partial
 
 import pytest
 
-from tests import commands
 from tests.guardian.written import wrote
+from tests.suite import commands
 
 from .proposed import DB, HELD, decided, runs, writes
 

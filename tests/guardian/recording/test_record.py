@@ -6,11 +6,14 @@ import pytest
 
 from guardian.exact import data_of
 from guardian.models import FileSnapshot, GuardianStatus, WriteGuardianAudit
+from guardian.recording import storing
+from guardian.recording.told import Source, Told
 from guardian.urls import urlpatterns
 from people.configuration import keys as configuration
 from tests import factories
 from tests.factories import T0
 from tests.gate.decided import MINUTE, decide, talk
+from tests.guardian.written import wrote
 
 pytestmark = pytest.mark.django_db
 URL = "/api/v1/agents/ada/guardian/writes"
@@ -191,6 +194,15 @@ def test_without_a_decision_the_turn_is_found_by_key_and_time(as_operator, turns
     near, far = rows()
     assert (near.turn_id, near.match, near.session_key) == ("s1:u1", "near", "channel:irc:group:#s1")
     assert (far.turn_id, far.match, far.session_id) == (None, "none", "nobody")
+
+
+def test_what_a_second_source_knows_of_a_write_is_kept_with_it(ada):
+    first = wrote("agent_ada", 1, None, b"Tea.\n")
+    more = {"session_key": "agent:ada:main", "decision_id": "d9", "llm_model": "guard-1"}
+    same = {name: getattr(first, name) for name in ("target_file", "candidate_fact", "status", "created_at")}
+    storing.store("agent_ada", [Told(WriteGuardianAudit(id="other", **same, **more), Source.LOG)])
+    row = rows().get()
+    assert (row.id, row.session_key, row.decision_id, row.llm_model) == ("w1", *more.values())
 
 
 def test_while_it_is_off_nothing_is_recorded(as_operator, turns):

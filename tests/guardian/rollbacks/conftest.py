@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.guardian.workspaces import open_workspace
+from tests.guardian.rollbacks.workspaces import open_workspace
 
 
 @pytest.fixture

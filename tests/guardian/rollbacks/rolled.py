@@ -5,7 +5,8 @@ from guardian.recording import storing
 from guardian.recording.told import FileChange, Source, Told
 from guardian.rollbacks import performing, planning
 from guardian.rollbacks.performing import Wish
-from tests import commands, faults
+from tests import faults
+from tests.suite import commands
 
 DB, T0, NAME = "agent_ada", 1_770_000_000_000, "MEMORY.md"
 WISH = Wish("otto", "wrong")

@@ -168,8 +168,9 @@ def test_nobody_tells_of_what_this_site_did(ada, file):
     assert drafts and not any(own in name for name in drafts)
     forged = WriteGuardianAudit(id=own, target_file=NAME, candidate_fact="forged", status="written", created_at=T0)
     for source in (Source.DATABASE, Source.LOG, Source.API):
-        with pytest.raises(storing.Conflict):
-            storing.store(DB, [Told(copy(forged), source)])
+        for told_of in (forged, row(own)):  # with other words, and with the same
+            with pytest.raises(storing.Conflict):
+                storing.store(DB, [Told(copy(told_of), source)])
     assert (row(own).origin, row(own).candidate_fact, storing.row_id(DB, own)) == ("rollback", "x", None)
 
 

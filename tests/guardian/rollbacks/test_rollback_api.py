@@ -9,8 +9,8 @@ from guardian import services
 from guardian.models import WriteGuardianAudit
 from guardian.recording import storing
 from guardian.recording.told import FileChange, Source, Told
-from tests.commands import told
 from tests.guardian.written import T0, wrote
+from tests.suite.commands import told
 
 from .rolled import verb
 

@@ -12,6 +12,7 @@ from ledger.models import ConversationContext, ConversationTurn, Session, Transc
 from ledger.rebuilding import sum_checks, sums
 from ledger.transcripts import removing
 from ledger.transcripts.contexts import keep_contexts
+from tests.factories import T0
 from tests.homes import assistant, result, user
 from tests.ledger.talks import tell
 
@@ -135,6 +136,8 @@ def test_what_evidence_refers_to_outlives_its_record():
 
 def test_sums_of_a_session_that_is_not_here_go_and_those_of_a_removed_one_stay():
     tell_all()
+    with pytest.raises(removing.Kept, match="new activity"):  # since it was chosen
+        removing.remove(DB, "s1", before=T0, needed_by=lambda session_id: "", why="retention")
     removing.remove(DB, "s1", before=2**53, needed_by=lambda session_id: "", why="retention")
     stayed = of("s1", picture())
     assert stayed["session_days"]
