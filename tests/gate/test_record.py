@@ -70,7 +70,7 @@ def test_the_window_that_was_told_is_kept(as_operator, turns):
 
 def test_the_names_of_the_interface_mean_the_same(as_operator, turns):
     body = {
-        "id": "d1", "turnId": "s1:u1", "sessionId": "agent:ada:irc:group:#lab", "decision": "NO_WRITE",
+        "id": "d1", "turnId": "s1:u1", "sessionId": "agent:ada:irc:group:#s1", "decision": "NO_WRITE",
         "reason": "Small talk.", "llmCall": {"model": "gate-1", "latencyMs": 80, "promptTokens": 9},
         "createdAt": T0 + MINUTE,
     }  # fmt: skip
@@ -129,9 +129,9 @@ def test_another_agents_turn_is_refused(as_operator, turns, bob):
 
 
 def test_without_a_turn_it_is_found_by_key_and_time(as_operator, turns):
-    post(as_operator, told(1, turn_id=None, session_id="channel:irc:group:#lab"))
+    post(as_operator, told(1, turn_id=None, session_id="channel:irc:group:#s1"))
     row = rows().get()
-    assert (row.turn_id, row.match, row.session_key) == ("s1:u1", "near", "channel:irc:group:#lab")
+    assert (row.turn_id, row.match, row.session_key) == ("s1:u1", "near", "channel:irc:group:#s1")
     post(as_operator, told(2, id="far", turn_id=None, session_id="nobody", created_at=T0 + 9_000_000))
     assert rows().get(id="far").turn_id is None
 
