@@ -39,7 +39,7 @@ def _wrong_sums(db):
 
 
 def _rebuild_sums(agent):
-    count = len(quick_checks.differences(agent.db)) or len(_wrong_sums(agent.db))
+    count = sum(1 for _row in quick_checks.differences(agent.db)) or len(_wrong_sums(agent.db))
     sums.rebuild(agent.db)
     return count
 

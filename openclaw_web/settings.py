@@ -337,8 +337,11 @@ JOB_KINDS = {
     "doctor_unignore": "operations.doctor.ignoring.JOB",
 }
 
-# What the doctor looks for in the agents' files, by the app that declares it (openclaw_web.sqlite.integrity.Check).
-STORE_CHECKS = {"gate": "gate.checks.CHECKS", "guardian": "guardian.recording.checks.CHECKS"}
+# What the doctor looks for, in the order in which it is looked for (openclaw_web.sqlite.integrity.Check).
+STORE_CHECKS = (
+    *("ledger.checks.CHECKS", "overview.checks.CHECKS", "gate.checks.CHECKS", "guardian.recording.checks.CHECKS"),
+    *("artifacts.checks.CHECKS", "datasets.exporting.checks.CHECKS", "operations.checks.CHECKS"),
+)
 
 # What is a problem, by the name that its rows hold: where its declaration stands (problems.kinds.Kind).
 PROBLEM_KINDS = {

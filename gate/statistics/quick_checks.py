@@ -38,16 +38,18 @@ Place = tuple[Any, ...]
 Found = dict[Place, dict[str, Any]]
 
 
-def differences(db: str) -> list[str]:
+def differences(db: str) -> Iterator[str]:
     """The rows of sums that are not what decisions add up to, as `table key`; none while sums are off, or being made.
 
     Of histograms only the number of latencies is compared.
     """
     with statements.one_moment(db):
         if not is_on() or not is_whole(db) or is_empty(db):
-            return []
-        days = _of_times(db, GateDay, "day", DAY_MS)
-        return [*_of_times(db, GateHour, "hour", HOUR_MS), *days, *_sessions(db), *_days(db)]
+            return
+        yield from _of_times(db, GateHour, "hour", HOUR_MS)
+        yield from _of_times(db, GateDay, "day", DAY_MS)
+        yield from _sessions(db)
+        yield from _days(db)
 
 
 def _of_times(db, model, key, length) -> Iterator[str]:

@@ -33,8 +33,8 @@ CHUNK = 50  # versions have up to megabytes
 RECEIPT = Refers(GuardianReceipt, "audit_id", WriteGuardianAudit)  # told again, a lost write would be taken for known
 RULES = [Refers(model, "rule_id", BehaviorCorrection) for model in (WriteGuardianAudit, GuardianRun)]
 INTERRUPTED = ngettext_lazy(
-    "%(rows)s of agent %(agent)s was interrupted and is neither finished nor undone: %(named)s.",
-    "%(rows)s of agent %(agent)s were interrupted and are neither finished nor undone: %(named)s.",
+    "%(rows)s of %(place)s was interrupted and is neither finished nor undone: %(named)s.",
+    "%(rows)s of %(place)s were interrupted and are neither finished nor undone: %(named)s.",
     "count",
 )
 

@@ -86,6 +86,11 @@ SOURCES = {
 BY_DAY = f"SELECT {', '.join(TOTAL_PLACE)}, {', '.join(f'SUM({name})' for name in ADDED)} FROM session_tools "  # noqa: S608
 BY_DAY += f"GROUP BY 1, 2, 3 HAVING {' OR '.join(f'SUM({name}) <> 0' for name in ADDED)}"
 STORED_DAYS = f"SELECT {', '.join((*TOTAL_PLACE, *ADDED))} FROM tool_days"  # noqa: S608
+DIFFERENT_DAYS = f"""
+    SELECT DISTINCT {", ".join(TOTAL_PLACE)} FROM (
+        SELECT * FROM ({BY_DAY} EXCEPT {STORED_DAYS}) UNION ALL SELECT * FROM ({STORED_DAYS} EXCEPT {BY_DAY})
+    ) ORDER BY 1, 2, 3
+"""  # noqa: S608
 
 
 @dataclass(slots=True)
@@ -124,13 +129,10 @@ def quick(db: str) -> Iterator[Wrong]:
                 yield Wrong(session_id, names)
 
 
-def are_tool_days_wrong(db: str) -> bool:
-    """Whether `tool_days` are not what `session_tools`, those that stayed of removed sessions too, add up to."""
-    different = "SELECT 1 FROM ({} EXCEPT {}) LIMIT 1"
-    return any(
-        next(statements.walked(db, different.format(one, other)), None)
-        for one, other in ((BY_DAY, STORED_DAYS), (STORED_DAYS, BY_DAY))
-    )
+def different_tool_days(db: str) -> Iterator[str]:
+    """Rows of `tool_days` that are not what `session_tools`, those that stayed of removed sessions too, add up to."""
+    for place in statements.walked(db, DIFFERENT_DAYS):
+        yield " ".join(["tool_days", *map(str, place)])
 
 
 def differ(one: Any, other: Any) -> bool:

@@ -1,5 +1,7 @@
 """Values that SQLite keeps in a column of another type: it takes any value in any column."""
 
+from collections.abc import Iterator
+
 from django.db import connections, models
 
 from . import statements
@@ -18,14 +20,14 @@ KINDS = {
 }
 
 
-def find_mistyped(db: str, model: type[models.Model]) -> list[str]:
+def find_mistyped(db: str, model: type[models.Model]) -> Iterator[str]:
     """Names (`table key/key`) of the rows of a table with a value that its column does not have."""
     quote, meta = connections[db].ops.quote_name, model._meta
     wrong = [_condition(quote(str(field.column)), field) for field in meta.concrete_fields if _kinds(field)]
     keys = ", ".join(f"quote({quote(str(field.column))})" for field in meta.pk_fields)
     sql = f"SELECT {keys} FROM {quote(meta.db_table)} WHERE {' OR '.join(wrong)} ORDER BY {keys}"  # noqa: S608
-    rows = ("/".join(key.strip("'") for key in row) for row in statements.walked(db, sql))
-    return [f"{meta.db_table} {name}" for name in rows]
+    for row in statements.walked(db, sql):
+        yield meta.db_table + " " + "/".join(key.strip("'") for key in row)
 
 
 def _kinds(field):

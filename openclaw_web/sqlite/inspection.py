@@ -25,11 +25,10 @@ class Inside:
     migrations: set[tuple[str, str]] = field(default_factory=set)
     triggers: dict[str, str] = field(default_factory=dict)
     tables: set[str] = field(default_factory=set)
-    dangling: int = 0
 
 
 def look(file: Path, *, is_deep: bool = False) -> Inside:
-    """Look into a database. `is_deep` also compares every index with its table, and every reference with its target."""
+    """Look into a database. `is_deep` also compares every index with its table."""
     found = Inside()
     try:
         with files.opened(file) as db:
@@ -41,8 +40,6 @@ def look(file: Path, *, is_deep: bool = False) -> Inside:
             found.triggers = {name: sql for kind, name, sql in rows if kind == "trigger"}
             if "django_migrations" in found.tables:
                 found.migrations = set(db.execute("SELECT app, name FROM django_migrations"))
-            if is_deep:
-                found.dangling = sum(1 for _row in db.execute("PRAGMA foreign_key_check"))
     except Error as exc:
         found.damage = reasons.of(exc)
     return found

@@ -1,50 +1,91 @@
-"""What the doctor looks for in an agent's file; the setting STORE_CHECKS names the declarations beside the tables."""
+"""What the doctor looks for in the store; the setting STORE_CHECKS names the declarations beside the tables."""
 
+import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.db.models import Exists, Model, OuterRef, Q, QuerySet
 from django.utils.functional import Promise
 from django.utils.module_loading import import_string
+from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext_lazy
+
+from . import statements
 
 Words = str | Promise
 Find = Callable[[str], Iterable[str]]
+NAMED = 3  # rows that a sentence names
 
-# What is wrong with `rows`, an amount of openclaw_web.amounts. A declaration with another fault has its own sentence.
+# What is wrong with `rows`, an amount of openclaw_web.amounts, in `place`: an agent, or the whole site. A declaration
+# with another fault has its own sentence.
 MISSING = ngettext_lazy(
-    "%(rows)s of agent %(agent)s names %(target)s that is missing: %(named)s.",
-    "%(rows)s of agent %(agent)s name %(target)s that is missing: %(named)s.",
+    "%(rows)s of %(place)s names %(target)s that is missing: %(named)s.",
+    "%(rows)s of %(place)s name %(target)s that is missing: %(named)s.",
     "count",
 )
 LACKING = ngettext_lazy(
-    "%(rows)s of agent %(agent)s has lost its %(target)s: %(named)s.",
-    "%(rows)s of agent %(agent)s have lost their %(target)s: %(named)s.",
+    "%(rows)s of %(place)s has lost its %(target)s: %(named)s.",
+    "%(rows)s of %(place)s have lost their %(target)s: %(named)s.",
     "count",
 )
 DAMAGED = ngettext_lazy(
-    "%(rows)s of agent %(agent)s is damaged: %(named)s.",
-    "%(rows)s of agent %(agent)s are damaged: %(named)s.",
+    "%(rows)s of %(place)s is damaged: %(named)s.",
+    "%(rows)s of %(place)s are damaged: %(named)s.",
     "count",
 )
 DIFFERENT = ngettext_lazy(
-    "%(rows)s of agent %(agent)s does not match %(target)s: %(named)s.",
-    "%(rows)s of agent %(agent)s do not match %(target)s: %(named)s.",
+    "%(rows)s of %(place)s does not match %(target)s: %(named)s.",
+    "%(rows)s of %(place)s do not match %(target)s: %(named)s.",
     "count",
 )
 MISTYPED = ngettext_lazy(
-    "%(rows)s of agent %(agent)s contains a value of the wrong type: %(named)s. Checks that read it were skipped.",
-    "%(rows)s of agent %(agent)s contain values of the wrong type: %(named)s. Checks that read them were skipped.",
+    "%(rows)s of %(place)s contains a value of the wrong type: %(named)s. Checks that read it may have been skipped.",
+    "%(rows)s of %(place)s contain values of the wrong type: %(named)s. Checks that read them may have been skipped.",
     "count",
 )
-REPAIRED = gettext_lazy("Repaired in agent %(agent)s: %(rows)s.")
+REPAIRED = gettext_lazy("Repaired in %(place)s: %(rows)s.")
 
 
 def itself(value: str) -> tuple[str]:
     """What most columns say is there: their value."""
     return (value,)
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """How many rows are wrong, and the names of the first: nobody knows how many a damaged file has."""
+
+    count: int
+    first: list[str]
+
+
+def count_rows(names: Iterable[str]) -> Rows:
+    """Count names of rows without keeping more than a sentence says."""
+    first: list[str] = []
+    count = 0
+    for count, name in enumerate(names, start=1):
+        if count <= NAMED:
+            first.append(name)
+    return Rows(count, first)
+
+
+def file_problem(path: Path, name: str, size: int | None, sha256: str = "") -> str:
+    """What is wrong with a file that a row promises, in a few words; empty when nothing is.
+
+    `size` is in bytes, None when nobody knows it; with `sha256` the whole file is read.
+    """
+    if not path.is_file():
+        return _("%(file)s is missing") % {"file": name}
+    if size is not None and path.stat().st_size != size:
+        return _("%(file)s has a different size") % {"file": name}
+    if sha256:
+        with path.open("rb") as file:
+            if hashlib.file_digest(file, "sha256").hexdigest() != sha256:
+                return _("%(file)s has different content") % {"file": name}
+    return ""
 
 
 class Lost(NamedTuple):
@@ -81,23 +122,32 @@ class Refers:
         rows = self.model._base_manager.using(db).filter(**{f"{self.column}__isnull": False})
         return rows.filter(*more, ~self.leads(db))
 
-    def users(self, db: str) -> Exists:
-        """Whether a row of the target is named."""
-        return Exists(self.model._base_manager.using(db).filter(**{self.column: OuterRef(self.key)}))
+    def users(self, db: str, *which: Exists) -> Exists:
+        """Whether a row of the target is named, with `which` by a row of which that is true."""
+        return Exists(self.model._base_manager.using(db).filter(*which, **{self.column: OuterRef(self.key)}))
 
-    def name_gone(self, db: str) -> Iterator[str]:
-        """The rows whose named row is not there, each with the id of that row. Hashes and handles say nothing."""
-        for row, named in self.gone(db).order_by("pk").values_list("pk", self.column).iterator():
-            yield f"{row} ({named})" if self.key == "id" and row != named else str(row)
+    def name_gone(self, db: str, earlier: Iterable["Refers"] = ()) -> Iterator[str]:
+        """The rows whose named row is not there, each with the id of that row. Hashes and handles say nothing.
+
+        A row that one of the `earlier` references of its table named already is passed over.
+        """
+        rows = self.gone(db)
+        for other in earlier:
+            rows = rows.exclude(pk__in=other.gone(db).values("pk")) if other.model is self.model else rows
+        for row, named in rows.order_by("pk").values_list("pk", self.column).iterator():
+            yield f"{row} ({named})" if self.key in ("id", "agent_id") and row != named else str(row)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """One thing that can be wrong with an agent's rows. `name` is a word that programs may rely on.
+    """One thing that can be wrong with rows, or with what they promise. `name` is a word that programs may rely on.
 
-    `find(db)` gives names of the rows that are wrong, `find_deep(db)` those that only a deep look finds. `noun` is an
-    amount, `target` what the sentence says they are compared with. `lost(db)` says what a backup may have of it.
-    `repair(agent)` mends what was found, can be run twice, and answers how many rows it changed.
+    `find(db)` gives the name of each row that is wrong once, `find_deep(db)` does so instead when the look is a deep
+    one. `noun` is an amount, `target` what the sentence says they are compared with. `lost(db)` says what a backup may
+    have of it. `repair(agent)` mends what was found, can be run twice, and answers how many rows it changed; the agent
+    is None for the global database. One that `is_last` is mended from what an import may bring back before. `reads` is
+    the app whose rows it reads, when that is another one than declares it: in the file of an agent, when its rows are
+    there. `advice` is what a person can do, where that is not to restore a backup.
     """
 
     name: str
@@ -109,11 +159,14 @@ class Check:
     lost: Callable[[str], Lost] | None = None
     repair: Callable[[Any], int] | None = None
     is_note: bool = False
+    is_last: bool = False
+    reads: str = ""
+    advice: Words | None = None
 
-    def names(self, db: str, *, is_deep: bool) -> list[str]:
-        """The rows that are wrong, each once."""
-        finds = (self.find, self.find_deep if is_deep else None)
-        return list(dict.fromkeys(name for find in finds if find for name in find(db)))
+    def rows(self, db: str, *, is_deep: bool) -> Rows:
+        """The rows that are wrong."""
+        find = self.find_deep if is_deep and self.find_deep else self.find
+        return count_rows(find(db)) if find else Rows(0, [])
 
 
 def missing(name: str, *references: Refers, target: Words, **more: Any) -> Check:
@@ -125,7 +178,7 @@ def missing(name: str, *references: Refers, target: Words, **more: Any) -> Check
         return Lost(to.target._meta.db_table, to.key, gone)
 
     def find(db):
-        return (row for one in references for row in one.name_gone(db))
+        return (row for place, one in enumerate(references) for row in one.name_gone(db, references[:place]))
 
     return Check(name=name, sentence=MISSING, target=target, find=find, lost=lost, **more)
 
@@ -145,11 +198,19 @@ def lacking(name: str, find: Find, model: type[Model], column: str, *, target: W
     return Check(name=name, sentence=LACKING, target=target, find=find, lost=lost, **more)
 
 
-def declared() -> dict[str, tuple[Check, ...]]:
-    """What each app declares, by its label, in the order in which it is looked at."""
-    return {label: import_string(path) for label, path in settings.STORE_CHECKS.items()}
+def find_dangling(db: str) -> Iterator[str]:
+    """Rows whose foreign key names a row that is not there."""
+    for table, row, parent, _key in statements.walked(db, "PRAGMA foreign_key_check"):
+        yield f"{table} {row} ({parent})"
+
+
+def declared() -> Iterator[tuple[str, Check]]:
+    """Every check that an app declares, in the order in which they are made, with the app whose rows it reads."""
+    for path in settings.STORE_CHECKS:
+        for check in import_string(path):
+            yield check.reads or path.partition(".")[0], check
 
 
 def find_check(name: str) -> Check:
     """The check called so. Raises KeyError when there is none."""
-    return {check.name: check for checks in declared().values() for check in checks}[name]
+    return {check.name: check for _label, check in declared()}[name]

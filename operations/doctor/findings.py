@@ -1,14 +1,15 @@
 """What a doctor says: one sentence about one thing, and whether `--fix` mends it."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from django.utils.translation import gettext as _
 
+from openclaw_web.pages.formatting import listed
+from openclaw_web.sqlite.integrity import Rows
+
 # A finding makes the doctor end with 1, a note does not.
 FINDING, NOTE = "finding", "note"
-NAMED = 3  # rows that a sentence names
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +34,12 @@ class Finding:
         }
 
 
-def first_of(names: Iterable[str]) -> list[str]:
-    """The first of some names, and how many more there are."""
-    names = list(names)
-    rest = len(names) - NAMED
-    return names[:NAMED] + ([_("%(count)s more") % {"count": f"{rest:,}"}] if rest > 0 else [])
+def named(rows: Rows) -> str:
+    """The first of some rows by their names, and how many more there are."""
+    rest = rows.count - len(rows.first)
+    return listed([*rows.first, *([_("%(count)s more") % {"count": f"{rest:,}"}] if rest else [])])
+
+
+def place_of(agent_id: str) -> str:
+    """Whose rows they are, as sentences say it; without an agent those of the global database."""
+    return _("agent %(agent)s") % {"agent": agent_id} if agent_id else _("this site")

@@ -32,7 +32,7 @@ from . import plan, recovering, repairs, report
 from .plan import Plan
 from .sources import gateway, looking, source_files, verifying
 from .sources.home_sources import LEFT, LEFTOVER, LEGACY, Source
-from .store import losses, own_store
+from .store import declared, losses, own_store
 
 Status = MigrationRun.Status
 INCOMPLETE = BackupRun.Status.INCOMPLETE.value
@@ -149,7 +149,7 @@ def _work(row, made, todo, mendable, params, progress, facts):
         going = [source for source in going if source.name in packed.files]
         runs.note(row, facts)
     # Sums come last: made from records of which some are lost, they would be wrong again, and turns get other numbers.
-    last = [finding for finding in mendable if finding.repair == "sums"]
+    last = [finding for finding in mendable if finding.repair == declared.LAST]
     facts["repairs"] += [_mended(finding, progress) for finding in mendable if finding not in (*first, *last)]
     if todo or recovering.is_wanted(made):
         _import(row, made, todo, going, hashes, params, progress, facts)

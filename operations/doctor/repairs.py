@@ -14,15 +14,14 @@ from django.utils.translation import ngettext
 
 from agents import databases, services
 from agents.models import Agent
-from artifacts import services as services_of_artifacts
 from openclaw_web import amounts
 from openclaw_web.disk import publication
 from openclaw_web.sqlite import integrity, upkeep
-from overview import site_sums, summaries
+from overview import summaries
 from overview.models import AgentSummary
 
-from .findings import Finding
-from .store import declared, own_store, sums
+from .findings import Finding, place_of
+from .store import declared, own_store
 
 
 def mend(finding: Finding) -> str:
@@ -60,37 +59,6 @@ def register(finding: Finding) -> str:
     return _("Agent %(agent)s is registered.") % {"agent": finding.agent}
 
 
-def rebuild_sums(finding: Finding) -> str:
-    """Make the sums of an agent again, first of sessions from their records; what is right stays as it is."""
-    is_deep = finding.check == sums.OF_SESSIONS  # a look at every column may have found them
-    count = sums.rebuild(Agent.objects.get(agent_id=finding.agent), is_deep=is_deep)
-    connections[databases.alias(finding.agent)].close()
-    words = {"agent": finding.agent, "count": count}
-    if not count:
-        return _("The totals of agent %(agent)s were recalculated from its sessions.") % words
-    sentence = ngettext(
-        "The totals of %(count)s session of agent %(agent)s were recalculated from its records.",
-        "The totals of %(count)s sessions of agent %(agent)s were recalculated from their records.",
-        count,
-    )
-    return sentence % words
-
-
-def rebuild_site_sums(finding: Finding) -> str:
-    """Add the rows of all agents up again."""
-    site_sums.rebuild()
-    return _("The totals of all agents by day were recalculated.")
-
-
-def artifact_metadata(finding: Finding) -> str:
-    """Write the metadata of contents that have none again, as far as the agent's rows tell."""
-    db = databases.alias(finding.agent)
-    count = services_of_artifacts.write_metadata(db)
-    connections[db].close()
-    words = {"agent": finding.agent, "count": count}
-    return _("Artifact metadata of agent %(agent)s written again: %(count)s.") % words
-
-
 def permissions(finding: Finding) -> str:
     """Close everything in the home to others; links are left alone."""
     home, count = settings.HOME_DIR, 0
@@ -113,16 +81,17 @@ def permissions(finding: Finding) -> str:
 
 
 def mend_declared(finding: Finding) -> str:
-    """Do what the check that found it declares as its repair."""
-    agent, check = Agent.objects.get(agent_id=finding.agent), integrity.find_check(finding.check)
+    """Do what the check that found it declares as its repair; the totals of an agent follow from its rows."""
+    agent, check = Agent.objects.filter(agent_id=finding.agent).first(), integrity.find_check(finding.check)
     count = check.repair(agent) if check.repair else 0
-    connections[agent.db].close()
-    return integrity.REPAIRED % {"agent": finding.agent, "rows": amounts.of(check.noun, count)}
+    if agent:
+        _refresh(agent, is_whole=True)
+    return integrity.REPAIRED % {"place": place_of(finding.agent), "rows": amounts.of(check.noun, count)}
 
 
-def _refresh(agent):
+def _refresh(agent, *, is_whole=False):
     known = AgentSummary.objects.filter(agent_id=agent.agent_id).values_list("last_collected_at", flat=True).first()
-    summaries.refresh(agent, collected_at=known)
+    summaries.refresh(agent, collected_at=known, is_whole=is_whole)
     connections[agent.db].close()
 
 
@@ -131,9 +100,7 @@ REPAIRS: dict[str, Callable[[Finding], str]] = {
     "migrate_agents": migrate_agents,
     "triggers": triggers,
     "register": register,
-    "sums": rebuild_sums,
-    "site_sums": rebuild_site_sums,
-    "artifact_metadata": artifact_metadata,
     "permissions": permissions,
     declared.REPAIR: mend_declared,
+    declared.LAST: mend_declared,
 }

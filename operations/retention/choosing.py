@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from django.db.models import Exists, OuterRef
 from django.utils.translation import gettext_lazy
 
 from agents import holdings
@@ -12,15 +11,17 @@ from agents import services as agents
 from agents.models import Agent
 from artifacts.models import Artifact
 from datasets.models import DatasetSample
-from gate.models import GateWindow, MemoryGateDecision
+from gate.checks import TURN, WINDOW
 from ledger.checkpoints import pack
 from ledger.models import ConversationContext, ConversationTurn, Session
 from openclaw_web import clock
+from openclaw_web.sqlite.integrity import Refers
 
 from ..clearing import mentions
 
 PAGE = 500
 DAY_MS = 86_400_000
+CONTEXT = Refers(ConversationContext, "turn_id", ConversationTurn)
 SAMPLES, CONTEXTS, CHECKPOINTS, MENTIONS = "samples", "contexts", "checkpoints", "mentions"
 
 WHY = {
@@ -123,11 +124,8 @@ def _needed(agent_id, db, session_ids):
 
 def _with_contexts(db, session_ids):
     """Sessions with messages that are kept for evidence other than a decision, whose window holds the same ones."""
-    of_turn = {"turn_id": OuterRef("id")}
-    kept = Exists(ConversationContext.objects.using(db).filter(**of_turn))
-    window = Exists(GateWindow.objects.using(db).filter(hash=OuterRef("window_hash")))
-    decided = Exists(MemoryGateDecision.objects.using(db).filter(window, **of_turn))
-    turns = ConversationTurn.objects.using(db).filter(kept, ~decided, session_id__in=session_ids)
+    turns = ConversationTurn.objects.using(db).filter(CONTEXT.users(db), session_id__in=session_ids)
+    turns = turns.exclude(TURN.users(db, WINDOW.leads(db)))
     return turns.order_by().values_list("session_id", flat=True).distinct()
 
 

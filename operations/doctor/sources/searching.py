@@ -1,9 +1,10 @@
 """Backups that still hold what no source does: opened one after the other, the newest first."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from django.db import DatabaseError
 from django.utils.translation import gettext as _
@@ -18,6 +19,8 @@ from ...backups import opening, verifying
 from ...models import BackupRun
 from ..store.losses import IDS, Loss
 
+T = TypeVar("T")
+Seen = dict[str, set[str]]  # agent -> hashes of its databases that were looked into
 MOST, OPENED = 10, 200  # databases of one agent that are unpacked, and backups that are opened for that
 
 
@@ -26,18 +29,16 @@ def find(losses: list[Loss], progress: Any, *, own: str) -> None:
 
     `own` is the backup that was made of the damaged store. Databases are unpacked beside their backup, one at a time.
     """
-    unpacked: dict[str, set[str]] = defaultdict(set)
+    seen: Seen = defaultdict(set)
     for path in [Path(own), *paths(but=own)]:
         wanted = [loss for loss in losses if not loss.where and loss.missing]
         if not wanted:
             return
         progress.update(0, None, _("Searching the backup %(path)s") % {"path": path.name})
-        by_agent = defaultdict(list)
-        for loss in wanted:
-            by_agent[loss.agent].append(loss)
-        for agent_id, held in _held(path, by_agent, unpacked, is_own=path == Path(own)):
-            for loss in by_agent[agent_id]:
-                if held[loss.session_id][loss.kind] >= loss.noted:
+        agents, read = {loss.agent for loss in wanted}, partial(_count, wanted)
+        for agent_id, held in read_databases(path, agents, seen, read, most=MOST + 1, own=own):
+            for loss in wanted:
+                if loss.agent == agent_id and held[loss.session_id][loss.kind] >= loss.noted:
                     loss.where = str(path)
 
 
@@ -48,36 +49,43 @@ def paths(*, but: str = "") -> list[Path]:
     return [path for path in map(Path, rows[:OPENED]) if path.is_file()]
 
 
-def _held(path: Path, agents, unpacked, *, is_own) -> Iterator[tuple[str, dict[str, Counter[str]]]]:
-    """(agent, session -> kind -> records) of these agents in a backup; one that cannot be read holds nothing.
+def read_databases(
+    path: Path, agents: Collection[str], seen: Seen, read: Callable[[str, Path], T], *, most: int = MOST, own: str = ""
+) -> Iterator[tuple[str, T]]:
+    """(agent, what `read(agent, file)` answers) for the databases of these agents in a backup, each unpacked beside it.
 
-    A database that is one of those looked into is passed over: each run of `--fix` backs up the same loss.
+    One that cannot be read answers nothing. A database that is among the `most` in `seen` is passed over: each run of
+    `--fix` backs up the same loss, and what the backup `own` has is only noted.
     """
     try:
         with opening.opened(path) as archive:
             for entry in archive.manifest.databases:
-                known = unpacked[entry.agent or ""]
-                if entry.agent not in agents or entry.sha256 in known or len(known) > MOST:
+                known = seen[entry.agent or ""]
+                if entry.agent not in agents or entry.sha256 in known or len(known) >= most:
                     continue
                 known.add(entry.sha256)
-                if not is_own:
-                    yield entry.agent, _counted(path, archive, entry, agents[entry.agent])
+                if path == Path(own):
+                    continue
+                room.check(path.parent, entry.bytes)
+                with draft_of(path.parent / "looking") as folder:
+                    file = folder / entry.path
+                    verifying.write(file, archive.database(entry))
+                    verifying.look_at(file, entry.path)
+                    answer = read(entry.agent, file)
+                yield entry.agent, answer
     except (Refused, OSError, DatabaseError):  # the next one may be whole
         return
 
 
-def _counted(path, archive, entry, lost):
+def _count(losses, agent_id, file):
+    """Session -> kind -> records in a database of a backup."""
     held: dict[str, Counter[str]] = defaultdict(Counter)
-    room.check(path.parent, entry.bytes)
-    with draft_of(path.parent / "looking") as folder:
-        file = folder / entry.path
-        verifying.write(file, archive.database(entry))
-        verifying.look_at(file, entry.path)
-        for session_id, kind, count in snapshots.kinds(file):
-            held[session_id][kind] = count
-        for loss in lost:
-            noted = holdings.holding_of(loss.agent, loss.session_id)
-            if loss.kind == IDS and holdings.checksum_of(snapshots.ids(file, loss.session_id)) == noted.checksum:
+    for session_id, kind, count in snapshots.kinds(file):
+        held[session_id][kind] = count
+    for loss in losses:
+        if loss.kind == IDS and loss.agent == agent_id:
+            noted = holdings.holding_of(agent_id, loss.session_id)
+            if holdings.checksum_of(snapshots.ids(file, loss.session_id)) == noted.checksum:
                 held[loss.session_id][IDS] = loss.noted
     return held
 

@@ -3,7 +3,6 @@
 import re
 import shlex
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 from django.conf import settings
@@ -12,19 +11,20 @@ from django.utils.translation import ngettext
 
 from agents.models import Agent, CollectorSource
 from artifacts import handles, services
+from artifacts.checks import DAMAGED, GONE, RESIZED, UNNAMED
 from artifacts.models import Artifact
 from artifacts.store import layout, losses, verifying
 from artifacts.store.losses import Contents
 from openclaw_web import amounts
 from openclaw_web.errors import Refused
 from openclaw_web.pages.formatting import joined, listed
+from openclaw_web.sqlite.integrity import NAMED, Rows
 
 from ...backups import opening, parts
 from ...models import BackupRun
 from ..findings import NOTE, Finding
+from . import declared
 
-NAMED = 3  # contents of a finding, and uses of each
-DAMAGED_NAMED = 20
 LOOKED_INTO = 10  # backups, the newest first
 FILE = re.compile(r"[^#!]*")  # of a transcript's name: within a database it goes on with # or !
 
@@ -40,11 +40,9 @@ def look(agents: list[Agent], *, is_complete: bool, is_deep: bool) -> Iterator[F
         lost, refers = contents.lost(agent.db)
         used |= refers
         unusable |= lost.unusable
-        for check, found in (("artifact_gone", lost.gone), ("artifact_size", lost.resized)):
-            if found:
-                yield _lost(check, agent, found, again)
-        if lost.unnamed:
-            yield _unnamed(agent, lost.unnamed)
+        for check, wrong in ((GONE, lost.gone), (RESIZED, lost.resized), (UNNAMED, lost.unnamed)):
+            if wrong:
+                yield _finding(check, agent, [agent], wrong, {}, again)
     loose = [sha256 for sha256 in contents.paths if sha256 not in used]
     if is_complete and loose:
         sentence = ngettext(
@@ -53,34 +51,10 @@ def look(agents: list[Agent], *, is_complete: bool, is_deep: bool) -> Iterator[F
             len(loose),
         )
         yield Finding("artifact_loose", sentence % {"count": len(loose)}, "artifacts", level=NOTE)
-    if is_deep:
-        yield from _damaged(agents, sorted(contents.paths.keys() - unusable), again)
-
-
-def _lost(check, agent, found, again):
-    sentences = {
-        "artifact_gone": ngettext(
-            "The content of %(count)s artifact of agent %(agent)s is missing: %(named)s.",
-            "The contents of %(count)s artifacts of agent %(agent)s are missing: %(named)s.",
-            len(found),
-        ),
-        "artifact_size": ngettext(
-            "The content of %(count)s artifact of agent %(agent)s no longer has its original size: %(named)s.",
-            "The contents of %(count)s artifacts of agent %(agent)s no longer have their original sizes: %(named)s.",
-            len(found),
-        ),
-    }
-    made = _finding(check, sentences[check], agent, found)
-    return replace(made, sentence=joined([made.sentence, *again.ways(_uses([agent], found))]))
-
-
-def _unnamed(agent, found):
-    sentence = ngettext(
-        "The metadata of %(count)s artifact of agent %(agent)s is missing; its content is stored: %(named)s.",
-        "The metadata of %(count)s artifacts of agent %(agent)s is missing; their contents are stored: %(named)s.",
-        len(found),
-    )
-    return _finding("artifact_metadata", sentence, agent, found, repair="artifact_metadata")
+    wanted = sorted(contents.paths.keys() - unusable) if is_deep else []
+    if problems := verifying.verify(wanted).problems:
+        reasons = {handles.parse(problem["id"]): f": {problem['reason']}" for problem in problems}
+        yield _finding(DAMAGED, None, agents, reasons.keys(), reasons, again)
 
 
 def _uses(agents, wanted) -> Uses:
@@ -91,18 +65,9 @@ def _uses(agents, wanted) -> Uses:
     return uses
 
 
-def _finding(check, sentence, agent, found, repair=""):
-    first = sorted(found)[:NAMED]
-    named = [_named(sha256, rows) for sha256, rows in losses.uses(agent.db, first).items()]
-    if len(found) > NAMED:
-        named.append(_("%(count)s more") % {"count": len(found) - NAMED})
-    words = {"count": len(found), "agent": agent.agent_id, "named": "; ".join(named)}
-    return Finding(check, sentence % words, "artifacts", agent=agent.agent_id, repair=repair)
-
-
-def _named(sha256, rows):
+def _named(sha256, uses):
     """A handle with the records that refer to it."""
-    places = [f"{row.session_id}/{row.record_id}" for row in rows if row.session_id and row.record_id]
+    places = [f"{agent} {row.session_id}/{row.record_id}" for agent, row in uses if row.session_id and row.record_id]
     if not places:
         return handles.of(sha256)
     return _("%(handle)s (%(records)s)") % {
@@ -111,19 +76,12 @@ def _named(sha256, rows):
     }
 
 
-def _damaged(agents, wanted, again):
-    problems = verifying.verify(wanted).problems
-    for problem in problems[:DAMAGED_NAMED]:
-        uses = _uses(agents, [handles.parse(problem["id"])])
-        told = [_("%(id)s: %(reason)s") % problem]
-        places = [f"{agent.agent_id} {row.session_id}/{row.record_id}" for rows in uses.values() for agent, row in rows]
-        if places:
-            told += [_("Used in %(places)s.") % {"places": listed(places[:NAMED])}, *again.ways(uses)]
-        yield Finding("artifact_damaged", joined(told), "artifacts")
-    if len(problems) > DAMAGED_NAMED:
-        words = {"more": amounts.of("contents", len(problems) - DAMAGED_NAMED)}
-        sentence = _("Also damaged: %(more)s. openclaw-web artifact verify lists all damaged contents.") % words
-        yield Finding("artifact_damaged", sentence, "artifacts")
+def _finding(check, agent, agents, wanted, reasons, again):
+    """A finding about contents, with where they are left when the check repairs nothing."""
+    uses = _uses(agents, sorted(wanted))
+    names = [_named(sha256, uses[sha256]) + reasons.get(sha256, "") for sha256 in sorted(wanted)[:NAMED]]
+    way_back = "" if check.repair else joined(again.ways(uses))
+    return declared.finding_of(agent, check, Rows(len(wanted), names), way_back)
 
 
 class HavingAgain:

@@ -1,78 +1,75 @@
-"""What apps declare beside their tables (`openclaw_web.sqlite.integrity`), looked for in the file of an agent."""
+"""Looks for what apps declare beside their tables (`openclaw_web.sqlite.integrity`)."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from django.apps import apps
 from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy as _
 
 from agents.models import Agent
 from openclaw_web import amounts
-from openclaw_web.pages.formatting import listed
+from openclaw_web.pages.formatting import joined
 from openclaw_web.sqlite import column_types, integrity
-from openclaw_web.sqlite.integrity import Check, Lost
+from openclaw_web.sqlite.integrity import Check, Lost, Rows
 
-from ..findings import FINDING, NOTE, Finding, first_of
+from ..findings import FINDING, NOTE, Finding, named, place_of
 from . import ways_back
 
-REPAIR = "declared"  # the repair of findings whose check declares one
+REPAIR, LAST = "declared", "declared_last"  # the repairs of findings whose check declares one
+GLOBAL = "state/openclaw.sqlite"
+REFERENCES = Check(
+    name="references", sentence=integrity.MISSING, target=_("a row"), find_deep=integrity.find_dangling, advice=""
+)
 
 
-def find_mistyped(agent: Agent) -> dict[str, list[str]]:
-    """Rows with values of the wrong type, by the app whose tables have them: nothing else can be asked of these."""
-    rows = {label: _mistyped(agent.db, label) for label in settings.AGENT_APPS}
-    return {label: names for label, names in sorted(rows.items()) if names}
+def find_mistyped(agent: Agent | None) -> dict[str, Rows]:
+    """Rows with values of the wrong type, by the app whose tables have them: nothing else can be asked of these.
+
+    Without an agent those of the global database.
+    """
+    db = agent.db if agent else DEFAULT_DB_ALIAS
+    found = {}
+    for config in apps.get_app_configs():
+        if _is_of(agent, config.label):
+            names = (name for model in config.get_models() for name in column_types.find_mistyped(db, model))
+            found[config.label] = integrity.count_rows(names)
+    return {label: rows for label, rows in sorted(found.items()) if rows.count}
 
 
-def look_at_global() -> Iterator[Finding]:
-    """Rows of the global database with values of the wrong type."""
-    labels = [app.label for app in apps.get_app_configs() if app.label not in settings.AGENT_APPS]
-    if names := [row for label in labels for row in _mistyped(DEFAULT_DB_ALIAS, label)]:
-        sentence = ngettext(
-            "%(rows)s of the global database contains a value of the wrong type: %(named)s.",
-            "%(rows)s of the global database contain values of the wrong type: %(named)s.",
-            len(names),
-        )
-        words = {"rows": amounts.of("rows", len(names)), "named": listed(first_of(names))}
-        yield ways_back.told(Finding("global_types", sentence % words, "state/openclaw.sqlite"))
+def _is_of(agent, label):
+    return (label in settings.AGENT_APPS) == bool(agent)
 
 
-def _mistyped(db, label):
-    models = apps.get_app_config(label).get_models()
-    return [row for model in models for row in column_types.find_mistyped(db, model)]
+def _types(label):
+    return Check(name=f"{label}_types", sentence=integrity.MISTYPED)
 
 
-def look(agent: Agent, mistyped: dict[str, list[str]], *, is_deep: bool) -> Iterator[Finding]:
-    """What is wrong with the rows of an agent; `is_deep` reads every window, version and diff."""
-    for label, names in mistyped.items():
-        yield ways_back.told(_finding(agent, Check(name=f"{label}_types", sentence=integrity.MISTYPED), names))
+def look(agent: Agent | None, mistyped: dict[str, Rows], *, is_deep: bool) -> Iterator[Finding]:
+    """What is wrong with the rows of an agent, or without one of the site; `is_deep` reads every window and version."""
+    wrong = [(_types(label if agent else "global"), rows) for label, rows in mistyped.items()]
     lost: dict[str, Lost] = {}
-    findings = []
-    for label, checks in integrity.declared().items():
-        for check in checks if label not in mistyped else ():
-            if names := check.names(agent.db, is_deep=is_deep):
-                findings.append(_finding(agent, check, names))
-                if check.lost and not check.is_note and not check.repair:
-                    lost[check.name] = check.lost(agent.db)
-    yield from _with_ways_back(agent, findings, lost, is_deep)
+    db = agent.db if agent else DEFAULT_DB_ALIAS
+    of_apps = (check for label, check in integrity.declared() if label not in mistyped and _is_of(agent, label))
+    for check in (REFERENCES, *of_apps):
+        if (rows := check.rows(db, is_deep=is_deep)).count:
+            wrong.append((check, rows))
+            if check.lost and not check.is_note and not check.repair:
+                lost[check.name] = check.lost(db)
+    # What nothing makes again is said with the backup that has it.
+    ways = ways_back.of_lost(agent.agent_id, lost, is_deep=is_deep) if agent and lost else {}
+    for check, rows in wrong:
+        yield finding_of(agent, check, rows, ways.get(check.name))
 
 
-def _finding(agent, check, names):
-    words = {"agent": agent.agent_id, "count": len(names), "rows": amounts.of(check.noun, len(names))}
-    words |= {"target": check.target, "named": listed(first_of(names))}
-    level, repair = NOTE if check.is_note else FINDING, REPAIR if check.repair else ""
-    return Finding(check.name, check.sentence % words, level=level, repair=repair, agent=agent.agent_id)
-
-
-def _with_ways_back(agent, findings, lost, is_deep):
-    """What nothing makes again, with the backup that has it."""
-    ways = ways_back.of_lost(agent.agent_id, lost, is_deep=is_deep) if lost else {}
-    for finding in findings:
-        if finding.check in ways:
-            yield replace(finding, sentence=f"{finding.sentence} {ways[finding.check]}")
-        elif finding.level == FINDING and not finding.repair:
-            yield ways_back.told(finding)
-        else:
-            yield finding
+def finding_of(agent: Agent | None, check: Check, rows: Rows, way_back: str | None = None) -> Finding:
+    """What a check found, in its sentence, with what can be done where it has no repair."""
+    agent_id = agent.agent_id if agent else ""
+    words = {"place": place_of(agent_id), "count": rows.count, "rows": amounts.of(check.noun, rows.count)}
+    sentences = [check.sentence % (words | {"target": check.target, "named": named(rows)})]
+    if not check.is_note and not check.repair:
+        last = way_back or (ways_back.of_newest() if check.advice is None else check.advice)
+        sentences += [last] if last else []
+    level, repair = NOTE if check.is_note else FINDING, (LAST if check.is_last else REPAIR) if check.repair else ""
+    path = "" if agent else GLOBAL
+    return Finding(check.name, joined(sentences), path, level=level, repair=repair, agent=agent_id)

@@ -14,14 +14,13 @@ from django.utils.translation import ngettext
 
 from agents import databases
 from agents.database_copies import leftovers
-from agents.models import Agent, AgentDatabase, CollectorSource
+from agents.models import Agent, AgentDatabase
 from agents.services import AGENT_ID
-from openclaw_web.pages.formatting import listed
 from openclaw_web.sqlite import failures, inspection, known
-from overview.models import AgentSummary
+from openclaw_web.sqlite.integrity import count_rows
 
-from ..findings import NOTE, Finding
-from . import contents, declared, kept_files, sums
+from ..findings import NOTE, Finding, named
+from . import contents, declared
 from .losses import AGAIN
 
 FOLDER, FILE = 0o700, 0o600
@@ -45,17 +44,14 @@ def look(progress: Any, *, is_deep: bool = False) -> Iterator[Finding]:
         if not any(one.check in ("integrity", "registry", "schema") for one in found):
             healthy.append(agent)
     yield from _registry(agents)
-    mistyped = {agent.agent_id: declared.find_mistyped(agent) for agent in healthy}
+    known = []
     for agent in healthy:
-        if "ledger" not in mistyped[agent.agent_id]:
-            yield from sums.look(agent, is_deep=is_deep)
-        yield from declared.look(agent, mistyped[agent.agent_id], is_deep=is_deep)
-    yield from sums.look_at_site()
-    if is_deep:
-        yield from declared.look_at_global()
-    known = [agent for agent in healthy if not mistyped[agent.agent_id].keys() & {"ledger", "artifacts"}]
+        mistyped = declared.find_mistyped(agent)
+        yield from declared.look(agent, mistyped, is_deep=is_deep)
+        if not mistyped.keys() & {"ledger", "artifacts"}:
+            known.append(agent)
+    yield from declared.look(None, declared.find_mistyped(None) if is_deep else {}, is_deep=is_deep)
     yield from contents.look(known, is_complete=len(known) == len(agents), is_deep=is_deep)
-    yield from kept_files.look(known, is_deep=is_deep)
     yield from _permissions()
     yield from _leftovers()
 
@@ -80,8 +76,6 @@ def _global(inside):
         sentence = _("The global database is damaged: %(why)s.") % words
         yield Finding("integrity", f"{sentence} {failures.way_out(settings.HOME_DIR)}", path)
         return
-    if inside.dangling:
-        yield _dangling(inside, path)
     if pending(inside, is_global=True):
         yield Finding("schema", _("The global database is not up to date."), path, repair="migrate_global")
         return
@@ -89,15 +83,6 @@ def _global(inside):
         if inside.triggers.get(name) != sql:
             sentence = _("The trigger %(name)s, which protects rows from changes, is missing or different.")
             yield Finding("trigger", sentence % {"name": name}, path, repair="triggers")
-
-
-def _dangling(inside, path, agent=""):
-    words = ngettext(
-        "%(count)s reference points to a missing row.",
-        "%(count)s references point to missing rows.",
-        inside.dangling,
-    )
-    return Finding("references", words % {"count": inside.dangling}, path, agent=agent)
 
 
 def _agent(agent, is_deep):
@@ -112,8 +97,6 @@ def _agent(agent, is_deep):
         words = {"agent": agent.agent_id, "why": inside.damage[:300]}
         yield Finding("integrity", _("The database of agent %(agent)s is damaged: %(why)s.") % words, **about)
         return
-    if inside.dangling:
-        yield _dangling(inside, path, agent.agent_id)
     if known.is_of_another(inside.migrations):
         yield Finding("schema", databases.another_version(agent.agent_id), **about)
     elif pending(inside, is_global=False):
@@ -148,31 +131,27 @@ def _registry(agents):
         if rows.get(agent.agent_id) != wanted or agent.agent_db_path != wanted:
             sentence = _("The registry gives another location than %(path)s.") % {"path": wanted}
             yield Finding("registry_row", sentence, wanted, repair="register", agent=agent.agent_id)
-    for model in (AgentSummary, CollectorSource):
-        rows = model.objects.exclude(agent_id__in=[*known, ""]).values_list("agent_id", flat=True).distinct()
-        for name in rows.order_by("agent_id")[:NAMED]:
-            sentence = _("%(table)s refers to agent %(agent)s, which is not registered.")
-            yield Finding("orphan", sentence % {"table": model._meta.db_table, "agent": name}, level=NOTE, agent=name)
 
 
 def _permissions():
-    wrong, links, count = [], [], 0
+    wrong, links = [], []
     for path, mode in modes(settings.HOME_DIR):
         if stat.S_ISLNK(mode):
             links.append(path)
         elif is_wrong(mode):
-            count += 1
             wrong.append(path)
     if wrong:
-        words = {"count": count, "paths": _few(wrong)}
+        words = {"count": len(wrong), "paths": named(count_rows(wrong))}
         sentence = ngettext(
             "%(count)s file or folder does not have private permissions: %(paths)s.",
             "%(count)s files or folders do not have private permissions: %(paths)s.",
-            count,
+            len(wrong),
         )
         yield Finding("permissions", sentence % words, wrong[0], repair="permissions")
     if links:
-        sentence = _("The home contains links that OpenClaw Web did not create: %(paths)s.") % {"paths": _few(links)}
+        sentence = _("The home contains links that OpenClaw Web did not create: %(paths)s.") % {
+            "paths": named(count_rows(links))
+        }
         yield Finding("links", sentence, links[0], level=NOTE)
 
 
@@ -208,9 +187,3 @@ def _leftovers():
             "path": name
         }
         yield Finding("leftover", sentence, name, level=NOTE)
-
-
-def _few(names):
-    names = list(names)
-    more = _(" and %(count)s more") % {"count": len(names) - 3} if len(names) > 3 else ""
-    return listed(names[:3]) + more

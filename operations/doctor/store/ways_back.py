@@ -1,27 +1,25 @@
 """Where rows of an agent that are lost can be had again: in a backup, if there is one. Nothing is promised of it."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections import defaultdict
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
-from django.db import DatabaseError
 from django.utils.translation import gettext as _
 
-from openclaw_web.disk import room
-from openclaw_web.disk.drafts import draft_of
-from openclaw_web.errors import Refused
 from openclaw_web.sqlite import snapshots
 from openclaw_web.sqlite.integrity import Lost
 
-from ...backups import opening, verifying
-from ..findings import Finding
 from ..sources import searching
 
 
-def told(finding: Finding) -> Finding:
-    """A finding that ends with what a backup can do about it: the newest one is named, as far as there is any."""
+def of_newest() -> str:
+    """A sentence about the newest backup, as far as there is any: what it can do about a finding."""
     paths = searching.paths()
-    return replace(finding, sentence=f"{finding.sentence} {_of_newest(paths[0]) if paths else _none()}")
+    if not paths:
+        return _none()
+    words = {"path": paths[0], "command": searching.command(paths[0])}
+    return _("The backup %(path)s may contain what is right: %(command)s") % words
 
 
 def of_lost(agent_id: str, wanted: Mapping[str, Lost], *, is_deep: bool) -> dict[str, str]:
@@ -31,13 +29,18 @@ def of_lost(agent_id: str, wanted: Mapping[str, Lost], *, is_deep: bool) -> dict
     if not is_deep:
         return dict.fromkeys(wanted, _("openclaw-web doctor --deep searches the backups."))
     found: dict[str, str] = {}
-    for path, file in _unpacked(agent_id):
-        for check, lost in wanted.items():
-            if check not in found and lost.missing <= _named(file, lost):
-                found[check] = _of_holder(path)
+    seen: searching.Seen = defaultdict(set)
+    for path in searching.paths():
+        for _agent, checks in searching.read_databases(path, [agent_id], seen, partial(_holders, wanted)):
+            found = dict.fromkeys(checks, _of_holder(path)) | found
         if len(found) == len(wanted):
             break
     return dict.fromkeys(wanted, _("No backup that was searched contains all of it.")) | found
+
+
+def _holders(wanted, _agent_id, file):
+    """The checks of which a database of a backup has all that is missing."""
+    return [check for check, lost in wanted.items() if lost.missing <= _named(file, lost)]
 
 
 def _named(file: Path, lost: Lost) -> set[str | None]:
@@ -45,33 +48,8 @@ def _named(file: Path, lost: Lost) -> set[str | None]:
     return {name for value in values if value for name in lost.names(value)}
 
 
-def _unpacked(agent_id) -> Iterator[tuple[Path, Path]]:
-    """Each different database of an agent in a backup, unpacked beside it for as long as it is looked at."""
-    seen: set[str] = set()
-    for path in searching.paths():
-        try:
-            with opening.opened(path) as archive:
-                for entry in archive.manifest.databases:
-                    if entry.agent != agent_id or entry.sha256 in seen or len(seen) >= searching.MOST:
-                        continue
-                    seen.add(entry.sha256)
-                    room.check(path.parent, entry.bytes)
-                    with draft_of(path.parent / "looking") as folder:
-                        file = folder / entry.path
-                        verifying.write(file, archive.database(entry))
-                        verifying.look_at(file, entry.path)
-                        yield path, file
-        except (Refused, OSError, DatabaseError):  # the next one may be whole
-            continue
-
-
 def _none():
     return _("No backup exists.")
-
-
-def _of_newest(path):
-    words = {"path": path, "command": searching.command(path)}
-    return _("The backup %(path)s may contain what is right: %(command)s") % words
 
 
 def _of_holder(path):

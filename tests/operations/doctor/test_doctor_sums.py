@@ -98,6 +98,16 @@ def test_whatever_was_changed_or_lost_is_as_after_a_fresh_collect(home, tmp_path
     doctor(home, "--deep", status=0)
 
 
+def test_rows_that_name_what_is_gone(home):
+    change(home, "UPDATE collector_sources SET agent_id = 'ghost' WHERE source_key = "
+                 "(SELECT min(source_key) FROM collector_sources WHERE agent_id = 'main')")  # fmt: skip
+    change(home, "DELETE FROM sessions WHERE id = (SELECT min(id) FROM sessions)", "main")
+    told = store(doctor(home, "--deep", status=1)[0])
+    assert told["orphan", ""].startswith("1 row of this site names an agent that is missing: ")
+    assert told["orphan", ""].endswith(" (ghost).")
+    assert " rows of agent main name a row that is missing: " in told["references", "main"]
+
+
 def damage(home, table, agent, chance):
     """Change a number in every row, and take some rows away; a session's own row holds what the source alone knows."""
     for (rowid,) in rows(home, f"SELECT rowid FROM {table}", agent):
@@ -120,4 +130,4 @@ def test_sums_of_removed_sessions_are_left_alone_and_said_so(home):
     doctor(home, "--fix")
     assert kept and rows(home, days, "main") == [(date, count + 5) for date, count in kept]
     looked, _status = doctor(home, "--deep", status=0)
-    assert "1 removed session" in store(looked)["sums_unchecked", "main"]
+    assert "daily totals of 1 session of agent main" in store(looked)["sums_unchecked", "main"]

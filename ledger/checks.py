@@ -1,0 +1,84 @@
+"""What the doctor looks for in sums of sessions and tools: whether they are what the records add up to."""
+
+from collections.abc import Iterator
+from functools import partial
+
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext_lazy
+
+from openclaw_web.pages.formatting import listed
+from openclaw_web.sqlite.integrity import DIFFERENT, Check
+
+from .models import RemovedSession, SessionDay
+from .rebuilding import repeats, sum_checks, sums, whole_checks
+
+COLUMNS_NAMED = 4  # of each session
+UNCHECKED = ngettext_lazy(
+    "The daily totals of %(rows)s of %(place)s were not compared, because its records were removed: %(named)s. "
+    "The totals are kept unchanged.",
+    "The daily totals of %(rows)s of %(place)s were not compared, because their records were removed: %(named)s. "
+    "The totals are kept unchanged.",
+    "count",
+)
+
+
+def wrong_sessions(db: str, *, is_deep: bool) -> dict[str, list[str]]:
+    """Which sums of which sessions are not what their records add up to; `is_deep` compares every derived column."""
+    wrong: dict[str, list[str]] = {}
+    for session in (*sum_checks.quick(db), *(whole_checks.whole(db) if is_deep else ())):
+        names = wrong.setdefault(session.session_id, [])
+        names += [name for name in session.names if name not in names]
+    return dict(sorted(wrong.items()))
+
+
+def _name_sessions(db, *, is_deep) -> Iterator[str]:
+    for session_id, names in wrong_sessions(db, is_deep=is_deep).items():
+        few = names if len(names) <= COLUMNS_NAMED else [*names[: COLUMNS_NAMED - 1], "…"]
+        yield f"{session_id} ({listed(few)})"
+
+
+def _removed_with_days(db):
+    removed = RemovedSession.objects.using(db).values("session_id")
+    days = SessionDay.objects.using(db).filter(session_id__in=removed).order_by("session_id")
+    return days.values_list("session_id", flat=True).distinct().iterator()
+
+
+def mend_sessions(agent) -> int:
+    """Make all sums again that are not what the records add up to, by every column; of how many sessions."""
+    wrong = wrong_sessions(agent.db, is_deep=True)
+    repeats.settle(agent.db, is_forced=True)
+    for session_id in wrong:
+        sums.rebuild_session(agent.db, session_id)
+    sums.rebuild_tool_days(agent.db)
+    return len(wrong)
+
+
+def mend_tool_days(agent) -> int:
+    """Add the tools of all sessions up again; how many days were wrong."""
+    count = sum(1 for _day in sum_checks.different_tool_days(agent.db))
+    sums.rebuild_tool_days(agent.db)
+    return count
+
+
+CHECKS = (
+    Check(
+        name="session_sums",
+        sentence=DIFFERENT,
+        noun="sessions",
+        target=_("the records"),
+        find=partial(_name_sessions, is_deep=False),
+        find_deep=partial(_name_sessions, is_deep=True),
+        repair=mend_sessions,
+        is_last=True,
+    ),
+    Check(
+        name="tool_sums",
+        sentence=DIFFERENT,
+        noun="totals",
+        target=_("the sessions"),
+        find=sum_checks.different_tool_days,
+        repair=mend_tool_days,
+        is_last=True,
+    ),
+    Check(name="sums_unchecked", sentence=UNCHECKED, noun="sessions", find_deep=_removed_with_days, is_note=True),
+)

@@ -1,0 +1,83 @@
+"""What the doctor looks for in archives of sessions and in backups: whether their files are what was written."""
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import orjson
+from django.conf import settings
+from django.utils.translation import gettext_lazy as _
+
+from ledger.models import RemovedSession
+from openclaw_web.errors import Refused
+from openclaw_web.sqlite.integrity import DAMAGED, MISSING, Check, file_problem
+
+from .backups import opening
+from .models import BackupRun
+from .retention import files as archives
+
+CHECKED = (BackupRun.Status.VERIFIED, BackupRun.Status.INCOMPLETE)
+
+
+def _find_archives(db, *, is_deep) -> Iterator[str]:
+    """Archived sessions that cannot be restored; without `is_deep` archives are opened, and not read."""
+    rows = RemovedSession.objects.using(db).filter(why=RemovedSession.Why.ARCHIVE).order_by("session_id")
+    read = archives.verify if is_deep else partial(_open, archives.opened)
+    for session_id, name in rows.values_list("session_id", "archive").iterator():
+        path = Path(settings.HOME_DIR, name)
+        if problem := _problem_of(path, name, _size_of(path), read):
+            yield f"{session_id} ({problem})"
+
+
+def _size_of(path):
+    """How big an archive was when it was written; None when no manifest beside it can tell."""
+    beside = path.with_name(path.name.removesuffix(archives.SUFFIX) + archives.MANIFEST_SUFFIX)
+    try:
+        return orjson.loads(beside.read_bytes())["bytes"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _backups():
+    """Paths and sizes of backups that were checked; reading them whole is `backup verify`'s."""
+    runs = BackupRun.objects.filter(status__in=CHECKED).order_by("-created_at", "-id")
+    return runs.values_list("archive_path", "archive_bytes").iterator()
+
+
+def _find_damaged_backups(_db) -> Iterator[str]:
+    for path, size in _backups():
+        if Path(path).is_file() and (problem := _problem_of(Path(path), path, size, partial(_open, opening.opened))):
+            yield problem if path in problem else f"{path} ({problem})"
+
+
+def _find_removed_backups(_db) -> Iterator[str]:
+    return (path for path, _size in _backups() if not Path(path).is_file())
+
+
+def _problem_of(path, name, size, read):
+    if problem := file_problem(path, name, size):
+        return problem
+    try:
+        read(path)
+    except Refused as refused:
+        return str(refused.sentence)
+    return ""
+
+
+def _open(opened, path):
+    with opened(path):
+        pass
+
+
+CHECKS = (
+    Check(
+        name="archive_files",
+        sentence=DAMAGED,
+        noun="files",
+        find=partial(_find_archives, is_deep=False),
+        find_deep=partial(_find_archives, is_deep=True),
+        reads="ledger",
+    ),
+    Check(name="backup_files", sentence=DAMAGED, noun="files", find=_find_damaged_backups, advice=""),
+    Check(name="backup_gone", sentence=MISSING, target=_("a backup"), find=_find_removed_backups, is_note=True),
+)

@@ -1,0 +1,71 @@
+"""What the doctor looks for in totals of agents and of the site: whether they are what files and agents add up to."""
+
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from agents.models import Agent, CollectorSource
+from ledger.rebuilding.sum_checks import differ
+from openclaw_web.sqlite.integrity import DIFFERENT, Check, Refers, missing
+
+from . import site_sums, summaries
+from .models import AgentDailyStat, AgentSummary, SiteSpan
+
+
+def wrong_totals(db: str) -> list[str]:
+    """The columns of an agent's rows in the global file that are not what its own file adds up to."""
+    agent = Agent.objects.get(agent_id=db.removeprefix("agent_"))
+    sums = summaries.count_file(agent)
+    days, summary = sums.days, sums.summary
+    stored = AgentSummary.objects.filter(agent_id=agent.agent_id).values(*summary).first()
+    if stored is None and not days and not any(summary.values()):
+        return []  # nothing was collected yet
+    names = [f"agent_summaries.{name}" for name in summary if stored is None or differ(summary[name], stored[name])]
+    known_days = {row.date: row for row in AgentDailyStat.objects.filter(agent_id=agent.agent_id)}
+    if known_days.keys() != {day.date for day in days}:
+        names.append("agent_daily_stats")
+    for day in days:
+        known = known_days.get(day.date, day)
+        for name in ("session_count", *summaries.SUMMED, *summaries.REMOVED):
+            if differ(getattr(day, name), getattr(known, name)):
+                names.append(f"agent_daily_stats.{name}")
+        if not summaries.has_details_of(known, day):
+            names.append("agent_daily_stats.latency_json")
+    return list(dict.fromkeys([*summaries.wrong_spans(agent, sums), *names]))
+
+
+AGENTS = (
+    Refers(AgentSummary, "agent_id", Agent, key="agent_id"),
+    Refers(CollectorSource, "agent_id", Agent, key="agent_id", where=~Q(agent_id="")),
+)
+
+
+def _wrong_spans(_db):
+    return ["site_spans"] if SiteSpan.objects.exists() and site_sums.are_wrong() else []
+
+
+def _add_up(_agent):
+    site_sums.rebuild()
+    return 1
+
+
+CHECKS = (
+    Check(
+        name="sums",
+        sentence=DIFFERENT,
+        noun="totals",
+        target=_("the sessions and days"),
+        find=wrong_totals,
+        repair=lambda agent: len(wrong_totals(agent.db)),  # whoever repairs rows of an agent adds it up again
+        is_last=True,
+        reads="ledger",
+    ),
+    Check(
+        name="site_sums",
+        sentence=DIFFERENT,
+        noun="totals",
+        target=_("the totals of the agents"),
+        find=_wrong_spans,
+        repair=_add_up,
+    ),
+    missing("orphan", *AGENTS, target=_("an agent"), is_note=True),
+)
