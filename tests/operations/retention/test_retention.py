@@ -154,6 +154,16 @@ def test_the_page(as_admin, old):
 
 
 @pytest.mark.django_db
+def test_sessions_of_one_moment_are_all_counted(as_admin, old):
+    values = {field.attname: getattr(old, field.attname) for field in old._meta.concrete_fields}
+    same = [type(old)(**values | {"id": f"same-{number}", "session_key": None}) for number in range(600)]
+    type(old).objects.using("agent_ada").bulk_create(same)
+    as_admin.post(f"{URL}count/", {"days": "400"})
+    assert run_it().state == JobRun.State.FINISHED
+    assert "601 sessions last active before" in as_admin.get(URL).text
+
+
+@pytest.mark.django_db
 def test_removing_by_the_page(as_admin, old):
     SampleFactory(agent_id="ada", session_id=SessionFactory(db="agent_ada", last_activity_at=5_000).id)
     as_admin.post(f"{URL}remove/", {"days": "400"})
