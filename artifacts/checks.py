@@ -19,4 +19,12 @@ UNNAMED = Check(
     repair=lambda agent: services.write_metadata(agent.db),
 )
 DAMAGED = Check(name="artifact_damaged", sentence=integrity.DAMAGED, noun="contents", advice="")
-CHECKS = (GONE, RESIZED, UNNAMED, DAMAGED)
+LOOSE = Check(
+    name="artifact_loose",
+    sentence=integrity.LACKING,
+    noun="files",
+    target=_("artifact"),
+    advice=_("openclaw-web artifact gc removes such files."),
+    is_note=True,
+)
+CHECKS = (GONE, RESIZED, UNNAMED, DAMAGED, LOOSE)

@@ -11,18 +11,18 @@ from django.utils.translation import ngettext
 
 from agents.models import Agent, CollectorSource
 from artifacts import handles, services
-from artifacts.checks import DAMAGED, GONE, RESIZED, UNNAMED
+from artifacts.checks import DAMAGED, GONE, LOOSE, RESIZED, UNNAMED
 from artifacts.models import Artifact
 from artifacts.store import layout, losses, verifying
 from artifacts.store.losses import Contents
 from openclaw_web import amounts
 from openclaw_web.errors import Refused
 from openclaw_web.pages.formatting import joined, listed
-from openclaw_web.sqlite.integrity import NAMED, Rows
+from openclaw_web.sqlite.integrity import NAMED, Rows, count_rows
 
 from ...backups import opening, parts
 from ...models import BackupRun
-from ..findings import NOTE, Finding
+from ..findings import Finding
 from . import declared
 
 LOOKED_INTO = 10  # backups, the newest first
@@ -45,12 +45,7 @@ def look(agents: list[Agent], *, is_complete: bool, is_deep: bool) -> Iterator[F
                 yield _finding(check, agent, [agent], wrong, {}, again)
     loose = [sha256 for sha256 in contents.paths if sha256 not in used]
     if is_complete and loose:
-        sentence = ngettext(
-            "%(count)s file of the artifact store belongs to no artifact. openclaw-web artifact gc removes such files.",
-            "%(count)s files of the artifact store belong to no artifact. openclaw-web artifact gc removes such files.",
-            len(loose),
-        )
-        yield Finding("artifact_loose", sentence % {"count": len(loose)}, "artifacts", level=NOTE)
+        yield declared.finding_of("", LOOSE, count_rows(map(handles.of, loose)))
     wanted = sorted(contents.paths.keys() - unusable) if is_deep else []
     if problems := verifying.verify(wanted).problems:
         reasons = {handles.parse(problem["id"]): f": {problem['reason']}" for problem in problems}
@@ -81,7 +76,7 @@ def _finding(check, agent, agents, wanted, reasons, again):
     uses = _uses(agents, sorted(wanted))
     names = [_named(sha256, uses[sha256]) + reasons.get(sha256, "") for sha256 in sorted(wanted)[:NAMED]]
     way_back = "" if check.repair else joined(again.ways(uses))
-    return declared.finding_of(agent, check, Rows(len(wanted), names), way_back)
+    return declared.finding_of(agent.agent_id if agent else "", check, Rows(len(wanted), names), way_back)
 
 
 class HavingAgain:

@@ -59,17 +59,16 @@ def look(agent: Agent | None, mistyped: dict[str, Rows], *, is_deep: bool) -> It
     # What nothing makes again is said with the backup that has it.
     ways = ways_back.of_lost(agent.agent_id, lost, is_deep=is_deep) if agent and lost else {}
     for check, rows in wrong:
-        yield finding_of(agent, check, rows, ways.get(check.name))
+        yield finding_of(agent.agent_id if agent else "", check, rows, ways.get(check.name, ""))
 
 
-def finding_of(agent: Agent | None, check: Check, rows: Rows, way_back: str | None = None) -> Finding:
+def finding_of(agent_id: str, check: Check, rows: Rows, way_back: str = "") -> Finding:
     """What a check found, in its sentence, with what can be done where it has no repair."""
-    agent_id = agent.agent_id if agent else ""
     words = {"place": place_of(agent_id), "count": rows.count, "rows": amounts.of(check.noun, rows.count)}
     sentences = [check.sentence % (words | {"target": check.target, "named": named(rows)})]
-    if not check.is_note and not check.repair:
-        last = way_back or (ways_back.of_newest() if check.advice is None else check.advice)
-        sentences += [last] if last else []
+    has_advice = check.advice is not None or check.is_note or check.repair
+    if last := way_back or (check.advice if has_advice else ways_back.of_newest()):
+        sentences.append(last)
     level, repair = NOTE if check.is_note else FINDING, (LAST if check.is_last else REPAIR) if check.repair else ""
-    path = "" if agent else GLOBAL
+    path = "" if agent_id else GLOBAL
     return Finding(check.name, joined(sentences), path, level=level, repair=repair, agent=agent_id)
