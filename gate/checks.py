@@ -1,8 +1,5 @@
 """What the doctor looks for in decisions: their windows, responses and turns, their receipts, and their sums."""
 
-import hashlib
-from collections.abc import Iterator
-
 from django.db.models import Q, Value
 from django.db.models.functions import Length, StrIndex
 from django.db.models.lookups import Exact
@@ -12,25 +9,10 @@ from artifacts import handles
 from artifacts.models import Artifact
 from ledger.models import ConversationTurn, Session
 from openclaw_web.disk import packing
-from openclaw_web.errors import Refused
-from openclaw_web.sqlite.integrity import DAMAGED, DIFFERENT, Check, Refers, forgetting, missing
+from openclaw_web.sqlite.integrity import DAMAGED, DIFFERENT, Check, Refers, damaged, forgetting, missing
 
 from .models import GateCall, GateReceipt, GateWindow, MemoryGateDecision
 from .statistics import checking, quick_checks, sums
-
-CHUNK = 500
-
-
-def find_damaged_windows(db: str) -> Iterator[str]:
-    """Hashes of windows whose bytes are not what the hash says."""
-    for row in GateWindow.objects.using(db).order_by("hash").iterator(chunk_size=CHUNK):
-        try:
-            text = packing.unpack(bytes(row.body_zstd))
-        except Refused:
-            yield row.hash
-            continue
-        if hashlib.sha256(text).hexdigest() != row.hash:
-            yield row.hash
 
 
 def _wrong_sums(db):
@@ -58,7 +40,12 @@ RESPONSES = [
 
 CHECKS = (
     missing("gate_window_gone", WINDOW, noun="decisions", target=_("a window")),
-    Check(name="gate_window_damaged", sentence=DAMAGED, noun="windows", find_deep=find_damaged_windows),
+    Check(
+        name="gate_window_damaged",
+        sentence=DAMAGED,
+        noun="windows",
+        find_deep=damaged(GateWindow, lambda row: packing.unpack(bytes(row.body_zstd), sha256=row.hash)),
+    ),
     missing("gate_responses", *RESPONSES, noun="decisions or calls", target=_("an artifact")),
     missing("gate_receipts", RECEIPT, noun="receipts", target=_("a decision"), repair=forgetting(RECEIPT)),
     Check(

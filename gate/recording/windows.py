@@ -73,10 +73,8 @@ def read(db: str, window_hash: str | None) -> Window | None:
     if row is None:
         return None
     try:
-        text = packing.unpack(bytes(row.body_zstd))
+        text = packing.unpack(bytes(row.body_zstd), sha256=row.hash)
     except Refused:
-        return None
-    if hashlib.sha256(text).hexdigest() != row.hash:
         return None
     body = orjson.loads(text)
     said = (body["currentUserMessage"], body["currentAgentReply"])

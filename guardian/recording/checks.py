@@ -9,7 +9,7 @@ from django.utils.translation import ngettext_lazy
 
 from openclaw_web import clock
 from openclaw_web.sqlite import writing
-from openclaw_web.sqlite.integrity import DAMAGED, DIFFERENT, Check, Refers, forgetting, lacking, missing
+from openclaw_web.sqlite.integrity import DAMAGED, DIFFERENT, Check, Refers, damaged, forgetting, lacking, missing
 
 from ..changes import Change, change_of
 from ..exact import NotExact, data_of
@@ -30,6 +30,7 @@ from .told import CHANGED, Source, Status, columns_of
 
 OPEN_MS = 60_000  # a rollback that takes longer was broken off
 CHUNK = 50  # versions have up to megabytes
+damaged_versions = damaged(FileSnapshot, data_of, chunk=CHUNK)
 RECEIPT = Refers(GuardianReceipt, "audit_id", WriteGuardianAudit)  # told again, a lost write would be taken for known
 RULES = [Refers(model, "rule_id", BehaviorCorrection) for model in (WriteGuardianAudit, GuardianRun)]
 INTERRUPTED = ngettext_lazy(
@@ -37,15 +38,6 @@ INTERRUPTED = ngettext_lazy(
     "%(rows)s of %(place)s were interrupted and are neither finished nor undone: %(named)s.",
     "count",
 )
-
-
-def damaged_versions(db: str) -> Iterator[str]:
-    """Ids of versions of memory files whose bytes are not what their hash says."""
-    for row in FileSnapshot.objects.using(db).order_by("id").iterator(chunk_size=CHUNK):
-        try:
-            data_of(row)
-        except NotExact:
-            yield row.id
 
 
 def without_rollback(db: str) -> QuerySet[WriteGuardianAudit]:

@@ -1,5 +1,7 @@
 """Compressed bytes in a database row: packed with zstd, unpacked with a limit."""
 
+import hashlib
+
 import zstandard
 from django.utils.translation import gettext as _
 
@@ -16,12 +18,15 @@ def pack(data: bytes) -> bytes:
     return _packer.compress(data)
 
 
-def unpack(packed: bytes, *, limit: int = MAX_BYTES) -> bytes:
-    """What `pack` was given. Raises Refused for damaged bytes and for more than `limit` bytes."""
+def unpack(packed: bytes, *, limit: int = MAX_BYTES, sha256: str = "") -> bytes:
+    """What `pack` was given. Raises Refused for damaged bytes, for more than `limit` and for another hash."""
     try:
         size = zstandard.frame_content_size(packed)
         if size < 0 or size > limit:
             raise Refused(_("A stored record is damaged: its packed size is not possible."))
-        return zstandard.ZstdDecompressor().decompress(packed, max_output_size=limit)
+        data = zstandard.ZstdDecompressor().decompress(packed, max_output_size=limit)
+        if sha256 and hashlib.sha256(data).hexdigest() != sha256:
+            raise Refused(_("A stored record is damaged and cannot be unpacked."))
+        return data
     except zstandard.ZstdError as exc:
         raise Refused(_("A stored record is damaged and cannot be unpacked.")) from exc

@@ -13,6 +13,7 @@ from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext_lazy
 
+from ..errors import Refused
 from . import statements
 
 Words = str | Promise
@@ -181,6 +182,19 @@ def missing(name: str, *references: Refers, target: Words, **more: Any) -> Check
         return (row for place, one in enumerate(references) for row in one.name_gone(db, references[:place]))
 
     return Check(name=name, sentence=MISSING, target=target, find=find, lost=lost, **more)
+
+
+def damaged(model: type[Model], read: Callable[[Any], Any], *, chunk: int = 500) -> Find:
+    """Find the rows of a table that `read` refuses, because their bytes are not what their hash says."""
+
+    def find(db):
+        for row in model._base_manager.using(db).order_by("pk").iterator(chunk_size=chunk):
+            try:
+                read(row)
+            except Refused:
+                yield row.pk
+
+    return find
 
 
 def forgetting(reference: Refers) -> Callable[[Any], int]:

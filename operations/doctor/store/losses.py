@@ -2,39 +2,25 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext, ngettext_lazy
+from django.utils.translation import ngettext
 
 from agents import holdings
 from agents.holdings import Holding
 from openclaw_web.pages.formatting import listed
-from openclaw_web.sqlite import integrity, statements, words
-from openclaw_web.sqlite.integrity import Check, count_rows
+from openclaw_web.sqlite import statements, words
 
 from ..findings import NOTE, Finding
-from . import declared
 
 AGAIN = "collect_again"  # the repair of findings that reading sources again mends
 IDS = "ids"  # the kind of a loss that only the checksum tells: as many records as noted, and others
+NAMED = 20  # sessions that findings name, of each agent; the list of losses tells more
 LISTED = 500
-LOST = Check(name="lost", sentence=integrity.LACKING, noun="sessions", target=gettext_lazy("records"), advice="")
-BACK = Check(
-    name="back",
-    sentence=ngettext_lazy(
-        "%(rows)s of %(place)s was removed on purpose and is in the database again, for example after an older copy was"
-        " restored: %(named)s.",
-        "%(rows)s of %(place)s were removed on purpose and are in the database again, for example after an older copy"
-        " was restored: %(named)s.",
-        "count",
-    ),
-    noun="sessions",
-    advice=gettext_lazy("Importing again removes sessions of people who opted out; Retention removes old sessions."),
-)
 # A record is a row with what it is known by: one without the other cannot be found, or read.
 IS_KNOWN = "EXISTS (SELECT 1 FROM transcript_event_identities i WHERE i.session_id = e.session_id AND i.seq = e.seq)"
 HELD = f"""
@@ -126,31 +112,43 @@ def held_rows(db: str) -> dict[str, Holding]:
 
 
 def findings(agent_id: str, counts: Counts, *, is_deep: bool) -> Iterator[Finding]:
-    """What is to be said of one agent: the sessions that lost something, and what was not compared."""
-    by_session: dict[str, list[Loss]] = defaultdict(list)
-    for loss in counts.of_agent(agent_id) if agent_id not in counts.gone else ():  # a file that is gone is one finding
-        by_session[loss.session_id].append(loss)
-    for repair in (AGAIN, ""):
-        lost = {name: some for name, some in by_session.items() if _repair_of(some) == repair}
-        rows = count_rows(f"{session_id} ({_kinds(some)})" for session_id, some in lost.items())
-        if rows.count:
-            way_back = "" if repair else _of_sources([loss for some in lost.values() for loss in some])
-            yield replace(declared.finding_of(agent_id, LOST, rows, way_back), repair=repair)
-    if rows := counts.back.get(agent_id):
-        yield declared.finding_of(agent_id, BACK, count_rows(rows))
+    """What is to be said of one agent: each session that lost something, how many more, and what was not compared."""
+    by_session: dict[str, list[Loss]] = {}
+    for loss in (
+        counts.of_agent(agent_id) if agent_id not in counts.gone else ()
+    ):  # of a file that is gone one is enough
+        by_session.setdefault(loss.session_id, []).append(loss)
+    for session_id, some in list(by_session.items())[:NAMED]:
+        words = {"agent": agent_id, "session": session_id, "what": _kinds(some)}
+        sentence = _("Session %(session)s of agent %(agent)s has lost records: %(what)s.") % words
+        restorable, missing = restorable_of(some)
+        if restorable < missing and all(loss.in_sources is not None for loss in some):
+            words = {"count": f"{restorable:,}"}
+            sentence += (
+                " " + _("In its sources there are %(count)s of them; “Import and repair” searches backups.") % words
+            )
+        repair = AGAIN if restorable >= missing else ""
+        yield Finding("lost", sentence, f"{agent_id}/{session_id}", repair=repair, agent=agent_id)
+    if len(by_session) > NAMED:
+        rest = len(by_session) - NAMED
+        sentence = ngettext(
+            "%(count)s more session of agent %(agent)s has lost records.",
+            "%(count)s more sessions of agent %(agent)s have lost records.",
+            rest,
+        )
+        words = {"count": f"{rest:,}", "agent": agent_id}
+        restorable, missing = restorable_of([loss for some in [*by_session.values()][NAMED:] for loss in some])
+        repair = AGAIN if restorable >= missing else ""
+        yield Finding("lost", sentence % words, agent_id, repair=repair, agent=agent_id)
+    for session_id in counts.back.get(agent_id, [])[:NAMED]:
+        sentence = _(
+            "Session %(session)s of agent %(agent)s was removed on purpose and is in the database again, for"
+            " example after an older copy was restored. Importing again removes sessions of people who opted"
+            " out; Retention removes old sessions."
+        )
+        words = {"session": session_id, "agent": agent_id}
+        yield Finding("back", sentence % words, f"{agent_id}/{session_id}", agent=agent_id)
     yield from _notes(agent_id, counts, is_deep)
-
-
-def _repair_of(some):
-    restorable, missing = restorable_of(some)
-    return AGAIN if restorable >= missing else ""
-
-
-def _of_sources(some):
-    if any(loss.in_sources is None for loss in some):
-        return ""
-    words = {"count": f"{restorable_of(some)[0]:,}"}
-    return _("In the sources there are %(count)s of them; “Import and repair” searches backups.") % words
 
 
 def restorable_of(some: list[Loss]) -> tuple[int, int]:
