@@ -73,8 +73,9 @@ def _named(sha256, uses):
 
 def _finding(check, agent, agents, wanted, reasons, again):
     """A finding about contents, with where they are left when the check repairs nothing."""
-    uses = _uses(agents, sorted(wanted))
-    names = [_named(sha256, uses[sha256]) + reasons.get(sha256, "") for sha256 in sorted(wanted)[:NAMED]]
+    first = sorted(wanted)[:NAMED]
+    uses = _uses(agents, first if check.repair else sorted(wanted))
+    names = [_named(sha256, uses[sha256]) + reasons.get(sha256, "") for sha256 in first]
     way_back = "" if check.repair else joined(again.ways(uses))
     return declared.finding_of(agent.agent_id if agent else "", check, Rows(len(wanted), names), way_back)
 
