@@ -175,11 +175,11 @@ def missing(name: str, *references: Refers, target: Words, **more: Any) -> Check
     to = references[0]
 
     def lost(db):
-        gone = {row for one in references for row in one.gone(db).values_list(one.column, flat=True)}
+        gone = {name for refers in references for name in refers.gone(db).values_list(refers.column, flat=True)}
         return Lost(to.target._meta.db_table, to.key, gone)
 
     def find(db):
-        return (row for place, one in enumerate(references) for row in one.name_gone(db, references[:place]))
+        return (row for place, refers in enumerate(references) for row in refers.name_gone(db, references[:place]))
 
     return Check(name=name, sentence=MISSING, target=target, find=find, lost=lost, **more)
 

@@ -46,8 +46,8 @@ def look(agents: list[Agent], *, is_complete: bool, is_deep: bool) -> Iterator[F
     loose = [sha256 for sha256 in contents.paths if sha256 not in used]
     if is_complete and loose:
         yield declared.finding_of("", LOOSE, count_rows(map(handles.of, loose)))
-    wanted = sorted(contents.paths.keys() - unusable) if is_deep else []
-    if problems := verifying.verify(wanted).problems:
+    usable = sorted(contents.paths.keys() - unusable) if is_deep else []
+    if problems := verifying.verify(usable).problems:
         reasons = {handles.parse(problem["id"]): f": {problem['reason']}" for problem in problems}
         yield _finding(DAMAGED, None, agents, reasons.keys(), reasons, again)
 
@@ -71,13 +71,13 @@ def _named(sha256, uses):
     }
 
 
-def _finding(check, agent, agents, wanted, reasons, again):
+def _finding(check, agent, agents, hashes, reasons, again):
     """A finding about contents, with where they are left when the check repairs nothing."""
-    first = sorted(wanted)[:NAMED]
-    uses = _uses(agents, first if check.repair else sorted(wanted))
+    first = sorted(hashes)[:NAMED]
+    uses = _uses(agents, first if check.repair else sorted(hashes))
     names = [_named(sha256, uses[sha256]) + reasons.get(sha256, "") for sha256 in first]
     way_back = "" if check.repair else joined(again.ways(uses))
-    return declared.finding_of(agent.agent_id if agent else "", check, Rows(len(wanted), names), way_back)
+    return declared.finding_of(agent.agent_id if agent else "", check, Rows(len(hashes), names), way_back)
 
 
 class HavingAgain:

@@ -29,12 +29,12 @@ def find_mistyped(agent: Agent | None) -> dict[str, Rows]:
     Without an agent those of the global database.
     """
     db = agent.db if agent else DEFAULT_DB_ALIAS
-    found = {}
+    rows_by_app = {}
     for config in apps.get_app_configs():
         if _is_of(agent, config.label):
             names = (name for model in config.get_models() for name in column_types.find_mistyped(db, model))
-            found[config.label] = integrity.count_rows(names)
-    return {label: rows for label, rows in sorted(found.items()) if rows.count}
+            rows_by_app[config.label] = integrity.count_rows(names)
+    return {label: rows for label, rows in sorted(rows_by_app.items()) if rows.count}
 
 
 def _is_of(agent, label):
