@@ -14,8 +14,7 @@ from people.accounts import services as accounts
 from people.models import Invitation, OneTimeLink, User
 from people.models.kept import AuditEntry
 from tests.factories import UserFactory
-from tests.operations.backups.backing_up import run, start
-from tests.people.signing_in import PASSWORD, USERS, sign_in
+from tests.people.signing_in import PASSWORD, sign_in
 
 CHOSEN = {"username": "lena", "password": PASSWORD, "again": PASSWORD}
 
@@ -123,13 +122,6 @@ def test_a_name_that_cannot_be_leaves_it_open(client, stranger, door, name, sent
     assert client.post(path, door.sent).status_code == 302
 
 
-def test_somebody_who_is_signed_in_is_told(as_admin):
-    path = invite()
-    assert "You are signed in as root" in as_admin.get(path).text
-    as_admin.post(path, CHOSEN)
-    assert as_admin.get(USERS).status_code == 403
-
-
 def test_one_that_is_handed_over_can_set_a_password(client, stranger):
     path = hand_over()
     assert client.post(path, {"password": "another good one", "again": "another good one"}).status_code == 302
@@ -155,27 +147,3 @@ def test_that_of_the_first_admin_is_offered_only_while_there_is_none(client, str
     assert not User.objects.filter(username="lena").exists()
     with pytest.raises(Refused, match="There is already an admin"):
         accounts.make_first_admin_link()
-
-
-ACCEPT = """
-from openclaw_web.errors import Refused
-from people.accounts import invitations
-try:
-    print("in", invitations.accept({secret!r}, username={name!r}, password="correct horse battery"))
-except Refused as refused:
-    print("out", refused)
-"""
-SHELL = ("shell", "--no-imports", "-c")
-
-
-@pytest.mark.kill
-def test_of_two_who_come_at_once_one_gets_it(tmp_path):
-    home = tmp_path / "home"
-    invite_one = "from people.accounts import invitations as i\nprint(i.invite('viewer', days=7, by='x')[1])"
-    assert run(home, "jobs")[0] == 0  # makes the database
-    secret = run(home, *SHELL, invite_one)[1].split("/")[2]
-    both = [start(home, *SHELL, ACCEPT.format(secret=secret, name=name)) for name in ("first", "second")]
-    answers = sorted(process.communicate()[0].split()[0] for process in both)
-    assert answers == ["in", "out"]
-    people = "from people.models import User\nprint(User.objects.count())"
-    assert run(home, *SHELL, people)[1].strip() == "1"
