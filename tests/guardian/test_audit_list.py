@@ -90,12 +90,3 @@ def test_segments(client, three):
     assert shown(page) == [4, 3, 1], "what changed a file is shown first"
     assert re.search(r'aria-current="true">Changed the file <[^>]+>3<', text_of(page))
     assert len(client.get(API).json()["items"]) == 4, "the API holds everything unless it is asked"
-    for segment, found in (
-        ("changed", [4, 3, 1]),
-        ("writes", [4, 2, 1]),
-        ("told", [2, 1]),
-        ("unattributed", [4]),
-        ("rollbacks", [3]),
-        ("all", [4, 3, 2, 1]),
-    ):
-        assert shown(client.get(f"{ADA}?segment={segment}")) == found

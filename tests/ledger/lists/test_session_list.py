@@ -80,13 +80,8 @@ def test_a_download_asks_once_for_each_batch_and_keeps_no_cursor_open(client, dj
         assert response.getvalue().count(b"\r\n") == 1_101
 
 
-def test_orders_and_least_values(client):
-    for number in range(3):
-        SessionFactory(id=f"s{number}", cost_usd=number, total_tokens=10 - number, last_activity_at=T0 + number)
-    assert shown(client.get(f"{ADA}?sort=-cost")) == ["s2", "s1", "s0"]
-    assert shown(client.get(f"{ADA}?sort=tokens")) == ["s2", "s1", "s0"]
-    assert shown(client.get(f"{ADA}?cost=1&sort=cost")) == ["s1", "s2"]
-    assert shown(client.get(f"{ADA}?cost=1&tokens=9")) == ["s1"]
+def test_the_head_of_the_column_in_order_says_so(client):
+    SessionFactory(cost_usd=1)
     assert 'aria-sort="ascending"><a href="?sort=-cost">' in text_of(client.get(f"{ADA}?sort=cost"))
 
 
