@@ -148,9 +148,9 @@ def test_an_old_file_is_refused_until_it_is_migrated(real_files, as_admin):
         for table in GATE_TABLES:
             cursor.execute(f"DROP TABLE {table}")
     databases.forget(agent.db)
-    answer = as_admin.get("/agents/zoe/sessions/")
-    assert answer.status_code == 503
-    assert b"migrate_agents" in answer.content
+    for address in ("/agents/zoe/sessions/", "/api/v1/agents/zoe/sessions"):
+        answer = as_admin.get(address)
+        assert answer.status_code == 503 and "migrate_agents" in answer.text
     call_command("migrate_agents", verbosity=0)
     assert as_admin.get("/agents/zoe/sessions/").status_code == 200
 
@@ -228,6 +228,11 @@ SPEC_COLUMNS = {
     "metadata_json:text",
     "agents": "agent_id:text config_fingerprint:text created_at:integer updated_at:integer agent_db_path:text",
     "agent_databases": "agent_id:text path:text schema_version:integer last_seen_at:integer size_bytes:integer",
+    "backup_runs": "id:text created_at:integer archive_path:text status:text manifest_json:text",
+    "migration_runs": "id:text started_at:integer finished_at:integer status:text report_json:text",
+    "migration_sources": "source_key:text migration_kind:text source_path:text target_table:text source_sha256:text "
+    "source_size_bytes:integer source_record_count:integer last_run_id:text status:text imported_at:integer "
+    "removed_source:bool report_json:text",
     "kv": "scope:text key:text value_json:text updated_at:integer",
     "dataset_samples": "id:text sample_type:text turn_id:text decision_id:text audit_id:text session_id:text "
     "content:text quality_score:real quality_factors:text annotation_status:text annotated_by:text "

@@ -5,7 +5,9 @@ from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
 
+T0 = 1_771_642_801_000  # 2026-02-21T03:00:01Z, the first record of a transcript
 KEY = "agent:main:main"
+GROUP, CHANNEL = "agent:main:irc:group:#lab", "channel:irc:group:#lab"  # a group as sessions and as the plugin call it
 
 
 class PluginLog:
@@ -59,6 +61,12 @@ class PluginLog:
         if not reason.startswith("LLM request failed"):
             self.line(at, "memory_gate", "memory_gate decision generated", told)
         return self.line(at, "MessageHandler", "memory_gate decision evaluated", told, key)
+
+
+def tell(log, at=T0 + 1_500):
+    """What the plugin writes about the first turn of `place`, a second after its reply."""
+    log.said(T0, "user", "I like tea", CHANNEL).said(T0 + 1_000, "agent", "Noted", CHANNEL)
+    return log.decided(at, "UPDATE_USER", "Likes tea.", CHANNEL)
 
 
 def written(workspace: Path, at, decision, fact, status="written"):

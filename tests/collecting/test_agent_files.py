@@ -12,8 +12,7 @@ from ledger.models import Session, TranscriptEvent
 from ledger.transcripts import session_rows
 from openclaw_web.errors import Refused
 from problems.checking import check_all
-from tests.collecting.again import conversation, everything, lose
-from tests.collecting.collecting import MAIN, events, run
+from tests.collecting.collecting import MAIN, conversation, events, everything, lose, run
 from tests.homes import Home, user
 
 pytestmark = pytest.mark.django_db

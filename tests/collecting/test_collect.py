@@ -19,8 +19,7 @@ def test_it_works(home):
     script = home.transcript(user("List the files 请列出"), assistant("I will.", ("c1", "exec", {"command": "ls"})))
     script.add(result("c1", "a.txt"), assistant("There is one file."))
     found = run(home)
-    assert found["records"] == 5
-    assert found["rejected"] == 0
+    assert (found["records"], found["rejected"]) == (5, 0)
     turn = ConversationTurn.objects.using(MAIN).get()
     assert (turn.id, turn.turn_number) == (f"{script.session}:r1", 1)
     assert (turn.user_message_content, turn.agent_message_content) == ("List the files 请列出", "There is one file.")
@@ -58,12 +57,8 @@ def test_lines_appended_to_an_open_turn_join_it(home):
     script.add(result("c1", "x", details={"exitCode": 3}), assistant("It failed."))
     run(home)
     turn = ConversationTurn.objects.using(MAIN).get()
-    assert (turn.agent_message_content, turn.error_count, turn.record_count, turn.total_tokens) == (
-        "It failed.",
-        1,
-        4,
-        230,
-    )
+    assert (turn.agent_message_content, turn.error_count) == ("It failed.", 1)
+    assert (turn.record_count, turn.total_tokens) == (4, 230)
     assert Session.objects.using(MAIN).get().error_count == 1
 
 
@@ -107,11 +102,8 @@ def test_a_rewound_branch_is_flagged_and_keeps_its_turn_numbers(home):
     script.add(user("Two again") | {"parentId": "r2"}, assistant("better"))
     run(home)
     turns = ConversationTurn.objects.using(MAIN).order_by("turn_number")
-    assert [(turn.turn_number, turn.user_message_content, turn.is_active) for turn in turns] == [
-        (1, "One", True),
-        (2, "Two", False),
-        (3, "Two again", True),
-    ]
+    told = list(turns.values_list("turn_number", "user_message_content", "is_active"))
+    assert told == [(1, "One", True), (2, "Two", False), (3, "Two again", True)]
     assert events() - TranscriptEvent.objects.using(MAIN).filter(is_active=True).count() == 2
     assert Session.objects.using(MAIN).get().turn_count == 2
 
@@ -177,12 +169,8 @@ def test_an_unknown_type_is_kept_raw(home):
 
 def test_both_dialects_come_to_the_same(home):
     call = {"type": "tool_use", "id": "c1", "name": "shell", "input": {"command": "ls"}}
-    spelled = {
-        "role": "assistant",
-        "content": [{"type": "output_text", "text": "Let me look."}, call],
-        "model": "claude",
-        "usage": {"inputTokens": 5000, "outputTokens": 200},
-    }
+    spelled = {"role": "assistant", "content": [{"type": "output_text", "text": "Let me look."}, call]}
+    spelled |= {"model": "claude", "usage": {"inputTokens": 5000, "outputTokens": 200}}
     home.transcript(user("One"), {"type": "message", "message": spelled})
     run(home)
     event = TranscriptEvent.objects.using(MAIN).get(kind="assistant")
@@ -199,15 +187,10 @@ def test_synthetic_assistants_are_in_no_sum(home):
     assert TranscriptEvent.objects.using(MAIN).filter(is_synthetic=True).count() == 1
 
 
-@pytest.mark.parametrize(
-    "more",
-    [
-        {"isError": True},
-        {"details": {"status": "error"}},
-        {"details": {"status": "failed"}},
-        {"details": {"exitCode": 2}},
-    ],
-)
+DETAILS = ({"status": "error"}, {"status": "failed"}, {"exitCode": 2})
+
+
+@pytest.mark.parametrize("more", [{"isError": True}, *({"details": details} for details in DETAILS)])
 def test_every_way_to_fail_counts(home, more):
     home.transcript(user("One"), assistant("", ("c1", "exec", {})), result("c1", **more))
     run(home)

@@ -16,8 +16,7 @@ from ledger.models import ConversationContext, ConversationTurn, RejectedRecord
 from openclaw_web.errors import Refused
 from operations.retention import services as retention
 from people.configuration import keys as configuration
-from tests.collecting.again import DERIVED, LONG, Quiet, conversation, damage, everything, lose
-from tests.collecting.collecting import MAIN, events, run
+from tests.collecting.collecting import DERIVED, LONG, MAIN, Quiet, conversation, damage, events, everything, lose, run
 from tests.homes import assistant, result, user
 from tests.sqlite_homes import SqliteHome
 

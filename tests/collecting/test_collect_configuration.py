@@ -42,11 +42,8 @@ def write(home, tmp_path):
 
 def memories():
     """What each agent remembers."""
-    rows = {
-        agent: FileSnapshot.objects.using(alias(agent)).values_list("content", flat=True)
-        for agent in ("main", "second")
-    }
-    return {agent: list(contents) for agent, contents in rows.items()}
+    rows = {agent: FileSnapshot.objects.using(alias(agent)) for agent in ("main", "second")}
+    return {agent: list(versions.values_list("content", flat=True)) for agent, versions in rows.items()}
 
 
 BOTH = {"main": ["I am first."], "second": ["I am elsewhere."]}
@@ -60,9 +57,12 @@ def test_json5_is_read_as_openclaw_reads_it(home, write):
 
 def test_included_files_are_read(home, write):
     write("{agents: {$include: ['./parts/defaults.json5', 'parts/list.json5']}, gateway: {auth: 1}}")
-    write("{defaults: {$include: '../work.json5'}, list: [{id: 'main'}]}", "parts/defaults.json5")
+    write(
+        "{defaults: {$include: '../work.json5'}, list: [{id: 'second', workspace: 'WORK/elsewhere'}]}",
+        "parts/defaults.json5",
+    )
     write("{workspace: 'WORK/first', apiKey: 'sk-fake-canary'}", "work.json5")
-    write("{list: [{id: 'second', workspace: 'WORK/elsewhere'}]}", "parts/list.json5")
+    write("{list: [{id: 'main', default: true}]}", "parts/list.json5")
     assert run(home)["notes"] == []
     assert memories() == BOTH
 

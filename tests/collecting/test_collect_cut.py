@@ -189,15 +189,9 @@ def test_runs_of_a_schedule_in_a_log_that_was_cut(home):
         lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
         path.touch()
         kept = b"".join(lines[: chance.randrange(len(lines) + 1)])
+        told = {"jobId": "job", "status": "ok"}
         new = [
-            json.dumps(
-                {
-                    "jobId": "job",
-                    "ts": 1_771_642_800_000 + number,
-                    "status": "ok",
-                    "summary": "s" * chance.randrange(300),
-                }
-            )
+            json.dumps(told | {"ts": 1_771_642_800_000 + number, "summary": "s" * chance.randrange(300)})
             for number in range(round_ * 10, round_ * 10 + chance.randrange(9))
         ]
         cut(path, len(kept), "".join(f"{one}\n" for one in new).encode())
@@ -237,9 +231,8 @@ def test_records_in_a_database_that_were_numbered_anew(tmp_path, real_files, has
             if not has_generations:
                 store.execute("DROP TABLE IF EXISTS transcript_rewrite_watermarks")
             else:
-                store.execute(
-                    "INSERT OR REPLACE INTO transcript_rewrite_watermarks VALUES (?, ?, 1)", (session, generation)
-                )
+                values = (session, generation)
+                store.execute("INSERT OR REPLACE INTO transcript_rewrite_watermarks VALUES (?, ?, 1)", values)
             store.execute("DELETE FROM transcript_events WHERE session_id = ?", (session,))
             rows = [(session, seq, line(text).decode().strip(), 1) for seq, text in enumerate(texts)]
             store.executemany(

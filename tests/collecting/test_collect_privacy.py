@@ -5,7 +5,7 @@ import pytest
 
 from agents.models import CollectorSource
 from guardian.models import WorkspaceFile
-from ledger.models import ConversationTurn, RejectedRecord, Session, TranscriptEvent
+from ledger.models import ConversationTurn, RejectedRecord, Session, TrajectoryEvent, TranscriptEvent
 from people.configuration import keys as configuration
 from tests.collecting.collecting import MAIN, events, opens_during, run
 from tests.homes import assistant, user
@@ -25,20 +25,24 @@ def test_people_who_opted_out_are_not_kept(home):
         user(envelope % ("bob", "Bye")),
     )
     direct = home.transcript(user("private words"))
+    other = home.transcript(user("private words, too"))
     home.index(
         {
             "agent:main:irc:direct:dave": {"sessionId": direct.session},
+            "agent:main:irc:direct:d7": {"sessionId": other.session, "origin": {"label": "dave"}},
             "agent:main:irc:group:#lab": {"sessionId": group.session},
         }
     )
+    step = {"traceSchema": "openclaw-trajectory", "sessionId": direct.session, "type": "run.step", "runId": "run"}
+    step |= {"seq": 1, "ts": "2026-02-21T03:00:01.000Z", "data": {"trigger": "private"}}
+    home.write(f"agents/main/sessions/{direct.session}.trajectory.jsonl", json.dumps(step) + "\n")
     found = run(home)
-    assert found["agents"]["main"]["opted_out_sessions"] == 1
+    assert not TrajectoryEvent.objects.using(MAIN).exists()
+    assert found["agents"]["main"]["opted_out_sessions"] == 2
     texts = " ".join(TranscriptEvent.objects.using(MAIN).values_list("event_json", flat=True))
     texts += " ".join(ConversationTurn.objects.using(MAIN).values_list("user_message_content", flat=True))
-    assert "Hi Bob" in texts
-    assert "Bye" in texts
-    assert "ecret" not in texts
-    assert "private" not in texts
+    assert "Hi Bob" in texts and "Bye" in texts
+    assert "ecret" not in texts and "private" not in texts
     assert Session.objects.using(MAIN).get().withheld_count == 3
 
 
@@ -51,8 +55,7 @@ def test_a_summary_of_a_branch_with_their_words_is_not_kept(home):
     home.index({"agent:main:irc:group:#lab": {"sessionId": script.session}})
     run(home)
     texts = " ".join(TranscriptEvent.objects.using(MAIN).values_list("event_json", flat=True))
-    assert "Hi" in texts
-    assert "ecret" not in texts
+    assert "Hi" in texts and "ecret" not in texts
 
 
 def test_places_of_secrets_are_never_opened(home):
@@ -108,11 +111,10 @@ def test_without_a_readable_index_nothing_new_is_read_while_somebody_opted_out(h
     run(home)
     assert events() == 0
     home.index({"agent:main:irc:direct:dave": {"sessionId": script.session}})
-    run(home)
-    assert events() == 0
-    configuration.put("collector.optedOutSenders", [])
-    run(home)
-    assert events() == 2
+    for opted_out, count in ((["dave"], 0), ([], 2)):
+        configuration.put("collector.optedOutSenders", opted_out)
+        run(home)
+        assert events() == count
 
 
 def test_a_transcript_that_nobody_named_waits_while_somebody_opted_out(home):

@@ -69,9 +69,8 @@ def test_a_parent_may_come_later(home):
     run(home)
     assert AgentSummary.objects.get().cost_usd == pytest.approx(0.03)
     assert TranscriptEvent.objects.using(MAIN).filter(repeat_of=PARENT, session_id=CHILD).count() == 4
-    assert list(
-        ConversationTurn.objects.using(MAIN).filter(repeat_of=PARENT).values_list("turn_number", flat=True)
-    ) == [1, 2]
+    repeated = ConversationTurn.objects.using(MAIN).filter(repeat_of=PARENT)
+    assert list(repeated.values_list("turn_number", flat=True)) == [1, 2]
     # Samples that were there stay, and are left out; new ones are not made.
     assert sorted(DatasetSample.objects.filter(repeat_of=PARENT).values_list("turn_number", flat=True)) == [1, 2]
     source = Source(Options(format="sharegpt", task="reply"))
@@ -99,21 +98,14 @@ def test_an_unknown_cost_is_never_nothing(home, as_admin):
         seen += [session["title"] for session in answer["items"]]
         after = answer["next"]
     assert seen == [title for title, *_numbers in reversed(told)]
-    for address in (
-        "/agents/main/sessions/?segment=all",
-        "/agents/main/turns/",
-        "/agents/main/events/",
-        "/",
-        "/agents/",
-    ):
-        text = as_admin.get(address).content.decode()
-        assert "$0<" not in text
-        assert "$0.00<" not in text
+    agent = "/agents/main/"
+    for address in (f"{agent}sessions/?segment=all", f"{agent}turns/", f"{agent}events/", "/", "/agents/"):
+        text = as_admin.get(address).text
+        assert "$0<" not in text and "$0.00<" not in text
         assert "unknown" in text or "6.3k tokens without a price" in text, address
-    rows = list(
-        csv.DictReader(io.StringIO(as_admin.get("/agents/main/sessions/?format=csv").getvalue().decode("utf-8-sig")))
-    )
-    assert {row["title"]: row["cost_usd"] for row in rows} == {"a": "0.25", "b": "", "c": "", "d": "5.4e-06", "e": ""}
+    file = as_admin.get(f"{agent}sessions/?format=csv").getvalue().decode("utf-8-sig")
+    told = {row["title"]: row["cost_usd"] for row in csv.DictReader(io.StringIO(file))}
+    assert told == {"a": "0.25", "b": "", "c": "", "d": "5.4e-06", "e": ""}
     totals = as_admin.get("/api/v1/overview").json()["totals"]
     assert (totals["cost_usd"], totals["unpriced_tokens"]) == (pytest.approx(0.2500054), 6300)
 

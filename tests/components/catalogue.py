@@ -7,6 +7,8 @@ from functools import cache
 from django.contrib.staticfiles import finders
 from django.template import engines
 
+from tests.openclaw_web import test_colours
+
 GROUNDS = ("surface", "raised")
 TOKEN = re.compile(r"--([\w-]+): light-dark\((#\w{6}), (#\w{6})\);")
 MACRO = re.compile(r"\{#\s*((?:[^#]|#(?!\}))*?)\s*#\}\n\{% macro ([a-z]\w*)\(([^%]*)\) -?%\}")
@@ -152,11 +154,4 @@ def colours() -> list[Colour]:
 
 def contrast(one: str, other: str) -> float:
     """The contrast of two colours (`#rrggbb`) after WCAG 2: 1 to 21."""
-    lighter, darker = sorted((_luminance(one), _luminance(other)), reverse=True)
-    return round((lighter + 0.05) / (darker + 0.05), 2)
-
-
-def _luminance(colour):
-    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+    return round(test_colours.contrast(one, other), 2)

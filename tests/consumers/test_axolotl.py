@@ -11,14 +11,9 @@ TAKEN = taken_by("axolotl")
 
 
 @pytest.mark.parametrize("kind", TAKEN, ids=lambda kind: kind.name)
-def test_every_row_is_learned(kind, read_all, folders):
+def test_every_row_is_learned_and_none_begins_with_an_empty_system_turn(kind, read_all, folders):
     read = read_all("axolotl", "axolotl")["answers"][kind.name]
     assert_taught(read["learned"], folders[kind.name])
-
-
-@pytest.mark.parametrize("kind", TAKEN, ids=lambda kind: kind.name)
-def test_no_row_begins_with_an_empty_system_turn(kind, read_all):
-    read = read_all("axolotl", "axolotl")["answers"][kind.name]
     assert read["texts"] and read["empty_system_turns"] == 0
 
 

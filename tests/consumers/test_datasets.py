@@ -17,13 +17,6 @@ def test_load_py_counts_the_rows(environment, kind, read_all, folders):
     assert read["printed"] == f"train: {len(rows_of(folders[kind.name]))} rows\n"
 
 
-@pytest.mark.parametrize("kind", TAKEN, ids=lambda kind: kind.name)
-@pytest.mark.parametrize("environment", VERSIONS)
-def test_rows_are_handed_out_as_they_are(environment, kind, read_all, folders):
-    read = read_all(environment, "datasets")["answers"][kind.name]
-    assert read["rows"] == rows_of(folders[kind.name])
-
-
 @pytest.mark.parametrize("environment", VERSIONS)
 def test_rows_of_openai_are_handed_out_as_they_are_but_for_nulls(environment, read_all, folders):
     read = read_all(environment, "datasets")["answers"]["openai"]
@@ -40,7 +33,9 @@ def without_nulls(row):
 
 @pytest.mark.parametrize("kind", TAKEN, ids=lambda kind: kind.name)
 @pytest.mark.parametrize("environment", VERSIONS)
-def test_texts_are_texts(environment, kind, read_all):
-    columns = read_all(environment, "datasets")["answers"][kind.name]["columns"]
+def test_rows_are_handed_out_as_they_are_and_texts_are_texts(environment, kind, read_all, folders):
+    read = read_all(environment, "datasets")["answers"][kind.name]
+    assert read["rows"] == rows_of(folders[kind.name])
+    columns = read["columns"]
     assert columns.pop("conversations", "") != "Value('string')"
     assert set(columns.values()) == {"Value('string')"}

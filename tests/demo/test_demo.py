@@ -18,6 +18,7 @@ from automation.models import CronJob, CronRunLog, SubagentRun
 from benchmarks.corpus import write_bulk_home
 from collecting import collect
 from demo import program
+from demo.chance import Chance
 from demo.files import configuration
 from demo.files.home import DEFAULT_UNTIL_MS, write_home
 from demo.moments import DAY
@@ -72,8 +73,7 @@ def test_it_works(tmp_path):
             assert answer.status == 200
         assert home.count("SELECT count(*) FROM users") == 1
         assert home.count("SELECT count(*) FROM dataset_exports WHERE state = 'ready'") == 1
-        states = "SELECT count(DISTINCT annotation_status) FROM dataset_samples"
-        assert home.count(states) == 4
+        assert home.count("SELECT count(DISTINCT annotation_status) FROM dataset_samples") == 4
         assert home.count("SELECT count(*) FROM dataset_samples WHERE output IS NOT NULL") > 3
         second.signal(signal.SIGTERM)
         assert second.end() == 0
@@ -337,16 +337,10 @@ user: Hi"""
 
 
 def test_slots_compute():
-    slots = Slots(program_chance(), lambda: DEFAULT_UNTIL_MS)
+    slots = Slots(Chance.of("slots"), lambda: DEFAULT_UNTIL_MS)
     slots.set("n = 3; p = @products; total = n * p.price; mean = n / 2 :1; word = yes|yes")
     assert slots.fill("[[n]] [[mean]] [[word]] [[today]] [[1..1]]") == "3 1.5 yes 2026-06-01 1"
     assert slots.fill("[[total]]") == f"{3 * float(slots.fill('[[p.price]]')):.2f}"
-
-
-def program_chance():
-    from demo.chance import Chance
-
-    return Chance.of("slots")
 
 
 @pytest.mark.django_db

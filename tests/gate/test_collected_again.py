@@ -6,8 +6,7 @@ import pytest
 from gate.models import GateWindow, MemoryGateDecision
 from ledger.models import ConversationContext, ConversationTurn
 from people.configuration import keys as configuration
-from tests.collecting.again import conversation, damage
-from tests.collecting.collecting import MAIN, run
+from tests.collecting.collecting import MAIN, conversation, damage, run
 from tests.homes import assistant, user
 
 pytestmark = pytest.mark.django_db

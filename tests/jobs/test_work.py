@@ -94,17 +94,24 @@ def test_a_running_job_is_cancelled_at_its_next_step_and_the_next_one_runs(home,
     assert not list((home.path / "state" / "running").iterdir())
 
 
-def test_what_was_cancelled_is_not_gone_on_with_after_a_kill(home, tmp_path, gate):
-    job_id = home.start_job("lines", file=str(tmp_path / "out"), count=1_000, gate=gate(20))
+@pytest.mark.parametrize(
+    ("kind", "is_cancelled", "state", "count"),
+    [("terminal_lines", False, "finished", 40), ("lines", True, "cancelled", 20)],
+)
+def test_a_job_of_a_page_goes_on_after_a_kill_unless_it_was_cancelled(
+    home, tmp_path, gate, kind, is_cancelled, state, count
+):
+    job_id = home.start_job(kind, file=str(tmp_path / "out"), count=40, gate=gate(20))
     worker = home.start("work")
     wait_for(lambda: home.job(job_id)["done"] == 20)
-    home.python(CANCEL.format(job_id))
+    if is_cancelled:
+        home.python(CANCEL.format(job_id))
     os.kill(worker.pid, signal.SIGKILL)
     worker.end()
-    gate(1_000)
+    gate(40)
     home.start("work")
-    wait_for(lambda: home.job(job_id)["state"] == "cancelled")
-    assert (tmp_path / "out").read_text().split() == numbers(20)
+    wait_for(lambda: home.job(job_id)["state"] == state)
+    assert (tmp_path / "out").read_text().split() == numbers(count)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGKILL])
@@ -130,18 +137,6 @@ def test_what_ends_with_its_terminal_is_left_to_a_person(home, tmp_path, gate, n
         assert again != job_id
         wait_for(lambda: home.job(again)["state"] == "finished")  # a page's run goes on, with the worker
         assert out.read_text().split() == numbers(40) and worker.popen.poll() is None
-
-
-def test_a_job_of_a_page_goes_on_after_a_kill_whatever_its_kind(home, tmp_path, gate):
-    job_id = home.start_job("terminal_lines", file=str(tmp_path / "out"), count=40, gate=gate(20))
-    worker = home.start("work")
-    wait_for(lambda: home.job(job_id)["done"] == 20)
-    os.kill(worker.pid, signal.SIGKILL)
-    worker.end()
-    gate(40)
-    home.start("work")
-    wait_for(lambda: home.job(job_id)["state"] == "finished")
-    assert (tmp_path / "out").read_text().split() == numbers(40)
 
 
 def test_under_nohup_a_run_outlives_its_terminal(home, tmp_path, gate):

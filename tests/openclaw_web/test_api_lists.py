@@ -11,12 +11,13 @@ import pytest
 
 from openclaw_web.api import api
 from openclaw_web.endpoints import streams
-from tests.factories import EventFactory, RejectedFactory, SampleFactory, SessionFactory, TurnFactory
+from tests.factories import EventFactory, RejectedFactory, SampleFactory, SessionFactory
 from tests.openclaw_web.test_api import bearer, operations
 from tests.processes import Home
 
 SESSIONS = "/api/v1/agents/ada/sessions"
 EVENTS = "/api/v1/agents/ada/events"
+pytestmark = pytest.mark.django_db
 NDJSON = {"Accept": "application/x-ndjson"}
 MAKE_ROWS = """
 from agents import databases, services
@@ -40,40 +41,25 @@ def lists():
     ]
 
 
-@pytest.mark.django_db
-class TestPages:
-    def test_it_works(self, as_admin, ada):
-        ids = [session.id for session in SessionFactory.create_batch(5)][::-1]
-        first = as_admin.get(SESSIONS, {"limit": 2}).json()
-        second = as_admin.get(SESSIONS, {"limit": 2, "after": first["next"]}).json()
-        back = as_admin.get(SESSIONS, {"limit": 2, "before": second["previous"]}).json()
-        assert [[row["id"] for row in page["items"]] for page in (first, second, back)] == [ids[:2], ids[2:4], ids[:2]]
-        assert first["previous"] is None
-
-    def test_every_list_takes_and_gives_both_cursors(self):
-        schemas = api.get_openapi_schema()["components"]["schemas"]
-        for _, path, operation in operations():
-            names = {parameter["name"] for parameter in operation["parameters"]}
-            if {"after", "limit"} <= names:
-                page = operation["responses"][200]["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
-                assert "before" in names, path
-                assert {"items", "next", "previous"} <= schemas[page]["properties"].keys(), path
+def test_every_list_takes_and_gives_both_cursors():
+    schemas = api.get_openapi_schema()["components"]["schemas"]
+    for _, path, operation in operations():
+        names = {parameter["name"] for parameter in operation["parameters"]}
+        if {"after", "limit"} <= names:
+            page = operation["responses"][200]["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
+            assert "before" in names, path
+            assert {"items", "next", "previous"} <= schemas[page]["properties"].keys(), path
 
 
-@pytest.mark.django_db
 class TestJsonLines:
     @pytest.mark.parametrize("asked", [{"format": "jsonl"}, {}])
     def test_it_works(self, as_admin, ada, asked):
+        assert lines(as_admin.get(SESSIONS, {"format": "jsonl"})) == []
         SessionFactory.create_batch(3)
         rows = as_admin.get(SESSIONS).json()["items"]
         response = as_admin.get(SESSIONS, asked, headers={} if asked else NDJSON)
         assert response["Content-Type"] == "application/x-ndjson; charset=utf-8"
         assert lines(response) == rows
-
-    def test_all_rows_come_in_many_pages(self, as_admin, ada):
-        TurnFactory.create_batch(450, session=SessionFactory())
-        found = lines(as_admin.get("/api/v1/agents/ada/turns", {"format": "jsonl"}))
-        assert len({row["id"] for row in found}) == 450
 
     def test_limit_is_how_many_in_all(self, as_admin, ada):
         SessionFactory.create_batch(230)
@@ -88,9 +74,6 @@ class TestJsonLines:
         page = as_admin.get(SESSIONS, asked).json()
         rest = lines(as_admin.get(SESSIONS, {"channel": "irc", "after": page["next"], "format": "jsonl"}))
         assert len(rest) == 2
-
-    def test_nothing(self, as_admin, ada):
-        assert lines(as_admin.get(SESSIONS, {"format": "jsonl"})) == []
 
     @pytest.mark.parametrize(
         "asked", [{"limit": "0"}, {"limit": "x"}, {"limit": "9" * 30}, {"after": "x"}, {"sort": "x"}]
@@ -109,7 +92,7 @@ class TestJsonLines:
         headers = bearer(stranger)
         with django_assert_max_num_queries(7):  # in the global file: the token, its use, the agent for each page
             response = client.get(SESSIONS, {"format": "jsonl"}, headers=headers)
-            assert len(lines(response)) == 450
+            assert len({row["id"] for row in lines(response)}) == 450
 
     def test_every_list_has_it(self, as_admin, ada):
         for path in lists():
@@ -150,12 +133,12 @@ def test_a_stream_that_fails_breaks_the_connection_off(tmp_path, migrated):
         home.close()
 
 
-@pytest.mark.django_db
 class TestEtags:
     def test_it_works(self, as_admin, ada):
         first = as_admin.get(SESSIONS)
         again = as_admin.get(SESSIONS, headers={"If-None-Match": first["ETag"]})
-        assert (again.status_code, again.content, again["ETag"]) == (304, b"", first["ETag"])
+        assert (again.status_code, again.content) == (304, b"")
+        assert all(again[name] == first[name] for name in ("ETag", "Cache-Control", "Vary"))
         SessionFactory()
         assert as_admin.get(SESSIONS, headers={"If-None-Match": first["ETag"]}).status_code == 200
 
@@ -185,25 +168,17 @@ def label(client, seen):
     return client.post("/api/v1/samples/one/label", body, "application/json", headers={"If-Match": seen})
 
 
-@pytest.mark.django_db
 class TestSpellings:
     def test_a_query_as_the_spec_writes_it(self, as_admin, ada):
         session = SessionFactory(id="sess-001")
-        EventFactory(session=session, seq=1, kind="user", created_at=1_000)
-        EventFactory(session=session, seq=2, kind="assistant", created_at=2_000)
-        EventFactory(session=session, seq=3, kind="assistant", created_at=3_000)
+        for seq, kind in ((1, "user"), (2, "assistant"), (3, "assistant")):
+            EventFactory(session=session, seq=seq, kind=kind, created_at=seq * 1_000)
         EventFactory(kind="assistant", created_at=2_000)
-        spec = {
-            "sessionId": "sess-001",
-            "fromTs": 1_500,
-            "toTs": 3_000,
-            "types": "user,assistant",
-            "includePayload": "true",
-        }
+        spec = {"sessionId": "sess-001", "fromTs": 1_500, "toTs": 3_000, "types": "user,assistant"}
+        spec["includePayload"] = "true"
         ours = {"session_id": "sess-001", "from_ts": 1_500, "to_ts": 3_000, "types": ["user", "assistant"]}
         found = as_admin.get(EVENTS, spec).json()["items"]
-        assert [row["seq"] for row in found] == [2]
-        assert found[0]["payload"] is not None
+        assert [row["seq"] for row in found] == [2] and found[0]["payload"] is not None
         assert found == as_admin.get(EVENTS, ours | {"include_payload": "true"}).json()["items"]
 
     def test_lists_that_filter_by_session(self, as_admin, ada):

@@ -13,7 +13,8 @@ import pytest
 
 from openclaw_web.pages.downloads import StreamedDownload, TooManyDownloads
 from people.models.kept import AuditEntry
-from tests.factories import ExportFactory, SessionFactory
+from tests.factories import SessionFactory
+from tests.openclaw_web.test_downloads import ready_export
 from tests.people.test_api_limits import MAKE_A_TOKEN
 from tests.processes import HANG, Home
 
@@ -33,12 +34,7 @@ many_rows.fill_sessions(databases.alias("ada"), 60_000)
 def site(as_admin, ada, settings, tmp_path):
     """A site with one place for downloads, an agent's list and an export."""
     settings.HOME_DIR, settings.DOWNLOADS = tmp_path, 1
-    folder = tmp_path / "exports" / "e1"
-    folder.mkdir(parents=True)
-    (folder / "train.json").write_text("[]")
-    files = '[{"name": "train.json", "bytes": 2, "rows": 0, "sha256": "x"}]'
-    manifest = f'{{"files": {files}, "checksums": "SHA256SUMS", "counts": {{}}}}'
-    ExportFactory(id="e1", state="ready", manifest_json=manifest, file_path="exports/e1")
+    ready_export(tmp_path)
     SessionFactory.create_batch(3)
     return as_admin
 
@@ -58,26 +54,18 @@ class TestPlaces:
         assert second.status_code == 200
         second.close()
 
-    def test_an_end_gives_the_place_back(self, site):
-        for _ in range(3):
-            assert site.get(LIST).getvalue().count(b"\n") == 4
-
-    def test_pages_need_no_place(self, site):
+    def test_pages_need_no_place_and_what_was_refused_is_no_download_in_the_audit_log(self, site):
         first = site.get(LIST)
         assert site.get("/agents/ada/sessions/").status_code == 200
-        first.close()
-
-    def test_what_was_refused_is_no_download_in_the_audit_log(self, site):
-        first = site.get(LIST)
         site.get(LIST)
         assert AuditEntry.objects.filter(action="downloaded").count() == 1
         first.close()
 
-    def test_a_request_that_fails_gives_its_place_back(self, site):
+    def test_an_end_and_a_request_that_fails_give_their_place_back(self, site):
         for _ in range(3):
             assert site.get(f"{LINES}&sort=x").status_code == 422
             assert site.get("/agents/ada/artifacts/" + "0" * 64 + "/download/").status_code == 404
-        site.get(LIST).close()
+            assert site.get(LIST).getvalue().count(b"\n") == 4
 
     def test_no_limit(self, site, settings):
         settings.DOWNLOADS = 0

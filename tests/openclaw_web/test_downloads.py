@@ -1,5 +1,7 @@
 """Downloads give the file that was asked for and no other, whatever stands in the address."""
 
+import hashlib
+import json
 import re
 
 import pytest
@@ -8,43 +10,32 @@ from tests.factories import ExportFactory
 
 pytestmark = pytest.mark.django_db
 TRICKS = (
-    "..",
-    ".",
-    "../secret.key",
-    "..%2fsecret.key",
-    "%2e%2e/secret.key",
-    "%2e%2e%2fsecret.key",
-    "%252e%252e%252fsecret.key",
-    "..%5csecret.key",
-    "%2fetc%2fpasswd",
-    "/etc/passwd",
-    "%00",
-    "train.json%00.txt",
-    ".hidden",
-    "TRAIN.JSON",
-    "train.json/",
-    "train.json%20",
-    "train.json%0d%0aX-Evil:1",
-    "link.json",
-    "a" * 5000,
-    "%ff%fe",
-    "\u202enosj.niart",
+    *("..", ".", "../secret.key", "..%2fsecret.key", "%2e%2e/secret.key", "%2e%2e%2fsecret.key"),
+    *("%252e%252e%252fsecret.key", "..%5csecret.key", "%2fetc%2fpasswd", "/etc/passwd", "%00", "train.json%00.txt"),
+    *(".hidden", "TRAIN.JSON", "train.json/", "train.json%20", "train.json%0d%0aX-Evil:1", "link.json", "a" * 5000),
+    *("%ff%fe", "\u202enosj.niart"),
 )
+
+
+def ready_export(home, data=b"[]"):
+    """The folder of an export that is ready, in a home: e1, which has the file train.json."""
+    folder = home / "exports" / "e1"
+    folder.mkdir(parents=True)
+    (folder / "train.json").write_bytes(data)
+    files = [{"name": "train.json", "bytes": len(data), "rows": 0, "sha256": hashlib.sha256(data).hexdigest()}]
+    manifest = json.dumps({"files": files, "checksums": "SHA256SUMS", "counts": {}})
+    ExportFactory(id="e1", state="ready", manifest_json=manifest, file_path="exports/e1")
+    return folder
 
 
 @pytest.fixture
 def export(settings, tmp_path):
     """A ready export of one file, beside files nobody may have."""
     settings.HOME_DIR = tmp_path
-    folder = tmp_path / "exports" / "e1"
-    folder.mkdir(parents=True)
+    folder = ready_export(tmp_path)
     (tmp_path / "secret.key").write_text("the key")
-    (folder / "train.json").write_text("[]")
     (folder / ".hidden").write_text("hidden")
     (folder / "link.json").symlink_to(tmp_path / "secret.key")
-    files = '[{"name": "train.json", "bytes": 2, "rows": 0, "sha256": "x"}]'
-    manifest = f'{{"files": {files}, "checksums": "SHA256SUMS", "counts": {{}}}}'
-    return ExportFactory(id="e1", state="ready", manifest_json=manifest, file_path="exports/e1")
 
 
 def test_the_file_itself_is_there(as_admin, export):

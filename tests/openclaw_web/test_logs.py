@@ -26,8 +26,7 @@ def written(monkeypatch):
 def test_a_link_that_still_works_is_not_in_the_log(client, person, written):
     path = accounts.make_sign_in_link(person)
     assert client.post(path, {"password": "short", "again": "short"}).status_code == 422
-    assert "/welcome/…" in written.getvalue()
-    assert path.split("/")[2] not in written.getvalue()
+    assert "/welcome/…" in written.getvalue() and path.split("/")[2] not in written.getvalue()
 
 
 @pytest.mark.django_db
@@ -40,5 +39,4 @@ def test_who_may_not_is_a_line_and_no_traceback(client, stranger, written):
 def test_a_token_is_not_in_the_log(client, person, written):
     _, text = tokens.make_token(person, name="x", role="viewer")
     client.get(f"/{text}")
-    assert text[:12] in written.getvalue()
-    assert text not in written.getvalue()
+    assert text[:12] in written.getvalue() and text not in written.getvalue()

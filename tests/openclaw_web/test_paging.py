@@ -75,7 +75,9 @@ def test_going_back_beyond_the_beginning_shows_the_first_page(entries):
 
 
 @pytest.mark.parametrize("place", ["after", "before"])
-@pytest.mark.parametrize("text", ["x", "W10", paging.cursor([1]), paging.cursor(["x", "y"])])
+@pytest.mark.parametrize(
+    "text", ["x", "W10", "WyJhIiwiYiJd", "é", "WzFlNDAwXQ", "bnVsbA", paging.cursor([1]), paging.cursor(["x", "y"])]
+)
 def test_a_foreign_cursor_is_refused(entries, place, text):
     with pytest.raises(Refused):
         list(paging.page_of(entries, order=ORDER, **{place: text}))
@@ -97,8 +99,14 @@ def test_a_search_finds_everything_both_ways(entries, size, window):
 
 
 def test_a_search_for_nothing_says_that_it_goes_on(entries):
-    page = paging.search(entries, Q(actor="eve"), order=ORDER, window=10)
+    def page_at(**place):
+        return paging.search(entries, Q(actor="eve"), order=ORDER, window=10, **place)
+
+    page = page_at()
     assert (list(page), page.is_partial, bool(page.next)) == ([], True, True)
+    following = page_at(after=page.next)
+    back = paging.search(entries, Q(id__gt=0), order=ORDER, window=10, before=following.previous)
+    assert ids(back)[-1] == ids(entries.order_by(*ORDER))[9], "the row of the cursor is on the way back"
 
 
 @pytest.mark.parametrize("size", [1, 2, 4, 50])
@@ -185,7 +193,7 @@ class TestFilters:
             ("Only errors", "", "?actor=ada&sort=actor"),
         ]
 
-    @pytest.mark.parametrize("query", ["sort=size", "sort=--at", "format=exe", "actor=" + "x" * 11, "sort=at,id"])
+    @pytest.mark.parametrize("query", ["sort=--at", "actor=" + "x" * 11, "sort=at,id"])
     def test_what_cannot_be_is_refused(self, query):
         with pytest.raises(Refused):
             self.filters(query)
@@ -202,11 +210,6 @@ class TestDownload:
         return download(
             rows, order=ORDER, columns=(*columns, *shape), shape=lambda row: row | shape, name="who", kind=kind
         )
-
-    def test_json_and_lines(self, entries):
-        wanted = list(entries.order_by(*ORDER).values("at", "id", "actor"))
-        assert json.loads(body(self.download("json"))) == wanted
-        assert [json.loads(line) for line in body(self.download("jsonl")).splitlines()] == wanted
 
     def test_csv(self, entries):
         response = self.download("csv", words="=1+1", many=["a"])

@@ -15,42 +15,12 @@ ONE_FORM = {"_", "gettext", "gettext_lazy"}
 # A number and a plural after it. Words of what is always more than one, and bounds, are named below.
 PLURAL = re.compile(r"%\((\w+)\)[sd] (?:(?:more|new|of its|of these|damaged) )?([a-z-]+[^s\W]s)\b")
 BOUNDS = {
-    "most",
-    "limit",
-    "least",
-    "usual",
-    "seconds",
-    "minutes",
-    "days",
-    "n",
-    "low",
-    "high",
-    "chars_per_token",
-    "window",
+    *("most", "limit", "least", "usual", "seconds", "minutes", "days", "n", "low", "high", "chars_per_token"),
+    *("window",),
 }
 NO_NOUNS = {
-    "was",
-    "is",
-    "has",
-    "unpacks",
-    "needs",
-    "says",
-    "holds",
-    "does",
-    "invites",
-    "looks",
-    "differs",
-    "contains",
-    "refers",
-    "breaks",
-    "accepts",
-    "redirects",
-    "offers",
-    "asks",
-    "uses",
-    "names",
-    "belongs",
-    "--as",
+    *("was", "is", "has", "unpacks", "needs", "says", "holds", "does", "invites", "looks", "differs", "contains"),
+    *("refers", "breaks", "accepts", "redirects", "offers", "asks", "uses", "names", "belongs", "--as"),
 }
 # Sentences that stand only where there are many: a list that was cut, characters of a text that is too long.
 ONLY_MANY = {

@@ -1,25 +1,21 @@
 """The list of agents, all of them or those of some days."""
 
 import re
-from datetime import date, timedelta
+from datetime import timedelta
 
 import pytest
 from django.urls import reverse
 
 from agents.models import CollectorSource
-from overview.models import AgentDailyStat, AgentSummary
+from overview.models import AgentSummary
 from tests.factories import T0
+from tests.overview.test_overview import TODAY, worked
 
 pytestmark = pytest.mark.django_db
-TODAY = date(2026, 2, 21)
 
 
 def summary(agent_id="ada", **values):
     return AgentSummary.objects.create(agent_id=agent_id, **{"last_activity_at": T0, **values})
-
-
-def worked(day=TODAY, agent_id="ada", **values):
-    return AgentDailyStat.objects.create(agent_id=agent_id, date=str(day), **{"turn_count": 1, **values})
 
 
 def page(client, query=""):

@@ -32,6 +32,7 @@ from tests.people.settings_page import save
 
 AT = "2026-02-2{day}T{hour:02}:{minute:02}:00.000Z"
 NOW = 1_771_848_000_000  # 2026-02-23T12:00:00Z
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(autouse=True)
@@ -76,7 +77,6 @@ def rows_of(client, address):
 COUNTED = ("Turns", "Errors", "Written", "Memory: written", "Rolled back", "Refused", "Sessions")
 
 
-@pytest.mark.django_db
 @pytest.mark.parametrize("agents", [("main",), ("main", "sept")])
 @pytest.mark.parametrize("name", ["24h", "7d", "35d"])
 def test_every_number_that_is_a_link_equals_its_list(as_admin, tmp_path, real_files, agents, name):
@@ -128,7 +128,6 @@ def test_percentiles_are_exact_to_a_bucket(values, cut, at):
     assert latency.slowest(counts, bucket) == sum(value >= start for value in values)
 
 
-@pytest.mark.django_db
 def test_the_p95_leads_to_the_slowest_turns(as_admin, home):
     talk(home, turns=5)
     run(home)
@@ -148,7 +147,6 @@ def whole():
     return ({day.date: SpanSums.of_row(day) for day in sums.days}, counted), (stored, hours)
 
 
-@pytest.mark.django_db
 def test_what_is_counted_piece_by_piece_is_what_is_counted_at_once(home):
     scripts = [talk(home, day=day, turns=2, model=f"model-{day}") for day in (0, 1, 2)]
     run(home)
@@ -166,7 +164,6 @@ def test_what_is_counted_piece_by_piece_is_what_is_counted_at_once(home):
     assert SiteSpan.objects.filter(span__in=["2026-02-23", "2026-02-23T08"]).count() == 2
 
 
-@pytest.mark.django_db
 def test_nothing_of_a_removed_session_stays_on_the_page(as_admin, home):
     talk(home, session="s-old", day=1, sender="Mei")
     talk(home, day=3, sender="Arjun")
@@ -193,7 +190,6 @@ def opt_out(client, name, way="page"):
         call_command("settings", "set", key, f'["{name}"]')
 
 
-@pytest.mark.django_db
 def test_somebody_who_opted_out_is_not_on_the_page(as_admin, home):
     scripts = {name: talk(home, day=day, sender=name) for name, day in (("mei", 2), ("arjun", 3))}
     home.index({f"agent:main:irc:direct:{name}": {"sessionId": script.session} for name, script in scripts.items()})
@@ -212,7 +208,6 @@ def test_somebody_who_opted_out_is_not_on_the_page(as_admin, home):
     assert not site_sums.are_wrong()
 
 
-@pytest.mark.django_db
 def test_words_of_a_group_are_withheld_by_who_said_them(as_admin, home):
     script = talk(home, sender="mei", turns=1)
     home.index({"agent:main:irc:group:lab": {"sessionId": script.session}})
@@ -229,7 +224,6 @@ def test_words_of_a_group_are_withheld_by_who_said_them(as_admin, home):
     assert "good morning" in text and "mei asks" not in text and "secret plan" not in text
 
 
-@pytest.mark.django_db
 def test_nobody_who_opts_out_during_an_import_comes_back(as_admin, home):
     write(home)
     opt_out(as_admin, "somebody else")  # which forgets all
@@ -241,7 +235,6 @@ def test_nobody_who_opts_out_during_an_import_comes_back(as_admin, home):
     assert not NewestSession.objects.exclude(words="", title="").exists() and not NewestWrite.objects.exists()
 
 
-@pytest.mark.django_db
 def test_writes_are_counted_when_they_are_recorded(as_admin, home):
     talk(home)
     run(home)
@@ -271,7 +264,6 @@ def write(home, *, at=NOW - 1000):
     record(Agent.objects.get(), [WriteIn(id="w1", **about)], by="plugin")
 
 
-@pytest.mark.django_db
 def test_a_rolled_back_write_leaves_the_page(as_admin, home):
     write(home)
     assert "/agents/main/writes/w1/" in as_admin.get("/").text
@@ -287,7 +279,6 @@ def wrong_spans():
     return summaries.wrong_spans(agent, summaries.count_file(agent))
 
 
-@pytest.mark.django_db
 @pytest.mark.parametrize("ahead", [2_000, 2 * 3_600_000, 30 * 3_600_000])
 def test_what_a_clock_that_runs_ahead_wrote_counts_once_its_time_has_come(as_admin, home, monkeypatch, ahead):
     script = talk(home, day=2)
@@ -304,7 +295,6 @@ def test_what_a_clock_that_runs_ahead_wrote_counts_once_its_time_has_come(as_adm
     assert {number for label, number, _address in links_of(page) if label == "Written"} == {"1"}
 
 
-@pytest.mark.django_db
 def test_sums_that_cannot_be_stored_undo_no_write(as_admin, home):
     def no_room():
         raise OperationalError("database or disk is full")
@@ -318,7 +308,6 @@ def test_sums_that_cannot_be_stored_undo_no_write(as_admin, home):
     assert not site_sums.are_wrong()
 
 
-@pytest.mark.django_db
 @pytest.mark.parametrize("way", ["page", "command"])
 def test_lines_of_somebody_who_opted_out_leave_the_page(as_admin, home, way):
     write(home)
@@ -330,7 +319,6 @@ def test_lines_of_somebody_who_opted_out_leave_the_page(as_admin, home, way):
     assert not NewestWrite.objects.exists() and not memory_panel.is_wrong(Agent.objects.get())
 
 
-@pytest.mark.django_db
 def test_what_asked_is_named_in_the_language_of_the_reader(as_admin, home):
     talk(home)
     run(home)

@@ -34,6 +34,12 @@ from tests.ledger.talks import step, tell
 
 DB = "agent_ada"
 ALWAYS = {"created_at": factories.T0, "last_seen_at": factories.T0, "expires_at": 2**50}
+# Jobs whose runs a page of System lists: how they ended, what was asked, and what came of it.
+CLEARED = '{"removed": 0, "removedBytes": 0, "kept": 1, "young": 0}'
+RUNS = {
+    **dict.fromkeys(("retention", "archive"), ("failed", '{"days": 9}', None)),
+    "artifact_gc": ("finished", '{"older_than": 0, "is_dry_run": true, "by": "x"}', CLEARED),
+}
 LINTED = "Run openclaw status --json and report."
 
 
@@ -208,6 +214,9 @@ def _review(count, person):
 
 
 def _operations(count):
+    for kind, (state, params, outcome) in RUNS.items():
+        for _run in range(min(count, 6)):  # less than a page of jobs in all
+            factories.JobFactory(kind=kind, state=state, params_json=params, result_json=outcome)
     for number in range(count):
         factories.CronJobFactory(prompt=LINTED)
         factories.CronRunFactory(job_id="x", seq=1000 + number)

@@ -27,11 +27,6 @@ AT = 1_771_642_801_000
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def home(tmp_path, real_files):
-    return Home(tmp_path / "openclaw")
-
-
 def doctor(home, **params):
     """What a doctor finds about places and everything else: (check, path) of findings, sentences of notes."""
     source = params.get("source", str(home.root))
@@ -224,21 +219,13 @@ def test_the_newest_report_wins_and_nothing_is_written_elsewhere(home, settings)
     assert doctor(home)[0] == [("place", "/srv/gone")]
 
 
-def test_a_report_before_the_import_counts_for_the_doctor(home):
+def test_a_report_before_the_import_counts_for_the_doctor_and_a_store_without_one_asks_once(home):
     home.transcript(user("Hello"))
     folder(home.root / "workspace", "Configured.")
     folder(home.root / "workspace" / "main", "Used.")
     home.index(report(home.root / "workspace" / "main"))
     assert doctor(home)[0] == [("place", str(home.root / "workspace" / "main"))]
     assert run(home)["agents"]["main"]["file_versions"] == 1
-
-
-def test_a_store_of_before_asks_once_where_the_last_prompt_was_made(home):
-    home.transcript(user("Hello"))
-    folder(home.root / "workspace", "Configured.")
-    folder(home.root / "workspace" / "main", "Used.")
-    home.index(report(home.root / "workspace" / "main"))
-    run(home)
     Agent.objects.update(reported_workspace="", workspace_reported_at=None)
     assert places.workspace_of(Agent.objects.get()) == home.root / "workspace" / "main"
     assert Agent.objects.get().workspace_reported_at == AT

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from agents.models import CollectorSource
 from ledger.models import ConversationTurn, Session, TranscriptEvent, TranscriptEventIdentity
 from ledger.source_order import SourceRecords, in_order
-from tests.collecting.again import everything
-from tests.collecting.collecting import MAIN, run
+from tests.collecting.collecting import MAIN, everything, run
 from tests.collecting.inventory.odd_folders import header, message
 from tests.homes import Home, assistant, user
 from tests.sqlite_homes import SqliteHome

@@ -17,36 +17,21 @@ def summary(agent_id, count):
 def test_it_works(as_admin, ada):
     summary("ada", 3)
     assert reverse("collecting:rejected_list") == URL
-    page = as_admin.get(URL)
-    assert page.status_code == 200
-    assert "?agent=ada" in page.text
-    RejectedFactory(file="agents/main/sessions/broken.jsonl", reason="not_utf8", byte_offset=1234, detail="byte 7")
-    rows = as_admin.get(URL, {"agent": "ada"}).text
-    assert "agents/main/sessions/broken.jsonl" in rows
-    assert "Bytes that are not UTF-8" in rows
-    assert "1,234" in rows
-    assert "byte 7" in rows
-
-
-def test_an_agent_that_is_not_there_is_not_found(as_admin, ada):
-    assert as_admin.get(URL, {"agent": "nobody"}).status_code == 404
+    assert "?agent=ada" in as_admin.get(URL).text
     assert as_admin.get(URL, {"agent": "../ada"}).status_code == 404
-
-
-def test_without_rejected_lines_it_says_so(as_admin, ada):
-    assert "No rejected records" in as_admin.get(URL).text
-    assert "No rejected records" in as_admin.get(URL, {"agent": "ada"}).text
+    RejectedFactory(file="agents/main/sessions/broken.jsonl", reason="not_utf8", byte_offset=1234, detail="byte 7")
+    RejectedFactory(reason="reason_of_tomorrow")
+    rows = as_admin.get(URL, {"agent": "ada"}).text
+    for words in ("agents/main/sessions/broken.jsonl", "Bytes that are not UTF-8", "1,234", "byte 7"):
+        assert words in rows
+    assert "reason_of_tomorrow" in rows, "an unknown reason is shown as it is"
 
 
 def test_what_a_line_holds_is_shown_and_does_nothing(as_admin, ada):
     RejectedFactory(raw_preview='<script>alert(1)</script>\x1b[2J\x07{"x":"\u202e gnp.exe"}')
     page = as_admin.get(URL, {"agent": "ada"}).text
-    assert "<script>alert(1)" not in page
-    assert "&lt;script&gt;alert(1)" in page
-    assert "\x1b" not in page
-    assert "\u202e" not in page
-    assert "ESC" in page
-    assert "U+202E" in page
+    assert not [odd for odd in ("<script>alert(1)", "\x1b", "\u202e") if odd in page]
+    assert not [words for words in ("&lt;script&gt;alert(1)", "ESC", "U+202E") if words not in page]
 
 
 def test_a_line_links_to_its_session_when_that_exists(as_admin, ada):
@@ -54,10 +39,4 @@ def test_a_line_links_to_its_session_when_that_exists(as_admin, ada):
     RejectedFactory(session_id="known")
     RejectedFactory(session_id="never-stored")
     page = as_admin.get(URL, {"agent": "ada"}).text
-    assert "/agents/ada/sessions/known/" in page
-    assert "never-stored" not in page
-
-
-def test_an_unknown_reason_is_shown_as_it_is(as_admin, ada):
-    RejectedFactory(reason="reason_of_tomorrow")
-    assert "reason_of_tomorrow" in as_admin.get(URL, {"agent": "ada"}).text
+    assert "/agents/ada/sessions/known/" in page and "never-stored" not in page

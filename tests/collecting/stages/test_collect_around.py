@@ -37,10 +37,8 @@ def test_a_session_that_is_reset_later_keeps_its_rows(home):
 def test_the_index_names_sessions_and_keeps_skills_once(home):
     one, two = home.transcript(user("One")), home.transcript(user("Two"))
     skills = {"prompt": "a long text", "skills": [{"name": "weather"}]}
-    report = {
-        "injectedWorkspaceFiles": [{"name": "SOUL.md", "rawChars": 7, "path": "/secret"}],
-        "systemPrompt": {"chars": 9},
-    }
+    files = [{"name": "SOUL.md", "rawChars": 7, "path": "/secret"}]
+    report = {"injectedWorkspaceFiles": files, "systemPrompt": {"chars": 9}}
     entry = {"updatedAt": 1795231048843, "skillsSnapshot": skills, "systemPromptReport": report}
     delivery = {"channel": "irc", "to": "irc:alice", "accountId": "default"}
     home.index(
@@ -55,11 +53,8 @@ def test_the_index_names_sessions_and_keeps_skills_once(home):
     assert (first.channel_id, first.conversation_target, first.origin) == ("irc", "alice", "direct")
     assert (second.origin, second.session_key) == ("cron", f"agent:main:cron:j1:run:{two.session}")
     stored = json.loads(PromptReport.objects.using(MAIN).get().report_json)
-    assert stored == {
-        "files": [{"name": "SOUL.md", "rawChars": 7}],
-        "skills": [{"name": "weather"}],
-        "systemPromptChars": 9,
-    }
+    kept = {"files": [{"name": "SOUL.md", "rawChars": 7}], "skills": [{"name": "weather"}]}
+    assert stored == kept | {"systemPromptChars": 9}
 
 
 def test_the_nested_index_of_the_specification_is_read(home):
@@ -87,48 +82,34 @@ def test_workspace_files_are_kept_as_versions(home):
     home.write("workspace/MEMORY.md", "- tabs\n- mornings\n")
     os.utime(home.root / "workspace/MEMORY.md", (2_000_000_000, 2_000_000_000))
     run(home)
-    versions = FileSnapshot.objects.using(MAIN).order_by("created_at")
-    assert [(row.file_name, row.content) for row in versions] == [
-        ("MEMORY.md", "- tabs\n"),
-        ("MEMORY.md", "- tabs\n- mornings\n"),
-    ]
+    versions = FileSnapshot.objects.using(MAIN).order_by("created_at").values_list("file_name", "content")
+    assert list(versions) == [("MEMORY.md", "- tabs\n"), ("MEMORY.md", "- tabs\n- mornings\n")]
     names = WorkspaceFile.objects.using(MAIN).order_by("file_name").values_list("file_name", flat=True)
     assert list(names) == ["AGENTS.md", "memory/2026-02-21.md"]
 
 
 def test_cron_jobs_runs_and_subagents_in_both_spellings(home):
-    home.write(
-        "cron/jobs.json",
-        {
-            "jobs": [
-                {
-                    "id": "j1",
-                    "agentId": "main",
-                    "payload": {"message": "Check"},
-                    "schedule": {"kind": "every"},
-                    "createdAtMs": 1795230341558,
-                },
-                {"id": "j2", "prompt": "Check", "schedule": {"kind": "interval"}, "createdAt": "2026-01-31T00:00:00Z"},
-            ]
-        },
-    )
+    about = {"agentId": "main", "payload": {"message": "Check"}, "createdAtMs": 1795230341558}
+    jobs = [{"id": "j1", "schedule": {"kind": "every"}, "enabled": False, **about}]
+    jobs += [{"id": "j2", "prompt": "Check", "schedule": {"kind": "interval"}, "createdAt": "2026-01-31T00:00:00Z"}]
+    place = home.write("cron/jobs.json", "x" * len(json.dumps({"jobs": jobs})))
     home.write("cron/runs/j1.jsonl", '{"ts":1795230362162,"jobId":"j1","status":"ok","durationMs":156}\nnot json\n')
     home.write("cron/runs/j2.jsonl", '{"timestamp":"2026-01-31T00:00:00Z","jobId":"j2","status":"error"}\n')
-    home.write(
-        "subagents/runs.json",
-        {"runs": {"u1": {"childSessionKey": "agent:main:subagent:x", "createdAt": 1795230326903}}},
-    )
-    found = run(home)["schedules"]
-    assert {name: count for name, count in found.items() if count} == {
-        "cron_jobs": 2,
-        "cron_runs": 2,
-        "subagent_runs": 1,
-        "rejected": 1,
-    }
-    assert set(CronJob.objects.values_list("prompt", flat=True)) == {"Check"}
+    ran = {"childSessionKey": "agent:main:subagent:x", "createdAt": 1795230326903}
+    home.write("subagents/runs.json", {"runs": {"u1": ran}})
+    at = place.stat().st_mtime_ns
+    assert run(home)["schedules"]["cron_jobs"] == 0
+    home.write("cron/jobs.json", {"jobs": jobs})
+    os.utime(place, ns=(at, at))  # it could not be read, and is read although nobody can see that it changed
+    home.write("subagents/runs.json", {"runs": [ran | {"runId": "u1"}]})  # a list instead of an object
+    told = run(home)["schedules"]
+    assert (told["cron_jobs"], told["subagent_runs"]) == (2, 1)
+    kept = CronJob.objects.order_by("id").values_list("id", "prompt", "enabled")
+    assert list(kept) == [("j1", "Check", False), ("j2", "Check", True)]
     assert CronRunLog.objects.count() == 2
     assert SubagentRun.objects.get().agent_id == "main"
-    assert run(home)["schedules"]["cron_runs"] == 0
+    told = run(home)["schedules"]
+    assert (told["cron_runs"], told["rejected"]) == (0, 0)
 
 
 def test_a_second_home_with_the_same_agent_needs_another_name(home, tmp_path):

@@ -40,16 +40,8 @@ def home(tmp_path, real_files):
 
 
 def step(seq, type_, **data):
-    return {
-        "traceSchema": "openclaw-trajectory",
-        "schemaVersion": 1,
-        "type": type_,
-        "ts": f"{START}{seq:02d}.000Z",
-        "seq": seq,
-        "sessionId": ONE,
-        "runId": "run1",
-        "data": data,
-    }
+    about = {"traceSchema": "openclaw-trajectory", "schemaVersion": 1, "sessionId": ONE, "runId": "run1"}
+    return about | {"type": type_, "ts": f"{START}{seq:02d}.000Z", "seq": seq, "data": data}
 
 
 STEPS = [
@@ -62,9 +54,8 @@ STEPS = [
 def test_it_works(home):
     with home.writing() as store:
         for seq, one in enumerate(STEPS):
-            home.insert(
-                store, "trajectory_runtime_events", session_id=ONE, seq=seq, event_json=json.dumps(one), created_at=0
-            )
+            values = {"session_id": ONE, "seq": seq, "event_json": json.dumps(one), "created_at": 0}
+            home.insert(store, "trajectory_runtime_events", **values)
     assert run(home)["agents"]["main"]["steps"] == 3
     kept = TrajectoryEvent.objects.using(MAIN).order_by("seq")
     assert [one.type for one in kept] == ["session.started", "context.compiled", "model.completed"]
@@ -102,10 +93,8 @@ def test_a_bundle(home):
     home.write(f"{folder}/system-prompt.txt", "You are kind.")
     home.write("workspace/.openclaw/trajectory-exports/odd/manifest.json", "[]")
     assert run(home)["agents"]["main"]["contents"] == 2
-    assert sorted(Artifact.objects.using(MAIN).values_list("kind", "session_id")) == [
-        ("system_prompt", ONE),
-        ("tool_schemas", ONE),
-    ]
+    held = sorted(Artifact.objects.using(MAIN).values_list("kind", "session_id"))
+    assert held == [("system_prompt", ONE), ("tool_schemas", ONE)]
     assert run(home)["agents"]["main"]["contents"] == 0
 
 
@@ -144,7 +133,5 @@ def test_files_inside_the_database(home):
     listed = {one.path: one for one in VfsEntry.objects.using(MAIN).all()}
     assert listed["a"].handle is None
     assert (listed[".env"].handle, listed[".env"].bytes) == (None, 5)
-    assert {one.kind: content(one) for one in Artifact.objects.using(MAIN).all()} == {
-        "vfs_file": b"words",
-        "tool_artifact": b"tool output",
-    }
+    held = {one.kind: content(one) for one in Artifact.objects.using(MAIN).all()}
+    assert held == {"vfs_file": b"words", "tool_artifact": b"tool output"}

@@ -35,12 +35,6 @@ def sql(home, *statements):
             store.execute(statement)
 
 
-def test_it_works(home):
-    found = run(home)
-    assert [agent["records"] for agent in found["agents"].values()] == [BOTH, BOTH]
-    assert found["rejected"] == 0
-
-
 @pytest.mark.parametrize("seq", [2**62, 2**53, -1, -(2**62)])
 def test_places_that_no_record_has(home, seq):
     with home.writing() as store:

@@ -48,15 +48,8 @@ def test_it_works(home):
     found = run(home)
     assert session().prompt_report.report_json == before
     assert json.loads(before)["skills"] == [{"name": "weather", "description": "Says the weather"}]
-    assert found["databases"] == {
-        "agents/main/agent/openclaw-agent.sqlite": {
-            "version": 24,
-            "known": 25,
-            "is_newer": False,
-            "rows": {},
-            "unfamiliar": [],
-        }
-    }
+    known = {"version": 24, "known": 25, "is_newer": False, "rows": {}, "unfamiliar": []}
+    assert found["databases"] == {"agents/main/agent/openclaw-agent.sqlite": known}
 
 
 def test_a_snapshot_that_is_no_object_costs_itself(home):
@@ -73,10 +66,8 @@ def test_a_snapshot_that_is_no_object_costs_itself(home):
 def test_a_converted_real_home_keeps_every_prompt_report(tmp_path, real_files, agent, state):
     root = copy_converted(SHARED, tmp_path / "openclaw", agent=agent, state=state)
     call_command("collect", source=str(root))
-    reports = [
-        Session.objects.using(each.db).filter(prompt_report__isnull=False).count() for each in Agent.objects.all()
-    ]
-    assert sum(reports) == 16
+    stored = (Session.objects.using(agent.db).exclude(prompt_report=None).count() for agent in Agent.objects.all())
+    assert sum(stored) == 16
 
 
 def test_fields_of_newer_entries_are_kept(home):
@@ -123,12 +114,8 @@ def test_a_higher_schema_is_named_with_what_is_not_read(home, as_admin):
     set_version(home.database(), 26)
     words = "has schema 26; this version of OpenClaw Web knows schemas up to 25."
     left = "Not read: session_songs, session_nodes.entry_zstd."
-    told = report.in_words(run(home))
-    assert words in told
-    assert left in told
-    page = as_admin.get(reverse("overview:overview")).content.decode()
-    assert words in page
-    assert left in page
+    for told in (report.in_words(run(home)), as_admin.get(reverse("overview:overview")).text):
+        assert words in told and left in told
 
 
 def _cold(home, *lines, session=TWO, storage="file", sha256=None, size=None):
@@ -190,8 +177,7 @@ def test_a_cold_archive_that_is_not_what_its_row_says_is_rejected(home, wrong, w
         path.rename(path.with_name("elsewhere"))
     assert run(home)["agents"]["main"]["rejected"] == {"bad_archive": 1}
     rejected = RejectedRecord.objects.using(MAIN).get()
-    assert why in rejected.detail
-    assert path.name in rejected.detail
+    assert why in rejected.detail and path.name in rejected.detail
     assert not Session.objects.using(MAIN).filter(id=TWO).exists()
     if not wrong:
         path.with_name("elsewhere").rename(path)

@@ -13,11 +13,12 @@ import pytest
 from artifacts.errors import Damaged, NoSuchArtifact
 from artifacts.looking.previews import CHARS
 from artifacts.models import Artifact
-from ledger.models import Session, ToolDay, TranscriptEvent
+from collecting import collect
+from jobs.progress import Progress
+from ledger.models import Session, ToolDay, TranscriptEvent, TranscriptEventIdentity
 from ledger.transcripts.trimming import full_record, stashed
 from people.configuration import keys as configuration
-from tests.collecting.again import everything
-from tests.collecting.collecting import MAIN, run
+from tests.collecting.collecting import MAIN, everything, run
 from tests.homes import assistant, result, user
 
 pytestmark = pytest.mark.django_db
@@ -63,20 +64,13 @@ def test_it_works(home, real_files):
     assert found["records"] == 5
     [event], [use], [blob] = results(), uses(), blobs(real_files)
     [note] = stashed(event.trim_json)
-    assert (note.path, note.handle, note.chars, note.bytes, note.lines) == (
-        "message.content.0.text",
-        use.handle,
-        len(LONG),
-        len(LONG),
-        600,
-    )
+    assert (note.path, note.handle) == ("message.content.0.text", use.handle)
+    assert (note.chars, note.bytes, note.lines) == (len(LONG), len(LONG), 600)
     assert "exit code 3" in note.summary == use.summary
     assert (note.secrets, orjson.loads(event.trim_json)["aggregated"]) == ([], len(LONG))
-    assert "capped" not in event.trim_json
-    assert event.full_zstd is None
+    assert "capped" not in event.trim_json and event.full_zstd is None
     shown = orjson.loads(event.event_json)["message"]["content"][0]["text"]
-    assert shown == use.preview
-    assert len(shown) <= CHARS
+    assert shown == use.preview and len(shown) <= CHARS
     assert full_record(event)["message"]["content"][0]["text"] == LONG
     assert gzip.decompress(blob.read_bytes()).decode() == LONG
     place = (use.session_id, use.turn_id, use.record_id, use.tool, use.tool_call_id)
@@ -244,19 +238,20 @@ def test_a_damaged_content_is_refused_and_a_missing_one_is_named(home, real_file
         full_record(event)
 
 
-def test_a_store_that_cannot_be_written_stops_no_collect(home, real_files):
-    (real_files / "artifacts").mkdir()
-    (real_files / "artifacts" / "blobs").write_text("a file where a folder should be")
+@pytest.mark.parametrize(
+    ("place", "why"), [("artifacts", "cannot be written"), ("artifacts/blobs", "is a link or a file")]
+)
+def test_a_store_that_cannot_be_written_stops_no_collect(home, real_files, place, why):
+    (real_files / place).parent.mkdir(exist_ok=True)
+    (real_files / place).write_text("a file where a folder should be")
     home.transcript(user("One"), assistant("", CALL), result("c1", LONG), assistant("Done"))
     found = run(home)
-    assert found["records"] == 5
     [note] = found["agents"]["main"]["notes"]
-    assert "is a link or a file" in note
-    assert "openclaw-web collect --again" in note
+    assert found["records"] == 5 and why in note and "openclaw-web collect --again" in note
     assert not uses()
     [event] = results()
     assert full_record(event)["message"]["content"][0]["text"] == LONG
-    assert not list((real_files / "artifacts" / "tmp").iterdir())
+    assert place == "artifacts" or not list((real_files / "artifacts" / "tmp").iterdir())
 
 
 class TestAgain:
@@ -282,12 +277,8 @@ class TestAgain:
         assert again["rebuilt"] == 2
         assert {event.pk: full_record(event) for event in results()} == before
         [use, other] = sorted(uses(), key=lambda use: use.tool_call_id)
-        assert (use.turn_id, use.record_id, use.tool, other.tool_call_id) == (
-            f"{use.session_id}:r1",
-            "r3",
-            "exec",
-            "c4",
-        )
+        assert (use.turn_id, use.record_id) == (f"{use.session_id}:r1", "r3")
+        assert (use.tool, other.tool_call_id) == ("exec", "c4")
         assert "exit code 2" in use.summary
         assert sum(len(stashed(event.trim_json)) for event in results()) == 2
         assert run(kept, again=True)["again"]["main"]["unchanged"] == 2
@@ -332,14 +323,6 @@ class TestAgain:
         assert [use.tool_call_id for use in uses()] == ["c4"]
 
 
-def test_a_store_without_a_folder_stops_no_collect(home, real_files):
-    (real_files / "artifacts").write_text("a file where a folder should be")
-    home.transcript(user("One"), assistant("", CALL), result("c1", LONG))
-    found = run(home)
-    assert found["records"] == 4
-    assert "cannot be written" in found["agents"]["main"]["notes"][0]
-
-
 def test_a_full_disk_is_a_sentence_in_the_report_and_nothing_half_done(home, real_files, fill_disk):
     big = random.Random(7).randbytes(300_000).hex() * 9  # gzip does not see so far back, the packed record does
     home.transcript(user("One"), assistant("", CALL), result("c1", LONG), result("c1", big))
@@ -355,9 +338,6 @@ def test_a_full_disk_is_a_sentence_in_the_report_and_nothing_half_done(home, rea
 
 @pytest.mark.skipif(not REAL.exists(), reason="the recorded home is not on this machine")
 def test_the_long_output_of_a_real_home(real_files):
-    from collecting import collect
-    from jobs.progress import Progress
-
     collect.run({"source": str(REAL), "include_deleted": True}, Progress())
     lines = {}
     for file in REAL.glob("agents/main/sessions/*.jsonl*"):
@@ -368,16 +348,11 @@ def test_the_long_output_of_a_real_home(real_files):
     found = uses()
     assert max(use.chars for use in found) > 160_000
     for use in found:
-        event = TranscriptEvent.objects.using(MAIN).get(
-            session_id=use.session_id,
-            seq__in=event_seqs(use),
-        )
+        event = TranscriptEvent.objects.using(MAIN).get(session_id=use.session_id, seq__in=event_seqs(use))
         assert full_record(event)["message"]["content"] == lines[use.session_id, use.record_id]
         assert len(event.event_json) < 12_000
 
 
 def event_seqs(use):
-    from ledger.models import TranscriptEventIdentity
-
     identities = TranscriptEventIdentity.objects.using(MAIN)
     return identities.filter(session_id=use.session_id, event_id=use.record_id).values_list("seq", flat=True)

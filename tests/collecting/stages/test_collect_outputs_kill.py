@@ -3,37 +3,23 @@
 import gzip
 import hashlib
 import json
-import os
 import random
 import shutil
 import sqlite3
-import subprocess
-import sys
 import time
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 
+from tests.collecting.stages.test_collect_reflection_kill import COLLECT, ended, python
 from tests.homes import Home, assistant, result, user
 from tests.processes import FEW, Killer, until_met
 from tests.suite import prepared
 
-ROOT = Path(__file__).resolve().parents[3]
 pytestmark = pytest.mark.kill
 
-START = """
-import os, sys, django
-os.environ["DJANGO_SETTINGS_MODULE"] = "openclaw_web.settings"
-django.setup()
-from people.configuration import keys as configuration
-from collecting import collect
-from jobs.progress import Progress
-print("ready", flush=True)
-"""
 OFF = "configuration.put('collector.stashOutputs', False)\n"
 ON = OFF.replace("False", "True")
-COLLECT = "collect.run({'source': sys.argv[1]}, Progress())\n"
 MOVE = "collect.run({'source': sys.argv[1], 'again': True}, Progress())\n"
 
 
@@ -50,21 +36,12 @@ def source(tmp_path):
     return home.root
 
 
-def python(home, code, source):
-    environment = {**os.environ, "OPENCLAW_WEB_HOME": str(home), "PYTHONPATH": str(ROOT)}
-    environment |= {"OPENCLAW_STATE_DIR": str(home / "no-openclaw-here"), "OPENCLAW_WEB_BUSY_SECONDS": "60"}
-    environment.pop("PYTHONDEVMODE", None)
-    command = [sys.executable, "-c", START + code, str(source)]
-    return subprocess.Popen(command, env=environment, cwd=ROOT, stdout=subprocess.PIPE, text=True)
-
-
 def finish(home, code, source):
     """Run `code` to its end; how many seconds it took once Django was there."""
     process = python(home, code, source)
     assert process.stdout.readline() == "ready\n"
     started = time.monotonic()
-    process.communicate()
-    assert process.returncode == 0
+    ended(process)
     return time.monotonic() - started
 
 

@@ -15,34 +15,15 @@ from ledger.models import RejectedRecord
 from operations.doctor.sources.schema_findings import find_foreign
 from people.configuration import keys as configuration
 from tests.collecting.collecting import MAIN, run
-from tests.collecting.plugin_log import PluginLog, written
+from tests.collecting.plugin_log import CHANNEL, T0, tell, written
 from tests.homes import Home, assistant, user
 
 DATA = Path(__file__).resolve().parents[4] / "shared" / "data"
-T0 = 1_771_642_801_000  # 2026-02-21T03:00:01Z, the first record of a transcript
-KEY = "agent:main:irc:group:#lab"
-CHANNEL = "channel:irc:group:#lab"
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def place(tmp_path, real_files):
-    home = Home(tmp_path / "openclaw")
-    talk = home.transcript(user("I like tea"), assistant("Noted"), user("What time is it?"), assistant("Late"))
-    home.index({KEY: {"sessionId": talk.session, "updatedAt": T0}})
-    (home.root / "workspace").mkdir()
-    configuration.put("reflection.logFolder", str(tmp_path / "logs"))
-    return home, talk, PluginLog(tmp_path / "logs").start(T0 - 5_000)
 
 
 def rows():
     return MemoryGateDecision.objects.using(MAIN).order_by("created_at")
-
-
-def tell(log):
-    """What the plugin writes about the first turn, a second after its reply."""
-    log.said(T0, "user", "I like tea", CHANNEL).said(T0 + 1_000, "agent", "Noted", CHANNEL)
-    return log.decided(T0 + 1_500, "UPDATE_USER", "Likes tea.", CHANNEL)
 
 
 def test_a_decision_comes_with_its_turn_window_and_fact(place):
@@ -71,17 +52,7 @@ def test_reading_again_adds_nothing_and_goes_on_where_it_was(place):
     assert [message["message"] for message in window.recent] == ["I like tea", "Noted", "Late"]
 
 
-def test_a_fact_that_comes_later_is_added(place):
-    home, _talk, log = place
-    tell(log)
-    run(home)
-    assert rows().get().candidate_fact is None
-    written(home.root / "workspace", T0 + 1_800, "UPDATE_USER", "The user likes tea.")
-    run(home)
-    assert rows().get().candidate_fact == "The user likes tea."
-
-
-def test_the_log_of_a_workspace_gives_no_facts_to_agents_of_another_one(place):
+def test_a_fact_that_comes_later_is_added_but_not_one_of_another_workspace(place):
     home, _talk, log = place
     (home.root / "agents" / "eve" / "sessions").mkdir(parents=True)
     home.transcript(user("Hello"), agent="eve")
@@ -125,19 +96,14 @@ def test_decisions_of_a_workspace_that_no_agent_has_are_counted_once_and_left_ou
     home, _talk, log = place
     log.line(T0 - 1_000, "PluginLifecycle", "Workspace resolved", {"workspaceDir": "/srv/else\nwhere"})
     tell(log)
-    sentence = (
-        "1 decision of memory_gate was left out: no agent of this OpenClaw folder has the workspace that the log "
-        "names, /srv/else‹LF›where."
-    )
+    why = "left out: no agent of this OpenClaw folder has the workspace that the log names, /srv/else‹LF›where."
+    sentence = f"1 decision of memory_gate was {why}"
     found = run(home)
     assert (found["gate"]["decisions"], found["gate"]["elsewhere"], found["notes"][-1]) == (0, 1, sentence)
     log.said(T0 + 3_000, "agent", "Late", CHANNEL).decided(T0 + 3_500, key=CHANNEL)
     assert run(home)["gate"]["elsewhere"] == 1
     assert not rows().exists()
-    assert foreign_decisions.sentences_of(home.root) == [
-        "2 decisions of memory_gate were left out: no agent of this OpenClaw folder has the workspace that the log "
-        "names, /srv/else‹LF›where."
-    ]
+    assert foreign_decisions.sentences_of(home.root) == [f"2 decisions of memory_gate were {why}"]
     (note,) = find_foreign(home.root)  # of the doctor
     assert (note.check, note.level) == ("foreign_decisions", "note")
 
@@ -185,11 +151,8 @@ def test_a_failed_call_is_no_decision(place):
     log.decided(T0 + 1_900, reason="Missing candidate_fact for UPDATE_USER", key=CHANNEL)
     assert run(home)["gate"]["failed_calls"] == 2
     assert not rows().exists()
-    calls = GateCall.objects.using(MAIN).order_by("created_at")
-    assert [(call.outcome, call.failure) for call in calls] == [
-        ("failed", "llm_request_failed"),
-        ("malformed", "missing_candidate_fact"),
-    ]
+    calls = GateCall.objects.using(MAIN).order_by("created_at").values_list("outcome", "failure")
+    assert list(calls) == [("failed", "llm_request_failed"), ("malformed", "missing_candidate_fact")]
     assert list(GateHour.objects.using(MAIN).values_list("failed_count", "malformed_count")) == [(1, 1)]
 
 
@@ -315,5 +278,4 @@ def database(workspace, **values):
 
 
 def state():
-    names = [field.column for field in GateHour._meta.concrete_fields]
-    return sorted(map(str, GateHour.objects.using(MAIN).values(*names)))
+    return sorted(map(str, GateHour.objects.using(MAIN).values()))

@@ -69,15 +69,21 @@ def ended(process):
     assert process.returncode == 0
 
 
-def test_kills_lose_and_double_no_decision(tmp_path, source):
-    killer = Killer(seed=13, seconds=2.0)
-    ended(python(prepared.copy_home(tmp_path / "prepared"), PREPARE, *source))
+def killed_and_completed(tmp_path, source, killer):
+    """Homes in which a collect was killed, and the next one came to its end."""
     for number in until_met(killer, kills=FEW):
         home = shutil.copytree(tmp_path / "prepared", tmp_path / f"home-{number}")
         process = python(home, COLLECT, *source)
         assert process.stdout.readline() == "ready\n"
         killer.kill(process)
         ended(python(home, COLLECT, *source))
+        yield home
+        shutil.rmtree(home)
+
+
+def test_kills_lose_and_double_no_decision(tmp_path, source):
+    ended(python(prepared.copy_home(tmp_path / "prepared"), PREPARE, *source))
+    for home in killed_and_completed(tmp_path, source, Killer(seed=13, seconds=2.0)):
         check(home)
 
 
@@ -103,11 +109,5 @@ def test_kills_of_an_import_that_goes_on_where_one_stopped(tmp_path, source):
     for file, data, half in zip(files, whole, halves, strict=True):
         with file.open("ab") as handle:
             handle.write(data[half:])
-    killer = Killer(seed=17, seconds=1.5)
-    for number in until_met(killer, kills=FEW):
-        home = shutil.copytree(tmp_path / "prepared", tmp_path / f"home-{number}")
-        process = python(home, COLLECT, *source)
-        assert process.stdout.readline() == "ready\n"
-        killer.kill(process)
-        ended(python(home, COLLECT, *source))
+    for home in killed_and_completed(tmp_path, source, Killer(seed=17, seconds=1.5)):
         check(home)

@@ -9,15 +9,15 @@ from guardian import fact_evidence
 from guardian.models import FileSnapshot, WriteGuardianAudit
 from guardian.recording import attributing
 from tests.collecting.collecting import MAIN, run
-from tests.collecting.plugin_log import written
-from tests.collecting.stages.test_collect_writes import T0, place, put, rows  # noqa: F401
+from tests.collecting.plugin_log import T0, written
+from tests.collecting.stages.test_collect_writes import put, rows
 
 pytestmark = pytest.mark.django_db
 NAME = "MEMORY.md"
 
 
 @pytest.fixture
-def home(place):  # noqa: F811
+def home(place):
     return place[0]
 
 

@@ -14,35 +14,16 @@ from guardian.recording import unattributed
 from ledger.models import RejectedRecord
 from people.configuration import keys as configuration
 from tests.collecting.collecting import MAIN, run
-from tests.collecting.plugin_log import PluginLog, written
-from tests.homes import Home, assistant, user
+from tests.collecting.plugin_log import CHANNEL, T0, tell, written
+from tests.homes import user
 
 DATA = Path(__file__).resolve().parents[4] / "shared" / "data"
 AT = 1_795_230_978  # when the recorded log of write_guardian begins
-T0 = 1_771_642_801_000  # 2026-02-21T03:00:01Z, the first record of a transcript
-KEY = "agent:main:irc:group:#lab"
-CHANNEL = "channel:irc:group:#lab"
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def place(tmp_path, real_files):
-    home = Home(tmp_path / "openclaw")
-    talk = home.transcript(user("I like tea"), assistant("Noted"), user("What time is it?"), assistant("Late"))
-    home.index({KEY: {"sessionId": talk.session, "updatedAt": T0}})
-    (home.root / "workspace").mkdir()
-    configuration.put("reflection.logFolder", str(tmp_path / "logs"))
-    return home, talk, PluginLog(tmp_path / "logs").start(T0 - 5_000)
 
 
 def rows(db=MAIN):
     return WriteGuardianAudit.objects.using(db).order_by("created_at", "id")
-
-
-def tell(log, at=T0 + 1_500):
-    """What the plugin writes about the first turn, a second after its reply."""
-    log.said(T0, "user", "I like tea", CHANNEL).said(T0 + 1_000, "agent", "Noted", CHANNEL)
-    return log.decided(at, "UPDATE_USER", "Likes tea.", CHANNEL)
 
 
 def put(home, text, at, name="USER.md"):
@@ -177,14 +158,8 @@ def test_a_write_that_is_told_later_takes_over_with_all_that_people_did(place):
     run(home)
     row = rows().get()
     WriteGuardianAudit.objects.using(MAIN).filter(id=row.id).update(status="rolled_back")
-    Rollback.objects.using(MAIN).create(
-        id="r1",
-        audit=row,
-        rolled_back_at=T0 + 70_000,
-        rolled_back_by="otto",
-        reason="Wrong.",
-        previous_status="written",
-    )
+    about = {"rolled_back_at": T0 + 70_000, "rolled_back_by": "otto", "reason": "Wrong.", "previous_status": "written"}
+    Rollback.objects.using(MAIN).create(id="r1", audit=row, **about)
     GuardianStatus.objects.using(MAIN).create(
         audit=row, status="rolled_back", given_by="otto", reason="Wrong.", created_at=T0 + 70_000
     )

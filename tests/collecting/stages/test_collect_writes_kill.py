@@ -8,10 +8,18 @@ from contextlib import closing
 import pytest
 
 from tests.collecting.plugin_log import KEY, PluginLog, written
-from tests.collecting.stages.test_collect_reflection_kill import COLLECT, PREPARE, T0, ended, iso, python
+from tests.collecting.stages.test_collect_reflection_kill import (
+    COLLECT,
+    PREPARE,
+    T0,
+    ended,
+    iso,
+    killed_and_completed,
+    python,
+)
 from tests.collecting.stages.test_collect_written_databases import SCHEMA
 from tests.homes import Home, assistant, user
-from tests.processes import FEW, Killer, until_met
+from tests.processes import Killer
 from tests.suite import prepared
 
 WRITES = 400
@@ -79,12 +87,5 @@ def test_kills_change_nothing(tmp_path, source):
     ended(python(clean, COLLECT, *source))
     wanted = contents(clean)
     assert len(wanted["write_guardian_audit"]) == WRITES  # what changed the file for the first time is one of them
-    killer = Killer(seed=14, seconds=3.0)
-    for number in until_met(killer, kills=FEW):
-        home = shutil.copytree(tmp_path / "prepared", tmp_path / f"home-{number}")
-        process = python(home, COLLECT, *source)
-        assert process.stdout.readline() == "ready\n"
-        killer.kill(process)
-        ended(python(home, COLLECT, *source))
+    for home in killed_and_completed(tmp_path, source, Killer(seed=14, seconds=3.0)):
         assert contents(home) == wanted
-        shutil.rmtree(home)

@@ -12,12 +12,11 @@ from ledger.collectors.database import Database
 from ledger.models import RejectedRecord
 from openclaw_web.clock import now_ms
 from tests.collecting.collecting import MAIN, run
-from tests.collecting.plugin_log import written
-from tests.collecting.stages.test_collect_writes import CHANNEL, T0, place, rows, tell
+from tests.collecting.plugin_log import CHANNEL, T0, tell, written
+from tests.collecting.stages.test_collect_writes import rows
 from tests.homes import Home, user
 
 pytestmark = pytest.mark.django_db
-__all__ = ["place"]  # a fixture
 SCHEMA = """
 CREATE TABLE write_guardian_audit (id TEXT PRIMARY KEY, decision_id TEXT, turn_id TEXT, session_id TEXT,
     target_file TEXT, candidate_fact TEXT, before_snapshot_id TEXT, after_snapshot_id TEXT, status TEXT, reason TEXT,
@@ -91,9 +90,8 @@ def test_a_database_of_the_specs_shape_is_read_with_everything_beside(place):
 
 def test_columns_and_tables_of_a_database_may_be_missing(place):
     home, _talk, _log = place
-    schema = (
-        "CREATE TABLE write_guardian_audit (id TEXT, target_file TEXT, status TEXT, created_at INTEGER, candidate_fact)"
-    )
+    columns = "id TEXT, target_file TEXT, status TEXT, created_at INTEGER, candidate_fact"
+    schema = f"CREATE TABLE write_guardian_audit ({columns})"
     database(home.root / "workspace", {"id": "w1"}, schema=schema)
     assert run(home)["guardian"]["writes"] == 1
     assert rows().get().session_id is None

@@ -140,11 +140,8 @@ def test_a_missing_newline_is_said_and_a_return_shown_where_it_changed():
 
 def test_what_a_file_holds_does_nothing():
     html = shown("<b>x</b>\n", "<b>x</b><script>1</script>\u202e\x00\n")
-    assert "<script>" not in html
-    assert "<b>" not in html
-    assert "\u202e" not in html
-    assert "U+202E" in html
-    assert "NUL" in html
+    assert not [odd for odd in ("<script>", "<b>", "\u202e") if odd in html]
+    assert "U+202E" in html and "NUL" in html
 
 
 @pytest.mark.parametrize(

@@ -22,11 +22,5 @@ def test_every_list_says_what_is_on_its_card():
 def test_the_table_has_it_as_classes(as_admin, ada):
     session = SessionFactory()
     TurnFactory(session_id=session.id)
-    assert (
-        '<table class="table card card-t1 card-p5 card-n6 card-p8" data-rows>'
-        in as_admin.get("/agents/ada/sessions/").text
-    )
-    assert (
-        '<table class="table card card-p1 card-t2 card-n6 card-p8" data-rows>'
-        in as_admin.get("/agents/ada/turns/").text
-    )
+    for name, marks in (("sessions", "card-t1 card-p5 card-n6 card-p8"), ("turns", "card-p1 card-t2 card-n6 card-p8")):
+        assert f'<table class="table card {marks}" data-rows>' in as_admin.get(f"/agents/ada/{name}/").text

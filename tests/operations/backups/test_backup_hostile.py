@@ -1,9 +1,12 @@
 """Archives that somebody made or changed: every kind is refused with a sentence, and the home stays what it was."""
 
+import hashlib
 import io
 import struct
 import tarfile
 import tracemalloc
+from functools import partial
+from operator import itemgetter
 
 import orjson
 import pytest
@@ -67,8 +70,6 @@ class Parts:
 
 
 def sha256(data):
-    import hashlib
-
     return hashlib.sha256(data).hexdigest()
 
 
@@ -107,13 +108,8 @@ def test_put_together_again_it_is_sound(parts):
     "name",
     [
         *("/etc/passwd", "../outside", "artifacts/../../outside", "secret.key", "state/openclaw.sqlite-wal"),
-        *(
-            "agents/x/agent/search.sqlite",
-            "exports/01M802QPCKD3RD2B1CZH9PSDC7/../x",
-            "state/openclaw.sqlite",
-            "a\0b",
-            "",
-        ),
+        *("agents/x/agent/search.sqlite", "exports/01M802QPCKD3RD2B1CZH9PSDC7/../x", "state/openclaw.sqlite"),
+        *("a\0b", ""),
         "agents/main/agent/openclaw-agent.sqlite",
         *("Archive/main/2026-01/s.0123456789ab.jsonl.zst", "exports/01M802QPCKD3RD2B1CZH9PSDC7/e\u0301.json"),
         *("artifacts\\meta", "exports/conversations-2026-01-01.jsonl\n"),
@@ -149,21 +145,18 @@ def test_a_database_without_a_place_in_a_home(parts, path):
         read(parts.path)
 
 
+NO_FILES = {
+    "contains a link": (tarfile.SYMTYPE, tarfile.LNKTYPE),
+    "contains a device": (tarfile.CHRTYPE, tarfile.BLKTYPE, tarfile.FIFOTYPE),
+    "not a plain file": (
+        *(tarfile.DIRTYPE, tarfile.GNUTYPE_SPARSE, tarfile.GNUTYPE_LONGNAME, tarfile.XHDTYPE, tarfile.XGLTYPE),
+        tarfile.CONTTYPE,
+    ),
+}
+
+
 @pytest.mark.parametrize(
-    ("kind", "sentence"),
-    [
-        (tarfile.SYMTYPE, "contains a link"),
-        (tarfile.LNKTYPE, "contains a link"),
-        (tarfile.CHRTYPE, "contains a device"),
-        (tarfile.BLKTYPE, "contains a device"),
-        (tarfile.FIFOTYPE, "contains a device"),
-        (tarfile.DIRTYPE, "not a plain file"),
-        (tarfile.GNUTYPE_SPARSE, "not a plain file"),
-        (tarfile.GNUTYPE_LONGNAME, "not a plain file"),
-        (tarfile.XHDTYPE, "not a plain file"),
-        (tarfile.XGLTYPE, "not a plain file"),
-        (tarfile.CONTTYPE, "not a plain file"),
-    ],
+    ("kind", "sentence"), [(kind, sentence) for sentence, kinds in NO_FILES.items() for kind in kinds]
 )
 def test_what_is_no_plain_file(parts, kind, sentence):
     def change(header):
@@ -175,106 +168,78 @@ def test_what_is_no_plain_file(parts, kind, sentence):
         read(parts.path)
 
 
-def doubled(parts):
-    parts.files.insert(1, parts.files[0])
-    parts.lines.insert(1, parts.lines[0])
+def alter(entries, place, change):
+    """Change the content of a file or a database."""
+    name, data = entries[place]
+    entries[place] = (name, change(data))
 
 
-def doubled_database(parts):
-    parts.databases.append(parts.databases[1])
-    parts.manifest["databases"].append(dict(parts.manifest["databases"][1]))
-
-
-def bigger(parts):
-    name, data = parts.files[0]
-    parts.files[0] = (name, data + b"more")
-
-
-def smaller(parts):
-    name, data = parts.files[0]
-    parts.files[0] = (name, data[:-1])
+def double(entries, lines, place):
+    """Have something twice, and let the manifest say so."""
+    entries.insert(place + 1, entries[place])
+    lines.insert(place + 1, dict(lines[place]))
 
 
 def other_bytes(parts):
-    name, data = parts.files[0]
-    parts.files[0] = (name, b"X" + data[1:])
+    alter(parts.files, 0, lambda data: b"X" + data[1:])
 
 
-def other_database(parts):
-    name, data = parts.databases[1]
-    parts.databases[1] = (name, data[:-1] + b"X")
-
-
-def missing(parts):
-    del parts.files[0]
-
-
-def missing_line(parts):
-    del parts.lines[0]
-
-
-def swapped(parts):
-    parts.files[0], parts.files[1] = parts.files[1], parts.files[0]
-
-
-def hidden(parts):
-    parts.padding = member("hidden", b"hidden")
-
-
-def more_than_declared(parts):
-    parts.manifest["files"]["bytes"] -= 1
-
-
-def fewer_than_declared(parts):
-    parts.manifest["files"]["count"] += 1
+def add_to(counts, name, number):
+    counts[name] += number
 
 
 ANOTHER = "This backup was created by another version; keep it and import again into a new home."
+SIZE, HASH = "size of .* differs from the manifest", "hash of .* differs from the manifest"
+ELSEWHERE = "where the manifest lists"
 CHANGES = {
-    doubled: "twice or out of order|more files",
-    doubled_database: "lists a database twice",
-    bigger: "size of .* differs from the manifest",
-    smaller: "size of .* differs from the manifest",
-    other_bytes: "hash of .* differs from the manifest",
-    other_database: "hash of .* differs from the manifest",
-    missing: "where the manifest lists",
-    missing_line: "where the manifest lists",
-    swapped: "where the manifest lists",
-    hidden: "more than its manifest declares",
-    more_than_declared: "more files than its manifest declares",
-    fewer_than_declared: "fewer files",
+    "a file twice": (lambda parts: double(parts.files, parts.lines, 0), "twice or out of order|more files"),
+    "a database twice": (
+        lambda parts: double(parts.databases, parts.manifest["databases"], 1),
+        "lists a database twice",
+    ),
+    "bigger": (lambda parts: alter(parts.files, 0, lambda data: data + b"more"), SIZE),
+    "smaller": (lambda parts: alter(parts.files, 0, lambda data: data[:-1]), SIZE),
+    "other bytes": (other_bytes, HASH),
+    "another database": (lambda parts: alter(parts.databases, 1, lambda data: data[:-1] + b"X"), HASH),
+    "no file": (lambda parts: parts.files.pop(0), ELSEWHERE),
+    "no line": (lambda parts: parts.lines.pop(0), ELSEWHERE),
+    "another order": (lambda parts: parts.files.insert(0, parts.files.pop(1)), ELSEWHERE),
+    "something hidden": (
+        lambda parts: setattr(parts, "padding", member("hidden", b"hidden")),
+        "more than its manifest declares",
+    ),
+    "more than declared": (
+        lambda parts: add_to(parts.manifest["files"], "bytes", -1),
+        "more files than its manifest declares",
+    ),
+    "fewer than declared": (lambda parts: add_to(parts.manifest["files"], "count", 1), "fewer files"),
 }
 
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_what_differs_from_its_manifest(parts, change):
-    change(parts)
+    make, sentence = CHANGES[change]
+    make(parts)
     parts.write()
-    with pytest.raises(Refused, match=CHANGES[change]):
+    with pytest.raises(Refused, match=sentence):
         read(parts.path)
 
 
-@pytest.mark.parametrize("place", [0, 0.3, 0.6, 0.9, 0.99])
-def test_one_other_bit_anywhere(sound, tmp_path, place):
-    data = bytearray(sound)
-    data[int(len(data) * place)] ^= 4
+def with_other_bit(data, place):
+    place = int(len(data) * place)
+    return data[:place] + bytes([data[place] ^ 4]) + data[place + 1 :]
+
+
+DAMAGED = {f"another bit at {place}": partial(with_other_bit, place=place) for place in (0, 0.3, 0.6, 0.9, 0.99)}
+CUTS = (0, 5, 19, 20, 1000, -1, -20, -21, -500)
+DAMAGED |= {f"cut at {size}": itemgetter(slice(size)) for size in CUTS}
+DAMAGED["something before its parts"] = lambda data: packed(b"x" * 100) + data
+
+
+@pytest.mark.parametrize("how", DAMAGED)
+def test_one_that_is_damaged(sound, tmp_path, how):
     path = tmp_path / "archive"
-    path.write_bytes(data)
-    with pytest.raises(Refused):
-        read(path)
-
-
-@pytest.mark.parametrize("size", [0, 5, 19, 20, 1000, -1, -20, -21, -500])
-def test_one_that_was_cut(sound, tmp_path, size):
-    path = tmp_path / "archive"
-    path.write_bytes(sound[:size])
-    with pytest.raises(Refused):
-        read(path)
-
-
-def test_something_between_its_parts(sound, tmp_path):
-    path = tmp_path / "archive"
-    path.write_bytes(packed(b"x" * 100) + sound)
+    path.write_bytes(DAMAGED[how](sound))
     with pytest.raises(Refused):
         read(path)
 
@@ -334,11 +299,8 @@ def test_a_member_after_the_manifest(sound, parts, tmp_path):
 
 
 def test_a_window_that_takes_all_memory_is_refused(sound, tmp_path):
-    offset = struct.unpack("<II4sQ", sound[-20:])[3]
-    path = tmp_path / "archive"
-    path.write_bytes(sound[:offset] + bytes.fromhex("28b52ffd00ff010000") + sound[-20:])  # 3.75 TB
     with pytest.raises(Refused, match="cannot be unpacked"):
-        read(path)
+        read(with_last_part(sound, tmp_path, bytes.fromhex("28b52ffd00ff010000")))  # 3.75 TB
 
 
 def test_a_restore_of_a_changed_archive_leaves_the_home(parts, tmp_path):

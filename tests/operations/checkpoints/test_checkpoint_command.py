@@ -13,13 +13,7 @@ from tests.ledger.checkpoints.checkpoints import compaction, worked
 from tests.ledger.outputs.stashing import blob
 from tests.ledger.talks import tell
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def home(settings, tmp_path, ada, bob):
-    settings.HOME_DIR = tmp_path / "home"
-    return settings.HOME_DIR
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("home")]
 
 
 def run(*words):
@@ -45,16 +39,12 @@ def test_it_works():
     [made] = receipt("build", "--session", "s1")
     assert (made["session_id"], made["compaction_id"], made["is_new"]) == ("s1", "r14", True)
     [shown] = receipt("show", made["handle"])
+    entries = AuditEntry.objects.order_by("at", "id").values_list("actor", "action", "object_id")
+    assert list(entries) == [("command line", action, made["handle"]) for action in ("checkpoint_built", "read")]
     assert shown["pack"]["compaction"]["record_id"] == "r14"
     assert {**shown, "is_new": True} == {**made, "pack": shown["pack"]}
     assert run("show", "--session", "s1", "--bundle")[1] == shown["pack"]["bundle"]["text"] + "\n"
     assert made["handle"] in run("show", "--session", "s1")[1]
-
-
-def test_a_key_will_do():
-    tell(*worked())
-    Session.objects.using("agent_ada").update(session_key="agent:main:main")
-    assert receipt("build", "--session", "agent:main:main")[0]["session_id"] == "s1"
 
 
 def test_all_compactions():
@@ -65,9 +55,10 @@ def test_all_compactions():
     assert receipt("build", "--session", "s1", "--compaction", "r2")[0]["is_new"] is False
 
 
-def test_the_budget():
+def test_the_budget_and_a_session_by_its_key():
     tell(*worked())
-    receipt("build", "--session", "s1", "--budget-chars", "1200")
+    Session.objects.using("agent_ada").update(session_key="agent:main:main")
+    receipt("build", "--session", "agent:main:main", "--budget-chars", "1200")
     text = run("show", "--session", "s1", "--bundle")[1].rstrip("\n")
     assert len(text) <= 1200 and "Left out:" in text
 
@@ -116,12 +107,3 @@ def test_a_damaged_one_is_refused():
     blob(made["handle"]).write_bytes(b"x")
     status, _out, said = run("show", made["handle"])
     assert status == 3 and "damaged" in said
-
-
-def test_both_are_in_the_audit_log():
-    tell(*worked())
-    [made] = receipt("build", "--session", "s1")
-    run("show", made["handle"])
-    entries = AuditEntry.objects.order_by("at", "id")
-    found = [(entry.actor, entry.action, entry.object_id) for entry in entries]
-    assert found == [("command line", action, made["handle"]) for action in ("checkpoint_built", "read")]

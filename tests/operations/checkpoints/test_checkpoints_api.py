@@ -5,19 +5,12 @@ import pytest
 from people.models.kept import AuditEntry
 from tests.homes import user
 from tests.ledger.checkpoints.checkpoints import compaction, worked
-from tests.ledger.outputs.stashing import blob
 from tests.ledger.talks import tell
 from tests.people.test_roles import browser_of
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("home")]
 MAKE = "/api/v1/agents/ada/sessions/s1/checkpoints"
 READ = "/api/v1/agents/ada/checkpoints/"
-
-
-@pytest.fixture(autouse=True)
-def home(settings, tmp_path, ada, bob):
-    settings.HOME_DIR = tmp_path / "home"
-    return settings.HOME_DIR
 
 
 def make(client, **body):
@@ -48,39 +41,20 @@ def test_what_does_not_fit(as_reviewer, body):
     assert make(as_reviewer, **body).status_code == 422
 
 
-@pytest.mark.parametrize("which", ["r1", "all", "x\x00"])
-def test_what_is_no_compaction_is_refused(as_reviewer, which):
-    tell(*worked())
-    answer = make(as_reviewer, compaction=which)
-    assert answer.status_code == 409 and answer.json()["detail"]
-
-
-def test_a_session_without_a_compaction(as_reviewer):
-    tell(user("1"))
-    assert "no compaction" in make(as_reviewer).json()["detail"]
-
-
 def test_what_is_not_there(as_reviewer):
     assert make(as_reviewer).status_code == 404
     tell(*worked())
+    refused = make(as_reviewer, compaction="r1")
+    assert refused.status_code == 409 and "no compaction with that id" in refused.json()["detail"]
     sha256 = make(as_reviewer).json()["sha256"]
     assert as_reviewer.get(f"/api/v1/agents/bob/checkpoints/{sha256}").status_code == 404
     for name in ("x", "0" * 64, "é"):
         assert as_reviewer.get(READ + name).status_code == 404
 
 
-def test_a_damaged_one_is_refused(as_reviewer):
-    tell(user("1"), compaction("r1"), user("2"), compaction("r3"))
-    made = make(as_reviewer).json()
-    blob(made["handle"]).write_bytes(b"x")
-    answer = as_reviewer.get(READ + made["sha256"])
-    assert answer.status_code == 409 and "damaged" in answer.json()["detail"]
-
-
-def test_who_may_only_look_reads_and_makes_none(as_reviewer, as_stranger):
+def test_it_is_read_by_either_name_and_that_is_logged(as_reviewer, as_stranger):
     tell(*worked())
     made = make(as_reviewer).json()
-    assert make(as_stranger).status_code == 403
     for name in (made["sha256"], made["handle"]):
         assert as_stranger.get(READ + name).status_code == 200
     read = AuditEntry.objects.filter(action="read").values_list("actor", "object_type", "object_id", "agent_id")

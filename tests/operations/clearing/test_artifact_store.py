@@ -37,8 +37,7 @@ def test_it_works(as_admin, orphan):
     page = as_admin.get(URL).text
     assert "No runs yet" in page and "Remove them" not in page
     answer = as_admin.post(CLEAR, {"older_than": "0s", "is_dry_run": "on"})
-    assert run_it().state == JobRun.State.FINISHED
-    assert left() == 1
+    assert run_it().state == JobRun.State.FINISHED and left() == 1
     assert "would be removed" in as_admin.get(answer["Location"]).text
     page = as_admin.get(URL).text
     assert "1 artifact can be removed" in page and 'name="older_than" value="0s"' in page
@@ -54,15 +53,8 @@ def test_it_works(as_admin, orphan):
 @pytest.mark.parametrize("age", ["a while", "-1d", "9" * 13, "1\x00d"])
 def test_an_age_that_is_none_is_said_beside_its_field(as_admin, orphan, age):
     answer = as_admin.post(CLEAR, {"older_than": age, "is_dry_run": "on"})
-    assert answer.status_code == 422
-    assert "field--bad" in answer.text
+    assert answer.status_code == 422 and "field--bad" in answer.text
     assert not JobRun.objects.exists()
-
-
-def test_what_is_under_way_is_not_started_twice(as_admin, orphan):
-    for _time in range(2):
-        as_admin.post(CLEAR, {"older_than": "7d"})
-    assert JobRun.objects.count() == 1
 
 
 def test_a_refused_run_is_shown(as_admin, orphan):
@@ -71,21 +63,6 @@ def test_a_refused_run_is_shown(as_admin, orphan):
     run_it()
     page = as_admin.get(URL).text
     assert "Nothing was removed" in page and "&lt;b&gt;gone" in page and "Remove them" not in page
-
-
-@pytest.mark.parametrize("runs", [1, 30])
-def test_the_number_of_queries_does_not_grow(as_admin, orphan, django_assert_max_num_queries, runs):
-    for number in range(runs):
-        JobRun.objects.create(
-            id=f"j{number}",
-            kind="artifact_gc",
-            state="finished",
-            params_json='{"older_than": 0, "is_dry_run": true, "by": "x"}',
-            result_json='{"removed": 0, "removedBytes": 0, "kept": 1, "young": 0}',
-            created_at=number,
-        )
-    with django_assert_max_num_queries(5):
-        assert as_admin.get(URL).status_code == 200
 
 
 def test_the_api(as_admin, orphan):

@@ -29,18 +29,10 @@ def test_it_works(client):
     SnapshotFactory(id="2", file_name="MEMORY.md", content="Paste the raw JSON here.")
     WorkspaceFileFactory(id="3", file_name="memory/fine.md", content="Never paste the raw JSON.")
     page = client.get(URL).text
-    for words in (
-        'href="/agents/ada/cron/night/#prompt"',
-        'href="/agents/ada/files/AGENTS.md/#L3"',
-        'href="/agents/ada/files/AGENTS.md/#L4"',
-        'href="/agents/ada/files/MEMORY.md/#L1"',
-        "Night watch",
-        "json-dump",
-        "delete-sessions",
-        "paste-json",
-        "openclaw-web artifact stash",
-    ):
-        assert words in page, words
+    for place in ("cron/night/#prompt", "files/AGENTS.md/#L3", "files/AGENTS.md/#L4", "files/MEMORY.md/#L1"):
+        assert f'href="/agents/ada/{place}"' in page
+    for words in ("Night watch", "json-dump", "delete-sessions", "paste-json", "openclaw-web artifact stash"):
+        assert words in page
     assert "memory/fine.md" not in page
 
 
@@ -51,35 +43,24 @@ def test_it_shows_nothing_of_others(client):
     assert client.get("/agents/nobody/lint/").status_code == 404
 
 
-def test_when_nothing_is_found(client):
-    WorkspaceFileFactory(content="All is well.")
+def test_when_nothing_is_found_in_the_newest_version(client):
+    WorkspaceFileFactory(id="old", content=BAD, created_at=1)
+    WorkspaceFileFactory(id="new", content="Mended.", created_at=2)
     page = client.get(URL).text
     assert "No findings" in page and "delete-sessions" in page  # the rules are there
 
 
-def test_only_the_newest_version_counts(client):
-    WorkspaceFileFactory(id="old", content=BAD, created_at=1)
-    WorkspaceFileFactory(id="new", content="Mended.", created_at=2)
-    assert "No findings" in client.get(URL).text
-
-
-def test_many_files_are_several_pages(client, monkeypatch):
+def test_many_files_are_several_pages(client, ada, monkeypatch):
     monkeypatch.setattr(findings, "FILES", 3)
     for number in range(5):
         WorkspaceFileFactory(id=f"v{number}", file_name=f"memory/{number}.md", content=BAD)
     CronJobFactory(prompt=BAD)
     first = client.get(URL)
     assert "memory/2.md" in first.text and "memory/3.md" not in first.text
-    after = findings.page(client.ada if hasattr(client, "ada") else _ada()).files.next
+    after = findings.page(ada).files.next
     rest = client.get(URL, {"after": after}).text
     assert "memory/4.md" in rest and "memory/2.md" not in rest and "Morning brief" not in rest
     assert client.get(URL, {"after": "nonsense"}).status_code == 409
-
-
-def _ada():
-    from agents.models import Agent
-
-    return Agent.objects.get(agent_id="ada")
 
 
 def test_hostile_texts_are_escaped(client):
@@ -129,15 +110,9 @@ def test_the_api(client):
     for number in range(3):
         WorkspaceFileFactory(id=f"v{number}", file_name=f"memory/{number}.md", content=BAD)
     first = orjson.loads(client.get(API, {"limit": 2}).content)
-    assert first["items"][0] == {
-        "kind": "job",
-        "id": "night",
-        "name": "Night watch",
-        "line": 1,
-        "rule": "json-dump",
-        "text": BAD,
-        "better": "Store the output and keep the handle: openclaw … --json | openclaw-web artifact stash",
-    }
+    better = "Store the output and keep the handle: openclaw … --json | openclaw-web artifact stash"
+    about = {"kind": "job", "id": "night", "name": "Night watch", "line": 1, "rule": "json-dump"}
+    assert first["items"][0] == about | {"text": BAD, "better": better}
     assert [row["id"] for row in first["items"]] == ["night", "memory/0.md", "memory/1.md"]
     rest = orjson.loads(client.get(API, {"limit": 2, "after": first["next"]}).content)
     assert ([row["id"] for row in rest["items"]], rest["next"]) == (["memory/2.md"], None)

@@ -3,6 +3,11 @@
 import ast
 from pathlib import Path
 
+import orjson
+
+from ledger.collectors.jsonl import Line, parse
+from ledger.transcripts import removing, storing
+from operations.retention import choosing
 from tests import homes
 from tests.operations.backups.backing_up import run
 
@@ -40,6 +45,33 @@ def _session(source, agent, number, turns):
     script.add({"type": "compaction", "summary": "what was", "firstKeptEntryId": "r1", "tokensBefore": 5})
     script.add(homes.user("Another way?") | {"parentId": "r2"}, homes.assistant("Yes."))
     return script.raw("no record\n")
+
+
+def store(session_id, records, *, damaged=True):
+    """Store a session with these records, and a line that is none, in the file of ada; its id."""
+    lines, offset = [], 0
+    for number, record in enumerate(records):
+        raw = orjson.dumps({"id": f"r{number}", "timestamp": f"2026-02-21T03:00:{number:02d}.000Z"} | record) + b"\n"
+        lines.append(parse(Line(offset, offset + len(raw), raw.strip())))
+        offset += len(raw)
+    if damaged:
+        lines.append(Line(offset, offset + 2, b"no", None, "not_json", "no"))
+    storing.store_transcript("agent_ada", storing.Transcript(session_id, f"{session_id}.jsonl", 5), iter(lines))
+    return session_id
+
+
+def remove(session_id, before):
+    """Remove a session as retention does it, when nothing needs it."""
+
+    def needed_by(session_id):
+        return choosing.needed_by("ada", "agent_ada", session_id)
+
+    return removing.remove("agent_ada", session_id, before=before, needed_by=needed_by, why="retention")
+
+
+def kept(before):
+    """How many sessions of ada stay when older ones go, by what needs them."""
+    return dict(choosing.count("ada", "agent_ada", before).kept)
 
 
 def sums_by_day(found):

@@ -238,10 +238,24 @@ def test_a_backup_has_the_archives(home, tmp_path):
     assert all((tmp_path / "new" / name).read_bytes() == (home / name).read_bytes() for name in names)
 
 
+def run_mounted(home, mounted, *words):
+    """`openclaw-web WORDS` within a mount namespace of its own: nothing pretended."""
+    command = [sys.executable, "-m", "openclaw_web", *words, "--quiet"]
+    return subprocess.run(
+        ["unshare", "-Urm", "sh", "-c", mounted, "sh", *command],
+        cwd=ROOT, env=environment(home), capture_output=True, text=True,
+    )  # fmt: skip
+
+
+needs_namespaces = pytest.mark.skipif(
+    subprocess.run(["unshare", "-Urm", "true"], check=False).returncode != 0,
+    reason="this system has no user namespaces",
+)
+
+
+@needs_namespaces
 def test_a_full_disk(home, tmp_path):
-    """A file system of a few kilobytes, in a mount namespace of its own: nothing pretended."""
-    if subprocess.run(["unshare", "-Urm", "true"], check=False).returncode:
-        pytest.skip("this system has no user namespaces")
+    """A file system of a few kilobytes."""
     small = tmp_path / "small"
     small.mkdir()
 
@@ -252,11 +266,7 @@ def test_a_full_disk(home, tmp_path):
     for size in (4, 16, 24):
         before = left()
         mounted = f'mount -t tmpfs -o size={size}k tmpfs {small} && "$@"; status=$?; find {small} -type f; exit $status'
-        command = [sys.executable, "-m", "openclaw_web", "archive", *AGE, "--quiet", "--out", str(small)]
-        done = subprocess.run(
-            ["unshare", "-Urm", "sh", "-c", mounted, "sh", *command],
-            cwd=ROOT, env=environment(home), capture_output=True, text=True,
-        )  # fmt: skip
+        done = run_mounted(home, mounted, "archive", *AGE, "--out", str(small))
         assert "Traceback" not in done.stderr
         seen.add(done.returncode)
         written = [name for name in done.stdout.split() if name.endswith(".zst")]
@@ -266,10 +276,9 @@ def test_a_full_disk(home, tmp_path):
     assert 3 in seen
 
 
+@needs_namespaces
 def test_a_full_disk_under_the_file_of_an_agent(home, tmp_path):
     """The folder of an agent on a file system of its own that has hardly any room left."""
-    if subprocess.run(["unshare", "-Urm", "true"], check=False).returncode:
-        pytest.skip("this system has no user namespaces")
     folder, copy = home / "agents" / "main" / "agent", tmp_path / "copy"
     shutil.copytree(folder, copy)
     before, size = tables(home), sum(path.stat().st_size for path in folder.iterdir()) // 1024
@@ -278,11 +287,7 @@ def test_a_full_disk_under_the_file_of_an_agent(home, tmp_path):
             f'mount -t tmpfs -o size={size + 120}k tmpfs {folder} && cp -a {copy}/. {folder}/ && "$@"; status=$?; '
             f"rm -rf {tmp_path}/after; cp -a {folder} {tmp_path}/after; exit $status"
         )
-        command = [sys.executable, "-m", "openclaw_web", *words, "--agent", "main", "--quiet"]
-        done = subprocess.run(
-            ["unshare", "-Urm", "sh", "-c", mounted, "sh", *command],
-            cwd=ROOT, env=environment(home), capture_output=True, text=True,
-        )  # fmt: skip
+        done = run_mounted(home, mounted, *words, "--agent", "main")
         assert done.returncode == 3 and "Traceback" not in done.stderr, done.stderr
         assert f"No space left in {folder}" in done.stderr and "are kept" in done.stderr
         shutil.rmtree(folder)

@@ -2,18 +2,16 @@
 
 import itertools
 
-import orjson
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agents import databases
 from jobs.progress import Progress
-from ledger.collectors.jsonl import Line, parse
 from ledger.models import RejectedRecord, Session
-from ledger.transcripts import removing, session_rows, storing
+from ledger.transcripts import removing, session_rows
 from operations.retention import files, restoring
 from tests import homes
+from tests.operations.retention import old_sessions
 
 pytestmark = pytest.mark.django_db
 DB = "agent_ada"
@@ -32,24 +30,12 @@ RECORDS = st.lists(
 NUMBER = itertools.count()
 
 
-def store(records):
-    session_id, lines, offset = f"s{next(NUMBER)}", [], 0
-    for number, record in enumerate(records):
-        told = {"id": f"r{number}", "timestamp": f"2026-02-21T03:00:{number:02d}.000Z"} | record
-        raw = orjson.dumps(told) + b"\n"
-        lines.append(parse(Line(offset, offset + len(raw), raw.strip())))
-        offset += len(raw)
-    lines.append(Line(offset, offset + 2, b"no", None, "not_json", "no"))
-    storing.store_transcript(DB, storing.Transcript(session_id, f"{session_id}.jsonl", 5), iter(lines))
-    return session_id
-
-
 @given(RECORDS)
 @settings(
     max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
 def test_what_comes_back_is_what_went_in(own_home, records):
-    session_id = store(records)
+    session_id = old_sessions.store(f"s{next(NUMBER)}", records)
     before = list(session_rows.lines(DB, session_id))
     path = own_home / f"{session_id}.jsonl.zst"
     written = files.write(path, DB, session_id)
@@ -62,12 +48,3 @@ def test_what_comes_back_is_what_went_in(own_home, records):
         receipt = restoring.restore([path], Progress(), by="test")
         assert not receipt["failed"], receipt
     assert list(session_rows.lines(DB, session_id)) == before
-
-
-@pytest.fixture
-def own_home(ada, settings, tmp_path):
-    settings.HOME_DIR = tmp_path / "home"
-    (settings.HOME_DIR / "state").mkdir(parents=True)
-    databases.path("ada").parent.mkdir(parents=True)
-    databases.path("ada").touch()  # its tables are in memory; how big the file is gets looked at
-    return settings.HOME_DIR

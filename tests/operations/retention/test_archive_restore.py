@@ -7,15 +7,14 @@ import orjson
 import pytest
 import zstandard
 
-from agents import databases
 from jobs.progress import Progress
-from ledger.collectors.jsonl import Line, parse
 from ledger.models import PromptReport, RejectedRecord, Session
-from ledger.transcripts import removing, session_rows, storing
+from ledger.transcripts import removing, session_rows
 from openclaw_web.disk.drafts import draft_of
 from operations.retention import files, restoring
 from people.configuration import keys as configuration
 from tests import homes
+from tests.operations.retention import old_sessions
 from tests.operations.retention.old_sessions import BIG
 
 pytestmark = pytest.mark.django_db
@@ -25,25 +24,13 @@ MONTH = "2026-02"
 
 
 @pytest.fixture
-def home(ada, settings, tmp_path):
-    settings.HOME_DIR = tmp_path / "home"
-    (settings.HOME_DIR / "state").mkdir(parents=True)
-    databases.path("ada").parent.mkdir(parents=True)
-    databases.path("ada").touch()  # its tables are in memory; how big the file is gets looked at
-    return settings.HOME_DIR
+def home(own_home):
+    return own_home
 
 
-def store(session_id="s", words=("Hello",), *, damaged=True):
-    lines, offset = [], 0
+def store(session_id="s", words=("Hello",)):
     records = [record for word in words for record in (homes.user(word), *CALL, homes.assistant(f"{word}!"))]
-    for number, record in enumerate(records):
-        raw = orjson.dumps({"id": f"r{number}", "timestamp": f"2026-02-21T03:00:{number:02d}.000Z"} | record) + b"\n"
-        lines.append(parse(Line(offset, offset + len(raw), raw.strip())))
-        offset += len(raw)
-    if damaged:
-        lines.append(Line(offset, offset + 2, b"no", None, "not_json", "no"))
-    storing.store_transcript(DB, storing.Transcript(session_id, f"{session_id}.jsonl", 5), iter(lines))
-    return session_id
+    return old_sessions.store(session_id, records)
 
 
 def archived(home, session_id="s"):
@@ -100,6 +87,10 @@ def test_somebody_who_opted_out_since_does_not_come_back(home):
     assert removing.ids(DB) == {"s"}
     configuration.put("collector.optedOutSenders", [])
     assert restore(path)["restored"] == 1
+    Session.objects.using(DB).filter(id="s").update(session_key="agent:ada:irc:group:#lab", origin="group")
+    path = archived(home)
+    configuration.put("collector.optedOutSenders", ["44"])  # who may have spoken there
+    assert "opted out" in reason(path)
 
 
 def test_a_name_that_is_no_utf_8(home, tmp_path):
@@ -156,7 +147,12 @@ def with_value(table, column, value):
     return lambda told: first(told, table).update({column: value})
 
 
+def with_a_content_of_others(told):
+    told[:] = [line for line in told if "content" not in line and line.get("table") != "artifacts"]
+
+
 FORGED = {
+    "an output of somebody else": with_a_content_of_others,
     "a name with a slash": with_a_name("../../x"),
     "no name": with_a_name(""),
     "a name with a NUL": with_a_name("a\x00b"),

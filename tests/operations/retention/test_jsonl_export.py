@@ -22,6 +22,7 @@ DAY = 86_400_000
 NOW = 1_772_000_000_000  # 2026-02-25T06:13:20Z
 pytestmark = pytest.mark.django_db
 DB = "agent_ada"
+FILE = "conversations-2026-02-24.jsonl"  # of yesterday
 
 
 @pytest.fixture
@@ -67,23 +68,10 @@ def test_it_works(exports):
     assert names == ["conversations-2026-02-23.jsonl", "conversations-2026-02-24.jsonl"]
     path = exports / names[1]
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert told(path) == [
-        {
-            "id": one.id,
-            "agentId": "ada",
-            "sessionId": one.session_id,
-            "channelId": "telegram",
-            "turnNumber": 1,
-            "userMessage": {
-                "id": "r1",
-                "content": "Question 1",
-                "from": "42",
-                "metadata": {"senderId": "42", "name": "Mei 🦞"},
-            },
-            "agentReply": {"id": "r2", "content": "Answer 1"},
-            "createdAt": one.created_at,
-        }
-    ]
+    about = {"id": one.id, "agentId": "ada", "sessionId": one.session_id, "channelId": "telegram", "turnNumber": 1}
+    asked = {"id": "r1", "content": "Question 1", "from": "42", "metadata": {"senderId": "42", "name": "Mei 🦞"}}
+    reply = {"id": "r2", "content": "Answer 1"}
+    assert told(path) == [about | {"userMessage": asked, "agentReply": reply, "createdAt": one.created_at}]
     assert AuditEntry.objects.get(action="conversations_exported").actor == "mei"
 
 
@@ -140,19 +128,24 @@ def test_names_that_only_look_like_ours_stay(exports, tmp_path):
     (exports / "conversations-2020-01-02.jsonl").mkdir()
     turn(1)
     assert write()["removed"] == 1 and (tmp_path / "precious").read_text() == "precious"
-    left = {path.name for path in exports.iterdir()} - {"conversations-2026-02-24.jsonl"}
+    left = {path.name for path in exports.iterdir()} - {FILE}
     assert left == {
         *("conversations-2020-13-01.jsonl", "conversations-٢٠٢٠-01-01.jsonl", ".conversations.mine"),
         "conversations-2020-01-02.jsonl",
     }
 
 
-def test_a_folder_in_the_place_of_a_file_is_said(exports):
+def test_a_folder_in_the_place_of_a_file_is_said_and_a_link_is_replaced_not_followed(exports, tmp_path):
     turn(1)
-    (exports / "conversations-2026-02-24.jsonl").mkdir(parents=True)
+    (exports / FILE).mkdir(parents=True)
     with pytest.raises(Refused, match="is a folder"):
         write()
     assert not AuditEntry.objects.filter(action="conversations_exported").exists()
+    (exports / FILE).rmdir()
+    (tmp_path / "precious").write_text("precious")
+    os.symlink(tmp_path / "precious", exports / FILE)
+    write()
+    assert (tmp_path / "precious").read_text() == "precious" and not (exports / FILE).is_symlink()
 
 
 def test_days_end_at_midnight_utc(exports):
@@ -183,16 +176,6 @@ def test_hostile_text(exports):
     path = exports / "conversations-2026-02-24.jsonl"
     assert path.read_bytes().count(b"\n") == 1
     assert told(path)[0]["userMessage"]["content"] == text
-
-
-def test_a_link_is_replaced_not_followed(exports, tmp_path):
-    turn(1)
-    exports.mkdir()
-    (tmp_path / "precious").write_text("precious")
-    os.symlink(tmp_path / "precious", exports / "conversations-2026-02-24.jsonl")
-    write()
-    assert (tmp_path / "precious").read_text() == "precious"
-    assert not (exports / "conversations-2026-02-24.jsonl").is_symlink()
 
 
 def test_the_tick_does_it_once_a_day(exports):

@@ -5,15 +5,15 @@ import time
 import orjson
 import pytest
 
-from agents import databases
-from jobs import running
 from jobs.models import JobRun
 from people.models.kept import AuditEntry
 from tests.factories import SampleFactory, SessionFactory
 from tests.operations.backups.backing_up import python, run, tables
 from tests.operations.retention import old_sessions
+from tests.operations.retention.test_retention_api import run_it
 
 URL = "/operations/retention/"
+pytestmark = pytest.mark.django_db
 MAIN = "agents/main/agent/openclaw-agent.sqlite"
 SAMPLE = """
 from agents.models import Agent
@@ -121,20 +121,6 @@ def test_wrong_use(home):
     assert receipt(home)["days"] == 30
 
 
-@pytest.fixture
-def old(ada, settings, tmp_path):
-    settings.HOME_DIR = tmp_path / "home"
-    (tmp_path / "home" / "state").mkdir(parents=True)
-    databases.path("ada").parent.mkdir(parents=True)
-    databases.path("ada").touch()  # its tables are in memory; how big the file is gets looked at
-    return SessionFactory(db="agent_ada", last_activity_at=1_000)
-
-
-def run_it():
-    return running.run(JobRun.objects.get(state=JobRun.State.QUEUED).id)
-
-
-@pytest.mark.django_db
 def test_the_page(as_admin, old):
     page = as_admin.get(URL).text
     assert "No runs yet" in page and "Remove them" not in page
@@ -153,7 +139,6 @@ def test_the_page(as_admin, old):
     assert {("root", "retention_started"), ("root", "archive_started"), ("root", "sessions_archived")} <= actions
 
 
-@pytest.mark.django_db
 def test_sessions_of_one_moment_are_all_counted(as_admin, old):
     values = {field.attname: getattr(old, field.attname) for field in old._meta.concrete_fields}
     same = [type(old)(**values | {"id": f"same-{number}", "session_key": None}) for number in range(600)]
@@ -163,7 +148,6 @@ def test_sessions_of_one_moment_are_all_counted(as_admin, old):
     assert "601 sessions last active before" in as_admin.get(URL).text
 
 
-@pytest.mark.django_db
 def test_removing_by_the_page(as_admin, old):
     SampleFactory(agent_id="ada", session_id=SessionFactory(db="agent_ada", last_activity_at=5_000).id)
     as_admin.post(f"{URL}remove/", {"days": "400"})
@@ -172,21 +156,9 @@ def test_removing_by_the_page(as_admin, old):
     assert type(old).objects.using("agent_ada").count() == 1
 
 
-@pytest.mark.django_db
 @pytest.mark.parametrize("days", ["", "0", "-1", "soon", "9" * 30, "1\x00"])
 def test_days_that_are_none_are_said_beside_their_field(as_admin, old, days):
     for name in ("count", "remove", "archive"):
         answer = as_admin.post(f"{URL}{name}/", {"days": days})
         assert answer.status_code == 422 and "field--bad" in answer.text
     assert not JobRun.objects.exists()
-
-
-@pytest.mark.django_db
-@pytest.mark.parametrize("runs", [1, 30])
-def test_the_number_of_queries_does_not_grow(as_admin, old, django_assert_max_num_queries, runs):
-    for number in range(runs):
-        JobRun.objects.create(
-            id=f"j{number}", kind="retention", state="failed", params_json='{"days": 9}', created_at=number
-        )
-    with django_assert_max_num_queries(22):
-        assert as_admin.get(URL).status_code == 200

@@ -2,7 +2,6 @@
 
 import pytest
 
-from agents import databases
 from jobs import running
 from jobs.models import JobRun
 from ledger.models import RemovedSession
@@ -10,15 +9,6 @@ from tests.factories import SampleFactory, SessionFactory
 
 RUNS, REMOVED = "/api/v1/operations/retention", "/api/v1/agents/ada/removed-sessions"
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def old(ada, settings, tmp_path):
-    settings.HOME_DIR = tmp_path / "home"
-    (tmp_path / "home" / "state").mkdir(parents=True)
-    databases.path("ada").parent.mkdir(parents=True)
-    databases.path("ada").touch()  # its tables are in memory; how big the file is gets looked at
-    return SessionFactory(db="agent_ada", last_activity_at=1_000)
 
 
 def started(browser, what, body):
@@ -45,29 +35,20 @@ def test_it_works(as_admin, old):
     (gone,) = as_admin.get(REMOVED).json()["items"]
     assert (gone["session_id"], gone["why"]) == (old.id, "archive") and gone["archive"].startswith("archive/ada/")
     assert as_admin.get(REMOVED, {"why": "retention"}).json()["items"] == []
-
-
-def test_removing(as_admin, old):
+    SessionFactory(db="agent_ada", last_activity_at=1_000)
     started(as_admin, "remove", {"days": 400})
     run_it()
     assert as_admin.get(RUNS).json()["items"][0]["what"] == "remove"
-    assert as_admin.get(REMOVED).json()["items"][0]["archive"] == ""
+    assert as_admin.get(REMOVED, {"why": "retention"}).json()["items"][0]["archive"] == ""
 
 
-@pytest.mark.parametrize("days", [0, -1, None, "soon", 2**70, 36_501])
-def test_days_that_are_none(as_admin, old, days):
-    for what in ("count", "remove", "archive"):
-        assert started(as_admin, what, {"days": days}).status_code in (400, 422)
-    assert not JobRun.objects.exists()
+NO_DAYS = [{"days": days} for days in (0, -1, None, "soon", 2**70, 36_501, True, "400", 400.0)]
 
 
-@pytest.mark.parametrize(
-    "body",
-    [{"days": True}, {"days": "400"}, {"days": 400.0}, {"days": 400, "dry_run": True}, {"days": 400, "agent": "ada"}],
-)
+@pytest.mark.parametrize("body", [*NO_DAYS, {"days": 400, "dry_run": True}, {"days": 400, "agent": "ada"}])
 def test_what_is_no_clear_wish_removes_nothing(as_admin, old, body):
     for what in ("count", "remove", "archive"):
-        assert started(as_admin, what, body).status_code == 422
+        assert started(as_admin, what, body).status_code in ((400, 422) if body["days"] == 2**70 else (422,))
     assert not JobRun.objects.exists()
 
 

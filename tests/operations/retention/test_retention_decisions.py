@@ -12,6 +12,7 @@ from operations.clearing import services as clearing
 from operations.retention import choosing
 from tests.factories import T0, SampleFactory, SessionFactory, TurnFactory
 
+from .old_sessions import kept, remove
 from .test_retention_evidence import HANDLE, use
 
 pytestmark = pytest.mark.django_db
@@ -35,31 +36,13 @@ def old(ada, settings, tmp_path):
 
 
 def told(number, **more):
-    return {
-        "id": f"d{number}",
-        "turn_id": f"s:u{number}",
-        "session_id": "s",
-        "decision": "NO_WRITE",
-        "reason": "Small talk.",
-        "llm_model": "gate-1",
-        "created_at": T0 + number * 60_000 + 1_000,
-    } | more
+    about = {"session_id": "s", "decision": "NO_WRITE", "reason": "Small talk.", "llm_model": "gate-1"}
+    return {"id": f"d{number}", "turn_id": f"s:u{number}", "created_at": T0 + number * 60_000 + 1_000, **about} | more
 
 
 def record(client, *decisions):
     answer = client.post(URL, orjson.dumps({"decisions": decisions}), content_type="application/json")
     assert answer.status_code == 201, answer.content
-
-
-def kept():
-    return dict(choosing.count("ada", DB, BEFORE).kept)
-
-
-def remove():
-    def needed_by(session_id):
-        return choosing.needed_by("ada", DB, session_id)
-
-    return removing.remove(DB, "s", before=BEFORE, needed_by=needed_by, why="retention")
 
 
 def seen():
@@ -71,7 +54,7 @@ def seen():
 def test_a_session_that_was_judged_may_go_and_its_decisions_stay(as_operator, old):
     record(as_operator, *map(told, range(3)))
     before, rows = seen(), list(MemoryGateDecision.objects.using(DB).order_by("id").values())
-    assert kept() == {} and remove()
+    assert kept(BEFORE) == {} and remove("s", BEFORE)
     assert not ConversationTurn.objects.using(DB).exists() and not ConversationContext.objects.using(DB).exists()
     assert list(MemoryGateDecision.objects.using(DB).order_by("id").values()) == rows
     assert seen() == before
@@ -84,7 +67,7 @@ def test_a_session_that_was_judged_may_go_and_its_decisions_stay(as_operator, ol
 def test_a_sample_keeps_it_all_the_same(as_operator, old):
     record(as_operator, told(1))
     SampleFactory(agent_id="ada", session_id="s")
-    assert kept() == {"samples": 1}
+    assert kept(BEFORE) == {"samples": 1}
 
 
 @pytest.mark.parametrize("is_window_there", [True, False])
@@ -94,15 +77,15 @@ def test_messages_that_are_kept_nowhere_else_keep_it(as_operator, old, is_window
         contexts.keep_contexts(DB, [ConversationTurn.objects.using(DB).get(id="s:u1")], 10)
     else:
         GateWindow.objects.using(DB).all().delete()
-    assert kept() == {"contexts": 1}
+    assert kept(BEFORE) == {"contexts": 1}
     with pytest.raises(removing.Kept):
-        remove()
+        remove("s", BEFORE)
 
 
 def test_an_output_that_a_decision_speaks_of_keeps_its_session(as_operator, old):
     use(old)
     record(as_operator, told(2, decision="UPDATE_USER", reason="Is in the file.", candidate_fact=f"See {HANDLE}."))
-    assert kept() == {"mentions": 1}
+    assert kept(BEFORE) == {"mentions": 1}
 
 
 def test_what_the_gate_was_shown_or_replayed_keeps_nothing(as_operator, old):
@@ -112,27 +95,20 @@ def test_what_the_gate_was_shown_or_replayed_keeps_nothing(as_operator, old):
     replay = GateReplay.objects.using(DB).create(
         id="r", llm_model="gate-2", prompt_version="p", started_by="mei", created_at=T0
     )
-    GateReplayDecision.objects.using(DB).create(
-        replay=replay,
-        decision_id="d2",
-        number=1,
-        original="NO_WRITE",
-        decision="NO_WRITE",
-        reason=f"Is in {HANDLE}",
-        created_at=T0,
-    )
+    about = {"decision_id": "d2", "original": "NO_WRITE", "decision": "NO_WRITE", "reason": f"Is in {HANDLE}"}
+    GateReplayDecision.objects.using(DB).create(replay=replay, number=1, created_at=T0, **about)
     GateCall.objects.using(DB).create(
         id="c", session_id="s", turn_id="s:u2", replay_id="r", origin="own", outcome="decided", created_at=T0,
         raw_response=HANDLE,
     )  # fmt: skip
-    assert kept() == {} and remove()
+    assert kept(BEFORE) == {} and remove("s", BEFORE)
 
 
 def test_long_responses_outlive_the_session(as_operator, old):
     """A response that is an artifact belongs to its decision: neither retention nor clearing takes it."""
     record(as_operator, told(1, raw_response="word " * 50_000))
     handle = MemoryGateDecision.objects.using(DB).get().raw_response
-    assert handle.startswith("ocm_artifact:") and kept() == {} and remove()
+    assert handle.startswith("ocm_artifact:") and kept(BEFORE) == {} and remove("s", BEFORE)
     row = Artifact.objects.using(DB).get(handle=handle)
     assert row.session_id is None and orjson.loads(row.meta_json) == {"session_id": "s", "turn_id": "s:u1"}
     assert clearing.collect(older_than=0, is_dry_run=False, by="mei").removed == 0

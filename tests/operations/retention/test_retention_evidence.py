@@ -15,6 +15,7 @@ from tests import faults
 from tests.collecting import collecting
 from tests.factories import CronJobFactory, SampleFactory, SessionFactory, SnapshotFactory
 from tests.homes import assistant, user
+from tests.operations.retention.old_sessions import kept
 
 pytestmark = pytest.mark.django_db
 DB, BEFORE = "agent_ada", 10_000
@@ -46,10 +47,6 @@ def old(ada):
     return SessionFactory(db=DB, last_activity_at=1_000)
 
 
-def kept():
-    return dict(choosing.count("ada", DB, BEFORE).kept)
-
-
 def test_every_table_that_names_sessions_is_known():
     naming = {
         model._meta.db_table
@@ -61,12 +58,12 @@ def test_every_table_that_names_sessions_is_known():
 
 def test_a_session_that_nothing_names_may_go(old):
     use(old)
-    assert kept() == {} and choosing.needed_by("ada", DB, old.id) == ""
+    assert kept(BEFORE) == {} and choosing.needed_by("ada", DB, old.id) == ""
 
 
 def test_a_checkpoint_keeps_its_session(old):
     use(old, kind="checkpoint")
-    assert kept() == {"checkpoints": 1} and choosing.needed_by("ada", DB, old.id) == "checkpoints"
+    assert kept(BEFORE) == {"checkpoints": 1} and choosing.needed_by("ada", DB, old.id) == "checkpoints"
 
 
 @pytest.mark.parametrize(
@@ -80,12 +77,12 @@ def test_a_checkpoint_keeps_its_session(old):
 def test_an_output_that_is_mentioned_keeps_its_session(old, make):
     use(old)
     make(SessionFactory(db=DB, last_activity_at=BEFORE + 1))
-    assert kept() == {"mentions": 1}
+    assert kept(BEFORE) == {"mentions": 1}
 
 
 def test_samples_of_another_agent_keep_nothing(old):
     SampleFactory(agent_id="bob", session_id=old.id)
-    assert kept() == {}
+    assert kept(BEFORE) == {}
 
 
 def test_a_session_that_goes_while_a_sample_is_made_of_it(home):

@@ -5,14 +5,13 @@ import pytest
 from guardian import services
 from guardian.models import FileSnapshot, RollbackIntent, WriteGuardianAudit
 from ledger.models import ConversationTurn, Session
-from ledger.transcripts import removing
 from operations import pruning
 from operations.clearing.mentions import Mentions
-from operations.retention import choosing
 from people.configuration import keys as configuration
 from tests.factories import T0, SessionFactory, TurnFactory
 from tests.guardian.written import wrote
 
+from .old_sessions import kept, remove
 from .test_retention_evidence import HANDLE, use
 
 pytestmark = pytest.mark.django_db
@@ -26,21 +25,14 @@ def old(ada):
     return session
 
 
-def remove():
-    def needed_by(session_id):
-        return choosing.needed_by("ada", DB, session_id)
-
-    removing.remove(DB, "s1", before=BEFORE, why="retention", needed_by=needed_by)
-
-
 def version_ids():
     return list(FileSnapshot.objects.using(DB).order_by("created_at").values_list("id", flat=True))
 
 
 def test_a_write_stays_without_its_session(old):
     wrote(DB, 1, b"one\n", b"two\n", turn_id="s1:u1")
-    assert dict(choosing.count("ada", DB, BEFORE).kept) == {}
-    remove()
+    assert kept(BEFORE) == {}
+    remove("s1", BEFORE)
     assert not Session.objects.using(DB).exists() and not ConversationTurn.objects.using(DB).exists()
     row = WriteGuardianAudit.objects.using(DB).get()
     assert (row.turn_id, row.session_id, row.candidate_fact) == ("s1:u1", "s1", "Likes tea.")
@@ -50,7 +42,7 @@ def test_a_write_stays_without_its_session(old):
 def test_an_output_that_a_write_mentions_keeps_its_session(old):
     use(old)
     wrote(DB, 1, None, b"x\n", candidate_fact=f"The plan is in {HANDLE}", session_id="s2")
-    assert dict(choosing.count("ada", DB, BEFORE).kept) == {"mentions": 1}
+    assert kept(BEFORE) == {"mentions": 1}
 
 
 def test_versions_that_are_no_text_stop_no_search_for_mentions(old):

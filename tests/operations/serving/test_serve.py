@@ -114,11 +114,13 @@ def link_of(home, *command):
     return re.search(r"^https?://\S+$", process.said, re.MULTILINE)[0]
 
 
-def test_a_stop_lets_the_running_job_finish(home, tmp_path):
+@pytest.mark.parametrize(("tell", "number"), [(os.kill, signal.SIGTERM), (os.killpg, signal.SIGINT)])
+def test_a_stop_lets_the_running_job_finish(home, tmp_path, tell, number):
+    """Also ctrl-c, which a terminal tells all processes at once: it reaches the supervisor only."""
     job_id = home.start_job("lines", file=str(tmp_path / "out"), count=60, pause=0.05)
     server = home.serve()
     wait_for(lambda: home.job(job_id)["state"] == "running")
-    server.signal(signal.SIGTERM)
+    tell(server.pid, number)
     assert server.end() == 0
     job = home.job(job_id)
     assert (job["state"], job["done"], job["attempts"]) == ("finished", 60, 1)
@@ -138,15 +140,6 @@ def test_a_second_signal_breaks_the_job_off_and_the_next_server_goes_on(home, tm
     home.serve()
     wait_for(lambda: home.job(job_id)["state"] == "finished")
     assert (tmp_path / "out").read_text().split() == [str(number) for number in range(100)]
-
-
-def test_ctrl_c_reaches_the_supervisor_only(home, tmp_path):
-    job_id = home.start_job("lines", file=str(tmp_path / "out"), count=60, pause=0.05)
-    server = home.serve()
-    wait_for(lambda: home.job(job_id)["state"] == "running")
-    os.killpg(server.pid, signal.SIGINT)  # what a terminal does
-    assert server.end() == 0
-    assert home.job(job_id)["state"] == "finished"
 
 
 def test_a_port_in_use_is_said_in_a_sentence(home):

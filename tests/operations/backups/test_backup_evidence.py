@@ -1,4 +1,5 @@
-"""10,000 decisions of memory_gate with everything around them: what a backup and what archives give back."""
+"""10,000 decisions of memory_gate and writes to memory files with everything around them: what a backup and what
+archives give back."""
 
 import sqlite3
 from contextlib import closing
@@ -16,8 +17,12 @@ GATE = (
     *("memory_gate_decisions", "memory_gate_stats", "gate_windows", "gate_receipts", "gate_calls", "gate_prompts"),
     *("gate_replays", "gate_replay_decisions", "gate_hours", "gate_session_sums"),
 )
+GUARDIAN = (
+    *("write_guardian_audit", "file_snapshots", "guardian_statuses", "guardian_receipts", "rollbacks"),
+    *("rollback_intents", "behavior_corrections", "guardian_consolidations"),
+)
 # As a plugin tells them, 100 at a time and every hundredth with a long response; calls that failed; a replay of all.
-FILL = f"""
+DECISIONS = f"""
 from agents.models import Agent
 from gate.models import GateCall, GatePrompt, GateReplay, GateReplayDecision, MemoryGateDecision
 from gate.recording import recorded, storing
@@ -48,23 +53,52 @@ GateReplayDecision.objects.using("agent_main").bulk_create([GateReplayDecision(
 """
 
 
+# As a plugin tells them, every fifth file no UTF-8; one that was taken back and corrected, and a rollback under way.
+WRITES = """
+from agents.models import Agent
+from guardian.collectors.found import FoundCorrection, FoundRollback, FoundWrite
+from guardian.models import FileSnapshot, RollbackIntent
+from guardian.recording import imported, storing, unattributed
+from guardian.recording.told import FileChange, Source, Told
+from guardian.models import WriteGuardianAudit
+from ledger.models import ConversationTurn
+from overview import memory_sums
+agent, db = Agent.objects.get(agent_id="main"), "agent_main"
+content = lambda n: b"line %d\\n" % n + (b"\\xff\\x00" if n % 5 == 0 else b"")
+for n, turn in enumerate(ConversationTurn.objects.using(db).order_by("id")):
+    row = WriteGuardianAudit(id=f"w{n}", turn_id=turn.id, session_id=turn.session_id, target_file="USER.md",
+        candidate_fact=f"Fact {n}", status="written", created_at=turn.created_at + n * 60_000)
+    storing.store(db, [Told(row, Source.API, FileChange(content(n - 1), content(n)), body_sha256=f"{n}")])
+said = ("written", "Old.", "SOUL.md"), ("refused", None, None)
+imported.store(agent, [FoundWrite(id="old", at=1, target_file="SOUL.md", status="rolled_back", fact="Old.",
+    rollback=FoundRollback("r1", 2, "eve", "Wrong."),
+    corrections=(FoundCorrection("c1", 3, "eve", *said, "Never.", "old"),))], Source.DATABASE)
+unattributed.note_consolidations(db, [5, 6])
+RollbackIntent.objects.using(db).create(id="i1", file_name="USER.md", audits_json="[]", draft_name="x", created_at=1,
+    ended_at=2, state="undone")
+memory_sums.refresh(agent)
+"""
+
+
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory):
-    home = tmp_path_factory.mktemp("decisions") / "home"
+    home = tmp_path_factory.mktemp("evidence") / "home"
     source = homes.Home(home.parent / "home-source")
     for _session in range(SESSIONS):
         script = source.transcript()
         for turn in range(TURNS):
             script.add(homes.user(f"Question {turn}"), homes.assistant(f"Answer {turn}"))
     assert run(home, "collect")[0] == 0
-    python(home, FILL)
+    for code in (DECISIONS, WRITES):
+        python(home, code)
     return home
 
 
 def test_a_backup_gives_everything_back(filled, tmp_path):
     before, new = tables(filled), tmp_path / "new"
     assert len(before[MAIN, "memory_gate_decisions"]) == COUNT
-    assert len(before[MAIN, "gate_windows"]) > COUNT // 4 and all(before[MAIN, name] for name in GATE)
+    assert len([row for row in before[MAIN, "write_guardian_audit"] if "recorded" in row]) == SESSIONS * TURNS
+    assert len(before[MAIN, "gate_windows"]) > COUNT // 4 and all(before[MAIN, name] for name in (*GATE, *GUARDIAN))
     made = receipt(filled, "create")["backup"]
     assert made["status"] == "verified"
     receipt(new, "restore", made["path"])
@@ -77,15 +111,16 @@ def test_sessions_that_are_archived_and_restored_are_what_they_were(filled):
     before, stored = tables(filled), backing_up.artifacts(filled)
     assert run(filled, "archive", "--older-than", "30d")[0] == 0
     gone = tables(filled)
-    assert not gone[MAIN, "sessions"] and not gone[MAIN, "conversation_contexts"]
-    assert before[MAIN, "conversation_contexts"]
-    assert [name for name in GATE if gone[MAIN, name] != before[MAIN, name]] == []
+    for name in ("sessions", "conversation_turns", "conversation_contexts"):
+        assert before[MAIN, name] and not gone[MAIN, name], name
+    assert [name for name in (*GATE, *GUARDIAN) if gone[MAIN, name] != before[MAIN, name]] == []
     python(filled, backing_up.CLEAR)
     assert backing_up.artifacts(filled) == stored  # long responses
     assert run(filled, "archive", "restore", str(filled / "archive"))[0] == 0
     after = tables(filled)
     noted = ("state/openclaw.sqlite", "collector_sessions")  # also says when
     assert {key for key in before if before[key] != after[key]} <= {noted}
-    unmatched = "SELECT count(*) FROM memory_gate_decisions WHERE turn_id NOT IN (SELECT id FROM conversation_turns)"
     with closing(sqlite3.connect(filled / MAIN)) as db:
-        assert db.execute(unmatched).fetchone() == (0,)
+        for table in ("memory_gate_decisions", "write_guardian_audit"):
+            unmatched = f"SELECT count(*) FROM {table} WHERE turn_id NOT IN (SELECT id FROM conversation_turns)"
+            assert db.execute(unmatched).fetchone() == (0,), table
