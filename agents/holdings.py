@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-import orjson
 from django.db import transaction
 from django.db.models import F
 
@@ -113,7 +112,7 @@ def _apply(row, held, added, *, anew):
         held = noted.plus(added)
     if not held.checksum and held.kinds == noted.kinds:
         held = Holding(held.kinds, noted.checksum)
-    kinds = orjson.dumps(held.kinds, option=orjson.OPT_SORT_KEYS).decode()
+    kinds = CollectedSession.kinds.encode(held.kinds)
     columns = (kinds, held.checksum, "")
     if not row._state.adding and (row.kind_counts, row.id_checksum, row.removed_why) == columns:
         return False
@@ -144,7 +143,7 @@ def _rows(agent_id, session_ids):
 
 
 def _holding(row):
-    return Holding(Counter(orjson.loads(row.kind_counts)), row.id_checksum)
+    return Holding(Counter(row.kinds), row.id_checksum)
 
 
 def _save(rows):

@@ -6,6 +6,7 @@ from django.db import models
 from django.urls import reverse
 
 from openclaw_web.sqlite.fields import Count, EpochMs, Own, Plain, Who, WordsBytes
+from openclaw_web.sqlite.json_columns import Decoded
 
 from . import databases
 
@@ -164,6 +165,7 @@ class CollectedSession(models.Model):
     agent_id = Plain()
     session_id = Plain()
     kind_counts = Plain(default="{}", help_text="JSON: kind of record -> how many")
+    kinds = Decoded("kind_counts", is_sorted=True)
     record_count = Count(default=0)
     id_checksum = Plain(default="", db_default="", help_text="of the ids of its records; empty: not known")
     removed_why = Plain(default="", blank=True, choices=Why.choices, help_text="empty: it has to be there")

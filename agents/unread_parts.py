@@ -6,12 +6,9 @@ A row of `kv` for each database, by its path; the value is `ledger.collectors.sc
 from pathlib import Path
 from typing import Any
 
-import orjson
-from django.db import transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from openclaw_web import clock
 from openclaw_web.pages.formatting import listed
 from people.models.kept import KeyValue
 
@@ -21,15 +18,13 @@ NAMED = 10
 
 def note_parts(database: Path, parts: dict[str, Any]) -> None:
     """Note what an import left unread of a database; done again, the last one holds."""
-    kept = {"value_json": orjson.dumps(parts).decode(), "updated_at": clock.now_ms()}
-    with transaction.atomic():
-        KeyValue.objects.update_or_create(scope=SCOPE, key=str(database), defaults=kept)
+    KeyValue.objects.put(SCOPE, str(database), parts)
 
 
 def parts_of(root: Path) -> dict[str, dict[str, Any]]:
     """Path within a home -> what was left unread of that database, of those that are still there."""
-    rows = _rows().filter(key__startswith=f"{root}/")
-    return {str(Path(key).relative_to(root)): orjson.loads(value) for key, value in rows if Path(key).exists()}
+    noted = _rows(key__startswith=f"{root}/").decoded()
+    return {str(Path(key).relative_to(root)): parts for key, parts in noted.items() if Path(key).exists()}
 
 
 def newer_schemas() -> list[str]:
@@ -39,8 +34,8 @@ def newer_schemas() -> list[str]:
 
 def newer_parts() -> list[tuple[str, dict[str, Any]]]:
     """The paths of these databases, with what was left unread of each."""
-    rows = ((key, orjson.loads(value)) for key, value in _rows().filter(value_json__contains='"is_newer":true'))
-    return [(key, parts) for key, parts in rows if Path(key).exists()]
+    noted = _rows(value_json__contains='"is_newer":true').decoded()
+    return [(key, parts) for key, parts in noted.items() if Path(key).exists()]
 
 
 def describe_newer(path: str, parts: dict[str, Any]) -> str:
@@ -63,8 +58,8 @@ def describe_unread(path: str, parts: dict[str, Any]) -> str:
     return _("Not read of %(path)s: %(names)s.") % {"path": path, "names": _listed(named)} if named else ""
 
 
-def _rows():
-    return KeyValue.objects.filter(scope=SCOPE).order_by("key").values_list("key", "value_json")
+def _rows(**columns):
+    return KeyValue.objects.filter(scope=SCOPE, **columns)
 
 
 def _listed(names):

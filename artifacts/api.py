@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import orjson
 from ninja import Query
 
 from agents.decorators import agent_view
@@ -43,7 +42,7 @@ def artifact_list(request, agent, filters: Query[ArtifactQuery]):
     times, kinds = uses(agent.db, [row.handle for row in page]), flagging.counted()
     for row in page:
         row.uses, row.is_flagged = times[row.handle], flagging.is_flagged(row.secret_kinds, kinds)
-        row.secret_kinds = orjson.loads(row.secret_kinds)
+        row.secret_kinds = row.secrets
     return listed(page)
 
 

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-import orjson
 from django import forms
 from django.db.models import Exists, OuterRef, Q
 from django.utils.translation import gettext_lazy as _
@@ -14,6 +13,7 @@ from openclaw_web.lists.declaration import PLAIN, List, Words, file_columns
 from openclaw_web.lists.filters import BIGGEST, DayFilters
 from openclaw_web.lists.paging import Listing, in_order, narrowed, terms
 from openclaw_web.sqlite import statements, words
+from openclaw_web.sqlite.json_columns import encode
 
 from . import handles, naming
 from .contents import flagging
@@ -89,7 +89,7 @@ def fits(agent, *, sort=ArtifactFilters.DEFAULT, each=False, flagged=False, **as
 def uses(db: str, handles: list[str]) -> dict[str, int]:
     """How many times an agent used each of these contents; one more than are counted: there are more."""
     most = USES_COUNTED + 1
-    return dict(statements.rows(db, USES, [most, orjson.dumps(handles).decode()]))
+    return dict(statements.rows(db, USES, [most, encode(handles)]))
 
 
 def _counted(agent, budget_ms):
@@ -113,7 +113,7 @@ def _flagged():
 
 
 def _shape(row):
-    return {name: row[name] for name in FIELDS} | {"secret_kinds": orjson.loads(row["secret_kinds"])}
+    return {name: row[name] for name in FIELDS} | {"secret_kinds": Artifact.secrets.decode(row["secret_kinds"])}
 
 
 def _prepared(page, _filters, agent):

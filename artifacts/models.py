@@ -3,6 +3,7 @@
 from django.db import models
 
 from openclaw_web.sqlite.fields import Count, EpochMs, Plain, SpecBoolean, Words
+from openclaw_web.sqlite.json_columns import Decoded
 
 
 class Artifact(models.Model):
@@ -20,12 +21,14 @@ class Artifact(models.Model):
     preview = Words(default="", help_text="both ends, short; of a binary content, its first bytes", shown="")
     summary = Words(default="", shown="api file", help_text="one line, made without a model")
     secret_kinds = Plain(default="[]", shown="api file", help_text="JSON list of names from artifacts.contents.secrets")
+    secrets = Decoded("secret_kinds", list)
     session_id = Plain(null=True, shown="api file")
     turn_id = Plain(null=True, shown="api file")
     record_id = Plain(null=True, shown="api file")
     tool = Plain(null=True, shown="api file")
     tool_call_id = Plain(null=True, shown="api file")
     meta_json = Words(default="{}", help_text="what whoever stashed it said of it; never content", shown="")
+    meta = Decoded("meta_json", is_sorted=True)
     created_at = EpochMs(shown="api file")
 
     class Meta:

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import orjson
-
 from .models import Artifact
 from .store import layout
 from .store.writing import Stored
@@ -30,7 +28,7 @@ def stashed(row: Artifact, stored: Stored) -> dict[str, Any]:
         "chars": row.chars,
         "contentType": row.content_type,
         "summary": row.summary,
-        "secretKinds": orjson.loads(row.secret_kinds),
+        "secretKinds": row.secrets,
     }
 
 
@@ -44,14 +42,14 @@ def used(row: Artifact) -> dict[str, Any]:
         "lines": row.lines,
         "contentType": row.content_type,
         "summary": row.summary,
-        "secretKinds": orjson.loads(row.secret_kinds),
+        "secretKinds": row.secrets,
         "createdAt": layout.iso(row.created_at),
         "sessionId": row.session_id,
         "turnId": row.turn_id,
         "recordId": row.record_id,
         "tool": row.tool,
         "toolCallId": row.tool_call_id,
-        "meta": orjson.loads(row.meta_json),
+        "meta": row.meta,
     }
 
 

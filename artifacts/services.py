@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 
 from openclaw_web.clock import now_ms
 from openclaw_web.errors import Refused
+from openclaw_web.sqlite.json_columns import decode, encode
 
 from . import handles, private
 from .contents import summaries
@@ -92,7 +93,7 @@ class Stashing:
         stored, measured = known or self.group.add(
             _chunks(content),
             kind=kind,
-            meta=orjson.loads(meta_json),
+            meta=decode(meta_json),
             is_compressed=is_compressed,
             created_at=first_stashed_at,
         )
@@ -190,7 +191,7 @@ def _write_one(root, row):
                 pass
     except (Damaged, NoSuchArtifact):
         return False
-    created_at, about = layout.iso(row.created_at), orjson.loads(row.meta_json)
+    created_at, about = layout.iso(row.created_at), row.meta
     stored = Stored(row.sha256, row.bytes, blob.stored_bytes, blob.is_compressed, created_at, row.kind, about)
     store.write_metadata(root, stored)
     return True
@@ -222,7 +223,7 @@ def _row(stored, measured, place, exit_code, **told):
         is_compressed=stored.is_compressed,
         preview="" if is_private else previews.preview(measured),
         summary=summaries.size(measured) if is_private else summaries.summarise(measured, exit_code=exit_code),
-        secret_kinds=orjson.dumps(measured.secret_kinds).decode(),
+        secret_kinds=encode(measured.secret_kinds),
         session_id=place.session_id,
         turn_id=place.turn_id,
         record_id=place.record_id,
@@ -239,7 +240,7 @@ def checked(kind: str, meta: dict[str, Any] | None) -> str:
     if not isinstance(meta or {}, dict):
         raise Refused(_("The metadata of an artifact must be a JSON object."))
     try:
-        text = orjson.dumps(meta or {}, option=orjson.OPT_SORT_KEYS).decode()
+        text = encode(meta or {}, is_sorted=True)
     except TypeError as exc:
         raise Refused(_("The metadata of an artifact must be a JSON object.")) from exc
     if len(text) > MAX_META:

@@ -129,7 +129,7 @@ def _about(request, agent, row):
         "names": names,
         "use_count": known.count,
         "use_shown": in_words(known),
-        "kinds": orjson.loads(row.secret_kinds),
+        "kinds": row.secrets,
         "flags": flags,
         "may_download": not flags or request.user.has_role("admin"),
         "may_change": request.user.has_role("admin"),

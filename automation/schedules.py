@@ -7,7 +7,6 @@ from statistics import fmean, median
 from typing import Any
 from urllib.parse import quote
 
-import orjson
 from django.db.models import Count, OuterRef, Q, Subquery
 from django.urls import reverse
 
@@ -115,7 +114,7 @@ def page(agent: Agent, **place: Any) -> Page:
     recent = _recent(found)
     counts = _counts(found)
     for job in found:
-        job.words = schedule_words.in_words(read_object(job.schedule_json))
+        job.words = schedule_words.in_words(job.schedule)
         job.numbers = Numbers(recent[job.id][:RECENT], counts.get(job.id, 0))
     return found
 
@@ -148,7 +147,7 @@ def outcome(status: str) -> str:
 
 def definition(job: CronJob) -> Definition:
     """What a job is to do."""
-    schedule, raw = read_object(job.schedule_json), read_object(job.job_json)
+    schedule, raw = job.schedule, job.definition
     payload, delivery = (part if isinstance(part, dict) else {} for part in (raw.get("payload"), raw.get("delivery")))
     said = schedule_words.value
     sent = [said("delivery", _text(delivery, "mode")), _channel(delivery), _text(delivery, "to")]
@@ -176,15 +175,6 @@ def job_of_session(agent: Agent, asked: str) -> str | None:
             asked = match["session"] or asked
     by_run = CronRunLog.objects.filter(agent_id=agent.agent_id, session_id=asked)
     return by_run.values_list("job_id", flat=True).first()
-
-
-def read_object(text: str) -> dict[str, Any]:
-    """The JSON object of a column; empty for anything else."""
-    try:
-        found = orjson.loads(text)
-    except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}
 
 
 def addresses(agent: Agent, session_ids: Iterable[str | None]) -> dict[str, str]:

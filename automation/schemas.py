@@ -31,18 +31,10 @@ class CronJobOut(table_schema(CronJob)):
     schedule: dict[str, Any]
     numbers: NumbersOut
 
-    @staticmethod
-    def resolve_schedule(job):
-        return schedules.read_object(job.schedule_json)
-
 
 class CronJobDetail(CronJobOut):
     prompt: str
     definition: dict[str, Any] = Field(description="the definition as imported")
-
-    @staticmethod
-    def resolve_definition(job):
-        return schedules.read_object(job.job_json)
 
 
 class CronRunOut(table_schema(CronRunLog)):

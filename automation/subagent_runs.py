@@ -12,7 +12,7 @@ from ledger.models import Session
 from openclaw_web.lists.paging import Page, page_of
 
 from .models import SubagentRun
-from .schedules import LONGEST_NAME, read_object, session_address
+from .schedules import LONGEST_NAME, session_address
 
 ORDER = ("-created_at", "-run_id")
 BUDGET_CHARACTERS = 1_000_000  # of payloads read for one page
@@ -96,7 +96,7 @@ def _sessions(agent, runs):
 
 
 def _run(agent, run, sessions):
-    payload = read_object(run.payload_json)
+    payload = run.payload
     outcome = payload.get("outcome") if isinstance(payload.get("outcome"), dict) else {}
     ended = _text(outcome, "status") or _text(payload, "endedReason") or "ended"
     return Run(

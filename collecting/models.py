@@ -3,6 +3,7 @@
 from django.db import models
 
 from openclaw_web.sqlite.fields import Count, EpochMs, Own, Plain, SpecBoolean, Who
+from openclaw_web.sqlite.json_columns import Decoded
 
 
 class MigrationRun(models.Model):
@@ -20,11 +21,13 @@ class MigrationRun(models.Model):
     finished_at = EpochMs(null=True, shown="api")
     status = Plain(choices=Status.choices, default=Status.RUNNING, shown="api")
     report_json = Who(default="{}", help_text="the receipt; names the backup that was made before", shown="")
+    report = Decoded("report_json")
     # Ours.
     root = Own(default="", shown="api", help_text="the OpenClaw folder")
     made_by = Who(default="", shown="api")
     message = Own(default="", shown="api", help_text="the result in a sentence")
     before_json = Plain(default="{}", help_text="sessions by agent that were there before it began", shown="")
+    before = Decoded("before_json")
 
     class Meta:
         db_table = "migration_runs"
@@ -54,6 +57,7 @@ class MigrationSource(models.Model):
     imported_at = EpochMs(null=True, shown="api")
     removed_source = SpecBoolean(default=False, shown="api")
     report_json = Who(default="{}", help_text="why it is a warning, tables left alone, ignored sessions", shown="")
+    report = Decoded("report_json")
     # Ours.
     root = Own(default="", help_text="the OpenClaw home", shown="")
     agent_id = Plain(default="", shown="api")

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 
-import orjson
 from django.conf import settings
 from django.utils.translation import gettext_lazy, ngettext_lazy
 
@@ -64,7 +63,7 @@ def _last_runs():
     """Of each folder the import that ended last; none while one is under way."""
     runs = JobRun.objects.filter(kind="collect", created_at__lte=clock.now_ms()).defer("log", "result_json")
     newest = sorted(runs.order_by("-created_at", "-id")[:RUNS], key=lambda run: -(run.finished_at or clock.now_ms()))
-    sources = [str(orjson.loads(run.params_json).get("source") or settings.STATE_DIR) for run in newest]
+    sources = [str(run.params.get("source") or settings.STATE_DIR) for run in newest]
     roots = {source: _root(source) for source in set(sources)}
     last: dict[str, JobRun] = {}
     for source, run in zip(sources, newest, strict=True):

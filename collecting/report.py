@@ -1,6 +1,5 @@
 """What a collect found, for a terminal and for programs."""
 
-import orjson
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext, ngettext_lazy
 
@@ -96,7 +95,7 @@ GUARDIAN = {
 
 def result_of(job) -> dict | None:
     """What a finished collect found; None for one that was refused or failed."""
-    return orjson.loads(job.result_json) if job.state == job.State.FINISHED else None
+    return job.result if job.state == job.State.FINISHED else None
 
 
 def in_words(result: dict) -> str:

@@ -5,7 +5,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import orjson
 from django.db import transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -28,22 +27,22 @@ def begin(*, root: str, by: str, before: dict[str, list[str]]) -> MigrationRun:
     broken = list(MigrationRun.objects.filter(status=Status.RUNNING))
     for run in broken:
         if run.root == root:
-            known = orjson.loads(run.before_json)
+            known = run.before
             # An agent that was not there then had no sessions then.
             before = {agent: sorted(set(ids).intersection(known.get(agent, ()))) for agent, ids in before.items()}
     for failed in _failed_since_the_last(root):
-        own = orjson.loads(failed.report_json).get("sessions", {})
+        own = failed.report.get("sessions", {})
         before = {agent: sorted(set(ids).difference(own.get(agent, ()))) for agent, ids in before.items()}
     sentence = _("The run was interrupted. The next run continued the import.")
     with transaction.atomic():
         for run in broken:
-            finish(run, Status.FAILED, sentence, orjson.loads(run.report_json))
+            finish(run, Status.FAILED, sentence, run.report)
         return MigrationRun.objects.create(
             id=str(ULID()),
             started_at=clock.now_ms(),
             root=root,
             made_by=by,
-            before_json=orjson.dumps(before).decode(),
+            before=before,
         )
 
 
@@ -58,12 +57,12 @@ def _failed_since_the_last(root):
 def break_off() -> None:
     """Write down that runs which still say that they run were cancelled. Whoever calls holds the lock."""
     for run in MigrationRun.objects.filter(status=Status.RUNNING):
-        finish(run, Status.FAILED, str(CANCELLED), orjson.loads(run.report_json))
+        finish(run, Status.FAILED, str(CANCELLED), run.report)
 
 
 def note(run: MigrationRun, report: dict[str, Any]) -> None:
     """Write down how far a run is."""
-    MigrationRun.objects.filter(id=run.id).update(report_json=orjson.dumps(report).decode())
+    MigrationRun.objects.filter(id=run.id).update(report_json=MigrationRun.report.encode(report))
 
 
 def finish(run: MigrationRun, status: str, message: str, report: dict[str, Any]) -> None:
@@ -72,7 +71,7 @@ def finish(run: MigrationRun, status: str, message: str, report: dict[str, Any])
         status=status,
         message=message,
         finished_at=clock.now_ms(),
-        report_json=orjson.dumps(report).decode(),
+        report_json=MigrationRun.report.encode(report),
     )
 
 
@@ -91,7 +90,7 @@ def save_sources(rows: Iterable[MigrationSource]) -> None:
 
 def note_leaving(source: MigrationSource, how: str) -> None:
     """Write down that the source is about to be moved or removed, and how."""
-    source.report_json = orjson.dumps(orjson.loads(source.report_json) | {"leaving": how}).decode()
+    source.report |= {"leaving": how}
     source.save(update_fields=["report_json"])
 
 
@@ -111,13 +110,13 @@ def imported_in_part(root: str) -> set[str]:
     """Sources of a home with lines that were rejected when they were imported last."""
     rows = MigrationSource.objects.filter(root=root).order_by("imported_at")
     reports = dict(rows.values_list("source_path", "report_json"))
-    return {path for path, report in reports.items() if orjson.loads(report).get("rejected")}
+    return {path for path, report in reports.items() if MigrationSource.report.decode(report).get("rejected")}
 
 
 def skipped_tables(root: str) -> dict[str, list[dict[str, str]]]:
     """Path of a database -> the tables of it that were left alone when it was imported last."""
     rows = MigrationSource.objects.filter(root=root, migration_kind="database").order_by("imported_at")
-    found = ((path, orjson.loads(report)) for path, report in rows.values_list("source_path", "report_json"))
+    found = ((row.source_path, row.report) for row in rows.only("source_path", "report_json"))
     return {path: report["skipped_tables"] for path, report in found if "skipped_tables" in report}
 
 
@@ -126,5 +125,5 @@ def ignored_sessions(root: Path) -> dict[str, frozenset[str]]:
     ignored: dict[str, set[str]] = {}
     rows = MigrationSource.objects.filter(root=str(root), status=MigrationSource.Status.IGNORED)
     for agent_id, report in rows.values_list("agent_id", "report_json"):
-        ignored.setdefault(agent_id, set()).update(orjson.loads(report).get("ignored_sessions", ()))
+        ignored.setdefault(agent_id, set()).update(MigrationSource.report.decode(report).get("ignored_sessions", ()))
     return {agent_id: frozenset(ids) for agent_id, ids in ignored.items()}

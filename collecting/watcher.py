@@ -10,9 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-import orjson
 from django.conf import settings
-from django.db import transaction
 
 from openclaw_web import clock
 from openclaw_web.disk import locks
@@ -78,9 +76,7 @@ def note_refusal(root: Path, message: str) -> None:
     known, now = refusals().get(str(root)), clock.now_ms()
     refusal = Refusal(shorten(message), known.since if known else now)
     if refusal != known:
-        kept = {"value_json": orjson.dumps(refusal._asdict()).decode(), "updated_at": now}
-        with transaction.atomic():
-            KeyValue.objects.update_or_create(scope=SCOPE, key=str(root), defaults=kept)
+        KeyValue.objects.put(SCOPE, str(root), refusal._asdict())
 
 
 def forget_refusal(root: Path) -> None:
@@ -92,8 +88,7 @@ def forget_refusal(root: Path) -> None:
 
 def refusals() -> dict[str, Refusal]:
     """The folders whose last import by the watcher was refused."""
-    rows = KeyValue.objects.filter(scope=SCOPE).order_by("key").values_list("key", "value_json")
-    return {key: Refusal(**orjson.loads(value)) for key, value in rows}
+    return {key: Refusal(**value) for key, value in KeyValue.objects.filter(scope=SCOPE).decoded().items()}
 
 
 def _file() -> Path:

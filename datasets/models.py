@@ -1,11 +1,11 @@
 """Samples, verdicts on them, and exports: evidence of the team, in the global file."""
 
-import orjson
 from django.db import models
 from django.db.models.functions import Substr
 from django.urls import reverse
 
 from openclaw_web.sqlite.fields import Count, EpochMs, Number, Own, Plain, PlainBytes, SpecBoolean, Who, Words
+from openclaw_web.sqlite.json_columns import Decoded
 
 from .fields import OneOf
 from .from_decisions import listed
@@ -69,6 +69,7 @@ class DatasetSample(models.Model):
     audit_id = Plain(null=True, shown="api", help_text="the write to a memory file that it is about; null: none")
     session_id = Plain(shown="api file")
     content = Words(shown="api", help_text="JSON, shaped by sample_type")
+    body = Decoded("content")
     quality_score = Number(null=True, shown="api file")
     quality_factors = Plain(null=True, shown="api")
     annotation_status = Plain(choices=Status.choices, default=Status.PENDING, null=True, shown="api file")
@@ -180,11 +181,6 @@ class DatasetSample(models.Model):
     def get_absolute_url(self):
         return reverse("datasets:sample_detail", args=[self.id])
 
-    @property
-    def body(self):
-        """The content as an object."""
-        return orjson.loads(self.content)
-
 
 class SampleLabel(models.Model):
     """One verdict of one person, or one taken back. Rows are only ever added: triggers refuse everything else."""
@@ -204,6 +200,7 @@ class SampleLabel(models.Model):
     undoes = Plain(null=True, shown="api", help_text="id of the verdict that this verdict undoes")
     bulk_id = Plain(null=True, shown="api", help_text="the same for all verdicts of one bulk action")
     before_json = Words(null=True, help_text="the sample's columns before it, to restore them exactly", shown="")
+    before = Decoded("before_json")
     reason = Plain(null=True, shown="api", help_text="reason of a rejection")
     amends = Plain(null=True, help_text="id of the reject whose reason this row gives: both are one verdict", shown="")
 
@@ -262,6 +259,7 @@ class ReviewDraw(models.Model):
     drawn_by = Who()
     drawn_at = EpochMs()
     samples_json = Plain(help_text="JSON list of the ids of samples")
+    samples = Decoded("samples_json", list)
 
     class Meta:
         db_table = "review_draws"
@@ -278,6 +276,7 @@ class SampleDraft(models.Model):
     sample_id = Plain()
     page = Plain(help_text="the opening of the page it was typed on: two tabs do not write over each other")
     fields_json = Words(help_text="the fields of the verdict's form, by name")
+    fields = Decoded("fields_json")
     saved_at = EpochMs()
 
     class Meta:
@@ -350,7 +349,9 @@ class DatasetExport(models.Model):
     export_name = Own(shown="file")
     export_format = Plain(choices=Format.choices, shown="file")
     sample_types = Plain(help_text="JSON list", shown="")
+    types = Decoded("sample_types", list)
     filters = Words(null=True, help_text="JSON: onlyApproved, trainSplit, seed, agent, ...", shown="")
+    choices = Decoded("filters")
     total_samples = Count(null=True, shown="api file", help_text="rows in the files")
     approved_samples = Count(null=True, shown="api file")
     rejected_samples = Count(null=True, shown="api", help_text="samples left out because they were rejected")
@@ -365,10 +366,14 @@ class DatasetExport(models.Model):
     state = Plain(choices=State.choices, default=State.WAITING, shown="api file")
     sentence = Own(default="", shown="api file", help_text="why it was refused or failed")
     reasons_json = Own(default="[]", help_text="rows that stood in the way: sample, reason", shown="")
+    reasons = Decoded("reasons_json", list)
     manifest_json = Words(null=True, shown="")
+    manifest = Decoded("manifest_json")
     job_id = Plain(null=True, shown="api")
     places_json = Plain(null=True, help_text="where rows begin in its file, to find any of them", shown="")
+    places = Decoded("places_json")
     difference_json = Plain(null=True, help_text="compared with the export before; null: not yet", shown="")
+    difference = Decoded("difference_json")
 
     class Meta:
         db_table = "dataset_exports"

@@ -161,7 +161,7 @@ class LabelIn(Body):
 
 
 def _json(text):
-    """The value of a column with JSON; what is none stays a text."""
+    """The value of a column that may hold JSON; what is none stays a text."""
     try:
         return orjson.loads(text) if text else None
     except orjson.JSONDecodeError:

@@ -10,9 +10,9 @@ from typing import Any
 from agents.models import Agent
 from ledger.collectors.machine_prompts import prompt_kind
 from ledger.collectors.records import Facts, facts, injected, is_silent
-from ledger.json_columns import object_in
 from ledger.models import ConversationTurn, Session, TranscriptEvent, TranscriptEventIdentity
 from ledger.transcripts.trimming import full_record
+from openclaw_web.sqlite.json_columns import decode
 
 from .exporters import made
 from .exporters.samples import ENVELOPE, GONE, IMAGES, TOOLS, UNRECOGNIZED
@@ -57,7 +57,7 @@ def exclusion(prompt: str, stop: str, turn_traits: str) -> str:
 
 def stored_exclusion(session: Session | None, user_metadata: str | None, agent_metadata: str | None) -> str:
     """What `exclusion` says, as far as the columns of a turn tell it: without a look at its records."""
-    sender, reply = object_in(user_metadata), object_in(agent_metadata)
+    sender, reply = decode(user_metadata), decode(agent_metadata)
     kind = prompt_kind(sender, session.session_key, session.id) if session else str(sender.get("injected") or "")
     traits = UNRECOGNIZED if sender.get("envelope") else ""
     return exclusion(kind, str(reply.get("stopReason") or ""), traits)

@@ -35,7 +35,7 @@ def tell(*, by: str) -> None:
             if row.turn_id not in kept and not _draw(row, 9) % JUDGED:
                 _judge(agent, row, by)
         if rows:
-            _store(agent.db, rows, wanted.as_json, by)
+            _store(agent.db, rows, wanted.chosen, by)
 
 
 def _judge(agent, row, by):
@@ -48,11 +48,11 @@ def _judge(agent, row, by):
         return
 
 
-def _store(db, rows, filters_json, by):
+def _store(db, rows, chosen, by):
     made = [_again(row, number) for number, row in enumerate(rows, 1)]
     at = max(row.created_at for row in rows) + 3_600_000
     replay = GateReplay(
-        id=ID, llm_model=MODEL, prompt_version=GOOD, filters_json=filters_json, state=GateReplay.State.FINISHED,
+        id=ID, llm_model=MODEL, prompt_version=GOOD, chosen=chosen, state=GateReplay.State.FINISHED,
         total=len(rows), decided=len(rows), agreed=sum(one.is_same for one in made), started_by=by, created_at=at,
     )  # fmt: skip
     replay.save(using=db, force_insert=True)

@@ -4,8 +4,6 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-import orjson
-
 from openclaw_web.diffs import comparing, unified
 
 from . import exact
@@ -29,11 +27,6 @@ class Change:
     modified: int
     hunks: tuple[Hunk, ...]
     is_coarse: bool
-
-    @property
-    def hunks_json(self) -> str:
-        """The hunks as they are stored."""
-        return orjson.dumps(self.hunks).decode()
 
 
 def change_of(before: bytes | None, after: bytes | None, name: str) -> Change:
@@ -82,8 +75,3 @@ class Changes:
 
 def _size(change):
     return len(change.diff) + 200 * len(change.hunks) if change else 0
-
-
-def hunks_of(text: str | None) -> tuple[Hunk, ...]:
-    """Stored hunks."""
-    return tuple(tuple(hunk) for hunk in orjson.loads(text)) if text else ()

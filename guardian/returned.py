@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 
-import orjson
+from openclaw_web.sqlite.json_columns import decode
 
 from .changes import Hunk
 from .models import Rollback, RollbackIntent, WriteGuardianAudit
@@ -19,7 +19,7 @@ def taken_back(db: str, rollback_ids: Collection[str]) -> dict[str, list[str]]:
     by_version = dict(of_one_change.exclude(after_snapshot=None).values_list("after_snapshot_id", "id"))
     intents = RollbackIntent.objects.using(db).filter(after_snapshot__in=by_version)
     for version_id, audits in intents.values_list("after_snapshot_id", "audits_json"):
-        found[by_version[version_id]] += orjson.loads(audits)
+        found[by_version[version_id]] += decode(audits, list)
     return dict(found)
 
 

@@ -4,7 +4,6 @@ import hashlib
 import logging
 from typing import Any
 
-import orjson
 from django.conf import settings
 from django.db import DatabaseError, transaction
 from django.db.models import QuerySet
@@ -103,5 +102,4 @@ def held(db: str, name: str) -> QuerySet[Any]:
     if name not in MEMORY_FILES:
         return versions(db, name)
     intents = RollbackIntent.objects.using(db).filter(file_name=name).exclude(meanwhile_json="[]")
-    lists = intents.values_list("meanwhile_json", flat=True)
-    return versions(db, name).exclude(id__in=[one for some in lists for one in orjson.loads(some)])
+    return versions(db, name).exclude(id__in=[one for intent in intents for one in intent.meanwhile])

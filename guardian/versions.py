@@ -6,7 +6,6 @@ from typing import Any
 from django.db.models import Count, Max
 
 from agents.models import Agent
-from ledger.json_columns import object_in
 from ledger.lists import facets
 from ledger.models import PromptReport, Session
 from openclaw_web.lists.paging import Page, page_of
@@ -138,7 +137,7 @@ def _said_of_prompts(agent):
     )
     report_id = next(filter(None, latest[:SESSIONS_ASKED]), None)
     report = PromptReport.objects.using(agent.db).filter(id=report_id).first() if report_id else None
-    files = object_in(report.report_json).get("files") if report else None
+    files = report.report.get("files") if report else None
     named = [file for file in files if isinstance(file, dict)] if isinstance(files, list) else []
     return {file["name"]: _state(file) for file in named if isinstance(file.get("name"), str)}
 

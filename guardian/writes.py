@@ -17,6 +17,7 @@ from ledger.collectors.records import ToolCall, facts
 from ledger.injected import split
 from ledger.models import Session, TranscriptEvent
 from openclaw_web.lists.paging import Listing, Page
+from openclaw_web.sqlite.json_columns import decode
 
 from . import versions
 
@@ -87,7 +88,7 @@ def _names(name):
 
 
 def _calls(row):
-    row["record"] = orjson.loads(row["event_json"])
+    row["record"] = decode(row["event_json"])
     return [call for call in facts(row["record"]).calls if call.name in WRITERS]
 
 
@@ -115,7 +116,7 @@ def _failed(db, called):
         return set()
     results = TranscriptEvent.objects.using(db).filter(near, kind="tool_result", is_failed=True)
     found = results.values_list("session_id", "event_json").order_by()[: SHOWN * RESULTS_NEAR]
-    return {(session_id, facts(orjson.loads(text)).tool_call_id) for session_id, text in found}
+    return {(session_id, facts(decode(text)).tool_call_id) for session_id, text in found}
 
 
 def _write(row, call, titles, failed):

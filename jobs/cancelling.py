@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import orjson
 from django.utils.translation import gettext as _
 
 from openclaw_web import clock
@@ -28,6 +27,6 @@ def stop(job: JobRun) -> dict[str, Any]:
 def _end(job, state, sentence):
     kind = job_kinds.find(job.kind)
     if kind and kind.undo:
-        kind.undo(orjson.loads(job.params_json))
+        kind.undo(job.params)
     words = [sentence, *([str(kind.kept)] if kind else [])]
     return {"state": state, "message": joined(words), "finished_at": clock.now_ms()}

@@ -62,8 +62,9 @@ class Kind:
     ends_with_terminal: bool = False
 
     def address(self, params: dict[str, Any]) -> str | None:
-        """The page of what a job with these parameters has made; None when no page shows it."""
-        return reverse(self.page, args=[params[name] for name in self.page_params]) if self.page else None
+        """The page of what a job with these parameters has made; None when no page shows it, or they do not say."""
+        args = [params.get(name) for name in self.page_params]
+        return reverse(self.page, args=args) if self.page and None not in args else None
 
 
 def names() -> list[str]:

@@ -6,6 +6,7 @@ from django.urls import reverse
 from django.utils import translation
 
 from openclaw_web.sqlite.fields import Count, EpochMs, Flag, Own, Plain, Who, Words
+from openclaw_web.sqlite.json_columns import Decoded
 
 
 class JobRun(models.Model):
@@ -25,6 +26,7 @@ class JobRun(models.Model):
     id = Plain(primary_key=True, shown="api file")
     kind = Plain(shown="api file")
     params_json = Words(default="{}", shown="")
+    params = Decoded("params_json", is_sorted=True)
     state = Plain(choices=State.choices, default=State.QUEUED, shown="api file")
     attempts = Count(default=0, shown="api")
     done = Count(default=0, shown="api file")
@@ -32,6 +34,7 @@ class JobRun(models.Model):
     message = Own(default="", shown="api file", help_text="what it is doing, or the sentence it ended with")
     log = Own(default="", shown="")
     result_json = Own(null=True, shown="")
+    result = Decoded("result_json")
     started_by = Who(default="", shown="api file")
     language = Plain(default="", help_text="of its messages: that of whoever started it; empty: English", shown="")
     worker = Plain(default="", shown="")

@@ -9,7 +9,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
@@ -82,7 +81,7 @@ def said(found: Iterable[Any], request: HttpRequest | None) -> Said:
 def of(job: JobRun) -> Notice:
     """A job as a notice."""
     kind = job_kinds.find(job.kind)
-    made = kind.address(orjson.loads(job.params_json)) if kind and job.state == JobRun.State.FINISHED else None
+    made = kind.address(job.params) if kind and job.state == JobRun.State.FINISHED else None
     return Notice(
         job=job,
         label=job_kinds.label_of(job.kind),
@@ -113,7 +112,7 @@ def _is_job(message):
 def _own(job):
     """The addresses that are about this job alone: its page, and that of the one thing it makes."""
     kind = job_kinds.find(job.kind)
-    made = kind.address(orjson.loads(job.params_json)) if kind and kind.page_params else None
+    made = kind.address(job.params) if kind and kind.page_params else None
     return job.get_absolute_url(), made
 
 

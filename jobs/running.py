@@ -8,7 +8,6 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import orjson
 from django.db import DatabaseError, connection, connections
 from django.db.models import F
 from django.db.models.functions import Coalesce
@@ -148,15 +147,15 @@ def _outcome(job, progress):
     """The columns that a run ends with: state, closing sentence and result of the job's function; None when lost."""
     try:
         with _interrupted_by_signals(job):
-            result = job_kinds.of(job.kind).run(orjson.loads(job.params_json), progress) or {}
-        return _ended(JobRun.State.FINISHED, result.get("message", ""), orjson.dumps(result).decode())
+            result = job_kinds.of(job.kind).run(job.params, progress) or {}
+        return _ended(JobRun.State.FINISHED, result.get("message", ""), JobRun.result.encode(result))
     except LostJob:
         return None
     except Cancelled:
         job.refresh_from_db(fields=["cancel_requested_by"])
         return cancelling.end(job)
     except Refused as refused:
-        reasons = orjson.dumps({"reasons": refused.reasons[:KEPT_REASONS]}).decode() if refused.reasons else None
+        reasons = JobRun.result.encode({"reasons": refused.reasons[:KEPT_REASONS]}) if refused.reasons else None
         return _ended(JobRun.State.REFUSED, refused.sentence, reasons)
     except KeyboardInterrupt:
         manually = _ended(JobRun.State.FAILED, _("Stopped manually. Start the job again to continue."))

@@ -2,7 +2,6 @@
 
 from typing import Any, Literal
 
-import orjson
 from pydantic import Field
 
 from openclaw_web.endpoints.schemas import PageQuery
@@ -30,12 +29,8 @@ class JobDetail(JobOut):
     log: str = Field(description="the end of a long log")
 
     @staticmethod
-    def resolve_params(job):
-        return orjson.loads(job.params_json)
-
-    @staticmethod
     def resolve_result(job):
-        return orjson.loads(job.result_json) if job.result_json else None
+        return job.result if job.result_json else None
 
     @staticmethod
     def resolve_log(job):

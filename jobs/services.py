@@ -5,7 +5,6 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-import orjson
 from django.conf import settings
 from django.db import transaction
 from django.db.models import QuerySet
@@ -33,7 +32,6 @@ __all__ = [
     "is_lost",
     "latest",
     "of_kinds",
-    "params_json",
     "recover",
     "run_now",
     "start",
@@ -134,11 +132,6 @@ def recover(**columns: Any) -> int:
     return recovered
 
 
-def params_json(params: dict) -> str:
-    """The parameters of a job as its row has them."""
-    return orjson.dumps(params, option=orjson.OPT_SORT_KEYS).decode()
-
-
 def is_lost(job: JobRun) -> bool:
     """Whether the worker of a run is gone."""
     is_dead = locks.is_dead(job.worker)
@@ -179,7 +172,7 @@ def _under_way(kind):
 
 
 def _same_job(kind, params):
-    return _under_way(kind).filter(params_json=params_json(params)).first()
+    return _under_way(kind).filter(params_json=JobRun.params.encode(params)).first()
 
 
 def _refuse_second(kind):
@@ -198,7 +191,7 @@ def _create(kind, params, by):
     return JobRun.objects.create(
         id=str(ULID()),
         kind=kind,
-        params_json=params_json(params),
+        params_json=JobRun.params.encode(params),
         started_by=by,
         language=translation.get_language() or "",
         created_at=clock.now_ms(),

@@ -1,6 +1,5 @@
 """Jobs: what runs, what ran, what came of it."""
 
-import orjson
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST, require_safe
@@ -32,15 +31,15 @@ def job_list(request):
 @needs("viewer")
 def job_detail(request, job_id):
     job = _job(request, job_id)
-    result, kind = orjson.loads(job.result_json or "{}"), job_kinds.find(job.kind)
+    kind = job_kinds.find(job.kind)
     context = {
         "job": job,
         "label": job_kinds.label_of(job.kind),
         "made": _address(job, kind),
         "kept": kind.kept if kind else "",
         "may_cancel": request.user.has_role("labeller"),
-        "reasons": result.get("reasons", []),
-        "result": _in_words(job, kind, result),
+        "reasons": job.result.get("reasons", []),
+        "result": _in_words(job, kind),
         "log": "\n".join(reversed(job.log.splitlines())),
     }
     if request.htmx and job.has_ended:
@@ -92,10 +91,10 @@ def _job(request, job_id):
 def _address(job, kind):
     """The address of what a job has made, or of where a stopped one is started again."""
     is_there = kind is not None and job.state in (JobRun.State.FINISHED, JobRun.State.STOPPED)
-    return kind.address(orjson.loads(job.params_json)) if is_there else None
+    return kind.address(job.params) if is_there else None
 
 
-def _in_words(job, kind, result):
-    if job.state != JobRun.State.FINISHED or not result:
+def _in_words(job, kind):
+    if job.state != JobRun.State.FINISHED or not job.result:
         return ""
-    return kind.done(result) if kind else job_kinds.as_json(result)
+    return kind.done(job.result) if kind else job_kinds.as_json(job.result)

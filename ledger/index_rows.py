@@ -74,7 +74,7 @@ def _apply_entry(db, session, entry, reports):
     session.account_id = entry.account
     session.model = session.model or entry.model
     session.title = session.title or entry.label
-    session.metadata = orjson.dumps(entry.metadata).decode() if entry.metadata else None
+    session.index_entry = entry.metadata or None
     session.last_activity_at = max(session.last_activity_at, entry.updated_at or 0)
     if entry.parents:
         session.parents = lineage.joined(session.parents, entry.parents)

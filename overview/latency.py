@@ -8,7 +8,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable
 
-import orjson
+from openclaw_web.sqlite.json_columns import decode, encode
 
 PARTS = 8  # buckets for each doubling
 LAST = 27 * PARTS  # a day and a half: longer ones count there
@@ -28,7 +28,7 @@ def bucket_start(bucket: int) -> int:
 
 def pack(counts: Counts) -> str:
     """Counts as the text of a column."""
-    return orjson.dumps({str(bucket): counts[bucket] for bucket in sorted(counts)}).decode()
+    return encode({str(bucket): counts[bucket] for bucket in sorted(counts)})
 
 
 def merge(packed: Iterable[str]) -> Counts:
@@ -43,15 +43,15 @@ def merge(packed: Iterable[str]) -> Counts:
 def merge_joined(texts: str) -> Counts:
     """The same of texts that stand one after the other with commas between them."""
     total: Counter[str] = Counter()
-    for counts in orjson.loads(f"[{texts}]"):
-        for bucket, count in counts.items():
+    for counts in decode(f"[{texts}]", list):
+        for bucket, count in counts.items() if isinstance(counts, dict) else ():
             total[bucket] += count
     return Counter({int(bucket): count for bucket, count in total.items()})
 
 
 def items(text: str) -> list[tuple[int, int]]:
     """The buckets of such a text with their counts."""
-    return [(int(bucket), count) for bucket, count in orjson.loads(text).items()] if len(text) > 2 else []
+    return [(int(bucket), count) for bucket, count in decode(text).items()] if len(text) > 2 else []
 
 
 def percentile_bucket(counts: Counts, percent: int) -> int | None:

@@ -3,6 +3,7 @@
 from django.db import models
 
 from openclaw_web.sqlite.fields import Count, EpochMs, Flag, Number, Plain, Who, Words
+from openclaw_web.sqlite.json_columns import Decoded
 
 
 class SpanDetails(models.Model):
@@ -16,9 +17,11 @@ class SpanDetails(models.Model):
         help_text="bucket -> turns (overview.latency); empty: nobody counted",
         shown="",
     )
+    latencies = Decoded("latency_json")
     models_json = Plain(
         default="", db_default="", help_text="model -> cost and unpriced tokens; empty: nobody counted", shown=""
     )
+    model_sums = Decoded("models_json")
 
     class Meta:
         abstract = True
@@ -172,6 +175,7 @@ class NewestWrite(models.Model):
     file_name = Plain(default="")
     author = Who(default="", help_text="who rolled back, whose message it came from, or what wrote it")
     lines_json = Words(default="[]", help_text="pairs of + or - and the beginning of the line")
+    lines = Decoded("lines_json", list)
 
     class Meta:
         db_table = "newest_writes"

@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from typing import Any
 
-import orjson
-
 from openclaw_web.sqlite import statements
+from openclaw_web.sqlite.json_columns import decode, encode
 
 from . import latency
 
@@ -94,7 +93,7 @@ class SpanSums:
 
 def read_models(text: str) -> dict[str, tuple[float, int]]:
     """The models of a column."""
-    return {name: (cost, unpriced) for name, (cost, unpriced) in orjson.loads(text).items()} if text else {}
+    return {name: (cost, unpriced) for name, (cost, unpriced) in decode(text).items()}
 
 
 def _pack_models(models):
@@ -105,7 +104,7 @@ def _pack_models(models):
     if rest:
         cost, unpriced = kept.pop(OTHERS, [0, 0])
         kept[OTHERS] = [cost + sum(pair[0] for pair in rest), unpriced + sum(pair[1] for pair in rest)]
-    return orjson.dumps(kept).decode()
+    return encode(kept)
 
 
 def hours_of(db: str, day: str) -> dict[str, SpanSums]:

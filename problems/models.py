@@ -3,6 +3,7 @@
 from django.db import models
 
 from openclaw_web.sqlite.fields import Count, EpochMs, Flag, Own, Plain, Who
+from openclaw_web.sqlite.json_columns import Decoded
 
 
 class Problem(models.Model):
@@ -23,6 +24,7 @@ class Problem(models.Model):
     )
     is_counted = Flag(default=True, help_text="whether the number beside System counts it", shown="")
     detail_json = Who(default="{}", help_text="facts: numbers, ids and names, never a sentence", shown="")
+    detail = Decoded("detail_json")
     state = Plain(choices=State.choices, default=State.OPEN, shown="api file")
     is_found = Flag(default=True, help_text="whether the last check found it", shown="")
     since_at = EpochMs(shown="api file", help_text="when it began, as far as known; else when it was found")

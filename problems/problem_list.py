@@ -56,7 +56,7 @@ def fits(user, *, sort=ProblemFilters.DEFAULT, segment="", **asked) -> Listing:
 
 def shape(row: dict[str, Any]) -> dict[str, Any]:
     """A row of the file and of the API: its columns, and its sentence as `problem`."""
-    facts = facts_of(row["agent_id"], row["detail_json"])
+    facts = facts_of(row["agent_id"], Problem.detail.decode(row["detail_json"]))
     words = sentence(problem_kinds.find(row["kind"]), facts, row["kind"])
     return {name: words if name == "problem" else row[name] for name in FIELDS}
 

@@ -4,7 +4,6 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-import orjson
 from django.db import transaction
 
 from openclaw_web import clock
@@ -137,8 +136,7 @@ def _ended(row, kind, now):
     if row.state != Problem.State.CLOSED:
         row.state, row.closed_at, row.closed_by = Problem.State.CLOSED, now, ""
     if kind and kind.private:
-        facts = orjson.loads(row.detail_json)
-        row.detail_json = orjson.dumps({name: facts[name] for name in facts if name not in kind.private}).decode()
+        row.detail = {name: fact for name, fact in row.detail.items() if name not in kind.private}
     return row
 
 

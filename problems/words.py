@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
 from django.db.models import QuerySet
 from django.utils.functional import Promise
 from django.utils.http import urlencode
@@ -38,7 +37,7 @@ class Shown:
 
 def shown(row: Problem, user: Any) -> Shown:
     """A problem for a person."""
-    kind, facts = find(row.kind), facts_of(row.agent_id, row.detail_json)
+    kind, facts = find(row.kind), facts_of(row.agent_id, row.detail)
     link = _link(kind, facts) if kind and user.has_role(kind.role) else None
     href = (url_or_none(link.route, *link.args) if link else None) or ""
     return Shown(
@@ -53,9 +52,9 @@ def shown(row: Problem, user: Any) -> Shown:
     )
 
 
-def facts_of(agent_id: str, detail_json: str) -> dict[str, Any]:
+def facts_of(agent_id: str, detail: Facts) -> dict[str, Any]:
     """The facts of a row, with its agent."""
-    return {"agent": agent_id} | orjson.loads(detail_json)
+    return {"agent": agent_id} | detail
 
 
 def sentence(kind: Kind | None, facts: Facts, name: str = "") -> str:

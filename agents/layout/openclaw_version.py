@@ -7,10 +7,7 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-import orjson
-from django.db import transaction
-
-from openclaw_web import clock
+from openclaw_web.sqlite.json_columns import decode
 from people.models.kept import KeyValue
 
 from ..models import CollectorSource
@@ -48,27 +45,22 @@ def parse(version: str) -> Release | None:
 def note_version(root: Path, version: str) -> None:
     """Note the version that wrote a home; what is no version takes back what was noted."""
     match = PATTERN.match(version) if parse(version) else None
-    value = orjson.dumps(match[1]).decode() if match else None
     rows = KeyValue.objects.filter(scope=SCOPE, key=str(root))
-    if rows.values_list("value_json", flat=True).first() == value:
-        return
-    with transaction.atomic():
-        if value is None:
-            rows.delete()
-        else:
-            kept = {"value_json": value, "updated_at": clock.now_ms()}
-            KeyValue.objects.update_or_create(scope=SCOPE, key=str(root), defaults=kept)
+    noted = rows.decoded(str).get(str(root))
+    if match and match[1] != noted:
+        KeyValue.objects.put(SCOPE, str(root), match[1])
+    elif noted and not match:
+        rows.delete()
 
 
 def newer_homes() -> list[NewerHome]:
     """The homes with agents here that a newer OpenClaw wrote, the newest version first."""
     rows = KeyValue.objects.filter(scope=SCOPE).values_list("key", "value_json", "updated_at")
-    noted = [(root, orjson.loads(value), since) for root, value, since in rows]
     newest = parse(NEWEST_CHECKED)
     newer = [
         NewerHome(root, version, release, since)
-        for root, version, since in noted
-        if (release := parse(version)) and newest and release > newest
+        for root, text, since in rows
+        if (release := parse(version := decode(text, str))) and newest and release > newest
     ]
     if not newer:
         return []

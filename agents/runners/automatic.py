@@ -9,8 +9,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
-
 from jobs.kinds import DAY_MS, MINUTE_MS, Every
 from jobs.models import JobRun
 from jobs.progress import Progress
@@ -109,7 +107,7 @@ def _is_pausing(kind):
     last = JobRun.objects.filter(kind=kind).order_by("-created_at", "-id").first()
     if last is None or last.finished_at is None or not clock.is_recent(last.finished_at, PAUSE_MS):
         return False
-    return last.state != JobRun.State.FINISHED or bool(orjson.loads(last.result_json or "{}").get("stopped"))
+    return last.state != JobRun.State.FINISHED or bool(last.result.get("stopped"))
 
 
 def _summary(automatic, results):

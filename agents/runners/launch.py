@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
-import orjson
 from django.db import transaction
 
 from jobs import services as jobs
@@ -32,15 +31,15 @@ def alone(runner: Runner, agent: Agent) -> Iterator[None]:
 
 def check_alone(runner: Runner, agent: Agent) -> None:
     """Raises Refused while a run of this agent is queued or running."""
-    for job, _params in under_way(runner, agent):
+    for job in under_way(runner, agent):
         raise Refused(_is_running(runner, agent.agent_id), reasons=[{"id": job.id, "reason": job.message}])
 
 
-def under_way(runner: Runner, agent: Agent) -> list[tuple[JobRun, dict[str, Any]]]:
-    """The jobs of an agent that are queued or running, the oldest first, with their parameters."""
+def under_way(runner: Runner, agent: Agent) -> list[JobRun]:
+    """The jobs of an agent that are queued or running, the oldest first."""
     states = (JobRun.State.QUEUED, JobRun.State.RUNNING)
     rows = JobRun.objects.filter(kind=runner.kind, state__in=states).defer("log").order_by("created_at", "id")
-    return [(job, params) for job in rows if (params := orjson.loads(job.params_json))["agent"] == agent.agent_id]
+    return [job for job in rows if job.params.get("agent") == agent.agent_id]
 
 
 def run_here(
@@ -60,7 +59,7 @@ def only_one(runner: Runner, agent_id: str) -> AbstractContextManager[None]:
 def latest(runner: Runner, agent: Agent) -> list[JobRun]:
     """The newest runs of an agent, out of the newest of all agents; those of the switch are of all and not here."""
     runs = jobs.latest([runner.kind], LOOKED_THROUGH)
-    return [job for job in runs if orjson.loads(job.params_json)["agent"] == agent.agent_id][:LATEST]
+    return [job for job in runs if job.params.get("agent") == agent.agent_id][:LATEST]
 
 
 def _is_running(runner, agent_id):

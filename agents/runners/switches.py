@@ -2,7 +2,6 @@
 
 from dataclasses import asdict, dataclass
 
-import orjson
 from django.db import transaction
 
 from openclaw_web import clock
@@ -30,10 +29,9 @@ def of_agent(runner: Runner, agent_id: str) -> dict[str, Switched]:
 def all_on(runner: Runner) -> dict[str, dict[str, Switched]]:
     """Everything that is on, by agent and name."""
     switches: dict[str, dict[str, Switched]] = {}
-    rows = KeyValue.objects.filter(scope=runner.kind).order_by("key")
-    for key, value in rows.values_list("key", "value_json"):
+    for key, value in KeyValue.objects.filter(scope=runner.kind).decoded().items():
         agent_id, _slash, name = key.partition("/")
-        switches.setdefault(agent_id, {})[name] = Switched(**orjson.loads(value))
+        switches.setdefault(agent_id, {})[name] = Switched(**value)
     return switches
 
 
@@ -43,7 +41,7 @@ def settle_times(runner: Runner) -> None:
         for name, switched in switches.items():
             if clock.is_future(switched.since):
                 value = _value(Switched(clock.now_ms(), switched.by, switched.host))
-                KeyValue.objects.filter(scope=runner.kind, key=_key(agent_id, name)).update(value_json=value)
+                KeyValue.objects.put(runner.kind, _key(agent_id, name), value)
 
 
 def turn_on(runner: Runner, agent: Agent, name: str = "", *, by: str, host: str = "") -> Switched:
@@ -53,8 +51,7 @@ def turn_on(runner: Runner, agent: Agent, name: str = "", *, by: str, host: str 
         if switched and switched.host == host:
             return switched
         switched = Switched(clock.now_ms(), by, host)
-        row = {"value_json": _value(switched), "updated_at": switched.since}
-        KeyValue.objects.update_or_create(scope=runner.kind, key=_key(agent.agent_id, name), defaults=row)
+        KeyValue.objects.put(runner.kind, _key(agent.agent_id, name), _value(switched))
         _record(f"{runner.kind}_turned_on", agent, name, by)
         return switched
 
@@ -71,7 +68,7 @@ def _key(agent_id, name):
 
 
 def _value(switched):
-    return orjson.dumps({key: value for key, value in asdict(switched).items() if value != ""}).decode()
+    return {key: value for key, value in asdict(switched).items() if value != ""}
 
 
 def _record(action, agent, name, by):

@@ -1,7 +1,6 @@
 """Which artifacts count as holding a secret: what was found in them, as far as the operator counts it."""
 
-import orjson
-
+from openclaw_web.sqlite.json_columns import decode
 from people.configuration import keys as configuration
 
 KEY = "artifacts.flaggedKinds"
@@ -13,12 +12,15 @@ def counted() -> frozenset[str]:
 
 
 def flags(secret_kinds: str | list[str], kinds: frozenset[str] | None = None) -> list[str]:
-    """Those of an artifact's `secret_kinds` (a list, or its JSON) that flag it; `kinds` is what `counted` answers."""
-    found = orjson.loads(secret_kinds) if isinstance(secret_kinds, str) else secret_kinds
-    if not found:
+    """Those of an artifact's `secret_kinds` (a list, or its JSON) that flag it; `kinds` is what `counted` answers.
+
+    All of them where nobody can read what was found.
+    """
+    found = decode(secret_kinds, object) if isinstance(secret_kinds, str) else secret_kinds
+    if found == []:
         return []
     kinds = counted() if kinds is None else kinds
-    return [kind for kind in found if kind in kinds]
+    return [kind for kind in found if kind in kinds] if isinstance(found, list) else sorted(kinds)
 
 
 def is_flagged(secret_kinds: str | list[str], kinds: frozenset[str] | None = None) -> bool:

@@ -5,7 +5,6 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import orjson
 from django.utils.translation import gettext as _
 
 from openclaw_web import amounts
@@ -131,7 +130,7 @@ def peek(db: str, handle: str, *, chars: int = PEEK_CHARS) -> dict[str, Any]:
         "chars": row.chars,
         "contentType": row.content_type,
         "summary": row.summary,
-        "secretKinds": orjson.loads(row.secret_kinds),
+        "secretKinds": row.secrets,
         "verified": answer.verified,
     }
 
@@ -143,7 +142,7 @@ def first_meta(row: Artifact, root: Path | None = None) -> dict[str, Any]:
     return {
         "createdAt": about.get("createdAt") or layout.iso(row.created_at),
         "kind": kind if isinstance(kind, str) else row.kind,
-        "meta": meta if isinstance(meta, dict) else orjson.loads(row.meta_json),
+        "meta": meta if isinstance(meta, dict) else row.meta,
     }
 
 

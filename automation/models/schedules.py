@@ -3,6 +3,7 @@
 from django.db import models
 
 from openclaw_web.sqlite.fields import Count, EpochMs, Flag, Plain, Who, Words
+from openclaw_web.sqlite.json_columns import Decoded
 
 
 class CronJob(models.Model):
@@ -14,10 +15,12 @@ class CronJob(models.Model):
     enabled = Flag(default=True, shown="api")
     prompt = Words(default="", shown="")
     schedule_json = Plain(default="{}", shown="")
+    schedule = Decoded("schedule_json")
     created_at = EpochMs(null=True, shown="api")
     updated_at = EpochMs(null=True, shown="api")
     next_run_at = EpochMs(null=True, shown="api")
     job_json = Words(help_text="the definition as it was found", shown="")
+    definition = Decoded("job_json")
 
     class Meta:
         db_table = "cron_jobs"
@@ -41,6 +44,7 @@ class CronRunLog(models.Model):
     duration_ms = Count(null=True, shown="api")
     session_id = Plain(null=True, shown="api")
     entry_json = Words(shown="")
+    entry = Decoded("entry_json")
 
     class Meta:
         db_table = "cron_run_logs"
@@ -65,6 +69,7 @@ class SubagentRun(models.Model):
     ended_at = EpochMs(null=True)
     cleanup_handled = models.BooleanField(default=False)
     payload_json = Words()
+    payload = Decoded("payload_json")
     # Ours.
     agent_id = Plain(help_text="the agent that asked for it")
 

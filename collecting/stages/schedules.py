@@ -69,11 +69,11 @@ def store_jobs(collection, jobs):
                 "name": job.name,
                 "enabled": job.enabled,
                 "prompt": job.prompt,
-                "schedule_json": orjson.dumps(job.schedule).decode(),
+                "schedule": job.schedule,
                 "created_at": job.created_at,
                 "updated_at": job.updated_at,
                 "next_run_at": job.next_run_at,
-                "job_json": orjson.dumps(job.raw).decode(),
+                "definition": job.raw,
             },
         )
 
@@ -91,7 +91,7 @@ def store_runs(collection, runs):
                 "created_at": run.created_at,
                 "ended_at": run.ended_at,
                 "cleanup_handled": run.cleanup_handled,
-                "payload_json": orjson.dumps(run.payload).decode(),
+                "payload": run.payload,
                 "agent_id": name_here(collection, parts[1] if len(parts) > 1 else "main"),
             },
         )

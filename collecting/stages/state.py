@@ -4,7 +4,6 @@ import os
 from pathlib import Path
 from typing import Any
 
-import orjson
 from django.db import models, transaction
 from django.utils.translation import gettext as _
 
@@ -120,7 +119,7 @@ def _store_cron_runs(collection, runs, owners):
             summary=found.run.summary,
             duration_ms=found.run.duration_ms,
             session_id=found.run.session_id,
-            entry_json=orjson.dumps(found.entry).decode(),
+            entry=found.entry,
         )
         for found in runs
         if (found.run.job_id, found.began_at) not in told
@@ -176,4 +175,4 @@ def told_by_files(job_ids: set[str]) -> set[tuple[str, Any]]:
 
 def began_at(entry_json: str) -> Any:
     """The moment at which the run of a run log's line began; None when it does not say."""
-    return orjson.loads(entry_json).get("runAtMs")
+    return CronRunLog.entry.decode(entry_json).get("runAtMs")

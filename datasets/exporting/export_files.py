@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
-
 from jobs.models import JobRun
 
 from ..exporters.files.trainers import DATASETS_LINE, LINES
@@ -50,7 +48,7 @@ def about(export: DatasetExport, user: Any) -> AboutFiles:
     is_ready = export.state == DatasetExport.State.READY
     files = exports.promised(export) if is_ready else []
     job = jobs.verification(export) if is_ready else None
-    result = orjson.loads(job.result_json) if job and job.state == JobRun.State.FINISHED and job.result_json else {}
+    result = job.result if job and job.state == JobRun.State.FINISHED else {}
     states = {file["name"]: file for file in result.get("files", [])}
     names = {file.name for file in files}
     return AboutFiles(

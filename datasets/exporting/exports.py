@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
-import orjson
 from django.conf import settings
 from django.utils.translation import gettext as _
 from ulid import ULID
@@ -16,6 +15,7 @@ from ulid import ULID
 from openclaw_web import clock
 from openclaw_web.disk import drafts, room
 from openclaw_web.errors import Refused
+from openclaw_web.sqlite.json_columns import encode
 from people.audit import log as audit
 from people.configuration import keys as configuration
 
@@ -76,8 +76,8 @@ def request(
         export_name=name,
         export_format=options.format,
         task=options.task,
-        sample_types=orjson.dumps(options.sample_types).decode(),
-        filters=orjson.dumps(options.filters()).decode(),
+        types=options.sample_types,
+        choices=options.filters(),
         file_path=f"exports/{export_id}",
         exported_by=by,
         exported_at=clock.now_ms(),
@@ -119,7 +119,7 @@ def build(export_id: str, progress: Progress) -> dict[str, Any]:
             if not folder.is_dir():
                 _write(export, folder, progress)
             _finish(export, folder)
-    return read_manifest(export)
+    return export.manifest
 
 
 def no_such_export() -> str:
@@ -142,16 +142,6 @@ def folder_of(export: DatasetExport) -> Path:
     return Path(settings.HOME_DIR) / export.file_path
 
 
-def read_manifest(export: DatasetExport) -> dict[str, Any]:
-    """What is in the files of a ready export."""
-    return orjson.loads(export.manifest_json or "{}")
-
-
-def read_reasons(export: DatasetExport) -> list[dict[str, str]]:
-    """The rows that stood in the way of a refused export: `id` and `reason`, the first 200."""
-    return orjson.loads(export.reasons_json)
-
-
 def content_type(name: str) -> str:
     """What a browser is told about a file of an export."""
     return CONTENT_TYPES.get(Path(name).suffix, "application/octet-stream")
@@ -167,7 +157,7 @@ def file_of(export: DatasetExport, name: str) -> Path | None:
 
 def promised(export: DatasetExport) -> list[FileFacts]:
     """Every file that a ready export has to have: those in its manifest, the manifest, and the sums of them all."""
-    manifest = read_manifest(export)
+    manifest = export.manifest
     if not manifest:
         return []
     files = [FileFacts(file["name"], file["bytes"], file["sha256"], file.get("rows")) for file in manifest["files"]]
@@ -260,8 +250,7 @@ def _recorded(export) -> Iterator[None]:
     try:
         yield
     except Refused as refused:
-        reasons = orjson.dumps(refused.reasons).decode()
-        rows.update(state=DatasetExport.State.REFUSED, sentence=refused.sentence, reasons_json=reasons)
+        rows.update(state=DatasetExport.State.REFUSED, sentence=refused.sentence, reasons_json=encode(refused.reasons))
         raise
     finally:
         sentence = _("Stopped by an unexpected error. See the server log.")
@@ -271,8 +260,8 @@ def _recorded(export) -> Iterator[None]:
 def _finish(export, folder):
     """Copy what the folder says about itself into the row: after an interruption, the folder is what counts."""
     data = (folder / MANIFEST).read_bytes()
-    manifest = orjson.loads(data)
     export.manifest_json, export.checksum = data.decode(), hashlib.sha256(data).hexdigest()
+    manifest = export.manifest
     counts = manifest["counts"]
     excluded = {found["reason"]: found["count"] for found in manifest["excluded"]}
     if rows := manifest["transformations"].get(SECRETS_FOUND):  # said first: nobody can download it before

@@ -7,7 +7,6 @@ from people.audit import log as audit
 
 from ..exporters.changes import SECRETS_FOUND
 from ..models import DatasetExport
-from .exports import read_manifest
 
 
 def check_asked(include_flagged: bool, *, is_admin: bool) -> None:
@@ -25,11 +24,11 @@ def check_download(export: DatasetExport, name: str | None, *, by: str, is_admin
     """
     if is_admin or not rows_with_flagged(export):
         return
-    if any(name in (None, file["name"]) and "rows" in file for file in read_manifest(export)["files"]):
+    if any(name in (None, file["name"]) and "rows" in file for file in export.manifest["files"]):
         audit.record(by, "download_refused", object_type="export", object_id=export.id, file=name or "zip")
         raise Withheld(_("This file contains texts that may contain secrets: only admins may download it."))
 
 
 def rows_with_flagged(export: DatasetExport) -> int:
     """How many rows of an export hold texts that may hold secrets."""
-    return read_manifest(export).get("transformations", {}).get(SECRETS_FOUND, 0)
+    return export.manifest.get("transformations", {}).get(SECRETS_FOUND, 0)

@@ -78,7 +78,7 @@ def start_verify(export: DatasetExport, *, by: str) -> JobRun:
 
 def verification(export: DatasetExport) -> JobRun | None:
     """The latest comparison of an export's files, ended or not; None when there was none, or too long ago."""
-    found = jobs.latest(("export_verify",), 1, params_json=jobs.params_json({"export_id": export.id}))
+    found = jobs.latest(("export_verify",), 1, params_json=JobRun.params.encode({"export_id": export.id}))
     return found[0] if found else None
 
 
@@ -102,7 +102,7 @@ def _with_job(export, job):
 
 
 def _give_up(params):
-    exports.give_up(params["export_id"], _("The export was canceled before it was complete."))
+    exports.give_up(params.get("export_id", ""), _("The export was canceled before it was complete."))
 
 
 VERIFY_JOB = Kind(

@@ -6,7 +6,6 @@ Every command comes here, and hardly one finds anything: what settles an export 
 import logging
 from collections.abc import Callable
 
-import orjson
 from django.conf import settings
 from django.db import DatabaseError
 from django.utils.translation import gettext as _
@@ -27,8 +26,8 @@ def clear(say: Callable[[str], object], *, is_server: bool) -> None:
     try:
         removed = drafts.remove_dead(settings.HOME_DIR / "exports")
         # Also those whose process had no draft yet, or none any more.
-        running = JobRun.objects.filter(kind="export", state=JobRun.State.RUNNING).values_list("params_json", flat=True)
-        found = {*removed, *(orjson.loads(params)["export_id"] for params in running)}
+        running = JobRun.objects.filter(kind="export", state=JobRun.State.RUNNING)
+        found = {*removed, *(job.params["export_id"] for job in running if job.params)}
         if found:
             from . import settling
 

@@ -4,7 +4,6 @@ import re
 from dataclasses import dataclass, fields
 from typing import Any
 
-import orjson
 from django.utils.translation import gettext as _
 
 from agents.models import Agent
@@ -137,9 +136,9 @@ def unused_choices(kind: str, task: str, tool_results: str = LEAVE_OUT) -> set[s
 
 def read_options(export: DatasetExport) -> Options:
     """What a stored export was asked for."""
-    filters = orjson.loads(export.filters or "{}")
+    filters = export.choices
     chosen = {name: filters[_stored(name)] for name in CHOICES if _stored(name) in filters}
-    types = tuple(orjson.loads(export.sample_types))
+    types = tuple(export.types)
     return Options(format=export.export_format, task=export.task, sample_types=types, **chosen)
 
 

@@ -25,10 +25,10 @@ def facts(export: DatasetExport) -> dict[str, Any]:
         "name": export.export_name,
         "state": export.state,
         "folder": str(exports.folder_of(export)),
-        "manifest": exports.read_manifest(export),
+        "manifest": export.manifest,
         "dry_run": False,
         "fits": None,
-        "difference": differences.read(export) or None,
+        "difference": export.difference or None,
     }
 
 
@@ -70,7 +70,7 @@ def sentence(export: DatasetExport, job: JobRun) -> str:
 
 def in_words(export: DatasetExport) -> str:
     """A short report: where the files are and what is in them."""
-    manifest = exports.read_manifest(export)
+    manifest = export.manifest
     lines = [_("Exported to %(folder)s") % {"folder": exports.folder_of(export)}]
     lines += [f"  {_file_line(file)}" for file in manifest["files"]]
     empty = {
@@ -134,7 +134,7 @@ def _above(limit, rows):
 
 def _compared(export):
     """What is different from the export before, where there is one."""
-    found = differences.read(export)
+    found = export.difference
     before = DatasetExport.objects.filter(id=found.get("to", "")).first()
     if before is None or "same" not in found:
         return

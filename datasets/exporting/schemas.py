@@ -8,8 +8,7 @@ from openclaw_web.endpoints.schemas import Body, PageQuery, Schema
 from openclaw_web.endpoints.table_schemas import table_schema
 
 from ..models import DatasetExport, DatasetSample
-from . import exports, jobs
-from .looking import differences
+from . import jobs
 from .options import LONGEST_NAME, LONGEST_SEED, PROMPT_CHARACTERS, ROW_CHARACTERS, Options, read_options
 
 
@@ -171,17 +170,13 @@ class ExportDetail(ExportOut):
     )
 
     @staticmethod
-    def resolve_reasons(export: DatasetExport) -> Any:
-        return exports.read_reasons(export)
-
-    @staticmethod
     def resolve_verified_by(export: DatasetExport) -> str | None:
         return job.id if (job := jobs.verification(export)) else None
 
     @staticmethod
     def resolve_difference(export: DatasetExport) -> Any:
-        return differences.read(export) or None
+        return export.difference or None
 
     @staticmethod
     def resolve_manifest(export: DatasetExport) -> Any:
-        return exports.read_manifest(export) or None
+        return export.manifest or None

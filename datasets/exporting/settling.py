@@ -59,5 +59,5 @@ def _is_lost(export):
 
 
 def _running(export):
-    params = jobs.params_json({"export_id": export.id})
+    params = JobRun.params.encode({"export_id": export.id})
     return JobRun.objects.filter(kind="export", state=JobRun.State.RUNNING, params_json=params).defer("log")

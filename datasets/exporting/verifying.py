@@ -20,7 +20,7 @@ from ..exporters.files.writing import FileFacts
 from ..exporters.formats.checks import broken_rules
 from ..models import DatasetExport
 from . import words
-from .exports import MANIFEST, Progress, folder_of, promised, read_manifest
+from .exports import MANIFEST, Progress, folder_of, promised
 
 INTACT, CHANGED, MISSING, UNEXPECTED = "intact", "changed", "missing", "unexpected"
 LISTED = 200  # files that nobody expects
@@ -114,7 +114,7 @@ def _lines(opened, digest, told) -> Iterator[bytes]:
 
 def _problem_of_rows(export, file: FileFacts, lines: Iterable[bytes]) -> str:
     """What is wrong with the rows of a file, in a sentence; empty when there are as many as promised, and all fit."""
-    rows, manifest = 0, read_manifest(export)
+    rows, manifest = 0, export.manifest
     # What says where rows come from is no row.
     has_rules = re.fullmatch(rf"{re.escape(manifest['dataset'])}\.\w+\.\w+", file.name)
     for row in READERS.get(Path(file.name).suffix, _objects)(lines):

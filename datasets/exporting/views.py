@@ -140,7 +140,7 @@ def _problem(export, job, is_working):
 
 def _contents(export):
     """What a ready export holds, in words."""
-    manifest = exports.read_manifest(export)
+    manifest = export.manifest
     return {
         "manifest": manifest,
         "excluded": [
@@ -214,7 +214,7 @@ def _typed(value):
 
 def _reasons(export):
     """The rows in the way, each with the sample it comes from, if that is one."""
-    reasons = exports.read_reasons(export)
+    reasons = export.reasons
     ids = [reason["id"] for reason in reasons]
     known = {sample.id: sample for sample in DatasetSample.objects.filter(id__in=ids).only("id")}
     return [{**reason, "sample": known.get(reason["id"])} for reason in reasons]

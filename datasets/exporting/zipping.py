@@ -4,8 +4,9 @@ from openclaw_web.errors import Refused
 from openclaw_web.pages.downloads import StreamedDownload
 from openclaw_web.pages.zips import Packed, length, zipped
 
+from ..exporters.files.naming import dataset_name
 from ..models import DatasetExport
-from .exports import folder_of, has_its_size, not_sent, promised, read_manifest
+from .exports import folder_of, has_its_size, not_sent, promised
 
 
 def download(export: DatasetExport) -> StreamedDownload:
@@ -13,7 +14,7 @@ def download(export: DatasetExport) -> StreamedDownload:
 
     Raises Refused when a file is missing or has another size: what it holds is not compared here.
     """
-    name = read_manifest(export)["dataset"]
+    name = export.manifest.get("dataset") or dataset_name(export.export_name, export.export_format)
     files = []
     for file in promised(export):
         path = folder_of(export) / file.name

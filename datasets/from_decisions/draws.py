@@ -3,8 +3,6 @@
 from collections.abc import Iterator
 from itertools import islice
 
-import orjson
-
 from agents.models import Agent
 from gate import judgments
 from gate.statistics import drawing
@@ -36,7 +34,7 @@ def draw(agent: Agent, period: Period, *, draw_id: str, by: str, model: str = ""
             "agent_id": agent.agent_id,
             "drawn_by": by,
             "drawn_at": clock.now_ms(),
-            "samples_json": orjson.dumps(samples).decode(),
+            "samples": samples,
         },
     )
     return drawn
@@ -44,7 +42,7 @@ def draw(agent: Agent, period: Period, *, draw_id: str, by: str, model: str = ""
 
 def count(drawn: ReviewDraw) -> int:
     """How many samples were drawn."""
-    return len(orjson.loads(drawn.samples_json))
+    return len(drawn.samples)
 
 
 def _samples(agent, ids: Iterator[str], by) -> Iterator[str]:

@@ -1,16 +1,16 @@
 """What lists show of samples that are decisions, as SQL: words of the turn, the decision and its fact."""
 
-from django.db.models import Case, Expression, IntegerField, JSONField, Q, TextField, Value, When
+from django.db.models import Case, Expression, IntegerField, Q, TextField, Value, When
 from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Cast, Coalesce
 from django.db.models.lookups import Exact
 
-from openclaw_web.sqlite.fields import FromEnd
+from openclaw_web.sqlite.fields import FromEnd, Json
 
 from ..exporters.samples import GATE_TYPES
 from ..exporters.writes import WRITE
 
-BODY = Cast("content", JSONField())
+BODY = Json("content")
 
 
 def user() -> Case:

@@ -3,7 +3,6 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-import orjson
 from django.db import DatabaseError
 from django.utils.translation import gettext as _
 
@@ -127,7 +126,7 @@ def _lost_correction(agent, audit, by):
     """
     sample = DatasetSample.objects.filter(id=WRITE.find_sample_id(agent, audit.id), annotated_by=by).first()
     label = sample and SampleLabel.objects.filter(id=sample.label_id or "").first()
-    filed = orjson.loads(label.before_json or "{}").get(verdicts.FILED, "") if label else ""
+    filed = label.before.get(verdicts.FILED, "") if label else ""
     is_stored = BehaviorCorrection.objects.using(agent.db).filter(id=filed).exists()
     return "" if is_stored else filed
 

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import orjson
 from django.db import transaction
 from django.utils.translation import gettext as _
 
@@ -14,6 +13,7 @@ from ledger.models import ConversationTurn
 from openclaw_web import clock
 from openclaw_web.errors import Refused
 from openclaw_web.sqlite import writing
+from openclaw_web.sqlite.json_columns import encode
 
 from .. import turn_facts
 from ..likeness import signatures
@@ -47,7 +47,7 @@ def new_sample(
         "turn_id": turn.id if turn else None,
         "session_id": turn.session_id if turn else "",
         "turn_number": turn.turn_number if turn else None,
-        "content": orjson.dumps(body).decode(),
+        "content": encode(body),
         "annotation_status": status if verdict == NONE else None,
         "collection_strategy": "manual",
         "created_at": clock.now_ms(),

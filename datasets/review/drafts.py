@@ -9,7 +9,6 @@ import secrets
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-import orjson
 from django.db import DEFAULT_DB_ALIAS
 from django.utils.translation import gettext as _
 
@@ -60,7 +59,7 @@ def new_page() -> str:
 def of(sample_id: str, *, by: str) -> list[Draft]:
     """This person's drafts on a sample, the latest first: mostly none or one."""
     rows = SampleDraft.objects.filter(username=by, sample_id=sample_id).order_by("-saved_at", "-id")
-    return [Draft(orjson.loads(row.fields_json), row.page, row.saved_at) for row in rows]
+    return [Draft(row.fields, row.page, row.saved_at) for row in rows]
 
 
 def mine(by: str) -> list[Waiting]:
@@ -102,7 +101,7 @@ def discard(sample_id: str, *, by: str) -> None:
 
 def take_back(label: SampleLabel, *, by: str) -> None:
     """Inside the caller's transaction: what was typed for a verdict that is taken back is a draft again."""
-    before = orjson.loads(label.before_json or "{}")
+    before = label.before
     typed = {"output": label.output} if label.output is not None and label.output != before.get("output") else {}
     if label.notes:
         typed["notes"] = label.notes
@@ -117,6 +116,6 @@ def _keep(sample_id, by, page, fields):
         username=by,
         sample_id=sample_id,
         page=page,
-        defaults={"fields_json": orjson.dumps(fields).decode(), "saved_at": draft.saved_at},
+        defaults={"fields": fields, "saved_at": draft.saved_at},
     )
     return draft

@@ -1,10 +1,8 @@
 """The keys of the review page, as each person wants them. They live in `kv`, one entry for each person."""
 
-import orjson
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from openclaw_web import clock
 from openclaw_web.errors import Refused
 from people.models.kept import KeyValue
 
@@ -36,8 +34,8 @@ DEFAULTS = {action: key for action, (key, _word) in ACTIONS.items()}
 
 def of(username: str) -> dict[str, str]:
     """The key of every action."""
-    row = KeyValue.objects.filter(scope=SCOPE, key=username).values_list("value_json", flat=True).first()
-    own = {action: key for action, key in (orjson.loads(row) if row else {}).items() if action in DEFAULTS}
+    chosen = KeyValue.objects.filter(scope=SCOPE, key=username).decoded().get(username, {})
+    own = {action: key for action, key in chosen.items() if action in DEFAULTS}
     # An action that is newer than a person's choice has no key while its own one is taken.
     free = {action: "" if key in own.values() else key for action, key in DEFAULTS.items()}
     return free | own
@@ -66,10 +64,7 @@ def keep(username: str, keys: dict[str, str]) -> None:
                 % {"one": ACTIONS[used[key]][1], "other": ACTIONS[action][1], "key": key}
             )
         used[key] = action
-    value = orjson.dumps(chosen).decode()
-    KeyValue.objects.update_or_create(
-        scope=SCOPE, key=username, defaults={"value_json": value, "updated_at": clock.now_ms()}
-    )
+    KeyValue.objects.put(SCOPE, username, chosen)
 
 
 def reset(username: str) -> None:

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
 from django.utils.translation import gettext as _
 
 from openclaw_web.errors import Refused
+from openclaw_web.sqlite.json_columns import decode, encode
 
 from ..exporters import writes
 from ..exporters.formats.gate import DECISIONS as GATE_DECISIONS
@@ -38,7 +38,7 @@ class PartVerdict:
     @property
     def corrected_json(self) -> str | None:
         """As it is stored."""
-        return orjson.dumps(self.corrected).decode() if self.corrected else None
+        return encode(self.corrected) if self.corrected else None
 
 
 def gate_of(body: Any) -> dict[str, str] | None:
@@ -102,8 +102,7 @@ def check_content(verdict: PartVerdict, body: dict[str, Any]) -> None:
 
 def stored(text: str | None) -> dict[str, str]:
     """A corrected output as it was stored, as texts."""
-    found = orjson.loads(text) if text else {}
-    return {name: value or "" for name, value in found.items()}
+    return {name: value or "" for name, value in decode(text).items()}
 
 
 def typed(label: Any, before: dict[str, Any]) -> dict[str, str]:

@@ -4,7 +4,6 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Any
 
-import orjson
 from django.db import DEFAULT_DB_ALIAS
 from django.utils.text import Truncator
 from django.utils.translation import gettext as _
@@ -70,7 +69,7 @@ def undo(by: str, label_id: str | None = None) -> Undone:
 def _filed(action):
     """The agent and the id of the correction that was filed with the verdict of an action; None without one."""
     label = SampleLabel.objects.filter(id=action.label_id).first() if action and action.label_id else None
-    filed = orjson.loads(label.before_json or "{}").get(verdicts.FILED) if label else None
+    filed = label.before.get(verdicts.FILED) if label else None
     if not filed:
         return None, ""
     agent_id = DatasetSample.objects.filter(id=action.sample_id).values_list("agent_id", flat=True).first()
@@ -164,7 +163,7 @@ def _restore(pairs: list[tuple[DatasetSample, SampleLabel]], *, by, bulk_id=None
     """Give samples back what they were before these labels, with a row each that says so."""
     at, rows, values, shapes = clock.now_ms(), [], [], []
     for sample, label in pairs:
-        now, before = verdicts.columns(sample), orjson.loads(label.before_json)
+        now, before = verdicts.columns(sample), label.before
         _become(sample, before)
         if verdicts.SHAPE[0] in before:
             shapes.append([*(before[name] for name in verdicts.SHAPE), sample.id])

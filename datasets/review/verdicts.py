@@ -3,7 +3,6 @@
 from collections.abc import Callable, Collection
 from typing import Any
 
-import orjson
 from django.db import DEFAULT_DB_ALIAS
 from django.utils.translation import gettext as _
 from ulid import ULID
@@ -143,7 +142,7 @@ def label(
         guardian_corrected_output=sample.guardian_corrected_output,
         undoes=undoes,
         bulk_id=bulk_id,
-        before_json=orjson.dumps(before).decode(),
+        before=before,
         reason=sample.reject_reason,
     )
 

@@ -13,7 +13,6 @@ from agents.runners.choice import Choice, NoSuchSession
 from ledger import consent
 from ledger.collectors.machine_prompts import prompt_kind
 from ledger.collectors.records import injected, is_silent
-from ledger.json_columns import object_in
 from ledger.models import ConversationTurn
 from openclaw_web import clock
 
@@ -133,11 +132,11 @@ def _is_for_us(turn):
 
 def _is_prompt(turn):
     """Whether nobody typed what began a turn: what is stored of it says so, or its words do."""
-    sender = object_in(turn.user_metadata)
+    sender = turn.sender
     if prompt_kind(sender, turn.session_key, turn.session_id):
         return True
     return not sender.get("is_person") and bool(injected(turn.asked_start))
 
 
 def _rest(turn):
-    return WORKING_MS if object_in(turn.agent_metadata).get("stopReason") == "toolUse" else SETTLED_MS
+    return WORKING_MS if turn.reply_details.get("stopReason") == "toolUse" else SETTLED_MS

@@ -6,6 +6,7 @@ from django.urls import reverse
 
 from ledger.models import PlacedQuerySet
 from openclaw_web.sqlite.fields import Count, EpochMs, Flag, Number, Own, Plain, Who, Words
+from openclaw_web.sqlite.json_columns import Decoded
 
 from .decisions import MemoryGateDecision
 
@@ -84,6 +85,7 @@ class GateReplay(models.Model):
     llm_model = Plain(shown="api")
     prompt_version = Plain(shown="api")
     filters_json = Words(default="{}", help_text="which decisions: filters of the list, or approved samples", shown="")
+    chosen = Decoded("filters_json")
     state = Plain(choices=State.choices, default=State.RUNNING, shown="api")
     total = Count(default=0, shown="api", help_text="decisions that it is about")
     skipped = Count(default=0, shown="api", help_text="decisions left out because what their gate saw was not stored")

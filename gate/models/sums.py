@@ -3,6 +3,7 @@
 from django.db import models
 
 from openclaw_web.sqlite.fields import Count, EpochMs, Plain, Who
+from openclaw_web.sqlite.json_columns import Decoded
 
 from .decisions import MemoryGateDecision
 
@@ -45,6 +46,7 @@ class GateSums(models.Model):
     latency_count = Count(default=0, help_text="decisions whose latency is known")
     latency_sum_ms = Count(default=0)
     latency_json = Plain(default="{}", help_text="JSON: bucket -> decisions, see gate.statistics.latency")
+    latencies = Decoded("latency_json", is_sorted=True)
     token_count = Count(default=0, help_text="decisions whose tokens are known")
     prompt_tokens = Count(default=0)
     completion_tokens = Count(default=0)

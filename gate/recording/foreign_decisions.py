@@ -5,11 +5,9 @@ A row of `kv` for each folder: by workspace, how many there are and when the lat
 
 from pathlib import Path
 
-import orjson
 from django.db import transaction
 from django.utils.translation import ngettext
 
-from openclaw_web import clock
 from openclaw_web.pages.glyphs import escaped
 from people.models.kept import KeyValue
 
@@ -45,8 +43,7 @@ def note(root: Path, moments: Moments) -> dict[str, int]:
                 counted[workspace] = (count + len(later), max(later))
                 news[workspace] = len(later)
         if news:
-            kept = {"value_json": orjson.dumps(counted).decode(), "updated_at": clock.now_ms()}
-            KeyValue.objects.update_or_create(scope=SCOPE, key=str(root), defaults=kept)
+            KeyValue.objects.put(SCOPE, str(root), counted)
     return news
 
 
@@ -75,5 +72,5 @@ def describe(workspace: str, count: int) -> str:
 
 
 def _counted(root):
-    row = KeyValue.objects.filter(scope=SCOPE, key=str(root)).first()
-    return {name: tuple(values) for name, values in orjson.loads(row.value_json).items()} if row else {}
+    counted = KeyValue.objects.filter(scope=SCOPE, key=str(root)).decoded().get(str(root), {})
+    return {name: tuple(values) for name, values in counted.items()}

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Sequence
 
-import orjson
 from django.db import models
 
 from openclaw_web.sqlite import rows as sqlite_rows
 from openclaw_web.sqlite import statements, words
+from openclaw_web.sqlite.json_columns import encode
 
 from ..models import GateReceipt, GateWindow, MemoryGateDecision
 
@@ -33,13 +33,13 @@ SQL[GateWindow] = SQL[GateWindow].replace("INSERT", words.INSERT_OR_LEAVE, 1)  #
 
 def receipts(db: str, ids: Iterable[str]) -> dict[str, GateReceipt]:
     """The receipts of these ids, by id."""
-    found = statements.rows(db, RECEIPTS, [_listed(ids)])
+    found = statements.rows(db, RECEIPTS, [encode(list(ids))])
     return {row[0]: GateReceipt(*row) for row in found}
 
 
 def stored(db: str, ids: Iterable[str]) -> set[str]:
     """Those of these ids that decisions have."""
-    return {name for (name,) in statements.rows(db, DECISIONS, [_listed(ids)])}
+    return {name for (name,) in statements.rows(db, DECISIONS, [encode(list(ids))])}
 
 
 def known(db: str, ids: Sequence[str]) -> set[str]:
@@ -49,13 +49,13 @@ def known(db: str, ids: Sequence[str]) -> set[str]:
 
 def windows(db: str, hashes: Iterable[str]) -> set[str]:
     """Those of these windows that are stored."""
-    return {name for (name,) in statements.rows(db, WINDOWS, [_listed(hashes)])}
+    return {name for (name,) in statements.rows(db, WINDOWS, [encode(list(hashes))])}
 
 
 def near(db: str, spans: Iterable[Sequence[int]], reasons: Iterable[str], source: int) -> list[str]:
     """Ids of decisions of some stretches of time that this source has not told of, and that have one of the reasons."""
-    listed = _listed([{"start": start, "end": end} for start, end in spans])
-    return [name for (name,) in statements.rows(db, NEAR, [listed, int(source), _listed(reasons)])]
+    listed = encode([{"start": start, "end": end} for start, end in spans])
+    return [name for (name,) in statements.rows(db, NEAR, [listed, int(source), encode(list(reasons))])]
 
 
 def insert(db: str, new: Sequence[models.Model]) -> None:
@@ -63,7 +63,3 @@ def insert(db: str, new: Sequence[models.Model]) -> None:
     if new:
         names = FIELDS[type(new[0])]
         statements.run_many(db, SQL[type(new[0])], ([getattr(row, name) for name in names] for row in new))
-
-
-def _listed(values):
-    return orjson.dumps(list(values)).decode()

@@ -2,7 +2,6 @@
 
 from dataclasses import asdict
 
-import orjson
 from django.shortcuts import get_object_or_404
 from ninja import Query, Status
 
@@ -85,7 +84,7 @@ def _told(standing):
         **{name: getattr(replay, name) for name in names},
         "state": standing.state,
         "agreement": standing.agreement,
-        "chosen": orjson.loads(replay.filters_json),
+        "chosen": replay.chosen,
         "job_id": replay.job_id,
     }
 

@@ -65,7 +65,7 @@ def _keep(agent, wanted, by):
         id=str(ULID()),
         llm_model=gate.model,
         prompt_version=gate.prompt.version,
-        filters_json=wanted.as_json,
+        chosen=wanted.chosen,
         total=len(chosen.rows),
         skipped=chosen.skipped,
         started_by=by,

@@ -43,7 +43,7 @@ def replay_detail(request, agent, replay_id):
         "agent": agent,
         "replay": replay,
         "standing": shown.standing([replay])[0],
-        "chosen": words.chosen(replay.filters_json),
+        "chosen": words.chosen(replay.chosen),
         "result": result,
         "pairs": chosen,
         "kinds": [(kind, label, counts[kind]) for kind, label in pairs.LABELS.items()],

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import orjson
 from django.conf import settings
 from django.utils.module_loading import import_string
 
@@ -41,7 +40,7 @@ class Wanted:
         return gates.other(self.model, Prompt(text) if is_other else in_force)
 
     @property
-    def as_json(self) -> str:
+    def chosen(self) -> dict[str, Any]:
         """Which decisions these are, as a replay keeps it."""
         named = {name: value for name, value in self.filters.items() if value not in (None, "", False)}
         found: dict[str, Any] = {"filters": named, "limit": self.limit}
@@ -49,7 +48,7 @@ class Wanted:
             found["approved"] = True
         if self.ids is not None:
             found["ids"] = len(self.ids)
-        return orjson.dumps(found).decode()
+        return found
 
     def among(self, agent: Agent) -> set[str] | None:
         """The ids that the decisions are limited to; None: no limit."""

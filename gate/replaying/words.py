@@ -3,16 +3,14 @@
 from datetime import UTC, datetime
 from typing import Any
 
-import orjson
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext, pgettext
 
 from ..lists.decision_list import DecisionFilters
 
 
-def chosen(filters_json: str) -> list[tuple[str, str]]:
+def chosen(found: dict[str, Any]) -> list[tuple[str, str]]:
     """Labels and values of what a replay was limited to; nothing when it was about all decisions."""
-    found = orjson.loads(filters_json)
     form = DecisionFilters({})
     form.is_valid()
     said = []

@@ -8,10 +8,10 @@ from itertools import chain, islice
 from types import MappingProxyType
 from typing import Any
 
-import orjson
 from django.db.models import QuerySet
 
 from openclaw_web.sqlite import statements
+from openclaw_web.sqlite.json_columns import decode
 
 from ..models import GateDay, GateHour, GateSessionSums, MemoryGateStats
 from . import making, sums, tables
@@ -89,7 +89,7 @@ def _stored(rows: QuerySet, table: tables.Table) -> dict[Place, Values]:
     found = {}
     for row in rows.values_list(*table.key, *NUMBERS, "latency_json", *table.more).iterator():
         numbers, (text, *more) = row[size : size + count], row[size + count :]
-        found[tuple(row[:size])] = (*numbers, _histogram(text), *more)
+        found[tuple(row[:size])] = (*numbers, decode(text, object), *more)
     return found
 
 
@@ -113,10 +113,3 @@ def _compared(table, wanted, stored):
         if wanted.get(place) != stored.get(place):
             what = MISSING if place not in stored else UNEXPECTED if place not in wanted else DIFFERENT
             yield Difference(table, " ".join(map(str, place)), what)
-
-
-def _histogram(text):
-    try:
-        return orjson.loads(text)
-    except orjson.JSONDecodeError:
-        return None  # damaged: no histogram is like it

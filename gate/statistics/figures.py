@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-import orjson
 from django.db.models import QuerySet
 
 from openclaw_web import clock
 from openclaw_web.lists.paging import Page, cursor, page_of, read_cursor
+from openclaw_web.sqlite.json_columns import decode
 
 from ..models import GateDay, GateSessionSums
 from . import latency
@@ -202,7 +202,7 @@ def daily(db: str, period: Period, *, model: str = "", prompt: str = "") -> Dail
     only = {"llm_model": model, "prompt_version": prompt}
     rows = rows.filter(**{name: value for name, value in only.items() if value})
     found = rows.order_by("day").values_list(*DAILY)
-    return Daily(period, [(*row[:-1], orjson.loads(row[-1])) for row in found])
+    return Daily(period, [(*row[:-1], decode(row[-1])) for row in found])
 
 
 def rows_by(found: Daily, name: str) -> list[Row]:
@@ -263,7 +263,7 @@ def _of_days(start, figures, name, period):
 
 
 def _of_session(row):
-    figures = Figures([row[name] for name in NUMBERS], [orjson.loads(row["latency_json"])])
+    figures = Figures([row[name] for name in NUMBERS], [decode(row["latency_json"])])
     return Row(row["session_id"], figures, None, row["first_at"], row["last_at"])
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import orjson
 from django.db.models import Count, F, FloatField, IntegerField, Max, Min, Q, QuerySet, Sum, TextField, Value
 from django.db.models.functions import Coalesce, Greatest, Least
 
@@ -103,7 +102,7 @@ def _differs(row, wanted):
     cost = wanted["cost_usd"] * NANO
     if abs(row.cost_nano_usd - cost) > wanted["cost_count"] + 1:  # each cost was rounded by itself
         return True
-    if sum(orjson.loads(row.latency_json).values()) != wanted.get("latency_count", 0):
+    if sum(row.latencies.values()) != wanted.get("latency_count", 0):
         return True
     names = (*OF_DECISIONS, *OF_CALLS, "cost_count", *(name for name in MOMENTS if name in wanted))
     return any(getattr(row, name) != wanted.get(name, 0) for name in names)

@@ -119,7 +119,7 @@ def _start_job(db):
 
 
 def _jobs(db) -> QuerySet[JobRun]:
-    return JobRun.objects.filter(kind=JOB, params_json=jobs.params_json(_params(db))).defer("log", "result_json")
+    return JobRun.objects.filter(kind=JOB, params_json=JobRun.params.encode(_params(db))).defer("log", "result_json")
 
 
 def _params(db):

@@ -4,12 +4,12 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-import orjson
 from django.db import models
 from django.db.models import Max, Min
 
 from openclaw_web import clock
 from openclaw_web.sqlite import statements, words
+from openclaw_web.sqlite.json_columns import decode, encode
 
 from ..models import GateCall, GateDay, GateHour, GateSessionSums, GateSumsState, MemoryGateDecision, MemoryGateStats
 from . import latency
@@ -145,7 +145,7 @@ def newly_visited(db: str, changes: Changes) -> dict[int, int]:
             by_limit.setdefault(max(number, 0) + 1, []).append(visit)
     found: dict[int, int] = {}
     for limit, visits in by_limit.items():
-        asked = orjson.dumps([{"day": day, "session": session} for day, session in visits]).decode()
+        asked = encode([{"day": day, "session": session} for day, session in visits])
         for day, session, count in statements.rows(db, VISITED, [limit, asked]):
             number = changes.visits[day, session]
             if count == max(number, 0):  # all there are came now, or the last ones went
@@ -158,15 +158,15 @@ def _add(db, table, sums: Mapping[Place, Sum], ends=None):
         return
     stored, added, emptied = SQL[table]
     size = len(table.key)
-    known = orjson.dumps(list({place[0] for place in sums})).decode()
+    known = encode(list({place[0] for place in sums}))
     before = {row[:size]: row[size:] for row in statements.rows(db, stored, [known])}
     rows = []
     for place, one in sums.items():
         text, *times = before.get(place, ("{}",))
-        histogram = orjson.loads(text)
+        histogram = decode(text)
         latency.add(histogram, one.latencies)
         more = _both(ends.get(place[0]), times) if ends is not None else ()
-        rows.append((*place, *one.numbers, orjson.dumps(histogram, option=orjson.OPT_SORT_KEYS).decode(), *more))
+        rows.append((*place, *one.numbers, encode(histogram, is_sorted=True), *more))
     statements.run_many(db, added, rows)
     if less := [place for place, one in sums.items() if one.is_less]:
         statements.run_many(db, emptied, less)

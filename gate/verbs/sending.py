@@ -5,7 +5,6 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-import orjson
 from django.utils.translation import gettext as _
 
 from agents.runners.choice import Choice
@@ -68,7 +67,7 @@ def result_of(job: JobRun) -> dict[str, Any]:
         raise Refused(job.message)
     if job.state != JobRun.State.FINISHED:
         raise Failed(job.message)
-    return orjson.loads(job.result_json)
+    return job.result
 
 
 def _in_words(plan, rows):

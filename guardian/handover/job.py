@@ -58,9 +58,10 @@ def run(params: dict[str, Any], progress: Progress) -> dict[str, Any]:
 
 def undo(params: dict[str, Any]) -> None:
     """End a change whose job was cancelled before its command was started, or whose process is gone."""
-    _message_path(params["handover"]).unlink(missing_ok=True)
+    handover_id = params.get("handover", "")
+    _message_path(handover_id).unlink(missing_ok=True)
     with suppress(databases.UnusableAgent):
-        rows = Handover.objects.using(databases.alias(params["agent"])).filter(id=params["handover"])
+        rows = Handover.objects.using(databases.alias(params.get("agent", ""))).filter(id=handover_id)
         ended = {"state": State.ENDED, "ended_at": clock.now_ms()}
         rows.filter(state=State.QUEUED).update(**ended, outcome=Outcome.NOT_STARTED)
         rows.filter(state=State.RUNNING).update(**ended, outcome=Outcome.INTERRUPTED)

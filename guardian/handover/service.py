@@ -114,7 +114,7 @@ def start(agent: Agent, row: Handover) -> Started:
 
 def job_of(agent: Agent, row: Handover) -> JobRun | None:
     """The newest job of a handover."""
-    return next(iter(jobs.latest([JOB_KIND], 1, params_json=jobs.params_json(params(agent, row)))), None)
+    return next(iter(jobs.latest([JOB_KIND], 1, params_json=JobRun.params.encode(params(agent, row)))), None)
 
 
 def params(agent: Agent, row: Handover) -> dict[str, str]:

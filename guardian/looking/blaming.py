@@ -14,9 +14,10 @@ from typing import NamedTuple
 
 from agents.models import Agent
 from openclaw_web.diffs import comparing
+from openclaw_web.sqlite.json_columns import decode
 
 from .. import blame, returned, versions
-from ..changes import Hunk, hunks_of
+from ..changes import Hunk
 from ..files import MEMORY_FILES
 from ..models import FileSnapshot, WriteGuardianAudit
 
@@ -199,7 +200,7 @@ def _written(db, name, shared: dict[str, str]) -> list[_Write]:
             shared[audit_id] = first
             continue
         sides = hashes.of(before), hashes.of(after)
-        kept.append(_Write(audit_id, *sides, hunks_of(hunks), created_at, (before, after), origin == ROLLBACK))
+        kept.append(_Write(audit_id, *sides, decode(hunks, list), created_at, (before, after), origin == ROLLBACK))
     return kept
 
 

@@ -10,7 +10,6 @@ from ledger.session import evidence
 from openclaw_web.diffs import comparing, unified
 
 from .. import fact_evidence, versions
-from ..changes import hunks_of
 from ..models import BehaviorCorrection, FileSnapshot, GuardianStatus, Rollback, WriteGuardianAudit
 from ..unknown_change import explain_unknown
 from . import chains
@@ -47,7 +46,7 @@ def difference(row: WriteGuardianAudit, sides: Sides) -> comparing.Diff | None:
     if not sides.is_known:
         return None
     old, new = (side.content if side else None for side in (sides.before, sides.after))
-    return comparing.of_hunks(old, new, hunks_of(row.hunks_json)) if row.hunks_json else comparing.compare(old, new)
+    return comparing.of_hunks(old, new, row.hunks) if row.hunks else comparing.compare(old, new)
 
 
 def write(agent: Agent, row: WriteGuardianAudit, *, way: str = "") -> dict[str, Any]:

@@ -7,6 +7,7 @@ from django.utils.translation import gettext_lazy as _
 
 from ledger.models import PlacedQuerySet
 from openclaw_web.sqlite.fields import Count, EpochMs, Flag, Key, Plain, Who, Words
+from openclaw_web.sqlite.json_columns import Decoded
 
 from .shared_columns import SharedPlain, SharedText
 from .versions import FileSnapshot
@@ -67,6 +68,7 @@ class WriteGuardianAudit(models.Model):
     sources = Count(default=0, shown="api", help_text="the bits of Source")
     session_key = Who(null=True, shown="api", reported=True)
     hunks_json = SharedPlain(null=True, help_text="where lines went, as they were when it was written", shown="")
+    hunks = Decoded("hunks_json", list)
     is_diff_shared = Flag(default=False, shown="api file", help_text="writes between two known versions share one diff")
     earliest_at = EpochMs(null=True, shown="api file", help_text="unattributed: the file was last seen without it then")
     retry_of = Plain(null=True, shown="api file", help_text="id of the write that was asked for again")

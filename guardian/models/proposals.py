@@ -5,6 +5,7 @@ from django.db.models import Q
 from django.urls import reverse
 
 from openclaw_web.sqlite.fields import Count, EpochMs, Number, Own, Plain, Who, Words, WordsBytes
+from openclaw_web.sqlite.json_columns import Decoded
 
 
 class GuardianRun(models.Model):
@@ -83,6 +84,7 @@ class GuardianStep(models.Model):
     outcome = Plain(choices=Outcome.choices, shown="api")
     tool = Plain(default="", shown="api")
     arguments_json = Words(default="", shown="api", help_text="long texts are cut")
+    arguments = Decoded("arguments_json")
     answer = Words(default="", shown="api", help_text="what the tool answered; long texts are cut")
     failure = Plain(default="", shown="api", help_text="what kind of failure, one word")
     reason = Own(default="", shown="api", help_text="the failure, in words")

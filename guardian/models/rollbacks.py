@@ -6,6 +6,7 @@ from django.db import models
 from django.db.models import Q
 
 from openclaw_web.sqlite.fields import EpochMs, Key, Own, Plain, SpecBoolean, Who, Words
+from openclaw_web.sqlite.json_columns import Decoded
 
 from .audits import WriteGuardianAudit
 from .versions import FileSnapshot
@@ -86,17 +87,21 @@ class RollbackIntent(models.Model):
     group_id = Plain(null=True)
     file_name = Plain()
     audits_json = Plain(help_text="JSON list of the writes that it takes back")
+    audits = Decoded("audits_json", list)
     before_hash = Plain(null=True, help_text="sha256 of the file when this was stored; null: there was none")
     after_snapshot = models.ForeignKey(FileSnapshot, models.PROTECT, null=True, related_name="+", db_index=False)
     draft_name = Plain(help_text="of the draft beside the file, which then holds what was displaced")
     told_json = Own(default="{}", help_text="who asked, why, and how")
+    told = Decoded("told_json")
     state = Plain(choices=State.choices, default=State.PLANNED)
     created_at = EpochMs()
     ended_at = EpochMs(null=True)
     meanwhile_json = Plain(
         default="[]", help_text="JSON list of versions that somebody wrote while the file was exchanged"
     )
+    meanwhile = Decoded("meanwhile_json", list)
     settled_json = Plain(default="[]", help_text="JSON list of those of which a person said what becomes")
+    settled = Decoded("settled_json", list)
     settled_at = EpochMs(null=True, help_text="when a person had said what becomes of all of them")
     settled_by = Who(null=True)
 

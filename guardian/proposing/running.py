@@ -49,7 +49,7 @@ def start(agent: Agent, asked: Asked, *, by: str) -> JobRun:
 
 def end_interrupted(agent: Agent) -> None:
     """Say of runs whose process or job is gone that they stopped; the caller holds off other runs."""
-    queued = [params["run"] for _job, params in launch.under_way(RUNNER, agent) if "run" in params]
+    queued = [job.params["run"] for job in launch.under_way(RUNNER, agent) if "run" in job.params]
     settling.interrupted(agent.db, queued)
 
 
@@ -109,7 +109,7 @@ def handle(
 def undo(params: dict[str, Any]) -> None:
     """Facts wait no more when the job that was at them is cancelled or stopped; proposals stay."""
     with suppress(databases.UnusableAgent):
-        db = databases.alias(params["agent"])
+        db = databases.alias(params.get("agent", ""))
         if "run" in params:
             settling.never_begun(db, params["run"], _("The job ended before the model was asked."))
         with locks.lock(RUNNER.lock_of(params["agent"]), wait=False) as is_ours:

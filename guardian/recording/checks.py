@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator
 
-import orjson
 from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext_lazy
@@ -51,7 +50,7 @@ def without_intent(db: str) -> list[str]:
     wrote = WriteGuardianAudit.objects.using(db).filter(origin__in=("own", "rollback"), status__in=CHANGED)
     ids = wrote.alias(is_own=F("sources").bitand(Source.OWN)).exclude(is_own=0).values_list("id", flat=True)
     told = RollbackIntent.objects.using(db).values_list("told_json", flat=True)
-    intended = {orjson.loads(text).get("own_id") for text in told}
+    intended = {RollbackIntent.told.decode(text).get("own_id") for text in told}
     missing = set(ids) - intended
     moved = GuardianReceipt.objects.using(db).filter(audit_id__in=missing).values_list("id", "audit_id")
     return sorted(missing - {audit_id for name, audit_id in moved if name in intended})
@@ -152,7 +151,7 @@ def _find_ids(find):
 
 def _own_id(text):
     """The write that an intent is about to make."""
-    return (orjson.loads(text).get("own_id"),)
+    return (RollbackIntent.told.decode(text).get("own_id"),)
 
 
 CHECKS = (

@@ -1,7 +1,5 @@
 """One write takes the place of another row: all that people did about it, and the ids it was known by, go along."""
 
-import orjson
-
 from ..models import (
     BehaviorCorrection,
     GuardianReceipt,
@@ -24,8 +22,8 @@ def may_move(db: str, old_id: str, new_id: str) -> bool:
 
 def is_being_rolled_back(db: str, audit_id: str) -> bool:
     """Whether a rollback of a write is under way, or broke off and is to be ended: until then the write stays."""
-    waiting = RollbackIntent.objects.using(db).filter(ended_at=None).values_list("audits_json", flat=True)
-    return any(audit_id in orjson.loads(text) for text in waiting)
+    waiting = RollbackIntent.objects.using(db).filter(ended_at=None)
+    return any(audit_id in intent.audits for intent in waiting)
 
 
 def take_over(db: str, old: WriteGuardianAudit, new: WriteGuardianAudit) -> None:

@@ -3,9 +3,8 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
-import orjson
-
 from openclaw_web.sqlite import statements, words
+from openclaw_web.sqlite.json_columns import encode
 
 # What somebody wrote into a file that a rollback had displaced already: the file itself never held it.
 HELD = f"""id NOT IN (SELECT late.value FROM rollback_intents i, {words.items("i.meanwhile_json", "late")}
@@ -92,13 +91,13 @@ def around(db: str, name: str, at: int, *, count: int) -> list[Version]:
 
 def receipts(db: str, ids: Iterable[str]) -> dict[str, tuple[str, str]]:
     """By each of these ids that somebody told of before: the write, and the hash of what was told."""
-    found = statements.rows(db, RECEIPTS, [_listed(ids)])
+    found = statements.rows(db, RECEIPTS, [encode(list(ids))])
     return {told_id: (audit_id, body_sha256) for told_id, audit_id, body_sha256 in found}
 
 
 def sources(db: str, ids: Iterable[str]) -> dict[str, int]:
     """Who told of those of these writes that are stored."""
-    return dict(statements.rows(db, SOURCES, [_listed(ids)]))
+    return dict(statements.rows(db, SOURCES, [encode(list(ids))]))
 
 
 def twins(db: str, *, since: int, until: int, name: str | None, fact: str, source: int) -> list[str]:
@@ -111,13 +110,13 @@ def twins(db: str, *, since: int, until: int, name: str | None, fact: str, sourc
 
 def writes(db: str, name: str, versions: Iterable[str], since: int) -> list[tuple]:
     """Writes that led to one of these versions or removed one, and those since a moment that nobody placed exactly."""
-    listed = _listed(versions)
+    listed = encode(list(versions))
     return sorted(statements.rows(db, WRITES, [listed, listed, name, since]), key=lambda row: (row[1], row[0]))
 
 
 def intents(db: str, versions: Iterable[str]) -> dict[str, str]:
     """The states of rollbacks that are not done, by the version that they write."""
-    return dict(statements.rows(db, INTENTS, [_listed(versions)]))
+    return dict(statements.rows(db, INTENTS, [encode(list(versions))]))
 
 
 def is_acted_on(db: str, audit_id: str) -> bool:
@@ -128,7 +127,3 @@ def is_acted_on(db: str, audit_id: str) -> bool:
 
 def _version(row):
     return Version(*row) if row else None
-
-
-def _listed(values):
-    return orjson.dumps(list(values)).decode()

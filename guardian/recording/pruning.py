@@ -1,6 +1,5 @@
 """Versions of memory files that nothing refers to, and that are not among the newest of them: they go."""
 
-import orjson
 from django.db.models import Exists, OuterRef, TextField, Value
 from django.db.models.functions import Cast, Concat, Substr
 
@@ -61,7 +60,7 @@ def _prune(db, name):
 def _asked_about(db):
     """Versions that somebody wrote while a rollback was carried out, and nobody has said yet what becomes of them."""
     waiting = RollbackIntent.objects.using(db).filter(settled_at=None).exclude(meanwhile_json="[]")
-    return [one for some in waiting.values_list("meanwhile_json", flat=True) for one in orjson.loads(some)]
+    return [version_id for intent in waiting for version_id in intent.meanwhile]
 
 
 def unreferenced(db: str, name: str):

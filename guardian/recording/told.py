@@ -4,6 +4,8 @@ import hashlib
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from openclaw_web.sqlite.json_columns import encode
+
 from ..changes import Change
 from ..models import WriteGuardianAudit
 
@@ -61,7 +63,7 @@ def columns_of(change: Change | None) -> dict[str, str | int | None]:
     """What a write keeps of a change; nothing where it is not known."""
     return {
         "diff": change.diff if change else None,
-        "hunks_json": change.hunks_json if change else None,
+        "hunks_json": encode(change.hunks) if change else None,
         "lines_added": change.added if change else None,
         "lines_removed": change.removed if change else None,
         "lines_modified": change.modified if change else None,

@@ -231,7 +231,7 @@ def watch(db: str, folder: Folder, done: Sequence[tuple[RollbackIntent, Held | N
 
 
 def _watched(db, folder, done, state):
-    found = {intent.id: recording.noted(intent) for intent, _held, _was in done}
+    found = {intent.id: intent.meanwhile for intent, _held, _was in done}
     too_large = set()
     with ExitStack() as opened:
         looked = []

@@ -2,15 +2,16 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import orjson
 from django.db.models import ProtectedError
 from ulid import ULID
 
 from openclaw_web import clock
 from openclaw_web.sqlite import writing
+from openclaw_web.sqlite.json_columns import encode
 
 from .. import services
 from ..changes import change_of
@@ -43,18 +44,18 @@ def _intent(db, step: Step, asked: Asked, group_id):
         id=str(ULID()),
         group_id=group_id,
         file_name=step.name,
-        audits_json=orjson.dumps(step.audit_ids or (asked.own_id,)).decode(),  # of our guardian: what it will be
+        audits=step.audit_ids or (asked.own_id,),  # of our guardian: what it will be
         before_hash=step.now_hash or None,
         after_snapshot=after,
         draft_name=f".{step.name}.{ULID()}.rollback",  # an agent sees it: no id of ours
-        told_json=asked.as_text(),
+        told=asdict(asked),
         created_at=asked.at,
     )
 
 
 def finish(db: str, intents: Sequence[RollbackIntent]) -> None:
     """Say in the database what became of the files: of all or of none, and done once, however often it is asked for."""
-    told = [(intent, Asked.of(intent.told_json)) for intent in intents]
+    told = [(intent, Asked.of(intent.told)) for intent in intents]
     own = [_own_write(db, intent, asked) for intent, asked in told]
     with writing.in_turn_of(db):
         for (intent, asked), write in zip(told, own, strict=True):
@@ -124,12 +125,12 @@ def _own_write(db, intent, asked: Asked):
         lines_added=change.added,
         lines_removed=change.removed,
         lines_modified=change.modified,
-        hunks_json=change.hunks_json,
+        hunks=change.hunks,
         status=Status.WRITTEN,
         reason=asked.reason or None,
         sources=WriteGuardianAudit.Source.OWN,
         created_at=asked.at,
-        **columns_behind(db, orjson.loads(intent.audits_json), asked),
+        **columns_behind(db, intent.audits, asked),
     )
 
 
@@ -159,20 +160,14 @@ def _say(db, audit_id, status, asked: Asked):
     )
 
 
-def noted(intent: RollbackIntent) -> list[str]:
-    """The versions that were noted before a process was killed."""
-    found: list[str] = orjson.loads(intent.meanwhile_json)
-    return found
-
-
 def note(db: str, intent: RollbackIntent, meanwhile: Sequence[str]) -> None:
     """Versions that somebody wrote meanwhile, while it is not over yet."""
-    RollbackIntent.objects.using(db).filter(id=intent.id).update(meanwhile_json=orjson.dumps(list(meanwhile)).decode())
+    RollbackIntent.objects.using(db).filter(id=intent.id).update(meanwhile_json=encode(list(meanwhile)))
 
 
 def end(db: str, intent: RollbackIntent, state: str, meanwhile: Sequence[str] = ()) -> None:
     """An intent of which nothing is left to do. `meanwhile`: versions that somebody wrote while it was carried out."""
-    about = {"state": state, "ended_at": clock.now_ms(), "meanwhile_json": orjson.dumps(list(meanwhile)).decode()}
+    about = {"state": state, "ended_at": clock.now_ms(), "meanwhile_json": encode(list(meanwhile))}
     with writing.in_turn_of(db):
         RollbackIntent.objects.using(db).filter(id=intent.id).update(**about)
         if state == State.UNDONE:

@@ -66,7 +66,7 @@ def recover_alone(agent: Agent) -> list[dict[str, Any]]:
 def _ended(agent, some):
     """One rollback is ended where it was begun, whatever OpenClaw calls the agent's workspace by now."""
     intents = list(some)
-    with workspace.opened(Path(Asked.of(intents[0].told_json).place)) as folder:
+    with workspace.opened(Path(min(Asked.of(intent.told).place for intent in intents))) as folder:
         return list(_recovered(agent, folder, intents))
 
 
@@ -93,7 +93,7 @@ def _recovered(agent, folder, intents):
 
 def _log(agent, intents):
     """Note in the log of what people did whose rollbacks these were: the process died before it could."""
-    for asked in (Asked.of(intent.told_json) for intent in intents):
+    for asked in (Asked.of(intent.told) for intent in intents):
         for take in asked.takes:
             about = {"object_type": "write", "object_id": take.audit_id, "agent_id": agent.agent_id}
             if not audit_log.is_recorded("write_rolled_back", **about, since=asked.at):

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import orjson
 from django.utils.translation import gettext as _
 
 from agents.models import Agent
@@ -48,13 +47,13 @@ def waiting(db: str):
 def question(db: str) -> str | None:
     """The write whose page asks about the newest such versions; None when nothing waits."""
     row = waiting(db).first()
-    ids = orjson.loads(row.audits_json) if row else []
+    ids = row.audits if row else []
     return WriteGuardianAudit.objects.using(db).filter(id__in=ids).values_list("id", flat=True).first()
 
 
 def of_audit(agent: Agent, audit_id: str) -> list[Meanwhile]:
     """Those of rollbacks of one write."""
-    rows = [row for row in waiting(agent.db) if audit_id in orjson.loads(row.audits_json)]
+    rows = [row for row in waiting(agent.db) if audit_id in row.audits]
     return [one for row in rows for one in _shown(agent, row, audit_id)]
 
 
@@ -78,8 +77,7 @@ def _shown(agent, row, audit_id) -> Iterator[Meanwhile]:
 
 def _open(row) -> list[str]:
     """The versions of which nobody has said what becomes of them."""
-    settled = orjson.loads(row.settled_json)
-    return [name for name in orjson.loads(row.meanwhile_json) if name not in settled]
+    return [name for name in row.meanwhile if name not in row.settled]
 
 
 def _alone(db, row, version, now) -> bytes | None:
@@ -104,7 +102,7 @@ def settle(
     `is_alone`: only what somebody wrote meanwhile. Raises Changed when nobody waits for an answer any more, or when it
     is not clear any more what that is; else as `performing.put`.
     """
-    rows = [row for row in waiting(agent.db) if audit_id in orjson.loads(row.audits_json)]
+    rows = [row for row in waiting(agent.db) if audit_id in row.audits]
     row = next((row for row in rows if version_id in _open(row)), None)
     version = FileSnapshot.objects.using(agent.db).filter(id=version_id).first()
     if row is None or version is None:
@@ -126,6 +124,6 @@ def _note(db, intent_id, version_id, by):
     with writing.in_turn_of(db):
         row = RollbackIntent.objects.using(db).get(id=intent_id)
         left = [name for name in _open(row) if name != version_id]
-        row.settled_json = orjson.dumps([*orjson.loads(row.settled_json), version_id]).decode()
+        row.settled = [*row.settled, version_id]
         row.settled_at, row.settled_by = (row.settled_at, by) if left else (clock.now_ms(), by)
         row.save(update_fields=["settled_json", "settled_at", "settled_by"])

@@ -1,12 +1,13 @@
 """What a rollback, or a write of our own guardian, does to one file, and how an intent remembers it."""
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
-import orjson
 from ulid import ULID
 
 from .planning import hash_of
+
+NOBODY = {"by": "", "reason": "", "at": 0, "own_id": "", "place": ""}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,17 +50,10 @@ class Asked:
     is_put: bool = False
 
     @classmethod
-    def of(cls, text: str) -> "Asked":
-        """As an intent holds it."""
-        told = orjson.loads(text)
-        own = told.get("own")
-        return cls(
-            **told | {"takes": tuple(Take(**take) for take in told["takes"]), "own": Own(**own) if own else None}
-        )
-
-    def as_text(self) -> str:
-        """For an intent."""
-        return orjson.dumps(asdict(self)).decode()
+    def of(cls, told: dict[str, Any]) -> "Asked":
+        """As an intent holds it; without a place, which nobody can open, when that is no JSON."""
+        own, takes = told.get("own"), tuple(Take(**take) for take in told.get("takes", ()))
+        return cls(**NOBODY | told | {"takes": takes, "own": Own(**own) if own else None})
 
 
 @dataclass(frozen=True, slots=True)

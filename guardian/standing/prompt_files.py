@@ -5,8 +5,8 @@ from operator import itemgetter
 from typing import Any
 
 from agents.models import Agent
-from ledger.json_columns import object_in
 from ledger.models import PromptReport, Session
+from openclaw_web.sqlite.json_columns import decode
 
 # Kinds of sessions whose prompts leave out memory files for reasons of their own.
 OTHER_KINDS = ("cron", "subagent", "hook", "acp", "group", "channel", "room", "thread")
@@ -44,7 +44,7 @@ def newest_report(agent: Agent) -> PromptFiles | None:
     prompts = sorted(filter(None, (_prompt(agent, *row) for row in rows)), key=itemgetter(0), reverse=True)
     for at, session_id, session_key, report_id in prompts[:REPORTS_READ]:
         report = PromptReport.objects.using(agent.db).filter(id=report_id).first()
-        files = dict(_entries(object_in(report.report_json))) if report else {}
+        files = dict(_entries(report.report)) if report else {}
         if not ALWAYS_LISTED.isdisjoint(files):
             return PromptFiles(at, session_id, session_key, files)
     return None
@@ -55,7 +55,7 @@ def was_in_workspace(agent: Agent, at: int | None) -> bool:
     rows = Session.objects.using(agent.db).filter(prompt_report__isnull=False).order_by("-last_activity_at", "-id")
     places = []
     for metadata in rows.values_list("metadata", flat=True)[:SESSIONS_COMPARED]:
-        prompt = object_in(metadata).get("prompt") if metadata else None
+        prompt = decode(metadata).get("prompt") if metadata else None
         if isinstance(prompt, dict) and isinstance(prompt.get("at"), int) and prompt.get("workspace"):
             places.append((abs(prompt["at"] - (at or 0)), prompt["workspace"]))
     nearest = min(places, default=(0, agent.reported_workspace))
@@ -64,7 +64,7 @@ def was_in_workspace(agent: Agent, at: int | None) -> bool:
 
 def _prompt(agent, session_id, session_key, metadata, last_activity_at, report_id):
     """When a session's last prompt was made, with the session and its report; None unless it is an ordinary one."""
-    about = object_in(metadata) if metadata else {}
+    about = decode(metadata) if metadata else {}
     prompt = about.get("prompt") if isinstance(about.get("prompt"), dict) else {}
     is_ordinary = OTHER_PARTS.isdisjoint((session_key or "").split(":")) and about.get("chatType") not in GROUPS
     workspace = prompt.get("workspace")

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-import orjson
+from openclaw_web.sqlite.json_columns import decode, encode
 
 KEY = "@"  # before the key of a session; no id begins with it
 MOST = 50  # of one session
@@ -46,12 +46,12 @@ def joined(column: str, names: Iterable[str]) -> str:
     """The column of a session with more parents in it."""
     known = parents_in(column)
     new = sorted({*names} - {*known})
-    return orjson.dumps(sorted([*known, *new])[:MOST]).decode() if new else column
+    return encode(sorted([*known, *new])[:MOST]) if new else column
 
 
 def parents_in(column: str) -> list[str]:
     """The parents in the column of a session: ids, and keys behind KEY."""
-    return orjson.loads(column) if column else []
+    return decode(column, list)
 
 
 def _named(told):

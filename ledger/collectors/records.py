@@ -96,7 +96,7 @@ def facts(record: dict[str, Any]) -> Facts:
             _read_sender(found, message)
             found.model_prompt = projected_text(record)
     else:
-        type_ = record["type"]
+        type_ = record.get("type", "")
         base = type_.split(":", 1)[0]  # the specification writes custom:<customType>
         found = Facts(type_, KINDS_BY_TYPE.get(base, "unknown"))
         _read_other(found, record)
@@ -205,7 +205,7 @@ def _tagged(summary, tag):
 
 def _message(record):
     """The message of a record that is one; None for others."""
-    message = record.get("message") if record["type"] == "message" else None
+    message = record.get("message") if record.get("type") == "message" else None
     return message if isinstance(message, dict) else None
 
 

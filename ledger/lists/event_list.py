@@ -12,6 +12,7 @@ from django.utils.translation import ngettext_lazy
 
 from openclaw_web.lists.declaration import PLAIN, TITLE, List, file_columns
 from openclaw_web.lists.paging import Listing, Term, in_order, narrowed, terms
+from openclaw_web.sqlite.json_columns import decode
 
 from ..collectors.records import facts
 from ..models import TranscriptEvent, TranscriptEventIdentity
@@ -83,10 +84,10 @@ def _read(events: QuerySet[TranscriptEvent]) -> QuerySet[TranscriptEvent, dict[s
 
 
 def _beginning(body):
-    try:
-        said = facts(orjson.loads(body))
-    except orjson.JSONDecodeError:  # only its beginning was read
+    record = decode(body)
+    if not record:  # only its beginning was read
         return body[:FIRST_CHARACTERS]
+    said = facts(record)
     calls = " ".join(f"{call.name} {orjson.dumps(call.arguments).decode()}" for call in said.calls[:3])
     return (said.text or calls or said.thinking or said.error or "")[:FIRST_CHARACTERS]
 

@@ -3,9 +3,8 @@
 import re
 from dataclasses import dataclass
 
-import orjson
-
 from openclaw_web.sqlite import statements, words
+from openclaw_web.sqlite.json_columns import encode
 
 from ..injected import Injected, split
 
@@ -38,7 +37,7 @@ class LastWords:
 
 def of(db: str, session_ids: list[str]) -> dict[str, LastWords]:
     """The last words of these sessions; those without a turn have none."""
-    rows = statements.rows(db, LAST, [orjson.dumps(session_ids).decode()])
+    rows = statements.rows(db, LAST, [encode(session_ids)])
     return {session_id: _said(*turn) for session_id, *turn in rows}
 
 

@@ -20,6 +20,7 @@ from openclaw_web.sqlite.fields import (
     Words,
     WordsBytes,
 )
+from openclaw_web.sqlite.json_columns import Decoded
 
 from .around import IndexedFile, TrajectoryEvent, VfsEntry  # noqa: F401 - Django looks for models here
 from .removed import RemovedSession  # noqa: F401 - as above
@@ -31,6 +32,7 @@ class PromptReport(models.Model):
 
     id = Plain(primary_key=True, help_text="sha256 of report_json")
     report_json = Who()
+    report = Decoded("report_json")
 
     class Meta:
         db_table = "prompt_reports"
@@ -61,6 +63,7 @@ class Session(Totals):
     created_at = EpochMs(shown="api file")
     last_activity_at = EpochMs(shown="api file")
     metadata = Words(null=True, help_text="JSON", shown="")
+    index_entry = Decoded("metadata")
     # Ours.
     session_key = Who(null=True, shown="api file")
     origin = Plain(default="unknown", shown="api file", help_text="main, direct, group, channel, cron, subagent, ...")
@@ -71,6 +74,7 @@ class Session(Totals):
     leaf_record_id = Plain(null=True, help_text="the record the active branch ends with", shown="")
     record_count = Count(default=0, shown="api file")
     kind_counts = Plain(default="{}", db_default="{}", help_text="JSON: kind -> records", shown="")
+    kinds = Decoded("kind_counts", is_sorted=True)
     id_checksum = Plain(
         default="0" * 16, db_default="0" * 16, help_text="of the ids of its records (agents.holdings)", shown=""
     )
@@ -181,7 +185,9 @@ class TranscriptEvent(models.Model):
         help_text="the session from which this was copied; null for its own. Copies are in no sum",
     )
     trim_json = Words(null=True, help_text="what event_json leaves out: see ledger.transcripts.trimming", shown="")
+    trim = Decoded("trim_json")
     event_json = Words(shown="")
+    record = Decoded("event_json")
     full_zstd = WordsBytes(null=True, help_text="the rests of the texts that are capped", shown="")
 
     objects = PlacedQuerySet.as_manager()
@@ -240,6 +246,7 @@ class TranscriptSnapshot(models.Model):
     event_count = Count(help_text="records before it on its branch")
     created_at = EpochMs()
     metadata_json = Words(help_text="summary, readFiles, modifiedFiles, firstKeptEntryId, tokensBefore, tokensAfter")
+    about = Decoded("metadata_json")
 
     class Meta:
         db_table = "transcript_snapshots"
@@ -264,9 +271,11 @@ class ConversationTurn(Totals):
     user_message_content = Words(shown="api")
     user_from = Who(null=True, shown="api")
     user_metadata = Who(null=True, shown="api")
+    sender = Decoded("user_metadata")
     agent_message_id = Plain(null=True, shown="api")
     agent_message_content = Words(shown="api")
     agent_metadata = Words(null=True, shown="api")
+    reply_details = Decoded("agent_metadata")
     created_at = EpochMs(shown="api file")
     # Ours.
     is_active = Flag(default=True, shown="api")

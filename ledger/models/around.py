@@ -3,6 +3,7 @@
 from django.db import models
 
 from openclaw_web.sqlite.fields import Count, EpochMs, Plain
+from openclaw_web.sqlite.json_columns import Decoded
 
 
 class TrajectoryEvent(models.Model):
@@ -15,6 +16,7 @@ class TrajectoryEvent(models.Model):
     type = Plain(shown="api", help_text="session.started, context.compiled, tool.call, model.completed, …")
     created_at = EpochMs(null=True, shown="api")
     about_json = Plain(default="{}", shown="")
+    about = Decoded("about_json")
 
     class Meta:
         db_table = "trajectory_events"

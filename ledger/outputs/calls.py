@@ -2,9 +2,8 @@
 
 from typing import Any
 
-import orjson
-
 from openclaw_web.sqlite import statements, words
+from openclaw_web.sqlite.json_columns import decode, encode
 
 from ..collectors.records import facts
 from ..injected import split
@@ -30,7 +29,7 @@ CALLS = f"""
 def of_uses(db: str, uses: list[dict[str, Any]]) -> tuple[dict[str, str], dict[str, str]]:
     """The main argument of the call of each use (`artifacts.naming.PLACE`) by its id, and the titles of sessions."""
     whole = [use for use in uses if all(use.values())]
-    rows = statements.rows(db, CALLS, [orjson.dumps(whole).decode()]) if whole else []
+    rows = statements.rows(db, CALLS, [encode(whole)]) if whole else []
     wanted = {use["id"]: use["tool_call_id"] for use in whole}
     said = {use_id: _said(text, wanted[use_id]) for use_id, text in rows}
     ids = {use["session_id"] for use in uses if use["session_id"]}
@@ -39,5 +38,5 @@ def of_uses(db: str, uses: list[dict[str, Any]]) -> tuple[dict[str, str], dict[s
 
 
 def _said(text, call_id):
-    calls = facts(orjson.loads(text)).calls
+    calls = facts(decode(text)).calls
     return next((main_argument(call.arguments) for call in calls if call.id == call_id), "")

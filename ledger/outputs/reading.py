@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import orjson
 from django.urls import reverse
 
 from artifacts import handles
@@ -45,7 +44,7 @@ def of_event(agent_id: str, event: TranscriptEvent) -> list[Output]:
     """The outputs of one record that are artifacts."""
     if not stashed(event.trim_json):
         return []
-    row = {"seq": event.seq, "trim_json": event.trim_json, "record": orjson.loads(event.event_json)}
+    row = {"seq": event.seq, "trim_json": event.trim_json, "record": event.record}
     return of_rows(agent_id, [row])[event.seq]
 
 

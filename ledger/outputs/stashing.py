@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 
-import orjson
 from django.db.models import Q
 
 from artifacts import services
@@ -144,7 +143,7 @@ def add(batch: Stashing, session_id: str, row: Row, text: str) -> Artifact:
 
 def note(path: str, artifact: Artifact) -> Stashed:
     """What a record says of an output that is an artifact."""
-    secrets = orjson.loads(artifact.secret_kinds)
+    secrets = artifact.secrets
     sizes = {"chars": artifact.chars, "bytes": artifact.bytes, "lines": artifact.lines}
     return Stashed(path, artifact.handle, **sizes, summary=artifact.summary, secrets=secrets)
 

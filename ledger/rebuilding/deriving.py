@@ -9,14 +9,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-import orjson
-
 from agents.holdings import checksum_of
 from openclaw_web.errors import Refused
+from openclaw_web.sqlite.json_columns import decode
 
 from ..collectors.records import Facts, facts
 from ..models import Session, TranscriptEvent, TranscriptEventIdentity, TranscriptSnapshot
-from ..transcripts import counting, tool_days, turns
+from ..transcripts import tool_days, turns
 from ..transcripts.rows import TOTALS, Row, added_up, plus
 from ..transcripts.tool_days import Buckets
 from ..transcripts.trees import Node, Tree
@@ -131,10 +130,7 @@ def _end_of_branch(db, session, tree, records):
 
 def _target(db, session_id, seq):
     event = TranscriptEvent.objects.using(db).filter(session_id=session_id, seq=seq)
-    try:
-        found = orjson.loads(event.values_list("event_json", flat=True).get()).get("targetId")
-    except ValueError:
-        return None
+    found = decode(event.values_list("event_json", flat=True).get()).get("targetId")
     return found if isinstance(found, str) else None
 
 
@@ -224,7 +220,7 @@ def _columns(session, records, made_turns):
     return {
         **dict(zip(TOTALS, map(added_up, zip(*numbers, strict=True)), strict=True)),
         "record_count": len(kinds),
-        "kind_counts": counting.told(Counter(kinds)),
+        "kind_counts": Session.kinds.encode(Counter(kinds)),
         "turn_count": sum(turn["first_seq"] not in repeated for turn in current),
         "compaction_count": kinds.count("compaction"),
         "withheld_count": kinds.count("withheld"),

@@ -13,11 +13,11 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
-import orjson
 from django.db import transaction
 
 from openclaw_web.errors import Refused
 from openclaw_web.sqlite import statements, words
+from openclaw_web.sqlite.json_columns import encode
 
 from ..collectors.envelopes import content_digest
 from ..collectors.records import facts
@@ -112,7 +112,7 @@ def _stored(db, names) -> Marks:
 
 def _shared(db, names) -> Iterator[list[Place]]:
     """The records with one id and time, where several sessions have one."""
-    rows = statements.walked(db, SHARED, [orjson.dumps(names).decode()])
+    rows = statements.walked(db, SHARED, [encode(names)])
     for _same, records in groupby(rows, itemgetter(0, 1)):
         places = [(session_id, seq) for _id, _time, session_id, seq in records]
         if len(places) > 1:

@@ -3,8 +3,9 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+from openclaw_web.sqlite.json_columns import count_of
+
 from ..collectors.records import moment_ms
-from ..json_columns import count_of, object_in
 from ..models import Session
 from .timeline import Preview, pretty, preview
 
@@ -32,12 +33,12 @@ def session(session: Session) -> About:
     """What a session (with its `prompt_report`) was started with."""
     found = About()
     if session.prompt_report:
-        report = object_in(session.prompt_report.report_json)
+        report = session.prompt_report.report
         found.skills = [_skill(row) for row in _named(report.get("skills"))]
         found.files = [_file(row) for row in _named(report.get("files"))]
         found.tools = [name for name in _list(report.get("tools")) if isinstance(name, str)][:MOST]
         found.prompt_length = count_of(report.get("systemPromptChars"))
-    if said := object_in(session.metadata):
+    if said := session.index_entry:
         found.metadata = preview(pretty(said), METADATA)
         found.status, found.recap = _text(said.get("status")), _text(said.get("activitySummary"))
         found.moments = {name: ms for name in MOMENTS if (ms := moment_ms(said.get(name)))}

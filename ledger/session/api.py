@@ -2,7 +2,6 @@
 
 from dataclasses import asdict
 
-import orjson
 from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 from ninja import Query
@@ -123,9 +122,8 @@ def open_payloads(events):
     told = outputs.as_told(events)
     for event in events:
         event.payload_bytes = event_bytes(event)
-        event.payload = orjson.loads(event.event_json) if event.payload_bytes <= BUDGET_BYTES else None
-        trimmed = orjson.loads(event.trim_json) if event.trim_json else {}
-        trimmed.pop("stashed", None)  # told by itself
+        event.payload = event.record if event.payload_bytes <= BUDGET_BYTES else None
+        trimmed = {name: value for name, value in event.trim.items() if name != "stashed"}  # told by itself
         event.trimmed = trimmed or None
         event.stashed = told.get((event.session_id, event.seq), [])
 

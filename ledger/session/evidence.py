@@ -11,7 +11,6 @@ from django.utils.translation import gettext_lazy
 
 from .. import consent
 from .. import injected as injecting
-from ..json_columns import object_in
 from ..models import ConversationTurn, RemovedSession, Session
 from ..words import INJECTED_WORDS
 from .timeline import SENDER_NAMES
@@ -71,7 +70,7 @@ def speaker_of(turn: ConversationTurn) -> str:
 
 def speaker_key(turn: ConversationTurn) -> str:
     """The same to be stored: what sent an automatic message by its kind, which `speaker_word` names."""
-    sender = object_in(turn.user_metadata)
+    sender = turn.sender
     if kind := sender.get("injected"):
         return f"{INJECTED}{kind}"[:LONGEST_NAME]
     names = (str(sender[name]) for name in SENDER_NAMES if sender.get(name))
@@ -188,7 +187,7 @@ def _why_missing(row, why):
 
 def _user_message(turn: Any) -> Message:
     prompt, words = injecting.split(turn.user_words)
-    kind = object_in(turn.user_metadata).get("injected") or (prompt.kind if prompt else "")
+    kind = turn.sender.get("injected") or (prompt.kind if prompt else "")
     automatic = str(INJECTED_WORDS.get(kind, kind)) if kind else ""
     if prompt and prompt.name:
         automatic = _("%(kind)s: %(name)s") % {"kind": automatic, "name": prompt.name}

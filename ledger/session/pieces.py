@@ -55,7 +55,8 @@ def of_record(agent_id: str, event: TranscriptEvent, *, field="", call=0, offset
     `repeated` how many characters were left out because its own text holds them, `outputs` that are artifacts,
     `problem` why one of those cannot be read (its preview stands for it) or nothing.
     """
-    record, problem = outputs.readable_whole(event.event_json, event.full_zstd, event.trim_json)
+    packed = (event.event_json, event.full_zstd, event.trim_json)
+    record, problem = outputs.readable_whole(*packed) if event.record else ({}, "")
     said = facts(record)
     whole = Whole(event.seq, record, said)
     asked = whole.piece(field or "raw", call, offset)

@@ -5,8 +5,9 @@ from itertools import takewhile
 from typing import Any
 from urllib.parse import urlencode
 
-import orjson
 from django.utils.translation import gettext as _
+
+from openclaw_web.sqlite.json_columns import decode
 
 from ..models import Session
 from ..outputs import reading as outputs
@@ -183,7 +184,7 @@ def _results_at_start(rows):
 def open_rows(session: Session, rows) -> None:
     """Parse the records of rows and name them. A record without an id of its own is named in another table."""
     for row in rows:
-        row["record"] = orjson.loads(row["event_json"])
+        row["record"] = decode(row["event_json"])
         own = row["record"].get("id")
         row["record_id"] = own if isinstance(own, str) else ""
     if nameless := {row["seq"]: row for row in rows if not row["record_id"]}:

@@ -8,7 +8,6 @@ from artifacts.models import Artifact
 from openclaw_web.endpoints.schemas import PageQuery, Schema
 from openclaw_web.endpoints.table_schemas import table_schema
 
-from ..json_columns import object_in
 from ..models import ConversationContext, ConversationTurn, RejectedRecord, Session, TranscriptEvent
 
 Branch = Literal["active", "all"]
@@ -43,7 +42,7 @@ class SessionDetailOut(SessionOut):
 
     @staticmethod
     def resolve_metadata(session):
-        return object_in(session.metadata)
+        return session.index_entry
 
 
 class StashedOut(table_schema(Artifact, "chars", "bytes", "lines", "summary")):
@@ -92,11 +91,11 @@ class TurnOut(table_schema(ConversationTurn)):
 
     @staticmethod
     def resolve_user_metadata(turn):
-        return object_in(turn.user_metadata)
+        return turn.sender
 
     @staticmethod
     def resolve_agent_metadata(turn):
-        return object_in(turn.agent_metadata)
+        return turn.reply_details
 
 
 class ContextItem(table_schema(ConversationContext)):

@@ -11,8 +11,8 @@ from artifacts import handles
 from openclaw_web.lists.paging import Page, page_of
 from openclaw_web.pages import states
 from openclaw_web.sqlite.fields import Place
+from openclaw_web.sqlite.json_columns import decode
 
-from ..json_columns import object_in
 from ..models import Session, TrajectoryEvent
 from ..words import STEP_ENDS
 from .timeline import pretty
@@ -78,7 +78,7 @@ def weight(step: TrajectoryEvent) -> int:
 
 def about(step: TrajectoryEvent) -> dict[str, Any]:
     """The facts of a step."""
-    return object_in(step.about_json)
+    return decode(step.about_json)
 
 
 def told(step: TrajectoryEvent) -> Told:

@@ -9,6 +9,8 @@ import orjson
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from openclaw_web.sqlite.json_columns import decode
+
 from ..collectors.records import Facts, facts
 from ..outputs import reading as outputs
 from .reach import Reach
@@ -161,8 +163,9 @@ class _Texts:
     def fit(self, row, following):
         """Whether a row fits; `following` are the rows from it on."""
         self.size += len(row["event_json"])
-        said = facts(orjson.loads(row["event_json"]))
-        if not self.wanted.may_fit(said):
+        record = decode(row["event_json"])
+        said = facts(record)
+        if not record or not self.wanted.may_fit(said):
             return False
         if not self.wanted.find or self.wanted.is_said(said):
             return True

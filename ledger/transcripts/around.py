@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 
-import orjson
 from django.db import transaction
 
 from artifacts import services as artifacts
@@ -100,7 +99,7 @@ def _row(batch: Stashing, step: Step) -> TrajectoryEvent:
         run_id=step.run_id,
         type=step.type,
         created_at=step.created_at or 0,  # lists go by it
-        about_json=orjson.dumps(step.about).decode(),
+        about=step.about,
     )
 
 

@@ -3,26 +3,23 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 
-import orjson
 from django.db.models import Count
 
 from agents.holdings import Holding, checksum_of
 
 from ..models import Session, TranscriptEvent, TranscriptEventIdentity
 
-ORDER = orjson.OPT_SORT_KEYS
-
 
 def known(session: Session) -> Holding:
     """What was noted of a session while its records were stored."""
-    return Holding(Counter(orjson.loads(session.kind_counts)), session.id_checksum)
+    return Holding(Counter(session.kinds), session.id_checksum)
 
 
 def add(session: Session, kinds: Mapping[str, int], ids: Iterable[str]) -> Holding:
     """Count new records in, and give them back."""
     added = Holding(Counter(kinds), checksum_of(ids))
     now = known(session).plus(added)
-    session.kind_counts, session.id_checksum = told(now.kinds), now.checksum
+    session.kinds, session.id_checksum = now.kinds, now.checksum
     return added
 
 
@@ -51,10 +48,7 @@ def count_again(db: str, session_id: str) -> Holding:
     identities = TranscriptEventIdentity.objects.using(db).filter(session_id=session_id)
     checksum = checksum_of(identities.order_by().values_list("event_id", flat=True).iterator())
     held = Holding(rows_of(db, session_id).get(session_id, Counter()), checksum)
-    Session.objects.using(db).filter(id=session_id).update(kind_counts=told(held.kinds), id_checksum=checksum)
+    Session.objects.using(db).filter(id=session_id).update(
+        kind_counts=Session.kinds.encode(held.kinds), id_checksum=checksum
+    )
     return held
-
-
-def told(counts: Mapping[str, int]) -> str:
-    """Counts as the column holds them."""
-    return orjson.dumps(dict(counts), option=ORDER).decode()

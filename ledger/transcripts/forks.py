@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
-import orjson
+from openclaw_web.sqlite.json_columns import decode
 
 from ..collectors.records import facts
 from ..models import Session
@@ -159,6 +159,6 @@ def _ids(session, seqs):
 
 
 def _words(event_json):
-    said = facts(orjson.loads(event_json))
+    said = facts(decode(event_json))
     text = said.text or next((f"{call.name} …" for call in said.calls), "")
     return " ".join(text[: WORDS * 4].split())[:WORDS]

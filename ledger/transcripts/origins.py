@@ -10,10 +10,10 @@ from typing import Any
 import orjson
 
 from agents.services import AGENT_ID
+from openclaw_web.sqlite.json_columns import decode
 
 from ..collectors.senders import is_of
 from ..collectors.session_index import NAMED_ORIGINS, origin_of
-from ..json_columns import object_in
 from ..models import Session
 
 KEY = re.compile(r"agent:([^:]{1,64}):(cron|subagent):(.{1,400})", re.DOTALL)
@@ -47,7 +47,7 @@ def people_in(metadata: dict[str, Any]) -> set[str]:
 
 def about(metadata: str | None) -> dict[str, Any]:
     """What the index said of a session, from the column `metadata`; empty for anything that is no object."""
-    return object_in(metadata)
+    return decode(metadata)
 
 
 @dataclass(slots=True)

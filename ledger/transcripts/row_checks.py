@@ -11,6 +11,7 @@ from django.db import models
 
 from artifacts import handles
 from openclaw_web.sqlite.fields import Count
+from openclaw_web.sqlite.json_columns import decode
 
 from . import trimming
 
@@ -54,20 +55,20 @@ def _is_json(text, _row):
     return True
 
 
-def _is_object(text, row):
-    return _is_json(text, row) and isinstance(orjson.loads(text), dict)
+def _is_object(text, _row):
+    return isinstance(decode(text, object), dict)
 
 
-def _is_record(text, row):
-    return _is_object(text, row) and isinstance(orjson.loads(text).get("type"), str)
+def _is_record(text, _row):
+    return isinstance(decode(text).get("type"), str)
 
 
 def _is_step_id(text, _row):
     return bool(STEP_ID.fullmatch(text))
 
 
-def _is_list(text, row):
-    return _is_json(text, row) and isinstance(orjson.loads(text), list)
+def _is_list(text, _row):
+    return isinstance(decode(text, object), list)
 
 
 def _is_trim(text, row):

@@ -8,10 +8,9 @@ Records are taken in the order they arrived, whatever branch they are on.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-import orjson
-
 from artifacts.looking import previews
 from openclaw_web.sqlite import statements
+from openclaw_web.sqlite.json_columns import decode
 from openclaw_web.sqlite.rows import insert_sql
 
 from ..collectors.records import facts
@@ -199,9 +198,8 @@ def _stored(db, session_id) -> Iterator[Step]:
     events = TranscriptEvent.objects.using(db).filter(session_id=session_id, kind__in=KINDS).order_by("seq")
     rows = events.values_list(*STORED).iterator()
     for kind, created_at, is_failed, is_synthetic, repeat_of, trim_json, event_json in rows:
-        try:
-            record = orjson.loads(event_json)
-        except orjson.JSONDecodeError:  # a row that a disk or a person damaged: the rest is counted
+        record = decode(event_json)
+        if not record:  # a row that a disk or a person damaged: the rest is counted
             continue
         found, step = facts(record), Step(kind, created_at, is_failed=is_failed, is_repeated=bool(repeat_of))
         if kind == Kind.TOOL_RESULT:

@@ -13,6 +13,7 @@ import orjson
 from artifacts import handles
 from artifacts.store import blobs, layout
 from openclaw_web.disk import packing
+from openclaw_web.sqlite.json_columns import decode, encode
 
 from ..collectors.envelopes import without_repeated_output
 from ..collectors.records import KINDS_BY_ROLE, is_text
@@ -44,7 +45,7 @@ def stashed(trim_json: str | None) -> list[Stashed]:
     """The outputs of a record that are artifacts, in the order of their places; none at once for most notes."""
     if not trim_json or '"stashed"' not in trim_json:
         return []
-    return [Stashed(**note) for note in orjson.loads(trim_json).get("stashed", ())]
+    return [Stashed(**note) for note in decode(trim_json).get("stashed", ())]
 
 
 Keep = Callable[[str, str], tuple[str, Stashed] | None]
@@ -78,7 +79,8 @@ def untrim(event_json: str, full_zstd: bytes | memoryview | None, trim_json: str
     """The record as it was, without an output that it repeated.
 
     Without `trim_json`, outputs that are artifacts are left as their previews. Raises NoSuchArtifact or Damaged
-    (both Refused) when one cannot be read or is not what was stashed.
+    (both Refused) when one cannot be read or is not what was stashed, and ValueError for what is no JSON: what is
+    compared, archived or exported is the record itself.
     """
     record = orjson.loads(event_json)
     if full_zstd:
@@ -90,13 +92,13 @@ def untrim(event_json: str, full_zstd: bytes | memoryview | None, trim_json: str
 
 def missing(trim_json: str | None) -> Iterator[tuple[str, int]]:
     """The texts of a record that were cut: each one's place, and how many characters `event_json` leaves out."""
-    for path, length, kept in orjson.loads(trim_json).get("capped", ()) if trim_json else ():
+    for path, length, kept in decode(trim_json).get("capped", ()):
         yield path, length - kept
 
 
 def repeated(trim_json: str | None) -> int | None:
     """How many characters of an output a record said again in another place, and were left out; None: it did not."""
-    return orjson.loads(trim_json).get("aggregated") if trim_json else None
+    return decode(trim_json).get("aggregated")
 
 
 def text_at(record: dict[str, Any], path: str) -> str:
@@ -191,4 +193,4 @@ def _note(left_out, capped, stashed):
         note["capped"] = capped
     if stashed:
         note["stashed"] = stashed
-    return orjson.dumps(note).decode() if note else None
+    return encode(note) if note else None

@@ -7,9 +7,8 @@ from functools import lru_cache
 from itertools import takewhile
 from typing import Any
 
-import orjson
-
 from openclaw_web.sqlite import statements
+from openclaw_web.sqlite.json_columns import decode, encode
 from openclaw_web.sqlite.rows import insert_sql
 
 from ..collectors.records import content_facts, facts, file_lists
@@ -191,7 +190,7 @@ def _begun(session, user):
         "user_message_id": user.record_id,
         "user_message_content": _words(user.facts.text),
         "user_from": _sender(user.facts.sender),
-        "user_metadata": orjson.dumps(user.facts.sender).decode() if user.facts.sender else None,
+        "user_metadata": encode(user.facts.sender) if user.facts.sender else None,
         "created_at": user.created_at,
         "first_seq": user.seq,
     }
@@ -228,7 +227,7 @@ def _summed(rows):
 
 def _about(found):
     about = {"provider": found.provider, "stopReason": found.stop_reason, "error": found.error}
-    return orjson.dumps({name: value for name, value in about.items() if value}).decode()
+    return encode({name: value for name, value in about.items() if value})
 
 
 def _stored_rows(db, turn):
@@ -245,7 +244,7 @@ def _stored_rows(db, turn):
     for event in events.defer("full_zstd").order_by("seq").iterator(chunk_size=BATCH):
         # The words of the user count for no sum, and unwrapping them would take most of the time.
         read = content_facts if event.kind == "user" else facts
-        found = read(orjson.loads(event.event_json))
+        found = read(event.record)
         found.kind, found.is_failed = event.kind, event.is_failed
         row = Row(ids[event.seq], None, event.created_at, found, "", None, None, None)
         row.seq, row.turn_number, row.is_active = event.seq, event.turn_number, event.is_active
@@ -255,7 +254,7 @@ def _stored_rows(db, turn):
 
 
 def _snapshot(session, tree, row):
-    record = orjson.loads(row.event_json)
+    record = decode(row.event_json)
     read, modified = file_lists(row.facts.text, row.facts.details)
     about = {"summary": row.facts.text, "readFiles": read, "modifiedFiles": modified}
     for name in ("firstKeptEntryId", "tokensBefore", "tokensAfter", "fromHook"):
@@ -267,7 +266,7 @@ def _snapshot(session, tree, row):
         reason="compaction",
         event_count=tree.depth(row.record_id),
         created_at=row.created_at,
-        metadata_json=orjson.dumps(about).decode(),
+        metadata_json=encode(about),
     )
 
 
@@ -276,7 +275,7 @@ def title_of(words: Iterable[tuple[str, str | None]]) -> str:
     first = ""
     for text, metadata in words:
         line = next((line.strip() for line in text.splitlines() if line.strip()), "")
-        if line and "injected" not in orjson.loads(metadata or "{}"):
+        if line and "injected" not in decode(metadata):
             return line[:TITLE]
         first = first or line
     return first[:TITLE]

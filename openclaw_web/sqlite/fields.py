@@ -167,6 +167,13 @@ def labelled_in(table: type[models.Model]) -> list[models.Field]:
     return [field for field in table._meta.concrete_fields if getattr(field, "label", "")]
 
 
+class Json(models.Func):
+    """A column of JSON, for what looks inside of it; null where it is no JSON, at which SQLite would stop."""
+
+    template = "CASE WHEN JSON_VALID(%(expressions)s) THEN %(expressions)s END"
+    output_field = models.JSONField()
+
+
 class FromEnd(models.Func):
     """A text of an object in a JSON array, counted from its end: `place` 1 is the last one."""
 
@@ -174,7 +181,7 @@ class FromEnd(models.Func):
     output_field = models.TextField()
 
     def __init__(self, column: str, array: str, place: int, key: str):
-        super().__init__(column, models.Value(f"$.{array}[#-{place}].{key}"))
+        super().__init__(Json(column), models.Value(f"$.{array}[#-{place}].{key}"))
 
 
 class Place(Expression):

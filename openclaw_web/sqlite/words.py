@@ -30,5 +30,5 @@ def each(name: str) -> str:
 
 
 def items(column: str, name: str) -> str:
-    """The same of a JSON array in a column."""
-    return f"json_each({column}) AS {name}"
+    """The same of a JSON array in a column; none of a text that is no JSON."""
+    return f"json_each(CASE WHEN json_valid({column}) THEN {column} END) AS {name}"

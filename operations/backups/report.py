@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import orjson
 from django.utils.translation import gettext as _
 
 from jobs.models import JobRun
@@ -27,7 +26,7 @@ NO_FACTS = {
 
 def made(verb: str, job: JobRun) -> tuple[dict[str, Any], str]:
     """The receipt of a backup that was made, verified or drilled, and its words."""
-    result = orjson.loads(job.result_json or "{}")
+    result = job.result
     backup = {name: result[name] for name in ("id", "status", "path", "bytes", "sha256", "created_at")}
     backup |= {name: result[name] for name in ("verified_at", "proven_at", "proven_ms", "made_by", "sentence")}
     facts = NO_FACTS | {"verb": verb, "backup": backup, "message": result["message"]}

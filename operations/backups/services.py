@@ -139,7 +139,7 @@ def _space(run):
 
 def _take_back_unpacked(params):
     with suppress(Refused):
-        remove_drafts(Path(runs.wanted(params["backup"]).archive_path).parent / "unpacking")
+        remove_drafts(Path(runs.wanted(params.get("backup", "")).archive_path).parent / "unpacking")
 
 
 CREATE_JOB = Kind(

@@ -1,6 +1,5 @@
 """The artifact store of this site: what a clearing would remove, and the button that removes it."""
 
-import orjson
 from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
@@ -39,8 +38,7 @@ def artifact_store_clear(request):
 def _context(form):
     runs = jobs.latest([clearing.KIND], RUNS)
     for run in runs:
-        run.asked, run.receipt = orjson.loads(run.params_json), orjson.loads(run.result_json or "{}")
-        run.what = _("previewed") if run.asked["is_dry_run"] else _("removed")
+        run.what = _("previewed") if run.params.get("is_dry_run") else _("removed")
     newest = runs[0] if runs and runs[0].state == JobRun.State.FINISHED else None
-    is_counted = newest and newest.asked["is_dry_run"] and newest.receipt["removed"]
+    is_counted = newest and newest.params.get("is_dry_run") and newest.result.get("removed")
     return {"form": form, "runs": runs, "counted": newest if is_counted else None}

@@ -2,7 +2,6 @@
 
 from typing import Any, Literal
 
-import orjson
 from django.http import Http404
 from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
@@ -44,8 +43,7 @@ class RunDetail(RunOut):
 
     @staticmethod
     def resolve_receipt(run):
-        found = orjson.loads(run.report_json)
-        found["sessions"] = {agent: len(ids) for agent, ids in found.get("sessions", {}).items()}
+        found = run.report | {"sessions": {agent: len(ids) for agent, ids in run.report.get("sessions", {}).items()}}
         cut = {name: len(rows) for name, rows in found.items() if isinstance(rows, list) and len(rows) > MOST}
         return found | {name: found[name][:MOST] for name in cut} | {"cut": cut}
 
@@ -53,10 +51,6 @@ class RunDetail(RunOut):
 class SourceOut(table_schema(MigrationSource)):
     status: str = Field(description="imported, warning or ignored")
     report: dict[str, Any]
-
-    @staticmethod
-    def resolve_report(source):
-        return orjson.loads(source.report_json)
 
 
 class IgnoredOut(Schema):
@@ -94,7 +88,7 @@ KEEP_ALL, PLAIN, ALL = FixIn(), UndoIn(), AgainIn()
 def doctor_look_detail(request):
     """What the last check or run found."""
     last, under_way = looks.last(), looks.under_way()
-    return {"job": last, "under_way": under_way, "receipt": looks.receipt(last) if last else None}
+    return {"job": last, "under_way": under_way, "receipt": (last.result or None) if last else None}
 
 
 @router.post("/operations/doctor/look", {202: JobOut}, 400, 409, summary="Doctor Check")

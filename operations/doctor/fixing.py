@@ -4,7 +4,6 @@ from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import Any
 
-import orjson
 from django.conf import settings
 from django.db import OperationalError
 from django.utils.translation import gettext as _
@@ -214,7 +213,7 @@ def _import(row, made, todo, going, hashes, params, progress, facts):
     runs.save_sources(saved)
     facts["imported"] = sum(one.status == MigrationSource.Status.IMPORTED for one in saved)
     facts["warnings"] = [
-        {"path": one.source_path, "reason": orjson.loads(one.report_json)["problem"]}
+        {"path": one.source_path, "reason": one.report["problem"]}
         for one in saved
         if one.status == MigrationSource.Status.WARNING
     ]
@@ -251,7 +250,7 @@ def _row(made, source: Source, run, hashes, apart):
         last_run=run,
         status=status.WARNING if problem else status.IMPORTED,
         imported_at=None if problem else clock.now_ms(),
-        report_json=orjson.dumps(report).decode(),
+        report=report,
         root=root,
         agent_id=source.agent,
         mtime_ns=_mtime(source),
@@ -298,7 +297,7 @@ def _sessions():
 
 def _brought_in(row, made):
     """Sessions by agent of this home that are there now and were not before."""
-    before = orjson.loads(MigrationRun.objects.get(id=row.id).before_json)
+    before = MigrationRun.objects.get(id=row.id).before
     now = _sessions()
     agents = set(made.names.values())
     new = {agent: sorted(set(now[agent]).difference(before.get(agent, ()))) for agent in agents & now.keys()}

@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-import orjson
 from django.db import transaction
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
@@ -70,7 +69,7 @@ def _row(run, agent_id, session_id, place):
         target_table=TARGET,
         last_run=run,
         status=Status.IGNORED,
-        report_json=orjson.dumps({"ignored_sessions": [session_id]}).decode(),
+        report={"ignored_sessions": [session_id]},
         root=run.root,
         agent_id=agent_id,
     )
@@ -82,7 +81,7 @@ def _key(root, agent_id, session_id):
 
 def as_json(row: MigrationSource) -> dict[str, Any]:
     """One session that is left out, for receipts and lists."""
-    (session_id,) = orjson.loads(row.report_json)["ignored_sessions"]
+    session_id = next(iter(row.report.get("ignored_sessions", ())), "")
     return {"agent": row.agent_id, "session_id": session_id, "path": row.source_path, "run": row.last_run_id}
 
 
@@ -118,8 +117,7 @@ def _wanted(what) -> Iterable[MigrationSource]:
     if not separator:
         return rows().filter(last_run=what)
     own = rows().filter(agent_id=agent_id)
-    text = orjson.dumps({"ignored_sessions": [session_id]}).decode()
-    return own.filter(report_json=text)
+    return own.filter(report_json=MigrationSource.report.encode({"ignored_sessions": [session_id]}))
 
 
 def _let_in(root, agent_id, own):

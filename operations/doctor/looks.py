@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import orjson
 from django.conf import settings
 from django.utils.translation import gettext as _
 
@@ -29,11 +28,6 @@ def broken() -> JobRun | None:
     """The newest one that did not end well, when nothing newer did."""
     newest = _newest(finished_at__isnull=False)
     return newest if newest and newest.state != JobRun.State.FINISHED else None
-
-
-def receipt(job: JobRun) -> dict[str, Any]:
-    """What a job found."""
-    return orjson.loads(job.result_json or "{}")
 
 
 def asked(**wanted: Any) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import Any
 
-import orjson
 from django.db import connections, transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
@@ -97,7 +96,7 @@ def _wanted(params):
     if row.status not in (Status.COMPLETED, Status.WARNING):
         sentence = _("Run %(run)s is %(status)s: there is nothing to undo.")
         raise Refused(sentence % {"run": row.id, "status": str(states.word(row.status)).lower()})
-    brought = orjson.loads(row.report_json).get("sessions", {})
+    brought = row.report.get("sessions", {})
     gone = 0 if params.get("force") else _gone(row.root, brought)
     if gone:
         sentence = ngettext(

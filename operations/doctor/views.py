@@ -118,7 +118,7 @@ def _read_again(result):
 
 def _context(request, form):
     last = looks.last()
-    result = looks.receipt(last) if last else {}
+    result = last.result if last else {}
     rows = MigrationRun.objects.defer("report_json", "before_json")
     page = page_of(rows, order=("-started_at", "-id"), **(places(request) | {"size": RUNS}))
     removed = MigrationSource.objects.filter(removed_source=True)

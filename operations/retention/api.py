@@ -2,7 +2,6 @@
 
 from typing import Any, Literal
 
-import orjson
 from ninja import Query, Status
 from pydantic import Field
 
@@ -95,7 +94,7 @@ def _started(request, kind, params):
 
 
 def _told(run) -> dict[str, Any]:
-    asked, receipt = orjson.loads(run.params_json), orjson.loads(run.result_json or "{}")
+    asked, receipt = run.params, run.result
     what = "count" if asked.get("dry_run") else "archive" if run.kind == "archive" else "remove"
     days = receipt.get("days") or asked.get("days")
     return {"job": run, "what": what, "days": days, **{name: receipt.get(name) for name in FACTS}}

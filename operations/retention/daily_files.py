@@ -24,6 +24,7 @@ from openclaw_web import clock
 from openclaw_web.disk import room
 from openclaw_web.disk.drafts import draft_of, remove_drafts, sync_folder
 from openclaw_web.errors import Refused
+from openclaw_web.sqlite.json_columns import decode
 from people.audit import log as audit
 from people.configuration import keys as configuration
 
@@ -134,12 +135,7 @@ def _message(turn, name):
 
 
 def _about(text):
-    return {"metadata": _json(text)} if text else {}
-
-
-def _json(text):
-    found = orjson.loads(text) if text else {}
-    return found if isinstance(found, dict) else {}
+    return {"metadata": decode(text)} if text else {}
 
 
 def _is_same(path, draft):

@@ -1,6 +1,5 @@
 """What is old: counted first, then archived and removed, or removed for good."""
 
-import orjson
 from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
@@ -63,11 +62,10 @@ def _form():
 def _context(form):
     runs = jobs.latest(services.KINDS, RUNS)
     for run in runs:
-        run.asked, run.receipt = orjson.loads(run.params_json), orjson.loads(run.result_json or "{}")
         run.what = _what(run)
     newest = runs[0] if runs and runs[0].state == JobRun.State.FINISHED else None
-    counted = newest if newest and newest.receipt["dry_run"] and newest.receipt["days"] else None
-    kept = counted.receipt["kept"] if counted else {}
+    counted = newest if newest and newest.result.get("dry_run") and newest.result.get("days") else None
+    kept = counted.result["kept"] if counted else {}
     return {
         "form": form,
         "runs": runs,
@@ -81,6 +79,6 @@ def _context(form):
 
 
 def _what(run):
-    if run.asked.get("dry_run"):
+    if run.params.get("dry_run"):
         return _("previewed")
     return _("archived and removed") if run.kind == "archive" else _("removed")

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import orjson
 from django.db.models import Q
 from django.urls import reverse
 
@@ -15,6 +14,7 @@ from ledger import consent
 from ledger.models import ConversationTurn
 from ledger.session.evidence import speaker_key, speaker_word
 from openclaw_web import clock
+from openclaw_web.sqlite.json_columns import encode
 
 from ..models import NewestWrite
 from ..span_sums import AHEAD_MS
@@ -86,7 +86,7 @@ def _newest(agent):
 def _lines_of(write) -> Iterator[ChangedLine]:
     href = reverse("guardian:audit_detail", args=[write.agent_id, write.audit_id])
     author = words.write_origin_word(speaker_word(write.author))
-    for sign, text in orjson.loads(write.lines_json):
+    for sign, text in write.lines:
         yield ChangedLine(write.agent_id, write.file_name, sign == "+", text, author, write.created_at, href)
 
 
@@ -94,7 +94,7 @@ def _row(write, turn, rolled_back_by):
     """The columns; an author that is nobody is an origin, which pages name in their language."""
     author = rolled_back_by or (turn and speaker_key(turn)) or write.origin
     diff = write.diff if isinstance(write.diff, str) else ""  # a column may hold another type: the doctor says so
-    lines = orjson.dumps(_changes(diff)).decode()
+    lines = encode(_changes(diff))
     return write.id, write.created_at, write.target_file or "", author, lines
 
 

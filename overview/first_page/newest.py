@@ -8,7 +8,6 @@ from django.db.models import Model
 
 from agents.models import Agent
 from ledger import consent
-from ledger.json_columns import object_in
 from ledger.lists import last_words
 from ledger.models import ConversationTurn, Session
 from ledger.session.evidence import speaker_key
@@ -110,7 +109,7 @@ def _turns(db, session_id):
 
 
 def _is_injected(turn):
-    return "injected" in object_in(turn.user_metadata)
+    return "injected" in turn.sender
 
 
 def _row(session, words, *, hides_title, hides_words):

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import orjson
 from django import forms
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext_lazy
@@ -62,7 +61,7 @@ def fits(_user, *, sort=AuditFilters.DEFAULT, segment="", **asked) -> Listing:
 
 def shape(row: dict[str, Any]) -> dict[str, Any]:
     """A row of the table as the API and the files tell it."""
-    return {**{name: row[name] for name in FIELDS[:-1]}, "detail": orjson.loads(row["detail_json"])}
+    return {**{name: row[name] for name in FIELDS[:-1]}, "detail": AuditEntry.detail.decode(row["detail_json"])}
 
 
 AUDIT = List(

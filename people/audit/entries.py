@@ -1,6 +1,5 @@
 """The entries of the audit log in words, and where the objects of them are."""
 
-import orjson
 from django.conf import settings
 from django.urls import NoReverseMatch, reverse
 from django.utils.functional import Promise
@@ -216,4 +215,4 @@ def address_of(entry: AuditEntry) -> str | None:
 
 def details(entry: AuditEntry) -> str:
     """What else an entry says: `role: labeller, for 7 days`."""
-    return audit_details.in_words(orjson.loads(entry.detail_json))
+    return audit_details.in_words(entry.detail)

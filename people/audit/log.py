@@ -6,8 +6,6 @@ It lies below every other app because all of them write to it; its page and its 
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-import orjson
-
 from openclaw_web import clock
 from openclaw_web.sqlite import rows
 
@@ -67,5 +65,5 @@ def _row(by, action, object_type, object_id, agent_id, detail):
         "object_type": object_type,
         "object_id": object_id,
         "agent_id": agent_id,
-        "detail_json": orjson.dumps(detail).decode(),
+        "detail": detail,
     }

@@ -2,11 +2,9 @@
 
 from dataclasses import dataclass
 
-import orjson
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from openclaw_web import clock
 from openclaw_web.errors import Refused
 
 from ..models.kept import KeyValue
@@ -26,8 +24,8 @@ class SavedView:
 
 def of(username: str, on: str) -> list[SavedView]:
     """The views a person keeps on the list `on`, by name."""
-    rows = KeyValue.objects.filter(scope=SCOPE, key__startswith=_prefix(username, on)).order_by("key")
-    return [SavedView(**orjson.loads(value)) for value in rows.values_list("value_json", flat=True)[:MOST]]
+    views = KeyValue.objects.filter(scope=SCOPE, key__startswith=_prefix(username, on)).decoded().values()
+    return [SavedView(**view) for view in views]
 
 
 def keep(username: str, on: str, name: str, query: str) -> None:
@@ -40,14 +38,7 @@ def keep(username: str, on: str, name: str, query: str) -> None:
         others = KeyValue.objects.filter(scope=SCOPE, key__startswith=_prefix(username, on)).exclude(key=key)
         if others.count() >= MOST:
             raise Refused(_("You have saved %(most)s views of this list. Remove a view first.") % {"most": MOST})
-        KeyValue.objects.update_or_create(
-            scope=SCOPE,
-            key=key,
-            defaults={
-                "value_json": orjson.dumps({"name": name, "query": query}).decode(),
-                "updated_at": clock.now_ms(),
-            },
-        )
+        KeyValue.objects.put(SCOPE, key, {"name": name, "query": query})
 
 
 def forget(username: str, on: str, name: str) -> None:

@@ -8,7 +8,6 @@ from django.db import DEFAULT_DB_ALIAS, transaction
 from django.utils.module_loading import import_string
 from django.utils.translation import gettext
 
-from openclaw_web.clock import now_ms
 from openclaw_web.errors import Refused
 from openclaw_web.sqlite import statements
 
@@ -64,9 +63,7 @@ def put(key: str, value: Any, *, by: str = "") -> None:
     if sentence := why_not(key, value):
         raise Refused(sentence)
     with transaction.atomic():
-        KeyValue.objects.update_or_create(
-            scope=SCOPE, key=key, defaults={"value_json": orjson.dumps(value).decode(), "updated_at": now_ms()}
-        )
+        KeyValue.objects.put(SCOPE, key, value)
         audit.record(by, "setting_changed", object_type="setting", object_id=key)
         if effect := settings.SETTING_EFFECTS.get(key):
             import_string(effect)()

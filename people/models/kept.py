@@ -1,8 +1,25 @@
 """What is kept for people: settings, the audit log, keys that make a request idempotent."""
 
-from django.db import models
+from typing import Any
 
+from django.db import models, transaction
+
+from openclaw_web import clock
 from openclaw_web.sqlite.fields import Count, EpochMs, Own, Plain, Who, WordsBytes
+from openclaw_web.sqlite.json_columns import Decoded
+
+
+class KeyValues(models.QuerySet):
+    """Values that are kept under a scope and a key."""
+
+    def put(self, scope: str, key: str, value: Any) -> None:
+        """Keep a value; the one before is replaced."""
+        with transaction.atomic():
+            self.update_or_create(scope=scope, key=key, defaults={"value": value, "updated_at": clock.now_ms()})
+
+    def decoded(self, kind: Any = dict) -> dict[str, Any]:
+        """The values of a kind by their keys, in that order; others are absent."""
+        return {row.key: row.value for row in self.order_by("key") if isinstance(row.value, kind)}
 
 
 class KeyValue(models.Model):
@@ -12,7 +29,10 @@ class KeyValue(models.Model):
     scope = Plain()
     key = Who()
     value_json = Own()
+    value = Decoded("value_json", object)
     updated_at = EpochMs()
+
+    objects = KeyValues.as_manager()
 
     class Meta:
         db_table = "kv"
@@ -33,6 +53,7 @@ class AuditEntry(models.Model):
     object_id = Who(default="", shown="api file")
     agent_id = Plain(default="", shown="api file")
     detail_json = Who(default="{}", help_text="never a secret and never content", shown="")
+    detail = Decoded("detail_json")
 
     class Meta:
         db_table = "operator_audit"

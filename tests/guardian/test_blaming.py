@@ -5,7 +5,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from guardian import services
-from guardian.changes import hunks_of
 from guardian.looking.blaming import blame_of, lines_left_by
 from guardian.models import FileSnapshot, GuardianReceipt, Rollback, RollbackIntent, WriteGuardianAudit
 from openclaw_web.diffs.comparing import lines_of
@@ -100,7 +99,7 @@ def test_with_a_write_for_each_change_nothing_is_unknown(ada, states):
     before, writers = None, []
     for number, state in enumerate(states):
         row = wrote(DB, number, before, state.encode())
-        for old_start, old_end, new_start, new_end in reversed(hunks_of(row.hunks_json)):
+        for old_start, old_end, new_start, new_end in reversed(row.hunks):
             writers[old_start:old_end] = [row.id] * (new_end - new_start)
         before = state.encode()
     found = blame_of(ada, "MEMORY.md")

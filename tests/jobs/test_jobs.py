@@ -140,7 +140,7 @@ def test_who_waits_for_a_run_of_another_process_gets_it_when_it_has_ended(tmp_pa
 
 
 def test_who_waits_for_a_run_whose_process_went_goes_on_with_it(tmp_path):
-    params = jobs.params_json({"file": str(tmp_path / "out"), "count": 2})
+    params = JobRun.params.encode({"file": str(tmp_path / "out"), "count": 2})
     lost = JobFactory(kind="lines", params_json=params, state="running", worker="gone", heartbeat_at=1)
     ended = jobs.wait(lost)
     assert (ended.id, ended.state, ended.attempts) == (lost.id, "finished", lost.attempts + 1)

@@ -81,7 +81,7 @@ class TestSchedules:
 
     def test_what_is_under_way_is_not_started_twice(self, now):
         params = job_kinds.of("collect").every.params()
-        JobFactory(kind="collect", state="running", created_at=NOW + DAY, params_json=jobs.params_json(params))
+        JobFactory(kind="collect", state="running", created_at=NOW + DAY, params=params)
         assert due("collect")
         assert JobRun.objects.count() == 1
 

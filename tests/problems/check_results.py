@@ -22,4 +22,4 @@ def open_sentences() -> list[str]:
 
 def sentence_of(row) -> str:
     """The sentence of a row."""
-    return sentence(find(row.kind), facts_of(row.agent_id, row.detail_json))
+    return sentence(find(row.kind), facts_of(row.agent_id, row.detail))

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from artifacts.models import Artifact
 from ledger.collectors import placeholders
 from ledger.collectors.trajectories import COMPILED, GIVEN
-from ledger.json_columns import object_in
 from ledger.models import Session, TrajectoryEvent
 from ledger.transcripts.around import SYSTEM_PROMPT, TOOL_SCHEMAS
+from openclaw_web.sqlite.json_columns import decode
 
 from ...exporters.prompts import (
     COLUMNS,
@@ -157,7 +157,7 @@ def _of_steps(db, session_ids) -> Iterator[tuple[str, str, Record]]:
     for session_id, type_, run_id, at, about_json in steps.values_list(
         "session_id", "type", "run_id", "created_at", "about_json"
     ):
-        about = object_in(about_json)
+        about = decode(about_json)
         for column, fact in FACTS.items():
             handle, why = about.get(fact), about.get(GIVEN[fact])
             if why or isinstance(handle, str):
@@ -172,6 +172,6 @@ def _artifacts(db, session_ids) -> Iterable[tuple[str, str, str, Stored, list[Re
     for session_id, handle, kind, size, secrets, meta_json, at in rows.values_list(
         "session_id", "handle", "kind", "bytes", "secret_kinds", "meta_json", "created_at"
     ):
-        meta = object_in(meta_json)
+        meta = decode(meta_json)
         bundled = [Record(at, str(meta.get("run", "")), handle)] if "bundle" in meta else []
         yield session_id, KINDS[kind], handle, Stored(size, secrets), bundled

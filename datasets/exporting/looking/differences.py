@@ -10,6 +10,7 @@ from typing import Any
 import orjson
 
 from openclaw_web.errors import Refused
+from openclaw_web.sqlite.json_columns import encode
 
 from ...models import DatasetExport
 from .. import exports
@@ -40,14 +41,8 @@ def note(export: DatasetExport) -> None:
             found["problem"] = TOO_BIG
     except (OSError, Refused, ValueError):  # ValueError: a sample's id that is no text of JSON
         found["problem"] = MISSING
-    told = {"difference_json": found, "places_json": places.as_json()}
-    values = {name: orjson.dumps(value).decode() for name, value in told.items()}
+    values = {"difference_json": encode(found), "places_json": encode(places.as_json())}
     DatasetExport.objects.filter(id=export.id).update(**values)
-
-
-def read(export: DatasetExport) -> dict[str, Any]:
-    """What `note` found: `to` (the other export), then numbers and samples of KINDS, or a `problem`. Empty: nothing."""
-    return orjson.loads(export.difference_json or "{}")
 
 
 def export_before(export: DatasetExport) -> DatasetExport | None:

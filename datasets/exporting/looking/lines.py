@@ -14,7 +14,6 @@ from openclaw_web.errors import Refused
 from ...exporters.files.lines import head
 from ...exporters.formats import table
 from ...models import DatasetExport
-from .. import exports
 from ..building.splits import SIDES
 from ..verifying import LONGEST_LINE
 
@@ -46,14 +45,14 @@ class Line:
 
 def row_files(export: DatasetExport) -> dict[str, dict[str, Any]]:
     """The files with rows of a ready export by their side, as its manifest has them."""
-    files = exports.read_manifest(export).get("files", [])
+    files = export.manifest.get("files", [])
     named = {_middle(file): file for file in files if "rows" in file}
     return {side: named[side] for side in SIDES if side in named}
 
 
 def sources_of(export: DatasetExport, side: str) -> str:
     """The name of the file that says where each row of a side comes from; empty where rows say it themselves."""
-    files = exports.read_manifest(export).get("files", [])
+    files = export.manifest.get("files", [])
     return next((file["name"] for file in files if f".{side}.sources." in file["name"]), "")
 
 

@@ -11,7 +11,7 @@ from openclaw_web.pages import charts
 from openclaw_web.pages.formatting import listed
 
 from ...models import DatasetExport
-from .. import exports, flagged, words
+from .. import flagged, words
 from ..forms import ExportForm
 from ..options import CHOICES, read_options
 from . import differences
@@ -36,7 +36,7 @@ def looked(request: HttpRequest, export: DatasetExport) -> dict[str, Any]:
     """The parts of the page about what is in an export; none while it is not ready."""
     if export.state != DatasetExport.State.READY:
         return dict.fromkeys(("looked", "lengths", "checks", "difference"))
-    manifest = exports.read_manifest(export)
+    manifest = export.manifest
     return {
         "looked": _rows(request, export),
         "lengths": _lengths(manifest),
@@ -99,7 +99,7 @@ def _checks(manifest):
 
 def _difference(export):
     """What is different from the export before, in words; None where nothing was compared with."""
-    found = differences.read(export)
+    found = export.difference
     before = DatasetExport.objects.filter(id=found["to"]).first() if "to" in found else None
     if before is None:
         return None

@@ -8,7 +8,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO
 
-import orjson
 from django.utils.translation import gettext as _
 
 from openclaw_web.errors import Refused
@@ -94,7 +93,7 @@ class RowsOf:
     @cached_property
     def _places(self):
         """Noted places: of every how many rows, where these begin, and where the lines about them do."""
-        noted = orjson.loads(self.export.places_json or "{}")
+        noted = self.export.places
         first = [lines.beginning(self.file["name"])]
         return noted.get("every", 1), noted.get("offsets", first), noted.get("sources", [0])
 

@@ -11,7 +11,7 @@ from ...exporters.conversations.turns import KEEP, LIST, PARALLEL, TOOL_CALLS
 from ...exporters.formats.gate import LINES, OUTPUTS
 from ...exporters.training_rows import LEAVE_OUT, TOOL_RESULTS
 from ...exporting import jobs, report
-from ...exporting.exports import read_reasons, rehearse
+from ...exporting.exports import rehearse
 from ...exporting.looking.fitting import fitting
 from ...exporting.options import FORMATS, PROMPT_CHARACTERS, ROW_CHARACTERS, TASKS, Options
 from ...likeness.fates import DUPLICATES, ONE
@@ -160,7 +160,7 @@ class Command(Verb):
             export, job = jobs.make_here(by="command line", listener=listener, **choices)
         if export.state != export.State.READY:
             status = REFUSED if job.state == job.State.REFUSED else FAILED
-            self.fail(report.sentence(export, job), status, reasons=read_reasons(export))
+            self.fail(report.sentence(export, job), status, reasons=export.reasons)
         self.answer(report.facts(export), report.in_words(export))
 
     def _count(self, choices, progress):

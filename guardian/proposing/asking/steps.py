@@ -2,11 +2,10 @@
 
 from typing import Any
 
-import orjson
-
 from agents.runners import calls
 from agents.runners.calls import Request, Wait
 from openclaw_web.llm.client import Answer
+from openclaw_web.sqlite.json_columns import encode
 
 from ...models import GuardianRun, GuardianStep
 from . import prompts
@@ -36,17 +35,16 @@ def ask(
 def end(db: str, step: GuardianStep, one: Wanted, done: Done) -> None:
     """Store what a model wanted and what the tool answered; long texts are cut."""
     step.outcome, step.tool = GuardianStep.Outcome.ANSWERED, one.tool.encode("utf-8", "replace").decode()
-    step.arguments_json, step.answer = _kept(one.arguments), _kept(done.told)
+    step.arguments, step.answer = _kept(one.arguments), encode(_kept(done.told))
     step.save(using=db, force_update=True)
 
 
 def _kept(values):
-    """An object as JSON whose texts are cut, each with how long it was."""
-    cut = {
+    """An object whose texts are cut, each with how long it was."""
+    return {
         name: value if not isinstance(value, str) or len(value) <= MOST_KEPT else _cut(value)
         for name, value in values.items()
     }
-    return orjson.dumps(cut).decode()
 
 
 def _cut(text):

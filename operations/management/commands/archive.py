@@ -1,6 +1,5 @@
 from pathlib import Path
 
-import orjson
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -38,7 +37,7 @@ class Sessions:
         job = jobs.run_now("archive", params, by=report.BY, listener=listener)
         if job.state != job.State.FINISHED:
             raise (Refused if job.state == job.State.REFUSED else Failed)(job.message)
-        return _outcome(report.of_sessions(orjson.loads(job.result_json)))
+        return _outcome(report.of_sessions(job.result))
 
 
 class Files:

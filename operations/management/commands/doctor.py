@@ -1,4 +1,3 @@
-import orjson
 from django.conf import settings
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -95,10 +94,9 @@ class Command(Verb):
     def _job(self, kind, params, quiet):
         with listener_on(self.stderr, is_quiet=quiet) as listener:
             job = jobs.run_now(kind, params, by=BY, listener=listener)
-        result = orjson.loads(job.result_json or "{}")
         if job.state != job.State.FINISHED:
-            raise Refused(job.message, reasons=result.get("reasons", []))
-        return result
+            raise Refused(job.message, reasons=job.result.get("reasons", []))
+        return job.result
 
     def _end(self, result, source, as_name):
         words, run = report.in_words(result), result["run"]

@@ -1,4 +1,3 @@
-import orjson
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -37,7 +36,7 @@ class Command(Verb):
             job = jobs.run_now("retention", params, by=report.BY, listener=listener)
         if job.state != job.State.FINISHED:
             self.fail(job.message, REFUSED if job.state == job.State.REFUSED else FAILED)
-        facts = orjson.loads(job.result_json)
+        facts = job.result
         if facts["failed"]:
             words, status = report.in_words(facts), PARTLY if report.was_anything_done(facts) else REFUSED
             self.end_partly(facts, words, str(report.SOME_STAY), facts["failed"], status=status)

@@ -50,12 +50,12 @@ def rows_of(export, side="train"):
 def built(format_="sharegpt", task="reply", **choices):
     """The manifest of a built export, and its rows by their sample."""
     export = build(format_, task, **choices)
-    return exports.read_manifest(export), {row["sample_id"]: row for row in rows_of(export)}
+    return export.manifest, {row["sample_id"]: row for row in rows_of(export)}
 
 
 def left_out(made):
     """The samples that an export, or its manifest, left out, by reason."""
-    manifest = made if isinstance(made, dict) else exports.read_manifest(made)
+    manifest = made if isinstance(made, dict) else made.manifest
     return {entry["reason"]: entry["samples"] for entry in manifest["excluded"]}
 
 
@@ -68,4 +68,4 @@ def approve(count, **columns):
 
 def counts_left_out(export):
     """How many samples an export left out, by reason."""
-    return {entry["reason"]: entry["count"] for entry in exports.read_manifest(export)["excluded"]}
+    return {entry["reason"]: entry["count"] for entry in export.manifest["excluded"]}

@@ -84,7 +84,7 @@ def test_a_transcript_that_is_gone_is_no_obstacle():
     SampleFactory(id="left", agent_id="nobody", annotation_status=APPROVED)
     export = build("sharegpt")
     assert export.total_samples == 2
-    assert exports.read_manifest(export)["transformations"] == {"rebuilt_from_the_sample": 2}
+    assert export.manifest["transformations"] == {"rebuilt_from_the_sample": 2}
 
 
 def test_a_turn_off_the_branch_is_rebuilt():
@@ -105,7 +105,7 @@ def test_only_approved_samples_and_approved_by_rule_counts():
     export = build()
     assert {row["sample_id"] for row in rows_of(export)} == {"s1-1", "s2-1"}
     assert export.rejected_samples == 2
-    assert exports.read_manifest(export)["excluded"] == [
+    assert export.manifest["excluded"] == [
         {"reason": "rejected", "count": 2, "samples": ["s4-1", "s4-2"]},
         {"reason": "not_approved", "count": 1, "samples": ["s3-1"]},
     ]
@@ -131,7 +131,7 @@ def test_agent_type_and_quality_narrow_it():
     export = build(min_quality=0.6)
     assert (export.total_samples, export.avg_quality_score) == (2, 0.8)
     both = build(sample_types=["annotated_turn", "memory_gate_positive"])
-    assert [found["reason"] for found in exports.read_manifest(both)["excluded"]] == ["not_a_turn"]
+    assert [found["reason"] for found in both.manifest["excluded"]] == ["not_a_turn"]
 
 
 def test_samples_without_a_decision_are_left_out_of_the_gate_and_named():
@@ -140,9 +140,7 @@ def test_samples_without_a_decision_are_left_out_of_the_gate_and_named():
     make(2, session="s2")
     export = build(task="gate")
     assert [row["output"] for row in rows_of(export)] == ["Decision: UPDATE_USER\nFact: f\nReason: r"]
-    assert exports.read_manifest(export)["excluded"] == [
-        {"reason": "no_decision", "count": 2, "samples": ["s2-1", "s2-2"]}
-    ]
+    assert export.manifest["excluded"] == [{"reason": "no_decision", "count": 2, "samples": ["s2-1", "s2-2"]}]
 
 
 def test_batches_lose_and_double_nothing(monkeypatch):
@@ -179,7 +177,7 @@ def test_sessions_are_read_together_and_keep_to_themselves(monkeypatch):
     assert said["s1-1"] == ["question 1", "answer 1"]
     assert all(said[f"s{number}-1"] == [f"question 1 of s{number}", "answer 1"] for number in range(10) if number != 1)
     done = {"history_begins_after_turn_not_approved": 6, "rebuilt_from_the_sample": 4}
-    assert exports.read_manifest(export)["transformations"] == done
+    assert export.manifest["transformations"] == done
 
 
 # The split
@@ -191,7 +189,7 @@ def test_an_empty_side_is_left_out_and_said():
     assert sorted(contents(export)) == [
         *("README.md", "SHA256SUMS", "dataset_info.json", "load.py", "manifest.json", "ocl_one_alpaca.test.jsonl"),
     ]
-    assert exports.read_manifest(export)["empty_sides"] == ["train"]
+    assert export.manifest["empty_sides"] == ["train"]
     assert list(orjson.loads(contents(export)["dataset_info.json"])) == ["ocl_one_alpaca_test"]
 
 
@@ -204,7 +202,7 @@ def test_the_manifest_knows_every_file():
     export = build("sharegpt", train_split=0.5, seed="7")
     files = contents(export)
     manifest = orjson.loads(files["manifest.json"])
-    assert manifest == exports.read_manifest(export)
+    assert manifest == export.manifest
     assert export.checksum == hashlib.sha256(files["manifest.json"]).hexdigest()
     assert export.file_size_bytes == sum(map(len, files.values()))
     for file in manifest["files"]:
@@ -220,7 +218,7 @@ def test_the_manifest_knows_every_file():
 def test_the_manifest_names_the_version_of_the_project():
     make(1)
     project = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())["project"]
-    app = exports.read_manifest(build())["app"]
+    app = build().manifest["app"]
     assert app == {"name": project["name"], "version": project["version"]}
 
 

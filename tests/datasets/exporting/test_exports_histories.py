@@ -25,7 +25,7 @@ def built(history):
     """The manifest of an export, its conversations and its folder."""
     export = build("sharegpt", history=history)
     conversations = [row["conversations"] for row in rows_of(export)]
-    return exports.read_manifest(export), conversations, exports.folder_of(export)
+    return export.manifest, conversations, exports.folder_of(export)
 
 
 def test_before_a_reply_stand_approved_turns():

@@ -2,7 +2,6 @@
 
 import pytest
 
-from datasets.exporting import exports
 from datasets.exporting.building.plain_rows import PlainRows
 from datasets.exporting.looking.fitting import fitting
 from datasets.exporting.options import Options
@@ -111,7 +110,7 @@ class TestExports:
     def test_every_format_has_it(self, ada, decision, format_):
         say(ada, "d1")
         export = build(format_, "gate")
-        assert exports.read_manifest(export)["counts"]["rows"] == 1
+        assert export.manifest["counts"]["rows"] == 1
 
     def test_many_of_one_session_are_read_in_batches(self, ada, monkeypatch):
         for number in range(25):

@@ -159,11 +159,11 @@ def test_the_count_says_when_half_of_all_has_to_share_a_side(as_reviewer, capsys
     call_command("export", "--format", "alpaca", "--dry-run")
     assert sentence in capsys.readouterr().out
     export = build(train_split=0.5)
-    assert exports.read_manifest(export)["largest_set"] == {"samples": 6, "of": 11}
+    assert export.manifest["largest_set"] == {"samples": 6, "of": 11}
     note = "More than half of the samples are in sessions that share a part of the split"
     assert note in as_reviewer.get(export.get_absolute_url()).text
     assert note in (exports.folder_of(export) / "README.md").read_text()
-    assert exports.read_manifest(build(train_split=1))["notes"] == []
+    assert build(train_split=1).manifest["notes"] == []
 
 
 def test_one_id_is_one_session_whatever_agent_has_it():

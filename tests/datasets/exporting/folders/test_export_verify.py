@@ -144,7 +144,7 @@ def test_rows_are_read_again(as_reviewer, export, folder):
     ]
     for data, reason in cases:
         (folder / ROWS).write_bytes(data)
-        manifest = exports.read_manifest(export)
+        manifest = export.manifest
         facts = {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
         manifest["files"] = [file | facts if file["name"] == ROWS else file for file in manifest["files"]]
         stored = orjson.dumps(manifest)

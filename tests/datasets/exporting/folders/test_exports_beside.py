@@ -75,7 +75,7 @@ def test_the_card_is_one_that_the_hub_reads(samples, format_):
     assert card["pretty_name"] == 'Mei\'s *first* "try"' and "license" not in card
     assert card["size_categories"] == ["n<1K"] and format_ in card["tags"]
     [config] = card["configs"]
-    counts = exports.read_manifest(made.export)["counts"]
+    counts = made.export.manifest["counts"]
     assert [entry["split"] for entry in config["data_files"]] == ["train", "test"]
     for entry in config["data_files"]:
         lines = (made.folder / entry["path"]).read_bytes().count(b"\n")
@@ -98,7 +98,7 @@ def test_the_card_names_what_was_checked_as_the_manifest_does(samples):
     for format_ in ("sharegpt", "openai", "csv"):
         made = made_of(format_)
         checks[format_] = card_of(made)["Checks"]
-        for check in exports.read_manifest(made.export)["checks"]:
+        for check in made.export.manifest["checks"]:
             assert checks[format_].count(f"{check['program']} {check['version']}") == 1
     assert "the rules of LLaMA-Factory 0.9.5 and HF datasets 4.0.0.\n" in checks["sharegpt"]
     assert "the rules of" not in checks["csv"] and "as they are stored" in checks["csv"]
@@ -109,7 +109,7 @@ def test_the_card_names_what_was_checked_as_the_manifest_does(samples):
 def test_the_card_says_how_long_rows_are_and_what_models_were_given(samples):
     SampleFactory(id="long", session_id="s9", annotation_status="approved", output="wörds " * 2_000)
     made = made_of(train_split=1)
-    parts, lengths = card_of(made), exports.read_manifest(made.export)["lengths"]
+    parts, lengths = card_of(made), made.export.manifest["lengths"]
     assert f"longest row: about {lengths['tokens_longest']:,} tokens" in parts["Length of rows"]
     assert "- more than 2,048 tokens: 1 row\n" in parts["Length of rows"]
     assert "- more than 8,192 tokens: 0 rows\n" in parts["Length of rows"]
@@ -164,7 +164,7 @@ def test_the_script_loads_each_split_and_converts_for_trl(samples, tmp_path):
     answers = {}
     for format_, choices in (("sharegpt", {}), ("sharegpt", {"history": "context"}), ("alpaca", {})):
         made = made_of(format_, **choices)
-        counts = exports.read_manifest(made.export)["counts"]
+        counts = made.export.manifest["counts"]
         told = run(sys.executable, str(made.folder / "load.py"), folder=made.folder)
         assert told.splitlines() == [f"train: {counts['train']} rows", f"test: {counts['test']} rows"]
         answers[format_, *choices.values()] = orjson.loads(run(sys.executable, "-c", convert, folder=made.folder))

@@ -45,12 +45,12 @@ def test_rows_hold_messages_and_their_sources_lie_beside_them():
         *("user", "assistant", "tool", "assistant"),
         *("user", "assistant"),
     ]
-    assert exports.read_manifest(export)["transformations"] == {"tool_names_changed": 2}
+    assert export.manifest["transformations"] == {"tool_names_changed": 2}
 
 
 def test_the_manifest_knows_the_sources_and_no_trainer_is_promised_more():
     export = build("openai")
-    files = {file["name"]: file for file in exports.read_manifest(export)["files"]}
+    files = {file["name"]: file for file in export.manifest["files"]}
     data = (exports.folder_of(export) / "ocl_one_openai.train.sources.jsonl").read_bytes()
     found = files["ocl_one_openai.train.sources.jsonl"]
     assert (found["rows"], found["bytes"], found["sha256"]) == (3, len(data), hashlib.sha256(data).hexdigest())
@@ -83,7 +83,7 @@ def test_enough_rows_need_no_note():
     for number in range(4, 11):
         columns = {"session_id": f"s{number}", "turn_number": 1, "annotation_status": "approved"}
         SampleFactory(id=f"sample-{number}", content=body(number), **columns)
-    assert exports.read_manifest(build("openai"))["notes"] == []
+    assert build("openai").manifest["notes"] == []
 
 
 def test_a_terminal_says_it_too():
@@ -103,7 +103,7 @@ def test_sharegpt_without_tools_is_what_unsloth_takes():
         ["question 1", "answer 1"],
         ["question 3", "answer 3"],
     ]
-    manifest = exports.read_manifest(export)
+    manifest = export.manifest
     assert manifest["excluded"] == [{"reason": "rests_on_tools", "count": 1, "samples": ["sample-2"]}]
     assert manifest["transformations"] == {"history_begins_after_turn_with_tools": 1}
     assert manifest["options"]["tool_calls"] == "leave_out"

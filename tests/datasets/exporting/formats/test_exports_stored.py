@@ -106,7 +106,7 @@ def test_csv_reads_back_line_breaks_and_quotes_and_all():
     )
     assert (bare["context"], bare["edited_reply"], bare["quality_score"], bare["memory_gate_reason"]) == ("",) * 4
     assert odd["user_message"] == '\'=HYPERLINK("http://x")' and odd["agent_reply"] == "'-1\r\nand \ufffd"
-    assert exports.read_manifest(export)["transformations"] == {"characters_replaced": 1, "formulas_marked": 1}
+    assert export.manifest["transformations"] == {"characters_replaced": 1, "formulas_marked": 1}
 
 
 def test_content_that_is_no_json_is_there_all_the_same():
@@ -130,7 +130,7 @@ def test_the_task_chooses_the_samples(format_):
     some_samples()
     export = build(format_, task="gate")
     assert export.total_samples == 1
-    (found,) = exports.read_manifest(export)["excluded"]
+    (found,) = export.manifest["excluded"]
     assert found == {"reason": "no_decision", "count": 2, "samples": ["bare", "odd"]}
 
 
@@ -141,7 +141,7 @@ def test_no_trainer_is_told_of_them_and_no_rule_stops_them(format_):
         SampleFactory(id=f"x{number}", turn_number=number, content=said, annotation_status="approved")
     export = build(format_)
     assert not (exports.folder_of(export) / "dataset_info.json").exists()
-    manifest = exports.read_manifest(export)
+    manifest = export.manifest
     assert (manifest["profile"], manifest["counts"]["rows"], manifest["notes"]) == ("stored", 3, [])
 
 

@@ -40,7 +40,7 @@ def again(browser, **changes):
 
 
 def counts(export):
-    found = differences.read(export)
+    found = export.difference
     return {name: found[name]["count"] for name in differences.KINDS} | {"same": found["same"]}
 
 
@@ -50,7 +50,7 @@ def test_it_works(as_reviewer, first):
     approved("new", session_id="new")
     second = again(as_reviewer, seed="1")
     assert counts(second) == {"added": 1, "removed": 1, "changed": 1, "moved": 0, "same": 1}
-    assert differences.read(second)["changed"]["samples"] == ["edited"]
+    assert second.difference["changed"]["samples"] == ["edited"]
     page = as_reviewer.get(second.get_absolute_url()).text
     assert "Compared with the export before" in page and first.get_absolute_url() in page
     assert "Only in this export" in page and 'href="/samples/new/"' in page
@@ -58,9 +58,9 @@ def test_it_works(as_reviewer, first):
 
 
 def test_the_first_of_its_kind_is_compared_with_nothing(as_reviewer, first):
-    assert differences.read(first) == {}
+    assert first.difference == {}
     other = again(as_reviewer, format="sharegpt")
-    assert differences.read(other) == {}
+    assert other.difference == {}
     assert "Compared with the export before" not in as_reviewer.get(other.get_absolute_url()).text
 
 
@@ -82,13 +82,13 @@ def test_when_the_one_before_is_gone_that_is_said(as_reviewer, first):
     second = again(as_reviewer)
     assert second.state == "ready"
     assert "were not compared" in as_reviewer.get(second.get_absolute_url()).text
-    assert "Question" not in str(differences.read(second))
+    assert "Question" not in str(second.difference)
 
 
 def test_big_exports_are_not_compared(as_reviewer, first, monkeypatch):
     monkeypatch.setattr(differences, "MOST_ROWS", 5)
     second = again(as_reviewer)
-    assert differences.read(second)["problem"] == "too_big"
+    assert second.difference["problem"] == "too_big"
     assert "too large to compare" in as_reviewer.get(second.get_absolute_url()).text
 
 
@@ -103,7 +103,7 @@ def test_every_format(as_reviewer, own_home, format_):
     approved(new, session_id="new")
     second = again(as_reviewer, format=format_)
     assert counts(second) == {"added": 1, "removed": 1, "changed": 1, "moved": 0, "same": 1}
-    found = differences.read(second)
+    found = second.difference
     assert [found[name]["samples"] for name in ("added", "removed", "changed")] == [[new], [gone], [edited]]
 
 
@@ -112,7 +112,7 @@ class TestManifest:
         SampleFactory(id="short", annotation_status="approved")
         SampleFactory(id="long", session_id="s", annotation_status="approved", output="word " * 4_000)
         export = make(as_reviewer)
-        lengths = exports.read_manifest(export)["lengths"]
+        lengths = export.manifest["lengths"]
         assert sum(rows for _first, _beyond, rows in lengths["tokens"]) == 2
         assert lengths["tokens_above"] == {"2048": 1, "4096": 1, "8192": 0}
         page = as_reviewer.get(export.get_absolute_url()).text
@@ -124,7 +124,7 @@ class TestManifest:
                 id=f"n{number:02}", session_id=f"s{number:02}", annotation_status="approved", output=f"Better {number}."
             )
         export = make(as_reviewer)
-        manifest = exports.read_manifest(export)
+        manifest = export.manifest
         assert manifest["transformations"]["reply_edited"] == 25
         assert manifest["transformed_samples"]["reply_edited"] == [f"n{number:02}" for number in range(20)]
         page = as_reviewer.get(export.get_absolute_url()).text
@@ -149,7 +149,7 @@ class TestManifest:
     def test_checks_are_those_that_were_made(self, as_reviewer, own_home, options, programs):
         SampleFactory(annotation_status="approved")
         export = make(as_reviewer, **options)
-        assert [check["program"] for check in exports.read_manifest(export)["checks"]] == programs
+        assert [check["program"] for check in export.manifest["checks"]] == programs
         page = as_reviewer.get(export.get_absolute_url()).text
         assert "Checks passed by every row" in page and ("Unsloth 2026" in page) == ("Unsloth" in programs)
 

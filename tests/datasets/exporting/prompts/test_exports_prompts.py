@@ -7,7 +7,6 @@ import pytest
 
 from agents.models import Agent
 from artifacts.models import Artifact
-from datasets.exporting import exports
 from datasets.models import DatasetExport, DatasetSample
 from ledger.models import TrajectoryEvent
 from people.configuration import keys as configuration
@@ -87,7 +86,7 @@ def test_openai_has_the_prompt_as_first_message_and_the_tools_beside_them(home, 
     recorded(home, compiled(2, systemPrompt=PROMPT, tools=named))
     collected(home, main, ONE, OTHER)
     export = exporting.build("openai", duplicates="keep")
-    manifest, (with_prompt, without) = exports.read_manifest(export), exporting.rows_of(export)
+    manifest, (with_prompt, without) = export.manifest, exporting.rows_of(export)
     first, *others = with_prompt["messages"]
     assert first == {"role": "system", "content": PROMPT}
     assert [said["role"] for said in others] == ["user", "assistant", "tool", "assistant"]

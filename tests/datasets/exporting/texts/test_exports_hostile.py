@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from datasets.exporters.scanning import CONTROL_TOKENS, look
-from datasets.exporting import exports
 from datasets.exporting.words import CHANGES
 from tests.datasets.exporting.branches import agent, body, gate, result, rows, sample, sides, user, values
 from tests.datasets.exporting.exporting import build, make, rows_of
@@ -105,7 +104,7 @@ def test_the_manifest_and_the_page_count_them(as_reviewer, settings, tmp_path):
     SampleFactory(annotation_status="approved", content=body(1, agentReply="It ends with </s>."))
     SampleFactory(annotation_status="approved", content=body(2), turn_number=2)
     export = make(as_reviewer, name="one")
-    assert exports.read_manifest(export)["transformations"] == {"control_tokens": 1}
+    assert export.manifest["transformations"] == {"control_tokens": 1}
     page = as_reviewer.get(export.get_absolute_url()).text
     assert str(CHANGES["control_tokens"]) in page
     read = rows_of(build(name="two"))

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from artifacts.contents import secrets
 from datasets import turn_facts
 from datasets.exporters import scanning
-from datasets.exporting import exports
 from datasets.models import DatasetExport
 from ledger.models import ConversationTurn
 from openclaw_web.errors import Refused
@@ -166,16 +165,16 @@ def test_which_kinds_count_is_one_setting_for_all_formats(format_):
     turns = (user("How many tokens?"), assistant("answer 1"), user("question 2"), assistant(f"it is {KEY}"))
     samples(*turns, body1=body(1, userMessage="How many tokens?"), body2=body(2, agentReply=f"it is {KEY}"))
     configuration.put("artifacts.flaggedKinds", [], by="root")  # of downloads, which are another question
-    manifest = exports.read_manifest(build(format_))
+    manifest = build(format_).manifest
     assert left_out(manifest) == {"secret_found": ["sample-2"]}, "a word is no secret"
     shapes = [kind for kind in sorted(secrets.KINDS) if kind not in ("api_key", "password", "secret", "token")]
     assert manifest["secrets"] == {"kinds": {"github_key": 1}, "only_words": 0, "withheld_kinds": shapes}
     configuration.put("exports.withheldKinds", ["token"], by="root")
-    manifest = exports.read_manifest(build(format_))
+    manifest = build(format_).manifest
     assert left_out(manifest) == {"secret_found": ["sample-1"]}
     assert manifest["secrets"] == {"kinds": {"token": 1}, "only_words": 1, "withheld_kinds": ["token"]}
     configuration.put("exports.withheldKinds", [], by="root")
-    manifest = exports.read_manifest(build(format_))
+    manifest = build(format_).manifest
     assert left_out(manifest) == {} and manifest["counts"]["rows"] == 2
 
 
@@ -184,7 +183,7 @@ def test_which_kinds_count_is_one_setting_for_all_formats(format_):
 def test_an_admin_includes_them_and_the_log_says_so(as_admin):
     samples(*calling(f"export KEY={KEY}"))
     export = make(as_admin, format="sharegpt", include_flagged="on")
-    manifest = exports.read_manifest(export)
+    manifest = export.manifest
     assert manifest["counts"]["rows"] == 3 and manifest["secrets"]["kinds"] == {"github_key": 2}
     assert manifest["transformations"]["secret_found"] == 2
     entry = AuditEntry.objects.get(action="exported_flagged")

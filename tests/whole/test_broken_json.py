@@ -1,0 +1,98 @@
+"""Text that is no JSON in every column that should have some: pages and the API show the rest of the row."""
+
+import re
+
+import pytest
+from django.apps import apps
+from django.conf import settings
+from django.test import override_settings
+
+from openclaw_web import clock
+from openclaw_web.sqlite import statements
+from openclaw_web.sqlite.json_columns import Decoded
+from tests.factories import T0, UserFactory
+from tests.people.surface import ROOT
+from tests.people.test_roles import OPERATIONS
+from tests.suite.sources import fail_for
+from tests.suite.standing import standing, undone
+from tests.whole.everything import DB, fill
+from tests.whole.test_pages import ASKED, DAY_MS, client_of
+
+BROKEN = ('{"half', "7")  # the second is JSON of another kind than any column holds
+UNREAD = {"backup_runs.manifest_json"}  # the text of a manifest, kept as it was
+# What stands in an address of the API, by the kind of thing that comes before it.
+PLACES = {
+    "agents": "agent",
+    "artifacts": "artifact",
+    "calls": "call",
+    "checkpoints": "checkpoint",
+    "cron": "cron",
+    "decisions": "decision",
+    "exports": "export",
+    "files": "file",
+    "handovers": "handover",
+    "jobs": "job",
+    "prompts": "prompt",
+    "proposals": "proposal",
+    "replays": "replay",
+    "samples": "sample",
+    "sessions": "session",
+    "writes": "write",
+}
+
+
+def columns():
+    """Every column that is decoded, with its table."""
+    for table in apps.get_models():
+        for decoded in (value for base in table.__mro__ for value in vars(base).values()):
+            if isinstance(decoded, Decoded):
+                yield table, decoded.column
+
+
+def plant(text):
+    """Write the same text into each of them, in all rows, also of tables that refuse to be changed."""
+    for db in (DB, "default"):
+        for (name,) in statements.rows(db, "SELECT name FROM sqlite_master WHERE type = 'trigger'"):
+            statements.run(db, f"DROP TRIGGER {name}")
+    for table, column in columns():
+        db = DB if table._meta.app_label in settings.AGENT_APPS else "default"
+        table._base_manager.using(db).update(**{column: text})
+
+
+def address_of(operation, facts):
+    """The address of an operation about the things of the site."""
+    path = operation.partition(" ")[2]
+    return ROOT + re.sub(r"([\w-]+)/{\w+}", lambda match: f"{match[1]}/{facts.get(PLACES.get(match[1]), 'x')}", path)
+
+
+def addresses(facts):
+    """Every page and everything that the API answers, with and without more."""
+    yield from (page.filled(facts).address for page in ASKED.values())
+    yield from (address_of(operation, facts) for operation in OPERATIONS if operation.startswith("GET"))
+
+
+@pytest.fixture(scope="module")
+def site(django_db_setup, django_db_blocker, tmp_path_factory):
+    """A browser of an admin, and the addresses of a site with two rows of everything."""
+    home = tmp_path_factory.mktemp("broken")
+    (home / "state").mkdir()
+    with standing(django_db_blocker), pytest.MonkeyPatch.context() as patch, override_settings(HOME_DIR=home):
+        patch.setattr(clock, "now_ms", lambda: T0 + DAY_MS)
+        client = client_of("admin")
+        facts = fill(2, UserFactory(username="admin", role="admin"))
+        yield client, list(addresses(facts))
+
+
+@pytest.mark.parametrize("text", BROKEN)
+def test_what_is_no_json_is_absent(site, text):
+    client, places = site
+    with undone():
+        plant(text)
+        answers = {place: client.get(place).status_code for place in places}
+    fail_for(f"{place}  answers {status}" for place, status in answers.items() if status >= 500)
+
+
+def test_every_column_of_json_is_decoded():
+    fields = [field for table in apps.get_models() for field in table._meta.local_fields]
+    named = {f"{field.model._meta.db_table}.{field.name}" for field in fields if field.name.endswith("_json")}
+    assert named - {f"{table._meta.db_table}.{column}" for table, column in columns()} == UNREAD
