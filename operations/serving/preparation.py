@@ -22,10 +22,12 @@ from django.utils.translation import gettext as _
 from agents import databases, presence
 from agents.models import Agent
 from guardian.rollbacks import recovering
+from jobs import kinds as job_kinds
 from openclaw_web.disk import reserve
 from openclaw_web.errors import Refused
 from openclaw_web.pages import templates
 from openclaw_web.sqlite import known
+from problems import kinds as problem_kinds
 
 from .processes import die_with_parent
 
@@ -63,6 +65,7 @@ def load_site() -> None:
     _touch(get_resolver().url_patterns)
     templates.compile_all()
     databases.schema_version()  # reads the migrations once for everybody
+    _kinds = job_kinds.labels(), problem_kinds.labels()  # imports them, with what they need
     _answer_once(application)
     connections.close_all()
     gc.collect()
