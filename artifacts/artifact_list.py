@@ -5,8 +5,8 @@ from dataclasses import replace
 from django import forms
 from django.db.models import Exists, OuterRef, Q
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext_lazy
 
+from openclaw_web.amounts import ngettext_lazy
 from openclaw_web.lists import paging
 from openclaw_web.lists.counting import amount
 from openclaw_web.lists.declaration import PLAIN, List, Words, file_columns

@@ -4,10 +4,11 @@ from collections.abc import Iterable
 
 from django.db.models import OuterRef, Subquery
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext_lazy
+from django.utils.translation import gettext_lazy
 
 from agents.models import AgentDatabase
 from openclaw_web import clock
+from openclaw_web.amounts import ngettext_lazy
 from openclaw_web.pages.formatting import duration
 from problems.kinds import BY_COUNT, Facts, Finding, Kind, Link, Words
 

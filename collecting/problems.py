@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from django.conf import settings
-from django.utils.translation import gettext_lazy, ngettext_lazy
+from django.utils.translation import gettext_lazy
 
 from agents.claims import root_of
 from agents.layout import openclaw_version
@@ -11,6 +11,7 @@ from agents.models import CollectorSource
 from jobs.kinds import BY_ITSELF
 from jobs.models import JobRun
 from openclaw_web import clock
+from openclaw_web.amounts import ngettext_lazy
 from overview.models import AgentSummary
 from problems.kinds import BY_COUNT, Facts, Finding, Kind, Link, Words
 

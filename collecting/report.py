@@ -1,11 +1,12 @@
 """What a collect found, for a terminal and for programs."""
 
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext, ngettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 
 from agents import unread_parts
 from ledger.collectors.senders import Why
 from openclaw_web import amounts
+from openclaw_web.amounts import ngettext_lazy
 from openclaw_web.pages.formatting import joined, listed
 from openclaw_web.pages.glyphs import escaped
 

@@ -7,9 +7,9 @@ from urllib.parse import quote
 from django import forms
 from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext_lazy
 
 from agents.models import Agent
+from openclaw_web.amounts import ngettext_lazy
 from openclaw_web.errors import Refused
 from openclaw_web.lists.declaration import PLAIN, List, Words, file_columns
 from openclaw_web.lists.filters import DayFilters

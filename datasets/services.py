@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 from django.db import transaction
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext, ngettext_lazy
+from django.utils.translation import ngettext
 
 from agents.models import Agent
 from gate.models import MemoryGateDecision
@@ -15,6 +15,7 @@ from ledger.models import ConversationTurn, Session
 from ledger.transcripts.contexts import SETTING as WINDOW_SETTING
 from ledger.transcripts.contexts import keep_contexts
 from openclaw_web import clock
+from openclaw_web.amounts import ngettext_lazy
 from openclaw_web.errors import Refused
 from openclaw_web.pages.formatting import listed
 from people.configuration import keys as configuration

@@ -3,10 +3,11 @@
 from collections.abc import Iterable
 
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext, ngettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 
 from agents.models import Agent
 from openclaw_web import clock
+from openclaw_web.amounts import ngettext_lazy
 from openclaw_web.pages.formatting import number
 from problems.kinds import BY_COUNT, Facts, Finding, Kind, Link, Words
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from django.utils.translation import gettext_lazy, ngettext_lazy
+from django.utils.translation import gettext_lazy
 
 from agents.models import Agent
 from gate.problems import FAILING_SHARE, LEAST_CALLS
@@ -10,6 +10,7 @@ from gate.statistics.changes import DAY_MS
 from gate.statistics.figures import day_of
 from ledger import consent
 from openclaw_web import clock
+from openclaw_web.amounts import ngettext_lazy
 from problems.kinds import BY_COUNT, Facts, Finding, Kind, Link
 
 from .looking import owners

@@ -4,9 +4,10 @@ from collections.abc import Iterable
 
 from django.db.models import Q
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext_lazy
+from django.utils.translation import gettext_lazy
 
 from openclaw_web import clock
+from openclaw_web.amounts import ngettext_lazy
 from problems.kinds import BY_COUNT, Facts, Finding, Kind, Link
 
 from . import kinds as job_kinds

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from functools import partial
 
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext_lazy
 
+from openclaw_web.amounts import ngettext_lazy
 from openclaw_web.pages.formatting import listed
 from openclaw_web.sqlite.integrity import DIFFERENT, Check
 

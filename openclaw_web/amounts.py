@@ -1,6 +1,21 @@
 """Amounts that read right for one as well: `1 session`, `1,234 sessions`."""
 
-from django.utils.translation import ngettext_lazy
+from collections.abc import Mapping
+from typing import Any
+
+from django.utils.functional import Promise
+from django.utils.translation import ngettext
+
+
+class ngettext_lazy(Promise):
+    """A text for one and for many, chosen when it is filled in; `number` names the value that decides."""
+
+    def __init__(self, one: str, many: str, number: str) -> None:
+        self.one, self.many, self.number = one, many, number
+
+    def __mod__(self, values: Mapping[str, Any]) -> str:
+        return ngettext(self.one, self.many, values[self.number]) % values
+
 
 WORDS = {
     "agents": ngettext_lazy("%(shown)s agent", "%(shown)s agents", "count"),

@@ -3,8 +3,9 @@
 from django import forms
 from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext, ngettext_lazy
+from django.utils.translation import ngettext
 
+from openclaw_web.amounts import ngettext_lazy
 from openclaw_web.lists import counting
 from openclaw_web.lists.declaration import NAMED, PLAIN, List, Words, file_columns
 from openclaw_web.lists.filters import DayFilters

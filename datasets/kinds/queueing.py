@@ -4,11 +4,12 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping
 
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext, ngettext_lazy
+from django.utils.translation import ngettext
 
 from agents.models import Agent
 from gate.models import MemoryGateDecision
 from guardian.models import BehaviorCorrection, Rollback
+from openclaw_web.amounts import ngettext_lazy
 from openclaw_web.errors import Refused
 from openclaw_web.pages.formatting import joined
 

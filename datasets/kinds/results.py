@@ -6,8 +6,9 @@ from typing import Any
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext, ngettext_lazy
+from django.utils.translation import ngettext
 
+from openclaw_web.amounts import ngettext_lazy
 from openclaw_web.pages.formatting import listed
 
 EXISTED = ngettext_lazy("%(count)s already existed", "%(count)s already existed", "count")

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from django.utils.translation import gettext_lazy, ngettext_lazy
+from django.utils.translation import gettext_lazy
 
 from agents.models import Agent
 from datasets.kinds.write import WRITE
@@ -10,6 +10,7 @@ from datasets.models import DatasetSample
 from datasets.review import queues
 from guardian.correcting import rules, sayable
 from guardian.models import BehaviorCorrection, WriteGuardianAudit
+from openclaw_web.amounts import ngettext_lazy
 from problems.kinds import BY_COUNT, Facts, Finding, Kind, Link, Words
 
 MOST = 200  # the newest writes against rules

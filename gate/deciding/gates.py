@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass, replace
 
-from django.utils.translation import gettext_lazy, ngettext_lazy
+from django.utils.translation import gettext_lazy
 
 from agents.runners.calls import Allowance
 from agents.runners.runner import LanguageModel, Runner, model_as_set
+from openclaw_web.amounts import ngettext_lazy
 from openclaw_web.llm import client, prices
 
 from ..models import GateCall

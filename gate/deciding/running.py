@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
-from django.utils.translation import gettext_lazy, ngettext_lazy
+from django.utils.translation import gettext_lazy
 
 from agents import services as agents
 from agents.models import Agent
@@ -13,6 +13,7 @@ from jobs import services as jobs
 from jobs.kinds import Kind
 from jobs.models import JobRun
 from jobs.progress import Listener, Progress
+from openclaw_web.amounts import ngettext_lazy
 
 from . import choosing, gates, judging, tallies
 from .choosing import Asked

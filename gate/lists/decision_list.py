@@ -7,9 +7,9 @@ from django import forms
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Substr
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext_lazy
 
 from ledger.lists.agent_filters import AgentFilters
+from openclaw_web.amounts import ngettext_lazy
 from openclaw_web.lists.declaration import PLAIN, TITLE, List, Words, file_columns
 from openclaw_web.lists.paging import Listing, Term, in_order, narrowed, terms
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.db.models import Count
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext_lazy
+from django.utils.translation import gettext_lazy
 
 from agents import databases
 from agents import services as agents
@@ -12,6 +12,7 @@ from agents.runners import launch
 from agents.runners.batch import Batch, check_answered, message_of
 from jobs.kinds import Kind
 from jobs.progress import Progress
+from openclaw_web.amounts import ngettext_lazy
 from openclaw_web.errors import Refused
 
 from ..deciding import gates

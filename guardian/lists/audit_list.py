@@ -7,10 +7,10 @@ from django import forms
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Substr
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext_lazy
 
 from gate.lists import around
 from ledger.lists import facets
+from openclaw_web.amounts import ngettext_lazy
 from openclaw_web.lists.declaration import NAMED, PLAIN, TITLE, List, Words, file_columns
 from openclaw_web.lists.filters import DayFilters
 from openclaw_web.lists.paging import Listing, Term, in_order, narrowed, terms

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db.models import Count
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext_lazy
+from django.utils.translation import gettext_lazy
 
 from agents import databases
 from agents import services as agents
@@ -17,6 +17,7 @@ from jobs import services as jobs
 from jobs.kinds import Kind
 from jobs.models import JobRun
 from jobs.progress import Listener, Progress
+from openclaw_web.amounts import ngettext_lazy
 from openclaw_web.disk import locks
 from openclaw_web.errors import Refused
 

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator
 
 from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext_lazy
 
 from openclaw_web import clock
+from openclaw_web.amounts import ngettext_lazy
 from openclaw_web.sqlite import writing
 from openclaw_web.sqlite.integrity import DAMAGED, DIFFERENT, Check, Refers, damaged, forgetting, lacking, missing
 

@@ -8,8 +8,8 @@ from django import forms
 from django.db.models import Case, F, OuterRef, Q, QuerySet, Subquery, TextField, When
 from django.db.models.functions import Length, Substr
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext_lazy
 
+from openclaw_web.amounts import ngettext_lazy
 from openclaw_web.lists.declaration import PLAIN, TITLE, List, file_columns
 from openclaw_web.lists.paging import Listing, Term, in_order, narrowed, terms
 from openclaw_web.sqlite.json_columns import decode

@@ -4,8 +4,8 @@ from typing import Any
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext_lazy
 
+from openclaw_web.amounts import ngettext_lazy
 from openclaw_web.lists import paging
 from openclaw_web.lists.declaration import NAMED, PLAIN, List, Words, file_columns
 from openclaw_web.lists.paging import Listing, Term, in_order, narrowed, terms

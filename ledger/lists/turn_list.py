@@ -7,8 +7,8 @@ from django import forms
 from django.db.models import Exists, OuterRef, QuerySet
 from django.db.models.functions import Substr
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext_lazy
 
+from openclaw_web.amounts import ngettext_lazy
 from openclaw_web.lists.declaration import NAMED, PLAIN, TITLE, List, file_columns
 from openclaw_web.lists.paging import Listing, Term, in_order, narrowed, terms
 

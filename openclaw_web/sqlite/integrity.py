@@ -11,8 +11,9 @@ from django.db.models import Exists, Model, OuterRef, Q, QuerySet
 from django.utils.functional import Promise
 from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext_lazy
+from django.utils.translation import gettext_lazy
 
+from ..amounts import ngettext_lazy
 from ..errors import Refused
 from . import statements
 

@@ -5,9 +5,10 @@ from typing import Any
 
 from django.conf import settings
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext_lazy
+from django.utils.translation import gettext_lazy
 
 from openclaw_web import amounts
+from openclaw_web.amounts import ngettext_lazy
 from openclaw_web.pages import states
 from openclaw_web.pages.formatting import duration, listed, size
 
