@@ -65,7 +65,8 @@ def load_site() -> None:
     _touch(get_resolver().url_patterns)
     templates.compile_all()
     databases.schema_version()  # reads the migrations once for everybody
-    _kinds = job_kinds.labels(), problem_kinds.labels()  # imports them, with what they need
+    for kinds in (job_kinds, problem_kinds):
+        kinds.labels()  # imports them, with what they need
     _answer_once(application)
     connections.close_all()
     gc.collect()
