@@ -75,12 +75,6 @@ def test_the_queues_page_shows_the_filters_and_clears_them(as_admin, samples):
     assert "prompted_by=person&amp;ending=cut_off" in page.text  # verdicts and steps stay in the queue
 
 
-def test_an_empty_queue_says_what_the_filter_hides(as_admin, samples):
-    page = as_admin.get("/review/", {"prompted_by": "heartbeat"})
-    assert "Nothing to review with this filter" in page.text
-    assert "The filter hides 5 samples to review." in page.text
-
-
 def test_a_verdict_on_the_whole_list_is_about_those(as_admin, samples):
     body = {"status": "rejected", "expected_count": 1, "prompted_by": "cron"}
     done = as_admin.post("/api/v1/samples/bulk", body, content_type="application/json")
@@ -90,9 +84,7 @@ def test_a_verdict_on_the_whole_list_is_about_those(as_admin, samples):
 
 @pytest.mark.parametrize("asked", [{"prompted_by": "nobody"}, {"ending": "badly"}])
 def test_a_value_that_does_not_exist_is_refused(as_admin, samples, asked):
-    assert as_admin.get("/samples/", asked).status_code == 409
     assert as_admin.get("/review/", asked).status_code == 409
-    assert as_admin.get("/api/v1/samples", asked).status_code == 422
     assert as_admin.get("/api/v1/review/progress", asked).status_code == 422
 
 

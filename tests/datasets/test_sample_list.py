@@ -30,11 +30,6 @@ def test_it_works(as_admin, ada):
     assert 'href="one/"' in page.text
 
 
-def test_without_samples_it_says_how_to_make_some(as_admin, ada):
-    assert "No samples yet" in as_admin.get(URL).text
-    assert "No matches for these filters" in as_admin.get(URL, {"status": "approved"}).text
-
-
 def test_filters_are_kept_in_the_links(as_admin, ada):
     SampleFactory(id="wanted", agent_id="ada", session_id="s1", annotation_status="needs_review")
     chosen = {"status": "needs_review", "agent": "ada", "session": "s1", "type": "annotated_turn"}

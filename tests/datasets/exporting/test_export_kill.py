@@ -12,7 +12,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from tests.processes import FEW, MOST_TRIES, note_kills
+from tests.processes import FEW, MOST_TRIES, note_kills, wait_for
 from tests.suite import prepared
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -26,11 +26,18 @@ jobs.start("asked", "alpaca", "reply", by="ann")
 pytestmark = pytest.mark.kill
 
 
-def test_the_next_command_clears_away_what_a_kill_left_and_says_so(tmp_path):
-    """Kills between the first byte and the last; the command after each is one that only reads."""
+@pytest.fixture
+def store(tmp_path):
+    """The database of a home with many samples."""
     prepared.copy_home(tmp_path)
     store = sqlite3.connect(tmp_path / "state" / "openclaw.sqlite")
     seed(store)
+    yield store
+    store.close()
+
+
+def test_the_next_command_clears_away_what_a_kill_left_and_says_so(tmp_path, store):
+    """Kills between the first byte and the last; the command after each is one that only reads."""
     folders, chance, seconds, outcomes = tmp_path / "exports", random.Random(8), 1.5, []
     for number in range(MOST_TRIES):
         is_done = killed_after(seconds * chance.random(), tmp_path, store, f"n{number}")
@@ -52,13 +59,9 @@ def test_the_next_command_clears_away_what_a_kill_left_and_says_so(tmp_path):
     # The name is free, and nothing is in the way.
     free = outcomes.index("failed")
     assert python(tmp_path, "manage.py", "export", "--format", "alpaca", "--name", f"n{free}").wait() == 0
-    store.close()
 
 
-def test_a_draft_that_a_living_process_writes_is_not_touched(tmp_path):
-    prepared.copy_home(tmp_path)
-    store = sqlite3.connect(tmp_path / "state" / "openclaw.sqlite")
-    seed(store)
+def test_a_draft_that_a_living_process_writes_is_not_touched(tmp_path, store):
     folders = tmp_path / "exports"
     process = python(tmp_path, "manage.py", "export", "--format", "alpaca", "--name", "x")
     try:
@@ -74,14 +77,10 @@ def test_a_draft_that_a_living_process_writes_is_not_touched(tmp_path):
         process.kill()
         process.wait()
     assert store.execute("SELECT state, total_samples FROM dataset_exports").fetchone() == ("ready", SAMPLES)
-    store.close()
 
 
-def test_what_the_site_promised_is_written_again_by_its_worker(tmp_path):
+def test_what_the_site_promised_is_written_again_by_its_worker(tmp_path, store):
     """A worker that is killed: the next command removes the draft, the next worker completes the export."""
-    prepared.copy_home(tmp_path)
-    store = sqlite3.connect(tmp_path / "state" / "openclaw.sqlite")
-    seed(store)
     assert python(tmp_path, "-c", ASK).wait() == 0
     folders = tmp_path / "exports"
     worker = python(tmp_path, "manage.py", "work")
@@ -104,14 +103,10 @@ def test_what_the_site_promised_is_written_again_by_its_worker(tmp_path):
     for side in ("train", "test"):
         one, other = (file.read_bytes() for file in folders.glob(f"*/*.{side}.jsonl"))
         assert one == other
-    store.close()
 
 
-def test_after_a_kill_when_the_files_were_complete_its_rows_can_be_looked_at(tmp_path):
+def test_after_a_kill_when_the_files_were_complete_its_rows_can_be_looked_at(tmp_path, store):
     """What a kill leaves between the files and what is noted about them: such a moment is too short to be met."""
-    prepared.copy_home(tmp_path)
-    store = sqlite3.connect(tmp_path / "state" / "openclaw.sqlite")
-    seed(store)
     assert python(tmp_path, "manage.py", "export", "--format", "alpaca", "--name", "x").wait() == 0
     noted = "SELECT places_json FROM dataset_exports WHERE state = 'ready'"
     before = store.execute(noted).fetchone()
@@ -122,7 +117,6 @@ def test_after_a_kill_when_the_files_were_complete_its_rows_can_be_looked_at(tmp
     assert "The export “x” was interrupted when its files were complete: it is finished." in said(tmp_path, "jobs")
     assert store.execute(noted).fetchone() == before
     assert said(tmp_path, "jobs") == "", "it is said once"
-    store.close()
 
 
 def killed_after(seconds, home, store, name):
@@ -147,13 +141,6 @@ def said(home, *words):
     _, told = process.communicate()
     assert process.returncode == 0, told
     return told.decode()
-
-
-def wait_for(condition, seconds=120):
-    limit = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < limit
-        time.sleep(0.005)
 
 
 def half_written(folders):
