@@ -232,7 +232,7 @@ SPEC_COLUMNS = {
     "migration_runs": "id:text started_at:integer finished_at:integer status:text report_json:text",
     "migration_sources": "source_key:text migration_kind:text source_path:text target_table:text source_sha256:text "
     "source_size_bytes:integer source_record_count:integer last_run_id:text status:text imported_at:integer "
-    "removed_source:bool report_json:text",
+    "removed_source:boolean report_json:text",
     "kv": "scope:text key:text value_json:text updated_at:integer",
     "dataset_samples": "id:text sample_type:text turn_id:text decision_id:text audit_id:text session_id:text "
     "content:text quality_score:real quality_factors:text annotation_status:text annotated_by:text "
