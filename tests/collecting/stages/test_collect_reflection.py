@@ -199,7 +199,8 @@ def test_decisions_without_a_known_person_are_withheld_while_somebody_opted_out(
     assert not rows().exists()
 
 
-def test_the_same_event_from_log_api_and_database_is_one_row(place, as_operator):
+@pytest.mark.parametrize("name", ["01PLUGIN", "of the database"])
+def test_the_same_event_from_log_api_and_database_is_one_row(place, as_operator, name):
     home, talk, log = place
     tell(log)
     run(home)
@@ -212,10 +213,12 @@ def test_the_same_event_from_log_api_and_database_is_one_row(place, as_operator)
         "/api/v1/agents/main/gate/decisions", {"decisions": [body]}, content_type="application/json"
     )
     assert answer.status_code == 200
-    database(home.root / "workspace", id="01PLUGIN", session_id=CHANNEL, created_at=T0 + 1_510)
+    values = {"id": name, "session_id": CHANNEL, "created_at": T0 + 1_510}
+    database(home.root / "workspace", llm_model="less-known", **values)
     run(home)
     row = rows().get()
     assert (row.origin, row.candidate_fact, row.prompt_tokens, row.match) == ("recorded", "Tea.", 50, "given")
+    assert row.llm_model == "gate-1"  # what a plugin told itself stands
     assert sum(GateHour.objects.using(MAIN).values_list("total", flat=True)) == 1
 
 
