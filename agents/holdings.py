@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+import orjson
 from django.db import transaction
 from django.db.models import F
 
@@ -112,7 +113,7 @@ def _apply(row, held, added, *, anew):
         held = noted.plus(added)
     if not held.checksum and held.kinds == noted.kinds:
         held = Holding(held.kinds, noted.checksum)
-    kinds = CollectedSession.kinds.encode(held.kinds)
+    kinds = orjson.dumps(held.kinds, option=orjson.OPT_SORT_KEYS).decode()  # of every session of an import
     columns = (kinds, held.checksum, "")
     if not row._state.adding and (row.kind_counts, row.id_checksum, row.removed_why) == columns:
         return False

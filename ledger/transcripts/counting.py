@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 
+import orjson
 from django.db.models import Count
 
 from agents.holdings import Holding, checksum_of
@@ -12,14 +13,15 @@ from ..models import Session, TranscriptEvent, TranscriptEventIdentity
 
 def known(session: Session) -> Holding:
     """What was noted of a session while its records were stored."""
-    return Holding(Counter(session.kinds), session.id_checksum)
+    return Holding(Counter(orjson.loads(session.kind_counts)), session.id_checksum)  # of each session of an import
 
 
 def add(session: Session, kinds: Mapping[str, int], ids: Iterable[str]) -> Holding:
     """Count new records in, and give them back."""
     added = Holding(Counter(kinds), checksum_of(ids))
     now = known(session).plus(added)
-    session.kinds, session.id_checksum = now.kinds, now.checksum
+    session.kind_counts = orjson.dumps(now.kinds, option=orjson.OPT_SORT_KEYS).decode()
+    session.id_checksum = now.checksum
     return added
 
 

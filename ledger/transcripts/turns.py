@@ -7,8 +7,10 @@ from functools import lru_cache
 from itertools import takewhile
 from typing import Any
 
+import orjson
+
 from openclaw_web.sqlite import statements
-from openclaw_web.sqlite.json_columns import decode, encode
+from openclaw_web.sqlite.json_columns import decode
 from openclaw_web.sqlite.rows import insert_sql
 
 from ..collectors.records import content_facts, facts, file_lists
@@ -190,7 +192,7 @@ def _begun(session, user):
         "user_message_id": user.record_id,
         "user_message_content": _words(user.facts.text),
         "user_from": _sender(user.facts.sender),
-        "user_metadata": encode(user.facts.sender) if user.facts.sender else None,
+        "user_metadata": orjson.dumps(user.facts.sender).decode() if user.facts.sender else None,
         "created_at": user.created_at,
         "first_seq": user.seq,
     }
@@ -227,7 +229,7 @@ def _summed(rows):
 
 def _about(found):
     about = {"provider": found.provider, "stopReason": found.stop_reason, "error": found.error}
-    return encode({name: value for name, value in about.items() if value})
+    return orjson.dumps({name: value for name, value in about.items() if value}).decode()
 
 
 def _stored_rows(db, turn):
@@ -244,7 +246,7 @@ def _stored_rows(db, turn):
     for event in events.defer("full_zstd").order_by("seq").iterator(chunk_size=BATCH):
         # The words of the user count for no sum, and unwrapping them would take most of the time.
         read = content_facts if event.kind == "user" else facts
-        found = read(event.record)
+        found = read(orjson.loads(event.event_json))
         found.kind, found.is_failed = event.kind, event.is_failed
         row = Row(ids[event.seq], None, event.created_at, found, "", None, None, None)
         row.seq, row.turn_number, row.is_active = event.seq, event.turn_number, event.is_active
@@ -266,7 +268,7 @@ def _snapshot(session, tree, row):
         reason="compaction",
         event_count=tree.depth(row.record_id),
         created_at=row.created_at,
-        metadata_json=encode(about),
+        metadata_json=orjson.dumps(about).decode(),
     )
 
 
@@ -275,7 +277,7 @@ def title_of(words: Iterable[tuple[str, str | None]]) -> str:
     first = ""
     for text, metadata in words:
         line = next((line.strip() for line in text.splitlines() if line.strip()), "")
-        if line and "injected" not in decode(metadata):
+        if line and not (metadata and "injected" in decode(metadata)):
             return line[:TITLE]
         first = first or line
     return first[:TITLE]
