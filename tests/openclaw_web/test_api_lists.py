@@ -8,6 +8,8 @@ from urllib.parse import urlsplit
 
 import orjson
 import pytest
+from django.db import DatabaseError
+from django.db.models.expressions import RawSQL
 
 from openclaw_web.api import api
 from openclaw_web.endpoints import streams
@@ -17,6 +19,7 @@ from tests.processes import Home
 
 SESSIONS = "/api/v1/agents/ada/sessions"
 EVENTS = "/api/v1/agents/ada/events"
+NO_TEXT = "CAST(X'FF' AS TEXT)"  # at which a query fails
 pytestmark = pytest.mark.django_db
 NDJSON = {"Accept": "application/x-ndjson"}
 MAKE_ROWS = """
@@ -105,9 +108,9 @@ class TestJsonLines:
     def test_a_failure_in_the_middle_is_no_end(self, as_admin, ada, monkeypatch):
         session = SessionFactory()
         EventFactory.create_batch(600, session=session)
-        session.events.filter(seq=session.events.order_by("seq").first().seq).update(event_json="{")
+        session.events.filter(seq=session.events.order_by("seq").first().seq).update(event_json=RawSQL(NO_TEXT, ()))
         response = as_admin.get(EVENTS, {"format": "jsonl", "include_payload": "true"})
-        with pytest.raises(orjson.JSONDecodeError):
+        with pytest.raises(DatabaseError):
             response.getvalue()
 
 
@@ -116,9 +119,8 @@ def test_a_stream_that_fails_breaks_the_connection_off(tmp_path, migrated):
     try:
         token = home.python(MAKE_ROWS)
         with closing(sqlite3.connect(home.path / "agents" / "ada" / "agent" / "openclaw-agent.sqlite")) as db:
-            db.execute(
-                "UPDATE transcript_events SET event_json = '{' WHERE seq = (SELECT MAX(seq) FROM transcript_events)"
-            )
+            last = "(SELECT MAX(seq) FROM transcript_events)"
+            db.execute(f"UPDATE transcript_events SET event_json = {NO_TEXT} WHERE seq = {last}")
             db.commit()
         connection = http.client.HTTPConnection(urlsplit(home.serve().address()).netloc)
         asked = "format=jsonl&include_payload=true&sort=time"
