@@ -27,7 +27,7 @@ def begin(*, root: str, by: str, before: dict[str, list[str]]) -> MigrationRun:
     broken = list(MigrationRun.objects.filter(status=Status.RUNNING))
     for run in broken:
         if run.root == root:
-            known = run.before
+            known = MigrationRun.before.decode_strictly(run.before_json)
             # An agent that was not there then had no sessions then.
             before = {agent: sorted(set(ids).intersection(known.get(agent, ()))) for agent, ids in before.items()}
     for failed in _failed_since_the_last(root):

@@ -21,9 +21,12 @@ def may_move(db: str, old_id: str, new_id: str) -> bool:
 
 
 def is_being_rolled_back(db: str, audit_id: str) -> bool:
-    """Whether a rollback of a write is under way, or broke off and is to be ended: until then the write stays."""
-    waiting = RollbackIntent.objects.using(db).filter(ended_at=None)
-    return any(audit_id in intent.audits for intent in waiting)
+    """Whether a rollback of a write is under way, or broke off and is to be ended: until then the write stays.
+
+    Raises ValueError where an intent does not say which writes it is about.
+    """
+    waiting = RollbackIntent.objects.using(db).filter(ended_at=None).values_list("audits_json", flat=True)
+    return any(audit_id in RollbackIntent.audits.decode_strictly(text) for text in waiting)
 
 
 def take_over(db: str, old: WriteGuardianAudit, new: WriteGuardianAudit) -> None:

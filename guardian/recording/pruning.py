@@ -58,9 +58,13 @@ def _prune(db, name):
 
 
 def _asked_about(db):
-    """Versions that somebody wrote while a rollback was carried out, and nobody has said yet what becomes of them."""
+    """Versions that somebody wrote while a rollback was carried out, and nobody has said yet what becomes of them.
+
+    Raises ValueError where the list of an intent is damaged: any version might be one of them, and none is removed.
+    """
     waiting = RollbackIntent.objects.using(db).filter(settled_at=None).exclude(meanwhile_json="[]")
-    return [version_id for intent in waiting for version_id in intent.meanwhile]
+    decode = RollbackIntent.meanwhile.decode_strictly
+    return [version_id for text in waiting.values_list("meanwhile_json", flat=True) for version_id in decode(text)]
 
 
 def unreferenced(db: str, name: str):

@@ -55,6 +55,13 @@ class Decoded(property):
         """What a text of this column says."""
         return decode(text, self.kind)
 
+    def decode_strictly(self, text: str) -> Any:
+        """The same where something rests on it. Raises ValueError for a text that is no JSON, or of another kind."""
+        value = orjson.loads(text)
+        if not isinstance(value, self.kind):
+            raise ValueError(f"{self.column} is {type(value).__name__}, not {self.kind.__name__}")
+        return value
+
     def encode(self, value: Any) -> str:
         """A value as a text of this column."""
         return encode(value, is_sorted=self.is_sorted)

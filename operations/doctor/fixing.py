@@ -297,7 +297,7 @@ def _sessions():
 
 def _brought_in(row, made):
     """Sessions by agent of this home that are there now and were not before."""
-    before = MigrationRun.objects.get(id=row.id).before
+    before = MigrationRun.before.decode_strictly(MigrationRun.objects.get(id=row.id).before_json)
     now = _sessions()
     agents = set(made.names.values())
     new = {agent: sorted(set(now[agent]).difference(before.get(agent, ()))) for agent in agents & now.keys()}

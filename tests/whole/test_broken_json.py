@@ -7,6 +7,10 @@ from django.apps import apps
 from django.conf import settings
 from django.test import override_settings
 
+from collecting import runs
+from collecting.models import MigrationRun
+from guardian.models import RollbackIntent
+from guardian.recording import moving, pruning
 from openclaw_web import clock
 from openclaw_web.sqlite import statements
 from openclaw_web.sqlite.json_columns import Decoded
@@ -90,6 +94,21 @@ def test_what_is_no_json_is_absent(site, text):
         plant(text)
         answers = {place: client.get(place).status_code for place in places}
     fail_for(f"{place}  answers {status}" for place, status in answers.items() if status >= 500)
+
+
+@pytest.mark.parametrize("text", BROKEN)
+def test_what_something_rests_on_is_not_taken_for_absent(site, text):
+    about = {"id": "broken", "file_name": "USER.md", "draft_name": ".x", "created_at": T0}
+    with undone():
+        RollbackIntent.objects.using(DB).create(**about, meanwhile_json=text, audits_json=text)
+        MigrationRun.objects.create(id="broken", status="running", root="/there", started_at=T0, before_json=text)
+        for act in (
+            lambda: pruning.prune(DB),
+            lambda: moving.may_move(DB, "w1", "w2"),
+            lambda: runs.begin(root="/there", by="ada", before={}),
+        ):
+            with pytest.raises(ValueError):
+                act()
 
 
 def test_every_column_of_json_is_decoded():
