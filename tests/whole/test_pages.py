@@ -79,7 +79,9 @@ def walk(count, roles):
         clients = {role: client_of(role) for role in roles}
         facts = fill(count, UserFactory(username="admin", role="admin"))
         pages = {route: page.filled(facts) for route, page in ASKED.items()}
-        clients["admin"].get(pages["ledger:session_list"].address)  # whether a file is current is asked once a process
+        # Whether a file is current is asked once a process, the map of a session once until it changes.
+        for route in ("ledger:session_list", "ledger:session_detail"):
+            clients["admin"].get(pages[route].address)
         return {route: (page, answers_of(page, clients)) for route, page in pages.items()}
 
 
