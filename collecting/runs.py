@@ -124,6 +124,7 @@ def ignored_sessions(root: Path) -> dict[str, frozenset[str]]:
     """Sessions by agent that `doctor --undo` took out of the store: collects leave them out."""
     ignored: dict[str, set[str]] = {}
     rows = MigrationSource.objects.filter(root=str(root), status=MigrationSource.Status.IGNORED)
+    decode = MigrationSource.report.decode_strictly  # a person said so: nothing comes back because a row is damaged
     for agent_id, report in rows.values_list("agent_id", "report_json"):
-        ignored.setdefault(agent_id, set()).update(MigrationSource.report.decode(report).get("ignored_sessions", ()))
+        ignored.setdefault(agent_id, set()).update(decode(report).get("ignored_sessions", ()))
     return {agent_id: frozenset(ids) for agent_id, ids in ignored.items()}

@@ -147,7 +147,8 @@ def _outcome(job, progress):
     """The columns that a run ends with: state, closing sentence and result of the job's function; None when lost."""
     try:
         with _interrupted_by_signals(job):
-            result = job_kinds.of(job.kind).run(job.params, progress) or {}
+            params = JobRun.params.decode_strictly(job.params_json)  # without them it would do something else
+            result = job_kinds.of(job.kind).run(params, progress) or {}
         return _ended(JobRun.State.FINISHED, result.get("message", ""), JobRun.result.encode(result))
     except LostJob:
         return None

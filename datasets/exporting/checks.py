@@ -3,19 +3,23 @@
 from collections.abc import Iterator
 from functools import partial
 
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from openclaw_web.sqlite.integrity import DAMAGED, Check, file_problem
 
 from ..models import DatasetExport
-from .exports import folder_of, promised
+from .exports import MANIFEST, folder_of, promised
 
 
 def _find_changed(_db, *, is_deep) -> Iterator[str]:
     """Files of finished exports that are gone, or of another size; `is_deep` reads them all."""
     exports = DatasetExport.objects.filter(state=DatasetExport.State.READY).order_by("exported_at", "id")
     for export in exports.iterator():
-        for file in promised(export):
+        files = promised(export)
+        if not files:
+            yield _("%(file)s has different content") % {"file": f"{export.export_name}: {MANIFEST}"}
+        for file in files:
             name = f"{export.export_name}: {export.file_path}/{file.name}"
             digest = file.sha256 if is_deep else ""
             if problem := file_problem(folder_of(export) / file.name, name, file.bytes, digest):
@@ -29,6 +33,6 @@ CHECKS = (
         noun="files",
         find=partial(_find_changed, is_deep=False),
         find_deep=partial(_find_changed, is_deep=True),
-        advice=_("Run the export again to get its files."),
+        advice=gettext_lazy("Run the export again to get its files."),
     ),
 )

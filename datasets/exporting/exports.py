@@ -117,6 +117,8 @@ def build(export_id: str, progress: Progress) -> dict[str, Any]:
     if not (export.state == DatasetExport.State.READY and folder.is_dir()):
         with _recorded(export):
             if not folder.is_dir():
+                DatasetExport.choices.decode_strictly(export.filters or "{}")  # without them, more would be exported
+                DatasetExport.types.decode_strictly(export.sample_types)
                 _write(export, folder, progress)
             _finish(export, folder)
     return export.manifest

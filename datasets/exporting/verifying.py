@@ -46,6 +46,8 @@ def verify(export: DatasetExport, progress: Progress) -> dict[str, Any]:
     files = promised(export)
     told = _Told(progress, sum(file.bytes for file in files))
     found = [*(_checked(export, file, told) for file in files), *_unexpected(export, files)]
+    if not files:  # nobody can say which there should be
+        found.append(Checked(MANIFEST, CHANGED, _("%(file)s has different content") % {"file": MANIFEST}))
     wrong = [file for file in found if file.state != INTACT]
     return {
         "export_id": export.id,

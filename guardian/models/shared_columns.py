@@ -35,6 +35,8 @@ class FileContent(models.Model):
 class SharedText(Words):
     """A text whose column keeps `sha256:<hash>` of a long one. Whoever reads the column gets the text."""
 
+    reference_prefix = PREFIX
+
     def get_db_prep_save(self, value, connection):
         """What the column keeps; a long text is stored first, in the caller's transaction."""
         value = super().get_db_prep_save(value, connection)

@@ -54,6 +54,7 @@ class Text(Shown, models.TextField):
     """A text of one of the kinds below."""
 
     migrated_as = "django.db.models.TextField"
+    reference_prefix = ""  # a text that begins so stands in another table
 
 
 class Words(Text):

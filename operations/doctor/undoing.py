@@ -96,7 +96,7 @@ def _wanted(params):
     if row.status not in (Status.COMPLETED, Status.WARNING):
         sentence = _("Run %(run)s is %(status)s: there is nothing to undo.")
         raise Refused(sentence % {"run": row.id, "status": str(states.word(row.status)).lower()})
-    brought = row.report.get("sessions", {})
+    brought = MigrationRun.report.decode_strictly(row.report_json).get("sessions", {})
     gone = 0 if params.get("force") else _gone(row.root, brought)
     if gone:
         sentence = ngettext(

@@ -1,6 +1,8 @@
 """Text that is no JSON in every column that should have some: pages and the API show the rest of the row."""
 
 import re
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from django.apps import apps
@@ -8,12 +10,16 @@ from django.conf import settings
 from django.test import override_settings
 
 from collecting import runs
-from collecting.models import MigrationRun
+from collecting.models import MigrationRun, MigrationSource
+from datasets.exporting import exports, verifying
+from datasets.exporting.checks import CHECKS
+from datasets.models import DatasetExport
 from guardian.models import RollbackIntent
 from guardian.recording import moving, pruning
 from openclaw_web import clock
 from openclaw_web.sqlite import statements
 from openclaw_web.sqlite.json_columns import Decoded
+from operations.doctor.store import declared
 from tests.factories import T0, UserFactory
 from tests.people.surface import ROOT
 from tests.people.test_roles import OPERATIONS
@@ -102,13 +108,50 @@ def test_what_something_rests_on_is_not_taken_for_absent(site, text):
     with undone():
         RollbackIntent.objects.using(DB).create(**about, meanwhile_json=text, audits_json=text)
         MigrationRun.objects.create(id="broken", status="running", root="/there", started_at=T0, before_json=text)
+        ignored = {"source_key": "broken", "root": "/there", "status": "ignored", "last_run_id": "broken"}
+        MigrationSource.objects.create(**ignored, report_json=text)
+        export = {"id": "broken", "export_format": "alpaca", "sample_types": "[]", "file_path": "exports/broken"}
+        DatasetExport.objects.create(**export, filters=text, exported_at=T0)
         for act in (
             lambda: pruning.prune(DB),
             lambda: moving.may_move(DB, "w1", "w2"),
             lambda: runs.begin(root="/there", by="ada", before={}),
+            lambda: runs.ignored_sessions(Path("/there")),
+            lambda: exports.build("broken", None),
         ):
             with pytest.raises(ValueError):
                 act()
+
+
+@pytest.mark.parametrize("text", BROKEN)
+def test_an_export_whose_manifest_cannot_be_read_is_not_intact(site, text):
+    with undone():
+        about = {"export_format": "alpaca", "sample_types": "[]", "file_path": "exports/broken", "state": "ready"}
+        export = DatasetExport.objects.create(id="broken", **about, manifest_json=text, exported_at=T0)
+        found = verifying.verify(export, SimpleNamespace(update=lambda *_done: None))
+        (named,) = [row for row in CHECKS[0].find("default") if row.startswith(f"{export.export_name}: manifest.json")]
+    assert not found["is_intact"] and named.endswith("has different content")
+
+
+@pytest.mark.parametrize("text", BROKEN)
+def test_a_deep_look_of_the_doctor_names_it(site, text):
+    with undone():
+        assert [row for db in (DB, "default") for row in declared.find_damaged_json(db)] == []
+        plant(text)
+        rows = {row.split()[0] for db in (DB, "default") for row in declared.find_damaged_json(db)}
+        filled = {table._meta.db_table for table, column in columns() if is_damaged(table, column, text)}
+    assert rows == filled and len(filled) > 20
+
+
+def is_damaged(table, column, text):
+    """Whether a table has a row with this text in a column, where it may not stand."""
+    db = DB if table._meta.app_label in settings.AGENT_APPS else "default"
+    decoded = next(value for base in table.__mro__ for value in vars(base).values() if is_of(value, column))
+    return (decoded.kind is not object or text != "7") and table._base_manager.using(db).exists()
+
+
+def is_of(value, column):
+    return isinstance(value, Decoded) and value.column == column
 
 
 def test_every_column_of_json_is_decoded():

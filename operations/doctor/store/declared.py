@@ -23,6 +23,17 @@ REFERENCES = Check(
 )
 
 
+def find_damaged_json(db: str) -> Iterator[str]:
+    """Rows of a database whose JSON cannot be read: pages show the rest of them, and this says so."""
+    for config in apps.get_app_configs():
+        if (config.label in settings.AGENT_APPS) == (db != DEFAULT_DB_ALIAS):
+            for model in config.get_models():
+                yield from column_types.find_damaged_json(db, model)
+
+
+DAMAGED_JSON = Check(name="json", sentence=integrity.DAMAGED, find_deep=find_damaged_json)
+
+
 def find_mistyped(agent: Agent | None) -> dict[str, Rows]:
     """Rows with values of the wrong type, by the app whose tables have them: nothing else can be asked of these.
 
@@ -51,7 +62,7 @@ def look(agent: Agent | None, mistyped: dict[str, Rows], *, is_deep: bool) -> It
     lost: dict[str, Lost] = {}
     db = agent.db if agent else DEFAULT_DB_ALIAS
     of_apps = (check for label, check in integrity.declared() if label not in mistyped and _is_of(agent, label))
-    for check in (REFERENCES, *of_apps):
+    for check in (REFERENCES, DAMAGED_JSON, *of_apps):
         if (rows := check.rows(db, is_deep=is_deep)).count:
             wrong.append((check, rows))
             if check.lost and not check.is_note and not check.repair:
