@@ -176,9 +176,11 @@ def test_the_samples_own_page_keeps_it_too(site, complaints):
     ann = Person(site, "ann", complaints)
     ann.page.goto(f"{site.address}/samples/s05/")
     ann.page.keyboard.press("e")
+    expect(ann.page.locator("[name=output]")).to_be_focused()
     ann.page.keyboard.press("Control+End")
     ann.page.keyboard.type(" typed here")
     ann.page.goto(f"{site.address}/samples/s06/")
+    wait_for(lambda: drafts(site))  # sent by the page that was left, beside the page that came
     ann.page.goto(f"{site.address}/samples/s05/")
     assert reply(ann) == "Answer 5 typed here"
     ann.page.keyboard.press("a")
