@@ -100,8 +100,8 @@ def fill(agent_id, count):
     from agents import services
     from benchmarks import gate_rows, many_rows
     from gate.statistics import sums
-    from gate.statistics.changes import DAY_MS
-    from gate.statistics.tables import date_of
+    from gate.statistics.sum_changes import DAY_MS
+    from gate.statistics.sum_tables import date_of
     from openclaw_web import clock
 
     db = services.register(agent_id).db

@@ -141,7 +141,7 @@ def known(owner, count):
 
 
 def _day(moment):
-    from gate.statistics.tables import date_of
+    from gate.statistics.sum_tables import date_of
 
     return date_of(moment)
 

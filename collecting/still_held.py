@@ -62,7 +62,7 @@ def _decisions(db, made):
 
 
 def _saw(db, window_hash, words):
-    window = windows.read(db, window_hash)
+    window = windows.read_window(db, window_hash)
     if window is None:
         return False
     seen = {message["message"] for message in window.recent} | {window.user, window.reply}

@@ -12,8 +12,8 @@ from django.conf import settings
 
 from agents.models import Agent
 from gate.models import GateCall, MemoryGateDecision
-from gate.recording import recorded, storing
-from gate.schemas import MOST, DecisionIn
+from gate.recording import api_import, decision_store
+from gate.schemas import MAX_DECISIONS, DecisionIn
 from ledger.models import ConversationTurn, Session
 
 from .files import memory
@@ -62,8 +62,8 @@ def decide() -> None:
             if turn not in down
         ]
         for some in _batches(told):
-            recorded.record(agent, some)
-        storing.store_calls(agent.db, [_failure(turn) for turn in down])
+            api_import.record_reports(agent, some)
+        decision_store.store_calls(agent.db, [_failure(turn) for turn in down])
 
 
 def kept_facts(agent_id: str) -> dict[str, memory.Kept]:
@@ -73,8 +73,8 @@ def kept_facts(agent_id: str) -> dict[str, memory.Kept]:
 
 
 def _batches(told: list[DecisionIn]) -> Iterator[list[DecisionIn]]:
-    for start in range(0, len(told), MOST):
-        yield told[start : start + MOST]
+    for start in range(0, len(told), MAX_DECISIONS):
+        yield told[start : start + MAX_DECISIONS]
 
 
 def _is_down(turn, end):

@@ -8,9 +8,9 @@ from datasets.kinds import judging
 from datasets.kinds.decision import DECISION, Correction
 from datasets.kinds.kind import RIGHT, WRONG
 from gate.models import GateCall, GateReplay, GateReplayDecision, MemoryGateDecision
-from gate.recording import storing
-from gate.replaying import choosing
-from gate.replaying.wanted import Wanted
+from gate.recording import decision_store
+from gate.replays import decision_selection
+from gate.replays.replay_request import ReplayRequest
 from openclaw_web.errors import Refused
 
 from .gate import FACTS, GOOD, PASSING, kept_facts
@@ -26,8 +26,8 @@ def tell(*, by: str) -> None:
     for agent in Agent.objects.filter(agent_id__in=FACTS).order_by("agent_id"):
         if GateReplay.objects.using(agent.db).exists():
             continue
-        wanted = Wanted(model=MODEL, limit=COUNT)
-        chosen = choosing.choose(agent, wanted)
+        wanted = ReplayRequest(model=MODEL, limit=COUNT)
+        chosen = decision_selection.select_decisions(agent, wanted)
         decisions = MemoryGateDecision.objects.using(agent.db).in_bulk([row.id for row in chosen.rows])
         rows = [decisions[row.id] for row in chosen.rows]
         kept = kept_facts(agent.agent_id)  # what was wrong with some of these is another story
@@ -59,7 +59,7 @@ def _store(db, rows, chosen, by):
     for number, one in enumerate(made):
         one.created_at = at + number * 1_500
     GateReplayDecision.objects.using(db).bulk_create(made)
-    storing.store_calls(db, [_call(row, one) for row, one in zip(rows, made, strict=True)])
+    decision_store.store_calls(db, [_call(row, one) for row, one in zip(rows, made, strict=True)])
 
 
 def _again(row, number):

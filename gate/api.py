@@ -10,11 +10,11 @@ from openclaw_web.endpoints.operations import Operations
 from openclaw_web.endpoints.schemas import Page, listed
 from openclaw_web.pages.doors import needs
 
+from .detail import api_detail, prompt_versions
 from .lists.call_list import CALLS
 from .lists.decision_list import DECISIONS
 from .lists.schemas import CallDetail, CallOut, CallQuery, DecisionDetail, DecisionOut, DecisionQuery, PromptOut
-from .looking import prompts, telling
-from .recording import recorded
+from .recording import api_import
 from .schemas import DecisionsIn, RecordedOut
 
 router = Operations("gate_api", tags=["gate"])
@@ -25,7 +25,7 @@ router = Operations("gate_api", tags=["gate"])
 @needs("operator")
 def gate_record(request, agent, body: DecisionsIn):
     """Record decisions of a running plugin: up to 100, all or none. The same id with other content: 409."""
-    stored = recorded.record(agent, body.decisions)
+    stored = api_import.record_reports(agent, body.decisions)
     answer = {"recorded": stored.new, "known": stored.known, "withheld": stored.withheld}
     return Status(201 if stored.new else 200, answer)
 
@@ -37,8 +37,10 @@ def gate_decision_list(request, agent, filters: Query[DecisionQuery]):
     """Decisions of the memory gate, newest first. A search may return fewer than `limit`, and a `next`."""
     found = DECISIONS.fits(agent, **filters.asked())
     rows = found.rows.defer(None) if filters.with_response and request.user.has_role("operator") else found.rows
-    found = replace(found, rows=telling.saying_responses(rows))
-    return listed(found.page(**filters.place, **telling.limits(agent.db, with_context=filters.with_context)))
+    found = replace(found, rows=api_detail.annotate_responses(rows))
+    return listed(
+        found.page(**filters.place, **api_detail.build_page_limits(agent.db, with_context=filters.with_context))
+    )
 
 
 @router.get("/agents/{agent}/gate/decisions/{decision_id}", DecisionDetail, 404, 503)
@@ -46,7 +48,7 @@ def gate_decision_list(request, agent, filters: Query[DecisionQuery]):
 @needs("viewer")
 def gate_decision_detail(request, agent, decision_id: str):
     """One decision with its turn, what the gate saw, and for operators the response of the model."""
-    return telling.decision(agent, decision_id, is_operator=request.user.has_role("operator"))
+    return api_detail.read_decision(agent, decision_id, is_operator=request.user.has_role("operator"))
 
 
 @router.get("/agents/{agent}/gate/calls", Page[CallOut], 404, 409, 503)
@@ -55,7 +57,7 @@ def gate_decision_detail(request, agent, decision_id: str):
 def gate_call_list(request, agent, filters: Query[CallQuery]):
     """Calls of models for the gate, newest first. A search may return fewer than `limit`, and a `next`."""
     found = CALLS.fits(agent, **filters.asked())
-    return listed(replace(found, rows=telling.saying_responses(found.rows)).page(**filters.place))
+    return listed(replace(found, rows=api_detail.annotate_responses(found.rows)).page(**filters.place))
 
 
 @router.get("/agents/{agent}/gate/calls/{call_id}", CallDetail, 404, 503)
@@ -63,7 +65,7 @@ def gate_call_list(request, agent, filters: Query[CallQuery]):
 @needs("viewer")
 def gate_call_detail(request, agent, call_id: str):
     """One call, for operators with the response of the model."""
-    return telling.call(agent, call_id, is_operator=request.user.has_role("operator"))
+    return api_detail.read_call(agent, call_id, is_operator=request.user.has_role("operator"))
 
 
 @router.get("/agents/{agent}/gate/prompts/{prompt_id}", PromptOut, 404, 503)
@@ -71,7 +73,7 @@ def gate_call_detail(request, agent, call_id: str):
 @needs("viewer")
 def gate_prompt_detail(request, agent, prompt_id: str):
     """One version of the gate's prompt with its text."""
-    prompt = prompts.find(agent, prompt_id)
+    prompt = prompt_versions.find_prompt(agent, prompt_id)
     if prompt is None:
         raise Http404
     text, at = (prompt.row.text, prompt.row.created_at) if prompt.row else (None, None)

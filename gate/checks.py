@@ -12,16 +12,16 @@ from openclaw_web.disk import packing
 from openclaw_web.sqlite.integrity import DAMAGED, DIFFERENT, Check, Refers, damaged, forgetting, missing
 
 from .models import GateCall, GateReceipt, GateWindow, MemoryGateDecision
-from .statistics import checking, quick_checks, sums
+from .statistics import deep_checks, quick_checks, sums
 
 
 def _wrong_sums(db):
     """All rows of sums, with their histograms, which takes much longer; what waits to be made is not wrong."""
-    return [f"{one.table} {one.key}" for one in checking.differences(db) if one.what != checking.NOT_MADE]
+    return [f"{one.table} {one.key}" for one in deep_checks.find_differences(db) if one.what != deep_checks.NOT_MADE]
 
 
 def _rebuild_sums(agent):
-    count = sum(1 for _row in quick_checks.differences(agent.db)) or len(_wrong_sums(agent.db))
+    count = sum(1 for _row in quick_checks.find_differences(agent.db)) or len(_wrong_sums(agent.db))
     sums.rebuild(agent.db)
     return count
 
@@ -53,7 +53,7 @@ CHECKS = (
         sentence=DIFFERENT,
         noun="totals",
         target=_("the decisions"),
-        find=quick_checks.differences,
+        find=quick_checks.find_differences,
         find_deep=_wrong_sums,
         repair=_rebuild_sums,
     ),

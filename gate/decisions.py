@@ -5,10 +5,10 @@ from collections.abc import Collection, Iterable, Iterator
 from ledger.checkpoints.decisions import Decision
 
 from .models import MemoryGateDecision
-from .recording.told import RANK
+from .recording.reports import RANK
 
 
-def for_checkpoints(db: str, session_id: str, until: int) -> Iterator[Decision]:
+def read_for_checkpoints(db: str, session_id: str, until: int) -> Iterator[Decision]:
     """The decisions of a session to write something, made up to `until` (milliseconds), in order.
 
     A decision that nothing be written states nothing that has to outlive a compaction.
@@ -21,16 +21,16 @@ def for_checkpoints(db: str, session_id: str, until: int) -> Iterator[Decision]:
         yield Decision("memory_gate", text, record_id, None, row.created_at)
 
 
-def of_turns(db: str, turn_ids: Collection[str]) -> dict[str, MemoryGateDecision]:
+def find_by_turn(db: str, turn_ids: Collection[str]) -> dict[str, MemoryGateDecision]:
     """The decision that counts for each of these turns that has one, by turn id, without its raw response.
 
     Where several judged a turn: a recorded one before an imported one before one of our own gate, of those the last.
     """
     rows = MemoryGateDecision.objects.using(db).filter(turn_id__in=turn_ids).defer("raw_response")
-    return {row.turn_id: row for row in reversed(ranked(rows)) if row.turn_id}
+    return {row.turn_id: row for row in reversed(rank_decisions(rows)) if row.turn_id}
 
 
-def ranked(rows: Iterable[MemoryGateDecision]) -> list[MemoryGateDecision]:
+def rank_decisions(rows: Iterable[MemoryGateDecision]) -> list[MemoryGateDecision]:
     """Decisions of one turn, the one that counts first."""
     latest = sorted(rows, key=lambda row: (row.created_at, row.id), reverse=True)
     return sorted(latest, key=lambda row: RANK[MemoryGateDecision.Origin(row.origin)])

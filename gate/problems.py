@@ -13,7 +13,7 @@ from problems.kinds import BY_COUNT, Facts, Finding, Kind, Link, Words
 
 from .models import GateCall, GateHour, MemoryGateDecision
 from .statistics import drift, sums
-from .statistics.changes import DAY_MS, FAILED, HOUR_MS
+from .statistics.sum_changes import DAY_MS, FAILED_OUTCOMES, HOUR_MS
 
 NEWEST, RECENT_MS = 200, 28 * DAY_MS  # the decisions that are asked whether the gate saw the user
 LEAST_DECISIONS, BLIND_SHARE = 10, 0.1
@@ -56,9 +56,9 @@ def describe_calls(facts: Facts) -> Words:
 
 def check_drift(agent: Agent) -> Iterable[Finding]:
     """The decision whose share changed most, when it is another than it was."""
-    if not sums.is_on() or not sums.is_whole(agent.db):
+    if not sums.is_on() or not sums.is_complete(agent.db):
         return
-    for change in drift.drifts(agent.db)[:1]:
+    for change in drift.find_drifts(agent.db)[:1]:
         facts = {
             "decision": change.decision,
             "share": round(100 * change.share, 1),
@@ -99,14 +99,14 @@ def _decisions(count):
 def _in_a_row(db):
     """That the last calls of our own gate all failed, the newest of them less than a day ago."""
     rows = GateCall.objects.using(db).order_by("-created_at").values("origin", "outcome", "replay_id", "created_at")
-    ended = (*FAILED, GateCall.Outcome.DECIDED)
+    ended = (*FAILED_OUTCOMES, GateCall.Outcome.DECIDED)
     own = [
         row
         for row in rows[:LOOKED_AT]
         if row["origin"] == "own" and row["replay_id"] is None and row["outcome"] in ended
     ][:IN_A_ROW]
     is_recent = own and clock.is_recent(own[0]["created_at"], DAY_MS)
-    if len(own) < IN_A_ROW or not is_recent or any(row["outcome"] not in FAILED for row in own):
+    if len(own) < IN_A_ROW or not is_recent or any(row["outcome"] not in FAILED_OUTCOMES for row in own):
         return None
     return Finding("row", {"in_a_row": IN_A_ROW}, since=own[-1]["created_at"])
 

@@ -16,7 +16,7 @@ from openclaw_web.sqlite.fields import reported_in
 from .models import MemoryGateDecision
 
 DECISIONS = tuple(MemoryGateDecision.Decision.values)
-MOST = 100  # decisions in one request
+MAX_DECISIONS = 100  # decisions in one request
 MOST_TEXT, MOST_RAW, MOST_MESSAGES = 20_000, 1_000_000, 200
 Number = Annotated[int, Field(ge=0, le=BIGGEST, strict=True)]
 Amount = Annotated[float, Field(ge=0, le=1_000_000, allow_inf_nan=False, strict=True)]
@@ -37,7 +37,7 @@ TYPES: dict[type[models.Field], Any] = {
 }
 
 
-class Report(Body):
+class ReportBody(Body):
     """What a plugin tells of an event. Names as in the spec's table, or as in its interface."""
 
     nested: ClassVar[tuple[str, ...]] = (CALL,)  # objects of the interface whose keys are columns
@@ -57,7 +57,7 @@ class Report(Body):
         return found
 
 
-T = TypeVar("T", bound=Report)
+T = TypeVar("T", bound=ReportBody)
 
 
 @cache
@@ -68,7 +68,7 @@ def _spellings(schema):
     return names, {spellings.camel(short): name for short, name in of_call.items()} | of_call
 
 
-def completed(table: type[models.Model], *left_out: str) -> Callable[[type[T]], type[T]]:
+def with_reported_columns(table: type[models.Model], *left_out: str) -> Callable[[type[T]], type[T]]:
     """Give a report the other columns of its table that reports complete; who does not know one leaves it out."""
 
     def complete(schema: type[T]) -> type[T]:
@@ -91,8 +91,8 @@ class MessageIn(Body):
     timestamp: Number
 
 
-@completed(MemoryGateDecision, "session_key", "saw_user")
-class DecisionIn(Report):
+@with_reported_columns(MemoryGateDecision, "session_key", "saw_user")
+class DecisionIn(ReportBody):
     """One decision. Names as in the spec's table, or as in its interface (`turnId`, `llmCall`)."""
 
     id: Id = Field(description="sent again with the same content, it is the same decision")
@@ -124,7 +124,7 @@ class DecisionIn(Report):
 
 
 class DecisionsIn(Body):
-    decisions: list[DecisionIn] = Field(min_length=1, max_length=MOST, description="all are stored, or none")
+    decisions: list[DecisionIn] = Field(min_length=1, max_length=MAX_DECISIONS, description="all are stored, or none")
 
 
 class RecordedOut(Schema):

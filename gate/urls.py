@@ -2,11 +2,11 @@ from django.urls import path
 
 import openclaw_web.pages.converters  # noqa: F401 - <anything:>
 
-from .deciding import views as own_views
+from .detail import views
 from .lists import views as list_views
-from .looking import views
-from .replaying import views as replay_views
-from .statistics.looking import views as statistics_views
+from .replays import views as replay_views
+from .runner import views as own_views
+from .statistics.page import views as statistics_views
 
 app_name = "gate"
 urlpatterns = [

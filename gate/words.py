@@ -35,7 +35,7 @@ SOURCE_WORDS = {
 }
 
 
-def of_rows() -> dict[str, dict[str, str]]:
+def build_row_words() -> dict[str, dict[str, str]]:
     """The words of origins and of matches in the language of the request, for lists: each row says two of them."""
     tables = {"origins": ORIGIN_WORDS, "matches": MATCH_WORDS}
     return {name: {value: str(word) for value, word in table.items()} for name, table in tables.items()}

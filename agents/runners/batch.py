@@ -43,7 +43,7 @@ class Batch:
     failure: str = ""
     stopped: str = ""
 
-    def go(self, things: Iterable[T], ask: Callable[[T], bool], may_go_on: Callable[[], bool] = lambda: True) -> None:
+    def run(self, things: Iterable[T], ask: Callable[[T], bool], may_go_on: Callable[[], bool] = lambda: True) -> None:
         """Ask about one thing after the other, until the last, or a reason to stop; `ask` says if it is withheld."""
         in_a_row = 0
         for thing in things:
@@ -90,7 +90,7 @@ class Batch:
         self.progress.update(self.done, self.total, _("Asking %(model)s at %(host)s") % words)
 
 
-def message_of(words: Mapping[str, Any], result: Mapping[str, Any]) -> str:
+def build_message(words: Mapping[str, Any], result: Mapping[str, Any]) -> str:
     """The counts of a result in words (lazy plurals by name), the first always, and why it ended early."""
     first = next(iter(words))
     counts = [counted(text, result[name]) for name, text in words.items() if result[name] or name == first]

@@ -49,7 +49,7 @@ class Allowance:
         """Tokens that are allowed in a day; 0 without a limit."""
         return configuration.number(self.setting)
 
-    def used(self, db: str) -> int:
+    def used_tokens(self, db: str) -> int:
         """Tokens that calls of this UTC day have used, or may still use."""
         return self._sum_today(db, "reserved_tokens") or 0
 
@@ -57,13 +57,13 @@ class Allowance:
         """US dollars that calls of this UTC day cost, as far as that is known; None when it is known of none."""
         return self._sum_today(db, "cost_usd")
 
-    def left(self, db: str) -> int | None:
+    def remaining_tokens(self, db: str) -> int | None:
         """Tokens that this UTC day leaves; None without a limit."""
-        return max(0, limit - self.used(db)) if (limit := self.limit) else None
+        return max(0, limit - self.used_tokens(db)) if (limit := self.limit) else None
 
     def check(self, db: str, tokens: int) -> None:
         """Raises LimitReached when a call may use more tokens than this day leaves; in its transaction."""
-        room = self.left(db)
+        room = self.remaining_tokens(db)
         if room is not None and tokens > room:
             raise LimitReached(str(self.reached) % {"limit": f"{self.limit:,}", "room": f"{room:,}"})
 
@@ -74,7 +74,7 @@ class Allowance:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class ModelRequest:
     """One request of a model, which is sent up to three times, each time with a row of its own.
 
     `row` makes the row of a call from the columns that all calls have. `keep` stores what the row refers to, in its
@@ -90,7 +90,7 @@ class Request:
     keep: Callable[[], None] = lambda: None
 
 
-def ask(allowance: Allowance, db: str, request: Request, *, wait: Wait) -> tuple[Any, Answer]:
+def send_request(allowance: Allowance, db: str, request: ModelRequest, *, wait: Wait) -> tuple[Any, Answer]:
     """What a model answers, and the row of the last call, still `sent`.
 
     `wait` is told how many seconds to let pass between two attempts. Raises LimitReached before a call that the limit

@@ -29,13 +29,13 @@ class Choice:
     before_at: int | None = None
     give_up_after: int | None = None
 
-    def params(self, agent: Agent) -> dict[str, Any]:
+    def to_params(self, agent: Agent) -> dict[str, Any]:
         """The parameters of a job; it begins now, and a later attempt of it is about the same things."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         given = {name: value for name, value in values.items() if value not in (None, False, ())}
         return {"agent": agent.agent_id, **given, "before_at": clock.now_ms()}
 
     @classmethod
-    def of(cls, params: dict[str, Any]) -> Self:
+    def from_params(cls, params: dict[str, Any]) -> Self:
         """The choice of a job with these parameters."""
         return cls(**{field.name: params[field.name] for field in fields(cls) if field.name in params})

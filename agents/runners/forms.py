@@ -10,19 +10,19 @@ from openclaw_web.errors import Refused
 
 from .choice import Choice, NoSuchSession
 
-MOST = 10_000  # things in one run that is started here
-USUAL = 100
+MAX_LIMIT = 10_000  # things in one run that is started here
+DEFAULT_LIMIT = 100
 
 
 def limit_field(label: Any, help_text: Any) -> forms.IntegerField:
     """How many things at most."""
-    return forms.IntegerField(label=label, min_value=1, max_value=MOST, initial=USUAL, help_text=help_text)
+    return forms.IntegerField(label=label, min_value=1, max_value=MAX_LIMIT, initial=DEFAULT_LIMIT, help_text=help_text)
 
 
 class RunForm(forms.Form):
     """Sessions and times of the things to ask about; a runner adds its limit, and what else it can be told."""
 
-    chooses: ClassVar[type[Choice]] = Choice
+    choice_type: ClassVar[type[Choice]] = Choice
 
     session = forms.CharField(
         label=_("Session"), required=False, max_length=500, help_text=_("ID or key. Empty = all sessions.")
@@ -31,12 +31,12 @@ class RunForm(forms.Form):
     until = forms.DateField(label=_("To (UTC)"), required=False, widget=forms.DateInput(attrs={"type": "date"}))
 
     @property
-    def asked(self) -> Any:
+    def choice(self) -> Any:
         """As a plan and a run are asked for; days end at midnight UTC."""
         values = self.cleaned_data
         until = values["until"]
         days = {"since": _start(values["since"]), "until": _start(until + timedelta(days=1)) if until else None}
-        return self.chooses(**{**values, **days, "session": values["session"] or None})
+        return self.choice_type(**{**values, **days, "session": values["session"] or None})
 
     def refuse(self, refused: Refused) -> None:
         """Say beside the field that is meant why nothing was planned."""

@@ -21,21 +21,21 @@ LOOKED_THROUGH = 100  # runs of all agents
 
 
 @contextmanager
-def alone(runner: Runner, agent: Agent) -> Iterator[None]:
+def exclusive_start(runner: Runner, agent: Agent) -> Iterator[None]:
     """A transaction in which a run may be queued. Raises Refused while one of this agent is queued or running."""
     jobs.recover()  # a run whose process is gone holds up no other
     with transaction.atomic():
-        check_alone(runner, agent)
+        check_no_active_job(runner, agent)
         yield
 
 
-def check_alone(runner: Runner, agent: Agent) -> None:
+def check_no_active_job(runner: Runner, agent: Agent) -> None:
     """Raises Refused while a run of this agent is queued or running."""
-    for job in under_way(runner, agent):
+    for job in find_active_jobs(runner, agent):
         raise Refused(_is_running(runner, agent.agent_id), reasons=[{"id": job.id, "reason": job.message}])
 
 
-def under_way(runner: Runner, agent: Agent) -> list[JobRun]:
+def find_active_jobs(runner: Runner, agent: Agent) -> list[JobRun]:
     """The jobs of an agent that are queued or running, the oldest first."""
     states = (JobRun.State.QUEUED, JobRun.State.RUNNING)
     rows = JobRun.objects.filter(kind=runner.kind, state__in=states).defer("log").order_by("created_at", "id")
@@ -51,12 +51,12 @@ def run_here(
     return jobs.run_now(runner.kind, params, by=by, listener=listener)
 
 
-def only_one(runner: Runner, agent_id: str) -> AbstractContextManager[None]:
+def exclusive_run(runner: Runner, agent_id: str) -> AbstractContextManager[None]:
     """Hold off other runs of an agent. Raises Refused while there is one."""
-    return locks.only_one(runner.lock_of(agent_id), _is_running(runner, agent_id))
+    return locks.only_one(runner.lock_name(agent_id), _is_running(runner, agent_id))
 
 
-def latest(runner: Runner, agent: Agent) -> list[JobRun]:
+def find_latest_jobs(runner: Runner, agent: Agent) -> list[JobRun]:
     """The newest runs of an agent, out of the newest of all agents; those of the switch are of all and not here."""
     runs = jobs.latest([runner.kind], LOOKED_THROUGH)
     return [job for job in runs if job.params.get("agent") == agent.agent_id][:LATEST]

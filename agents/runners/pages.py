@@ -17,7 +17,9 @@ from .forms import RunForm
 from .runner import Runner
 
 
-def plan_of(request: Any, form_type: type[RunForm], plan: Callable[[Any], Estimate]) -> tuple[RunForm, Estimate | None]:
+def read_plan_form(
+    request: Any, form_type: type[RunForm], plan: Callable[[Any], Estimate]
+) -> tuple[RunForm, Estimate | None]:
     """The form of the page, with the plan that the address asks for when an operator does."""
     if "limit" not in request.GET or not request.user.has_role("operator"):
         return form_type(), None
@@ -30,7 +32,7 @@ def plan_of(request: Any, form_type: type[RunForm], plan: Callable[[Any], Estima
     return form, None
 
 
-def after_run(request: Any, runner: Runner, agent: Agent, start: Callable[[], JobRun]) -> HttpResponse:
+def start_run(request: Any, runner: Runner, agent: Agent, start: Callable[[], JobRun]) -> HttpResponse:
     """Queue a run; the page of the runner follows it, or says why there is none."""
     try:
         job = start()
@@ -39,7 +41,7 @@ def after_run(request: Any, runner: Runner, agent: Agent, start: Callable[[], Jo
     return after_start(request, job, to=runner.address(agent))
 
 
-def render(
+def render_runner_page(
     request: Any, runner: Runner, template: str, agent: Agent, own: Any, form: RunForm, plan: Estimate | None = None
 ) -> HttpResponse:
     """The page of a runner."""

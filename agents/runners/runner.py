@@ -68,7 +68,7 @@ class Runner:
     gave_up: Any  # a lazy plural by `number`
     passes_over_refused: bool = False
 
-    def lock_of(self, agent_id: str) -> str:
+    def lock_name(self, agent_id: str) -> str:
         """The file that a run of an agent holds."""
         return f"{self.kind.replace('_', '-')}-{agent_id}.lock"
 
@@ -93,7 +93,7 @@ class Runner:
             raise Refused(problem)
 
 
-def estimate(
+def build_estimate(
     runner: Runner, agent: Agent, model: LanguageModel, asked: int, answered: int, problem: str
 ) -> dict[str, Any]:
     """What every plan says of a run that asks and answers so many tokens, and why nothing can be sent."""
@@ -110,7 +110,7 @@ def estimate(
     }
 
 
-def model_as_set(*settings: str) -> tuple[LanguageModel, dict[str, Any]]:
+def read_configured_model(*settings: str) -> tuple[LanguageModel, dict[str, Any]]:
     """The model of the settings, also while nothing may be sent: its endpoint has no host then, or it no name.
 
     With it what other settings say, read at once.

@@ -8,7 +8,7 @@ from jobs.schemas import JobOut
 from openclaw_web.endpoints.schemas import BIGGEST, Body, Schema
 
 from .choice import Choice
-from .forms import MOST, USUAL
+from .forms import DEFAULT_LIMIT, MAX_LIMIT
 
 MOMENT: dict[str, Any] = {"ge": 0, "le": BIGGEST}
 
@@ -17,14 +17,14 @@ class ChoiceQuery(Schema):
     session: str | None = Field(None, max_length=500, description="ID or key of a session")
     from_ts: int | None = Field(None, **MOMENT, description="milliseconds: at or after this time")
     to_ts: int | None = Field(None, **MOMENT, description="milliseconds: before this time")
-    limit: int = Field(USUAL, ge=1, le=MOST, description="of more, the newest")
+    limit: int = Field(DEFAULT_LIMIT, ge=1, le=MAX_LIMIT, description="of more, the newest")
 
 
 class ChoiceIn(Body):
     session: str | None = Field(None, max_length=500, description="ID or key of a session")
     from_ts: int | None = Field(None, strict=True, **MOMENT, description="milliseconds: at or after this time")
     to_ts: int | None = Field(None, strict=True, **MOMENT, description="milliseconds: before this time")
-    limit: int = Field(strict=True, ge=1, le=MOST, description="of more, the newest")
+    limit: int = Field(strict=True, ge=1, le=MAX_LIMIT, description="of more, the newest")
 
 
 class EstimateOut(Schema):
@@ -59,7 +59,7 @@ class RunnerOut(Schema):
     runs: list[JobOut] = Field(description="the latest runs over things of this agent, newest first")
 
 
-def asked_of(query: Any, chooses: type[Choice], **more: Any) -> Any:
+def build_choice(query: Any, chooses: type[Choice], **more: Any) -> Any:
     """What a query or a body asks for; `more` is what only this runner can be told."""
     moments = {"since": query.from_ts, "until": query.to_ts}
     return chooses(session=query.session, limit=query.limit, **moments, **more)

@@ -13,7 +13,7 @@ from .runner import Runner
 
 
 @dataclass(frozen=True, slots=True)
-class Switched:
+class Switch:
     """That it is on: since when (milliseconds), who said so, and the endpoint that was named then, if one was."""
 
     since: int
@@ -21,36 +21,36 @@ class Switched:
     host: str = ""
 
 
-def of_agent(runner: Runner, agent_id: str) -> dict[str, Switched]:
+def read_agent_switches(runner: Runner, agent_id: str) -> dict[str, Switch]:
     """What is on of an agent, by the name of its file; that of the agent as a whole has none."""
-    return all_on(runner).get(agent_id, {})
+    return read_all_switches(runner).get(agent_id, {})
 
 
-def all_on(runner: Runner) -> dict[str, dict[str, Switched]]:
+def read_all_switches(runner: Runner) -> dict[str, dict[str, Switch]]:
     """Everything that is on, by agent and name."""
-    switches: dict[str, dict[str, Switched]] = {}
+    switches: dict[str, dict[str, Switch]] = {}
     for key, value in KeyValue.objects.filter(scope=runner.kind).decoded().items():
         agent_id, _slash, name = key.partition("/")
-        switches.setdefault(agent_id, {})[name] = Switched(**value)
+        switches.setdefault(agent_id, {})[name] = Switch(**value)
     return switches
 
 
-def settle_times(runner: Runner) -> None:
+def correct_future_times(runner: Runner) -> None:
     """Let what was switched on in the future be on since now: nothing would ever be new enough."""
-    for agent_id, switches in all_on(runner).items():
+    for agent_id, switches in read_all_switches(runner).items():
         for name, switched in switches.items():
             if clock.is_future(switched.since):
-                value = _value(Switched(clock.now_ms(), switched.by, switched.host))
+                value = _value(Switch(clock.now_ms(), switched.by, switched.host))
                 KeyValue.objects.put(runner.kind, _key(agent_id, name), value)
 
 
-def turn_on(runner: Runner, agent: Agent, name: str = "", *, by: str, host: str = "") -> Switched:
+def turn_on(runner: Runner, agent: Agent, name: str = "", *, by: str, host: str = "") -> Switch:
     """Do it by itself from now on; what is on for this endpoint already stays as it is."""
     with transaction.atomic():
-        switched = of_agent(runner, agent.agent_id).get(name)
+        switched = read_agent_switches(runner, agent.agent_id).get(name)
         if switched and switched.host == host:
             return switched
-        switched = Switched(clock.now_ms(), by, host)
+        switched = Switch(clock.now_ms(), by, host)
         KeyValue.objects.put(runner.kind, _key(agent.agent_id, name), _value(switched))
         _record(f"{runner.kind}_turned_on", agent, name, by)
         return switched

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from agents.models import CollectorSource
-from gate.collectors.found import FoundDecision
-from gate.recording import foreign_decisions, matching
-from gate.recording.imported import agent_named_by
+from gate.collectors.source_decisions import SourceDecision
+from gate.recording import foreign_decisions, turn_matching
+from gate.recording.log_import import parse_agent_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +39,15 @@ class LogOwners:
         self.has_other_homes = CollectorSource.objects.exclude(root=str(collection.home.root)).exists()
         self.left_out: foreign_decisions.Moments = {}
 
-    def sort_out(self, found: Iterable[FoundDecision]) -> dict[Owner, list[FoundDecision]]:
+    def sort_out(self, found: Iterable[SourceDecision]) -> dict[Owner, list[SourceDecision]]:
         """The decisions of agents of this home, by owner."""
-        owned: dict[Owner, list[FoundDecision]] = {}
+        owned: dict[Owner, list[SourceDecision]] = {}
         for decision in found:
             if owner := self._owner(decision):
                 owned.setdefault(owner, []).append(decision)
             else:
                 is_of_workspace = not self.agent_of_workspace(decision.workspace)
-                foreign_decisions.add(self.left_out, decision, is_of_workspace=is_of_workspace)
+                foreign_decisions.add_decision(self.left_out, decision, is_of_workspace=is_of_workspace)
         return owned
 
     def agent_of_workspace(self, workspace: str | None) -> str:
@@ -59,7 +59,7 @@ class LogOwners:
         return _plain(workspace or "") in self.paths.get(home_name, ())
 
     def _owner(self, decision) -> Owner | None:
-        of_key, of_workspace = agent_named_by(decision), self.agent_of_workspace(decision.workspace)
+        of_key, of_workspace = parse_agent_name(decision), self.agent_of_workspace(decision.workspace)
         if of_key and of_key not in self.agents:
             return None
         if decision.workspace and not of_workspace:
@@ -77,7 +77,7 @@ class LogOwners:
 
 
 def _has_session(agent, keys):
-    return bool(keys and matching.sessions_called(agent.db, agent.agent_id, keys))
+    return bool(keys and turn_matching.find_session_ids(agent.db, agent.agent_id, keys))
 
 
 def _paths(agent):

@@ -14,9 +14,9 @@ from agents.homes import NotReadable, look, names_in, open_regular
 from agents.models import CollectorSource
 from agents.sources import HEAD, Tail
 from gate.collectors import guardian_log, plugin_log, reader_state
-from gate.collectors.batches import batches
+from gate.collectors.batches import split_batches
 from gate.collectors.fact_pairs import FactPairs
-from gate.collectors.found import FoundDecision, Problem
+from gate.collectors.source_decisions import Rejection, SourceDecision
 from ledger.collectors.jsonl import Line
 from openclaw_web import clock
 
@@ -126,12 +126,14 @@ def _how(owners):
     return f"plugin's logs {orjson.dumps(about, option=orjson.OPT_SORT_KEYS).decode()}"
 
 
-def decisions(collection: Any, progress: Progress, files: list[Path], on_problem: Any) -> Iterator[list[FoundDecision]]:
+def decisions(
+    collection: Any, progress: Progress, files: list[Path], on_problem: Any
+) -> Iterator[list[SourceDecision]]:
     """The decisions of these logs in batches; `on_problem` is called with a file and a line that cannot be used.
 
     What the reader has at the end of a log that is being written waits: the next line may say whose it is.
     """
-    yield from batches(_decisions(collection, progress, files, on_problem), _weigh, AT_ONCE)
+    yield from split_batches(_decisions(collection, progress, files, on_problem), _weigh, AT_ONCE)
 
 
 def _decisions(collection, progress, files, on_problem):
@@ -142,7 +144,7 @@ def _decisions(collection, progress, files, on_problem):
         yield from _read(collection, progress, file, on_problem, is_next=is_next)
         progress.last = file
     if not is_being_written(progress):
-        yield from (one for one in progress.reader.finish() if isinstance(one, FoundDecision))
+        yield from (one for one in progress.reader.finish() if isinstance(one, SourceDecision))
 
 
 def _read(collection, progress, file, on_problem, *, is_next):
@@ -157,7 +159,7 @@ def _read(collection, progress, file, on_problem, *, is_next):
                 start = state.tail.end
                 state.tail.take(line)
                 for one in _ready(reader, line):
-                    if isinstance(one, Problem):
+                    if isinstance(one, Rejection):
                         on_problem(file, Line(start, start + len(line), line[:4096], None, one.reason, one.detail))
                     else:
                         yield one
@@ -173,7 +175,7 @@ def facts(collection: Any, progress: Progress, file: Path, *, goes_on: bool) -> 
         with open_regular(file.parents[1], file) as handle:
             state = _open(collection, Kind.GUARDIAN_LOG, file, handle, goes_on=goes_on)
             lines = _taken(handle, state.tail)
-            written = (one for one in guardian_log.read(lines) if not isinstance(one, Problem))
+            written = (one for one in guardian_log.read(lines) if not isinstance(one, Rejection))
             yield from progress.pairs_of(file.parents[1]).pairs(written)
     except NotReadable as exc:
         _note(collection, file, exc)

@@ -9,10 +9,10 @@ from django.utils.translation import gettext as _
 from agents.homes import look
 from agents.models import CollectorSource
 from gate.collectors import reflection_db
-from gate.collectors.batches import batches, row_bytes
-from gate.collectors.found import Problem
+from gate.collectors.batches import count_row_bytes, split_batches
+from gate.collectors.source_decisions import Rejection
 from gate.models import MemoryGateDecision
-from gate.recording import foreign_decisions, imported, recorded
+from gate.recording import api_import, foreign_decisions, log_import
 from guardian.recording import unattributed
 from ledger.collectors.database import Damaged
 from ledger.collectors.jsonl import Line
@@ -39,7 +39,7 @@ RECENT_MS = 2 * 86_400_000  # decisions without a turn that are looked at again 
 def collect(collection: Any) -> dict[str, int]:
     """Read what is new; how many decisions and failed calls came, and what was not stored."""
     counts = Counter(dict.fromkeys(NAMES, 0))
-    if configuration.is_on(recorded.SETTING):
+    if configuration.is_on(api_import.ENABLED_SETTING):
         _databases(collection, counts)
         _logs(collection, counts)
         _match_again(collection, counts)
@@ -84,7 +84,7 @@ def _read_logs(collection, owners, progress, files, written, counts, *, goes_on)
     counts["equal_lines"] += reader.equal
     for file in written:
         pairs = plugin_logs.facts(collection, progress, file, goes_on=goes_on)
-        for some in batches(pairs, row_bytes):
+        for some in split_batches(pairs, count_row_bytes):
             _add_facts(collection, some)
     _note_left_out(collection, owners, counts)
     _note_consolidations(collection, owners, reader.consolidations)
@@ -97,7 +97,7 @@ def _add_facts(collection, pairs):
         by_agent.setdefault(agent_id, {})[decision_id] = fact
     for agent_id, facts in by_agent.items():
         if agent_id in agents and collection.only in (None, agent_id):
-            imported.add_facts(agents[agent_id], facts)
+            log_import.add_facts(agents[agent_id], facts)
 
 
 def _written_files(collection):
@@ -122,7 +122,7 @@ def _database(collection, agent, source, counts):
     stats = databases.stats_of(source)
     try:
         with databases.opened(collection, source, reflection_db.TABLES, root=source.parents[1]) as database:
-            for some in batches(reflection_db.read(database), lambda _one: 0, AT_ONCE):
+            for some in split_batches(reflection_db.read(database), lambda _one: 0, AT_ONCE):
                 _store_rows(collection, agent, source, some, counts)
     except (Unreadable, Damaged) as exc:
         counts["rejected"] += 1
@@ -134,10 +134,10 @@ def _database(collection, agent, source, counts):
 
 def _store_rows(collection, agent, source, rows, counts):
     for problem in rows:
-        if isinstance(problem, Problem):
+        if isinstance(problem, Rejection):
             _reject(collection, source, Line(0, 0, b"", None, problem.reason, problem.detail), counts, agent)
-    found = [one for one in rows if not isinstance(one, Problem)]
-    _count(counts, imported.store(agent, found, Source.DATABASE))
+    found = [one for one in rows if not isinstance(one, Rejection)]
+    _count(counts, log_import.import_decisions(agent, found, Source.DATABASE))
 
 
 def _store(collection, owners, found, counts, progress):
@@ -145,7 +145,7 @@ def _store(collection, owners, found, counts, progress):
     for owner, some in owners.sort_out(found).items():
         agent = collection.agents[owner.home_name]
         if collection.only in (None, agent.agent_id):
-            _count(counts, imported.store(agent, some, Source.LOG))
+            _count(counts, log_import.import_decisions(agent, some, Source.LOG))
         for one in some:
             if one.fact is None and not one.failure:
                 pairs = progress.pairs_of(owner.workspace)
@@ -154,9 +154,9 @@ def _store(collection, owners, found, counts, progress):
 
 def _note_left_out(collection, owners, counts):
     if collection.only is None:
-        news = foreign_decisions.note(collection.home.root, owners.left_out)
+        news = foreign_decisions.count_new(collection.home.root, owners.left_out)
         counts["elsewhere"] += sum(news.values())
-        collection.home.notes += [foreign_decisions.describe(*each) for each in news.items()]
+        collection.home.notes += [foreign_decisions.describe_workspace(*each) for each in news.items()]
 
 
 def _note_consolidations(collection, owners, moments):
@@ -186,4 +186,6 @@ def _match_again(collection, counts):
         if report is None:
             continue
         is_whole = bool(report.transcripts["new"]) or collection.is_again
-        counts["matched_later"] += imported.match_again(agent, since=None if is_whole else clock.now_ms() - RECENT_MS)
+        counts["matched_later"] += log_import.rematch_turns(
+            agent, since=None if is_whole else clock.now_ms() - RECENT_MS
+        )

@@ -15,9 +15,9 @@ from django.utils.translation import gettext as _
 from agents.homes import NotReadable, look, names_in, open_regular
 from agents.models import Agent, CollectorSource
 from agents.sources import HEAD, Tail
-from gate.collectors.batches import batches
-from gate.collectors.found import Problem
-from gate.recording.imported import agent_named_by, by_agent
+from gate.collectors.batches import split_batches
+from gate.collectors.source_decisions import Rejection
+from gate.recording.log_import import group_by_agent, parse_agent_name
 from guardian.changes import Changes
 from guardian.collectors import reflection_db, written_log
 from guardian.collectors.found import FoundWrite
@@ -155,7 +155,7 @@ def _begin(collection, file, handle):
 def _read_log(collection, place, handle, tail, counts):
     file, agents, reader = place.own / WRITTEN, place.agents, written_log.LogReader()
     made = Changes()
-    for some in batches(_lines(reader, handle, tail), lambda one: len(getattr(one, "fact", "") or ""), AT_ONCE):
+    for some in split_batches(_lines(reader, handle, tail), lambda one: len(getattr(one, "fact", "") or ""), AT_ONCE):
         problems = [one for one in some if isinstance(one, Line)]
         counts["lines"] += len(some)
         _reject(collection, agents[0], file, problems, counts)
@@ -175,7 +175,7 @@ def _lines(reader, handle, tail) -> Iterator[FoundWrite | Line]:
     for start, line in logs.lines(handle, tail.end):
         tail.take(line)
         one = reader.feed(line)
-        if isinstance(one, Problem):
+        if isinstance(one, Rejection):
             yield Line(start, start + len(line), line[:4096], None, one.reason, one.detail)
         elif one is not None:
             yield one
@@ -219,10 +219,10 @@ def _rows(collection, database, source, place, counts):
     versions, made = reflection_db.Versions(database), Changes()
     numbered = enumerate(reflection_db.read(database), start=1)  # at 0 is what was wrong with its decisions
     while some := list(islice(numbered, AT_ONCE)):
-        problems = [Line(n, n, b"", None, one.reason, one.detail) for n, one in some if isinstance(one, Problem)]
-        found = [one for _number, one in some if not isinstance(one, Problem)]
+        problems = [Line(n, n, b"", None, one.reason, one.detail) for n, one in some if isinstance(one, Rejection)]
+        found = [one for _number, one in some if not isinstance(one, Rejection)]
         _reject(collection, place.agents[0], source, [*problems, *_foreign(place, found)], counts)
-        own = [one for one in found if agent_named_by(one) not in place.others]
+        own = [one for one in found if parse_agent_name(one) not in place.others]
         versions.expect(name for one in own for name in one.snapshots or () if name)
         _store_rows(collection, own, source, place, _changes_in(versions), made, counts)
 
@@ -239,7 +239,7 @@ def _changes_in(versions):
 def _store_rows(collection, own, source, place, change, made, counts):
     names = {name: agent.agent_id for name, agent in place.names.items()}
     here = {agent.agent_id: agent for agent in place.agents}
-    for agent_id, some in by_agent(own, names, {}, place.agents[0].agent_id).items():
+    for agent_id, some in group_by_agent(own, names, {}, place.agents[0].agent_id).items():
         if collection.only in (None, agent_id):
             about = {"is_elsewhere": place.is_elsewhere, "made": made}
             result = imported.store(here[agent_id], some, Source.DATABASE, change, **about)
@@ -249,7 +249,7 @@ def _store_rows(collection, own, source, place, change, made, counts):
 def _foreign(place, found):
     """Writes that name an agent of another workspace: whoever writes this database has no say about that agent."""
     for one in found:
-        if (name := agent_named_by(one)) in place.others:
+        if (name := parse_agent_name(one)) in place.others:
             yield _refused(one.id, f"its session is of the agent {name}, which has another workspace")
 
 

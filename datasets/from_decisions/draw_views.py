@@ -8,7 +8,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST
 
 from agents.decorators import agent_view
-from gate.statistics.answer import asked
+from gate.statistics.statistics_query import build_query
 from openclaw_web.errors import Refused
 from openclaw_web.lists.filters import Day
 from openclaw_web.pages.doors import needs
@@ -35,7 +35,7 @@ class DrawForm(forms.Form):
             raise Refused(_("Nothing can be drawn: the page is outdated. Reload it."))
         said = self.cleaned_data
         return {
-            "period": asked(db, by="day", since=said["from"], until=said["to"]).period,
+            "period": build_query(db, by="day", since=said["from"], until=said["to"]).period,
             "draw_id": said["draw"],
             "model": said["model"],
             "prompt": said["prompt"],

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from itertools import islice
 
 from agents.models import Agent
-from gate import judgments
-from gate.statistics import drawing
+from gate import verdict_store
+from gate.statistics import random_draw
 from gate.statistics.figures import Period
 from openclaw_web import clock
 
@@ -25,8 +25,8 @@ def draw(agent: Agent, period: Period, *, draw_id: str, by: str, model: str = ""
     known = ReviewDraw.objects.filter(id=draw_id).first()
     if known:
         return known
-    judgments.complete(agent)
-    ids = drawing.draw(agent.db, period, seed=draw_id, model=model, prompt=prompt)
+    verdict_store.copy_all(agent)
+    ids = random_draw.draw_decisions(agent.db, period, seed=draw_id, model=model, prompt=prompt)
     samples = list(islice(_samples(agent, ids, by), COUNT))
     drawn, _is_new = ReviewDraw.objects.get_or_create(
         id=draw_id,

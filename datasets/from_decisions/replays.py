@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from agents.models import Agent
 from gate.models import GateReplay, MemoryGateDecision
-from gate.replaying import results
-from gate.replaying.results import Judged
+from gate.replays import results
+from gate.replays.results import VerdictScores
 
 from ..kinds import turn as turns
 from ..kinds.decision import DECISION, samples_of
@@ -26,7 +26,7 @@ class Compared:
     cannot: somebody judged them, they or their turns are samples that wait, or neither turn nor window is known.
     """
 
-    judged: Judged
+    judged: VerdictScores
     undecided: int
     different: int
     to_queue: int
@@ -43,9 +43,9 @@ def approved(agent_id: str) -> Iterator[str]:
 
 def compare(agent: Agent, replay: GateReplay) -> Compared:
     """Both gates against the verdicts in force on the decisions that the replay made again."""
-    found = find_judgments(DECISION, agent, _decisions(agent.db, results.made_again(agent.db, replay.id)))
+    found = find_judgments(DECISION, agent, _decisions(agent.db, results.find_replayed_ids(agent.db, replay.id)))
     verdicts, undecided = {}, 0
-    originals = dict(results.originals(agent.db, replay.id))
+    originals = dict(results.read_originals(agent.db, replay.id))
     for name, one in found.items():
         if one.is_right:
             verdicts[name] = originals[name]
@@ -53,7 +53,7 @@ def compare(agent: Agent, replay: GateReplay) -> Compared:
             verdicts[name] = one.corrected["decision"]
         else:
             undecided += 1
-    judged = results.against(agent.db, replay.id, verdicts)
+    judged = results.score_gates(agent.db, replay.id, verdicts)
     ids = _different(agent.db, replay)
     rows = _usable(agent, ids)
     free, known = len(_without_sample(agent, rows)), len(found.keys() & set(ids))
@@ -67,7 +67,7 @@ def queue(agent: Agent, replay: GateReplay, *, by: str) -> Made:
 
 
 def _different(db, replay) -> list[str]:
-    rows = results.disagreements(db, replay.id).order_by("number")
+    rows = results.find_disagreements(db, replay.id).order_by("number")
     return list(rows.values_list("decision_id", flat=True))
 
 

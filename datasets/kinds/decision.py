@@ -89,12 +89,12 @@ def see(agent: Agent, decision: MemoryGateDecision) -> Seen:
         raise Refused(_("The turn of this decision is no longer stored, so the decision cannot become a sample."))
     if turn and turn.repeat_of:
         raise Refused(_("The turn of this decision is copied from another session. Judge the decision on that turn."))
-    window = windows.read(agent.db, decision.window_hash)
+    window = windows.read_window(agent.db, decision.window_hash)
     if window is None:
         raise Refused(_("What the gate saw is not stored for this decision, so it cannot become a sample."))
     if not any((window.recent, window.user, window.reply)):
         raise Refused(_("The gate saw no message for this decision, so it cannot become a sample."))
-    if windows.withheld_of(agent.db, [(decision, window)]):
+    if windows.find_withheld_windows(agent.db, [(decision, window)]):
         raise Refused(
             _("Somebody opted out whose words the gate saw, or may have seen. The decision cannot become a sample.")
         )

@@ -75,7 +75,7 @@ def exchanges(db: str, turns: list[ConversationTurn]) -> dict[str, Exchange]:
 
 def decisions(db: str, turns: list[ConversationTurn]) -> dict[str, MemoryGateDecision]:
     """The memory_gate decision of each turn that has one, by turn id."""
-    return gate.of_turns(db, [turn.id for turn in turns])
+    return gate.find_by_turn(db, [turn.id for turn in turns])
 
 
 def content(_agent: Agent, seen: Seen, _is_right: bool) -> dict[str, Any]:

@@ -8,7 +8,7 @@ HELD = 8 * 1024 * 1024  # bytes of them
 Item = TypeVar("Item")
 
 
-def batches(items: Iterable[Item], weigh: Callable[[Item], int], most: int = AT_ONCE) -> Iterator[list[Item]]:
+def split_batches(items: Iterable[Item], weigh: Callable[[Item], int], most: int = AT_ONCE) -> Iterator[list[Item]]:
     """The items in lists of `most` at most, and of HELD bytes unless one alone has more."""
     batch: list[Item] = []
     held = 0
@@ -22,6 +22,6 @@ def batches(items: Iterable[Item], weigh: Callable[[Item], int], most: int = AT_
         yield batch
 
 
-def row_bytes(row: Iterable[object]) -> int:
+def count_row_bytes(row: Iterable[object]) -> int:
     """How many bytes the texts of a row have."""
     return sum(len(value) for value in row if isinstance(value, bytes | str))

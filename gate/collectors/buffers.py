@@ -10,7 +10,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from itertools import islice
 
-from .found import Newest, Said
+from .source_decisions import RecentMessages, SourceMessage
 
 MAX_SAID = 1000  # messages counted of one conversation; the newest of them are kept (see found.Newest)
 MAX_KEYS = 5000  # conversations kept,
@@ -29,9 +29,9 @@ class Question:
     expected: int | None = None
     saw_user: bool | None = None
     saw_reply: bool | None = None
-    window: tuple[Said, ...] | None = None
+    window: tuple[SourceMessage, ...] | None = None
     left_out: int = 0  # messages that it was given besides, older than those of the window
-    reply: Said | None = None
+    reply: SourceMessage | None = None
     original: str | None = None
 
 
@@ -40,7 +40,7 @@ class Buffer:
     """The messages of a conversation: whose each was, and of the newest the words, with OpenClaw's key of the last."""
 
     roles: deque[str]
-    newest: Newest = field(default_factory=Newest)
+    newest: RecentMessages = field(default_factory=RecentMessages)
     original: str | None = None
     is_whole: bool = False  # from the moment on when the plugin created it
     is_sure: bool = True  # nothing contradicted it
@@ -50,23 +50,23 @@ class Buffer:
         """About how many bytes it takes."""
         return self.newest.size + 200 * len(self.newest.messages) + 8 * len(self.roles)
 
-    def add(self, said: Said, original: str | None) -> None:
+    def add(self, said: SourceMessage, original: str | None) -> None:
         """A message after the others."""
         self.roles.append(said.role)
         self.newest.add(said)
         self.original = original or self.original
 
-    def drop_last(self) -> Said | None:
+    def drop_last(self) -> SourceMessage | None:
         """Take the last message out."""
         self.roles.pop()
         return self.newest.drop_last()
 
-    def last_reply(self) -> Said | None:
+    def last_reply(self) -> SourceMessage | None:
         """The last message of the agent, if it is among the newest."""
         known = islice(reversed(self.newest.messages), len(self.roles))
         return next((said for said in known if said.role == "agent"), None)
 
-    def heard_user(self) -> bool | None:
+    def has_user_message(self) -> bool | None:
         """Whether a message of a person is in it; None when one may have been before what is known."""
         return "user" in self.roles or (False if self.is_whole else None)
 
@@ -79,7 +79,7 @@ class Buffer:
             cut = expected < known and width in (expected, None)
             if not cut:
                 return False
-        heard = self.heard_user()
+        heard = self.has_user_message()
         return heard is None or asked.saw_user in (heard, None)
 
     def give(self, asked: Question, count: int) -> None:
@@ -92,7 +92,7 @@ class Buffer:
 
 
 @dataclass(slots=True)
-class Held:
+class PluginState:
     """All conversations of one start of the plugin.
 
     After lines that are missing, conversations that nothing is known of may have questions open: for a while only
@@ -100,8 +100,8 @@ class Held:
     """
 
     knows_all: bool = False  # of every conversation, from the moment on when the plugin created its buffer
-    uncreated: tuple[str, Said, str | None] | None = None  # heard in a new conversation: the next line says so
-    before: "Held | None" = None  # what the process before held, until this one hears something
+    uncreated: tuple[str, SourceMessage, str | None] | None = None  # heard in a new conversation: the next line says so
+    before: "PluginState | None" = None  # what the process before held, until this one hears something
     process: int | None = None  # when the process started that wrote last how long it has been there
     model: str | None = None
     workspace: str | None = None
@@ -131,23 +131,23 @@ class Held:
         """Whether two processes may be writing, each with messages of its own in memory."""
         return self.now - self.mixed_at < SETTLED_MS
 
-    def tick(self, now: int) -> None:
+    def set_time(self, now: int) -> None:
         """The time of a line."""
         self.now = now
         self.gap_at = min(self.gap_at, now)
 
-    def restarted(self) -> "Held":
+    def restart(self) -> "PluginState":
         """What a process that starts holds: nothing. Where something was open, the one before it may be at work yet."""
         is_over = self.is_sure and not (self.open or self.waiting or self.lost)
         is_first = self.now == 0
-        return Held(
+        return PluginState(
             knows_all=True,
             before=None if is_first else self.before or self,
             gap_at=-math.inf if is_over or is_first else self.now,
             workspace=self.workspace,
         )
 
-    def beat(self, started: int) -> "Held":
+    def note_heartbeat(self, started: int) -> "PluginState":
         """A process tells when it started, and thereby which one it is. Returns what is held from now on."""
         held = self
         if self.process is not None and abs(started - self.process) > DRIFT_MS:
@@ -155,16 +155,16 @@ class Held:
         held.process = started
         return held
 
-    def passed(self) -> "Held":
+    def note_other_line(self) -> "PluginState":
         """A line that tells of no new buffer. Returns what is held from now on."""
         if self.uncreated is None:
             return self
         key, said, original = self.uncreated
         held = self._not_alone()  # the buffer is older than this process
-        held.heard(key, said, original)
+        held.add_message(key, said, original)
         return held
 
-    def active(self) -> "Held":
+    def note_gate_line(self) -> "PluginState":
         """A line about a question or a decision. Returns what is held from now on."""
         return self if self.before is None else self._not_alone()  # this process has heard nothing yet
 
@@ -177,18 +177,18 @@ class Held:
         if self.before is not None:
             self.before.tick(int(self.now))
             return self.before
-        self.gap()
+        self.note_gap()
         self.mixed_at = self.now
         return self
 
-    def gap(self) -> None:
+    def note_gap(self) -> None:
         """Lines are missing: anything may have been said, asked or decided in them."""
         self.gap_at, self.near, self.knows_all, self.uncreated, self.before = math.inf, None, False, None, None
         self.held = 0
         for known in (self.buffers, self.waiting, self.open, self.busy):
             known.clear()
 
-    def heard(self, key: str, said: Said, original: str | None) -> None:
+    def add_message(self, key: str, said: SourceMessage, original: str | None) -> None:
         """A message was put into a buffer. The line of it comes before the one of a new buffer."""
         if self.is_mixed:
             return
@@ -206,7 +206,7 @@ class Held:
                 del self.waiting[next(iter(self.waiting))]
             self._go_on(key)
 
-    def created(self, key: str) -> None:
+    def create_buffer(self, key: str) -> None:
         """A buffer is new, and has what was heard right before."""
         self.uncreated = self.before = None
         before = self._drop(key)
@@ -221,7 +221,7 @@ class Held:
         if self.is_silent and self.near == key and key in self.open:
             self._infer(self.open[key], buffer)
 
-    def repeated(self, key: str) -> None:
+    def drop_repeated(self, key: str) -> None:
         """What was heard last had been heard before: it was not put into the buffer."""
         buffer = self.buffers.get(key)
         if buffer is None or not buffer.roles or self.last != key:
@@ -236,16 +236,16 @@ class Held:
             self._took(key)
         self.near = None
 
-    def cleared(self, key: str) -> None:
+    def clear_buffer(self, key: str) -> None:
         """A conversation was reset."""
         self._drop(key)
 
-    def spoiled(self, key: str) -> None:
+    def reset_buffer(self, key: str) -> None:
         """A message cannot be read: what was heard before it counts no more."""
         self._drop(key)
         self._buffer(key)
 
-    def ask(self, asked: Question, near: str | None) -> None:
+    def open_question(self, asked: Question, near: str | None) -> None:
         """A question, of a conversation to be found: the one that just got its turn, or the only one it can be."""
         key = self._asker(asked, near)
         if key is None:
@@ -260,11 +260,11 @@ class Held:
             buffer.is_sure = False  # two processes may be writing this log
         _judge(asked, buffer)
 
-    def decided(self, key: str, *, writes: bool) -> Question | None:
+    def close_question(self, key: str, *, writes: bool) -> Question | None:
         """The question that a decision answers, with as much as is certain; None when nothing is."""
         asked = self.open.pop(key, None)
         if asked is None:
-            asked = self.guessed(key)
+            asked = self.guess_question(key)
             self._took(key)
             self.lost = max(self.lost - 1, 0)
         self.busy.pop(key, None)
@@ -276,14 +276,14 @@ class Held:
             self._go_on(key)
         return asked
 
-    def settled(self, key: str, *, is_applied: bool = False) -> None:
+    def end_write(self, key: str, *, is_applied: bool = False) -> None:
         """A decision was written, or not. What was applied may get a reaction, for which the next question waits."""
         if not (is_applied and self.is_silent):
             self.busy.pop(key, None)
         if not is_applied:
             self._go_on(key)
 
-    def guessed(self, key: str | None) -> Question | None:
+    def guess_question(self, key: str | None) -> Question | None:
         """What a decision is about when its question is not known: the only message that nothing was decided about."""
         buffer = self.buffers.get(key) if key else None
         if key is None or buffer is None or self.waiting.get(key) != 1 or not self.is_sure:
@@ -292,11 +292,11 @@ class Held:
         _judge(asked, buffer)
         return asked
 
-    def only(self) -> Question | None:
+    def find_only_question(self) -> Question | None:
         """The open question when there is exactly one."""
         return next(iter(self.open.values())) if len(self.open) == 1 and not self.lost else None
 
-    def drop(self, asked: Question | None) -> None:
+    def drop_question(self, asked: Question | None) -> None:
         """A question was answered, in whichever conversation."""
         for key in [key for key, one in self.open.items() if one is asked]:
             del self.open[key]

@@ -4,8 +4,8 @@ from bisect import bisect_right, insort
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from .found import UPDATES
-from .guardian_log import Written
+from .guardian_log import WriteAttempt
+from .source_decisions import UPDATES
 
 WITHIN_MS = 60_000  # between a decision and the write that follows from it
 EARLY_MS = 10_000  # facts that may be read before their decisions
@@ -21,7 +21,7 @@ class FactPairs:
         """Begin, or go on where an import before stopped."""
         waiting = state["waiting"] if state else {}
         self._waiting: dict[str, list[Waiting]] = {kind: [(*one,) for one in some] for kind, some in waiting.items()}
-        self._facts = [Written(*one) for one in state["facts"]] if state else []
+        self._facts = [WriteAttempt(*one) for one in state["facts"]] if state else []
         self._latest: int = state["latest"] if state else 0
 
     def add_decision(self, at: int, kind: str, decision_id: str, agent_id: str) -> None:
@@ -34,7 +34,7 @@ class FactPairs:
         if len(waiting) > MOST_DECISIONS:
             del waiting[: MOST_DECISIONS // 10]
 
-    def pairs(self, written: Iterable[Written]) -> Iterator[tuple[str, str, str]]:
+    def pairs(self, written: Iterable[WriteAttempt]) -> Iterator[tuple[str, str, str]]:
         """Agent, decision and fact of each pair: first of the facts that wait, then of these."""
         waiting, self._facts = self._facts, []
         for some in (waiting, written):

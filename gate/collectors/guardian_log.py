@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 from ledger.collectors.records import moment_ms
 
-from .found import UPDATES, Problem
-from .lines import object_in
+from .log_lines import parse_object
+from .source_decisions import UPDATES, Rejection
 
 STATUSES = ("written", "refused", "failed", "skipped")
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WriteAttempt:
     """One attempt to write a fact; what the line does not say is None."""
 
     at: int
@@ -26,11 +26,11 @@ class Written:
     fact: str | None
 
 
-def read(lines: Iterable[bytes]) -> Iterator[Written | Problem]:
+def read(lines: Iterable[bytes]) -> Iterator[WriteAttempt | Rejection]:
     """The attempts that lines tell of, and what is wrong with the other lines."""
     for raw in lines:
-        entry = object_in(raw)
-        if isinstance(entry, Problem):
+        entry = parse_object(raw)
+        if isinstance(entry, Rejection):
             yield entry
         elif entry is not None:
             yield _written(entry)
@@ -40,11 +40,11 @@ def _written(entry):
     at, decision, status = moment_ms(entry.get("timestamp")), entry.get("decision"), entry.get("status")
     target, reason, fact = (entry.get(name) for name in ("targetFile", "reason", "candidateFact"))
     if at is None:
-        return Problem("bad_decision", "no time")
+        return Rejection("bad_decision", "no time")
     if decision not in UPDATES:
-        return Problem("bad_decision", f"unknown decision {str(decision)[:120]}")
+        return Rejection("bad_decision", f"unknown decision {str(decision)[:120]}")
     if status not in STATUSES:
-        return Problem("bad_decision", f"unknown status {str(status)[:120]}")
+        return Rejection("bad_decision", f"unknown status {str(status)[:120]}")
     if not all(value is None or isinstance(value, str) for value in (target, reason, fact)):
-        return Problem("bad_decision", "a file, reason or fact that is no text")
-    return Written(at, decision, target, status, reason, fact)
+        return Rejection("bad_decision", "a file, reason or fact that is no text")
+    return WriteAttempt(at, decision, target, status, reason, fact)

@@ -10,12 +10,21 @@ import orjson
 
 from ledger.collectors.records import moment_ms
 
-from .buffers import Held, Question
-from .events import is_known
-from .found import DECISIONS, NO_WRITE, ROLES, FoundDecision, Problem, Said, decision_id, failure_of
-from .lines import count_in, flag_in, object_at, object_in, text_in
+from .buffers import PluginState, Question
+from .log_lines import get_count, get_flag, get_object, get_text, parse_object
+from .plugin_events import is_known_event
+from .source_decisions import (
+    DECISIONS,
+    NO_WRITE,
+    ROLES,
+    Rejection,
+    SourceDecision,
+    SourceMessage,
+    compute_decision_id,
+    parse_failure,
+)
 
-Found = FoundDecision | Problem
+Found = SourceDecision | Rejection
 Entry = dict[str, Any]
 
 # The plugin writes that a decision was generated, and in the next moment whose it is. When that line does not come
@@ -37,13 +46,13 @@ BETWEEN = frozenset({"Creating new session buffer", "Evicted oldest message", "S
 
 
 @dataclass(slots=True, eq=False)
-class Generated:
+class PendingDecision:
     """A decision whose conversation is not known yet; `found` is None when it cannot be used."""
 
     at: int
     digest: str  # of the decision and its reason
     asked: Question | None
-    found: FoundDecision | None
+    found: SourceDecision | None
 
 
 class LogReader:
@@ -58,9 +67,9 @@ class LogReader:
         self.unknown: Counter[str] = Counter()
         self.equal = 0
         self.consolidations: list[tuple[int, str | None]] = []
-        self._held = Held()
+        self._held = PluginState()
         self._originals: dict[str, str] = {}
-        self._pending: list[Generated] = []
+        self._pending: list[PendingDecision] = []
         self._ready: deque[Found] = deque()
         self._seen: set[str] = set()
         self._moment: int | None = None
@@ -70,9 +79,9 @@ class LogReader:
 
         A problem is always one of this line.
         """
-        entry = object_in(line)
-        if isinstance(entry, Problem):
-            self._held.gap()
+        entry = parse_object(line)
+        if isinstance(entry, Rejection):
+            self._held.note_gap()
             self._ready.appendleft(entry)
         elif entry is not None:
             self._take(entry)
@@ -93,64 +102,68 @@ class LogReader:
         yield from self.ready()
 
     def _take(self, entry):
-        at, key, details = moment_ms(entry.get("timestamp")), text_in(entry, "sessionKey"), object_at(entry, "details")
+        at, key, details = (
+            moment_ms(entry.get("timestamp")),
+            get_text(entry, "sessionKey"),
+            get_object(entry, "details"),
+        )
         if len(key) > MAX_KEY:
             self._count("a session key that is too long")
-            self._held.gap()
+            self._held.note_gap()
             return
-        component, event = text_in(entry, "component"), text_in(entry, "event")
+        component, event = get_text(entry, "component"), get_text(entry, "event")
         near = self._held.near
         if event not in BETWEEN:
-            self._held = self._held.passed()
+            self._held = self._held.note_other_line()
             self._held.near = None
         if (component, event) == STARTING:
-            self._held = self._held.restarted()
+            self._held = self._held.restart()
         if at is not None:
             if at != self._moment:
                 self._moment = at
                 self._seen.clear()
-            self._held.tick(at)
+            self._held.set_time(at)
             self._release([one for one in self._pending if abs(at - one.at) > PATIENCE_MS])
             if component in CONSOLIDATING:
                 self.consolidations.append((at, self._held.workspace))
         if event in GATE:
-            self._held = self._held.active()
+            self._held = self._held.note_gate_line()
         if take := TAKES.get((component, event)):
             take(self, at, key, details)
         elif (component, event) == ("memory_gate", ASKED):
             self._asked(at, details, near)
         elif (component, event) == ("MessageHandler", EVALUATED):
             self._evaluated(at, entry.get("sessionKey"), details)
-        elif (component, event) != STARTING and not is_known(component, event):
+        elif (component, event) != STARTING and not is_known_event(component, event):
             self._count(f"{component}: {event}")
 
     # How the plugin starts.
 
     def _configured(self, _at, _key, details):
-        self._held.model = _key_in(object_at(details, "llm"), "model") or self._held.model
-        self._held.capacity = count_in(details, "bufferSize") or self._held.capacity
-        width = count_in(object_at(details, "memoryGate"), "windowSize")
+        self._held.model = _key_in(get_object(details, "llm"), "model") or self._held.model
+        self._held.capacity = get_count(details, "bufferSize") or self._held.capacity
+        width = get_count(get_object(details, "memoryGate"), "windowSize")
         self._held.width = None if width is None else max(width, 1)
-        self._held.is_silent = text_in(details, "logLevel") == "info"
+        self._held.is_silent = get_text(details, "logLevel") == "info"
 
     def _gate_ready(self, _at, _key, details):
         self._held.model = _key_in(details, "model") or self._held.model
 
     def _buffers_ready(self, _at, _key, details):
-        self._held.capacity = count_in(details, "bufferSize") or self._held.capacity
+        self._held.capacity = get_count(details, "bufferSize") or self._held.capacity
 
     def _workspace_found(self, _at, _key, details):
         self._held.workspace = _key_in(details, "workspaceDir") or None
 
     def _began(self, at, _key, details):
-        uptime = count_in(details, "uptimeMs")
+        uptime = get_count(details, "uptimeMs")
         if at is not None and uptime is not None:
             self._held.process = at - uptime
 
     def _ticked(self, at, _key, details):
-        uptime = count_in(details, "uptimeMs")
+        uptime = get_count(details, "uptimeMs")
         if at is not None and uptime is not None:
-            self._held = self._held.beat(at - uptime)
+            self._held = self._held.note_heartbeat(at - uptime)
 
     # What is said.
 
@@ -163,9 +176,9 @@ class LogReader:
                 del self._originals[next(iter(self._originals))]
 
     def _said(self, _at, key, details):
-        message = object_at(details, "bufferMessage")
+        message = get_object(details, "bufferMessage")
         key = key or _key_in(message, "sessionKey")
-        hook, role = text_in(details, "hookName"), text_in(message, "role")
+        hook, role = get_text(details, "hookName"), get_text(message, "role")
         text, moment = message.get("message"), moment_ms(message.get("timestamp"))
         if hook not in HOOKS:
             self._count(f"hook {hook}")
@@ -174,35 +187,35 @@ class LogReader:
         if not key or role not in ROLES or not isinstance(text, str) or moment is None:
             self._count("Buffer message snapshot that cannot be read")
             if key:
-                self._held.spoiled(key)
+                self._held.reset_buffer(key)
             else:
-                self._held.gap()
+                self._held.note_gap()
             return
-        sender = text_in(message.get("metadata"), "from")[:MAX_NAME]
-        self._held.heard(key, Said(role, text, moment, sender), self._originals.get(key))
+        sender = get_text(message.get("metadata"), "from")[:MAX_NAME]
+        self._held.add_message(key, SourceMessage(role, text, moment, sender), self._originals.get(key))
 
     def _created(self, _at, key, details):
-        self._held.created(key or _key_in(details, "sessionKey"))
+        self._held.create_buffer(key or _key_in(details, "sessionKey"))
 
     def _repeated(self, _at, key, _details):
-        self._held.repeated(key)
+        self._held.drop_repeated(key)
 
     def _cleared(self, _at, key, details):
-        self._held.cleared(key or _key_in(details, "sessionKey"))
+        self._held.clear_buffer(key or _key_in(details, "sessionKey"))
 
     # What the gate is asked, and decides.
 
     def _asked(self, at, details, near):
-        count, user = count_in(details, "recentMessages"), flag_in(details, "hasCurrentUserMessage")
-        self._held.ask(Question(at, count, user, flag_in(details, "hasCurrentAgentReply")), near)
+        count, user = get_count(details, "recentMessages"), get_flag(details, "hasCurrentUserMessage")
+        self._held.open_question(Question(at, count, user, get_flag(details, "hasCurrentAgentReply")), near)
 
     def _generated(self, at, _key, details):
-        asked = self._held.only()
+        asked = self._held.find_only_question()
         found = self._decision(at, None, details, asked, _latency(asked, at))
-        if isinstance(found, Problem):
+        if isinstance(found, Rejection):
             self._ready.appendleft(found)
-        usable = None if isinstance(found, Problem) else found
-        self._pending.append(Generated(at or 0, _digest(details), asked, usable))
+        usable = None if isinstance(found, Rejection) else found
+        self._pending.append(PendingDecision(at or 0, _digest(details), asked, usable))
         if len(self._pending) > MAX_PENDING:
             self._release(self._pending[:1])
 
@@ -217,33 +230,33 @@ class LogReader:
             self._pending.remove(generated)
         asked = None
         if isinstance(key, str):
-            asked = self._held.decided(key, writes=details.get("decision") != NO_WRITE)
+            asked = self._held.close_question(key, writes=details.get("decision") != NO_WRITE)
         if generated is not None and generated.found is None:
             return  # given as a problem already
         latency = _latency(asked, generated.at) if generated is not None and len(alike) == 1 else None
         found = self._decision(at, key, details, asked, latency)
-        if isinstance(found, Problem):
+        if isinstance(found, Rejection):
             self._ready.appendleft(found)
         else:
             self._give(found)
 
     def _gate_failed(self, _at, key, _details):
-        self._held.decided(key, writes=False)
+        self._held.close_question(key, writes=False)
 
     def _applied(self, _at, key, _details):
-        self._held.settled(key, is_applied=True)
+        self._held.end_write(key, is_applied=True)
 
     def _not_written(self, _at, key, _details):
-        self._held.settled(key)
+        self._held.end_write(key)
 
     def _decision(self, at, key, details, asked, latency):
         """A decision, its id still to be given; a Problem when it cannot be used."""
         decision, reason = details.get("decision"), details.get("reason")
         if problem := _flaw(at, key, decision, reason):
-            return Problem("bad_decision", problem)
+            return Rejection("bad_decision", problem)
         key = key or None
         asked = asked or Question()
-        return FoundDecision(
+        return SourceDecision(
             id="",
             at=at,
             session_key=key,
@@ -251,8 +264,8 @@ class LogReader:
             decision=decision,
             reason=reason,
             fact=None,
-            has_fact=flag_in(details, "hasCandidateFact"),
-            failure=failure_of(decision, reason),
+            has_fact=get_flag(details, "hasCandidateFact"),
+            failure=parse_failure(decision, reason),
             model=self._held.model,
             latency_ms=latency,
             window=asked.window,
@@ -266,7 +279,7 @@ class LogReader:
 
     def _give(self, found):
         """Have the decision ready with its id. Equal ones of one moment are one, however often it is told."""
-        id_ = decision_id(found.at, found.session_key, found.decision, found.reason, 0)
+        id_ = compute_decision_id(found.at, found.session_key, found.decision, found.reason, 0)
         if id_ in self._seen:
             self.equal += 1
             return
@@ -280,7 +293,7 @@ class LogReader:
         for one in list(pending):
             self._pending.remove(one)
             if one.found is not None:
-                self._held.drop(one.asked)
+                self._held.drop_question(one.asked)
                 self._give(one.found)
 
     def _count(self, what):
@@ -336,7 +349,7 @@ def _flaw(at, key, decision, reason):
 
 def _key_in(entry, name):
     """A key or a name; empty for one that is too long to be one."""
-    value = text_in(entry, name)
+    value = get_text(entry, name)
     return value if len(value) <= MAX_KEY else ""
 
 

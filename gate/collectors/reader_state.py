@@ -5,9 +5,9 @@ from collections import deque
 from dataclasses import fields
 from typing import Any
 
-from .buffers import Buffer, Held, Question
-from .found import FoundDecision, Newest, Said
-from .plugin_log import Generated, LogReader
+from .buffers import Buffer, PluginState, Question
+from .plugin_log import LogReader, PendingDecision
+from .source_decisions import RecentMessages, SourceDecision, SourceMessage
 
 VERSION = 1  # raised when readers keep something else: logs are then read from their start
 State = dict[str, Any]
@@ -49,11 +49,11 @@ def load(state: State) -> LogReader | None:
     questions = [Question(**_read(question)) for question in state["questions"]]
     reader._held = _read_held(state["held"], questions)
     reader._pending = [
-        Generated(
+        PendingDecision(
             one["at"],
             one["digest"],
             None if one["asked"] is None else questions[one["asked"]],
-            one["found"] and FoundDecision(**_read(one["found"])),
+            one["found"] and SourceDecision(**_read(one["found"])),
         )
         for one in state["pending"]
     ]
@@ -76,10 +76,10 @@ def _held(held, questions):
 
 
 def _read_held(state, questions):
-    held = Held(**{name: state[name] for name in PLAIN})
+    held = PluginState(**{name: state[name] for name in PLAIN})
     if state["uncreated"]:
         key, said, original = state["uncreated"]
-        held.uncreated = key, Said(*said), original
+        held.uncreated = key, SourceMessage(*said), original
     held.before = state["before"] and _read_held(state["before"], questions)
     held.mixed_at, held.gap_at = float(state["mixed_at"]), float(state["gap_at"])
     held.buffers = {key: _read_buffer(buffer) for key, buffer in state["buffers"].items()}
@@ -100,9 +100,9 @@ def _buffer(buffer):
 
 
 def _read_buffer(state):
-    newest = Newest()
+    newest = RecentMessages()
     for said in state["newest"]:
-        newest.add(Said(*said))
+        newest.add(SourceMessage(*said))
     roles = deque(state["roles"], maxlen=state["most"])
     return Buffer(roles, newest, state["original"], state["is_whole"], state["is_sure"])
 
@@ -123,8 +123,8 @@ def _plain(one):
 
 def _read(values):
     window, reply = values["window"], values["reply"]
-    said = None if window is None else tuple(Said(*said) for said in window)
-    return values | {"window": said, "reply": reply and Said(*reply)}
+    said = None if window is None else tuple(SourceMessage(*said) for said in window)
+    return values | {"window": said, "reply": reply and SourceMessage(*reply)}
 
 
 def _said(said):

@@ -14,9 +14,18 @@ from ledger.collectors.database_tables import Tables
 from ledger.collectors.jsonl import load_object
 from ledger.collectors.records import MAX_NAME, moment_ms
 
-from .batches import batches, row_bytes
-from .found import DECISIONS, ROLES, WINDOW_BYTES, FoundDecision, Newest, Problem, Said, failure_of
-from .lines import text_in
+from .batches import count_row_bytes, split_batches
+from .log_lines import get_text
+from .source_decisions import (
+    DECISIONS,
+    ROLES,
+    WINDOW_BYTES,
+    RecentMessages,
+    Rejection,
+    SourceDecision,
+    SourceMessage,
+    parse_failure,
+)
 
 DECISION, TURN, SESSION, CONTEXT = (
     "memory_gate_decisions",
@@ -48,7 +57,7 @@ Row = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class StoredDecision(FoundDecision):
+class DatabaseDecision(SourceDecision):
     """A decision that has an id of its own, and what a database can say of it besides."""
 
     turn_id: str | None
@@ -58,7 +67,7 @@ class StoredDecision(FoundDecision):
     raw_response: str | None
     turn_number: int | None
     user_message_id: str | None
-    user_message: Said | None
+    user_message: SourceMessage | None
     agent_message_id: str | None
 
 
@@ -72,7 +81,7 @@ class _Unusable(Exception):
     """A value is not what its column is for."""
 
 
-def read(connection: sqlite3.Connection | Database) -> Iterator[StoredDecision | Problem]:
+def read(connection: sqlite3.Connection | Database) -> Iterator[DatabaseDecision | Rejection]:
     """The decisions of a database, and what is wrong with the others; never raises for what is in it.
 
     The connection is one to a private copy, opened for nothing else: from now on it reads only TABLES.
@@ -83,11 +92,11 @@ def read(connection: sqlite3.Connection | Database) -> Iterator[StoredDecision |
         if database.has(DECISION, *NEEDED):
             yield from _decisions(database)
         elif DECISION in database.columns:
-            yield Problem("bad_database", f"{DECISION} lacks one of the columns {', '.join(NEEDED)}")
+            yield Rejection("bad_database", f"{DECISION} lacks one of the columns {', '.join(NEEDED)}")
         else:
-            yield Problem("bad_database", f"there is no table {DECISION}")
+            yield Rejection("bad_database", f"there is no table {DECISION}")
     except Damaged as exc:
-        yield Problem("damaged_database", str(exc))
+        yield Rejection("damaged_database", str(exc))
 
 
 def _not_tables(database):
@@ -98,7 +107,7 @@ def _not_tables(database):
             what = "virtual table" if kind == b"table" else kind.decode(errors="replace")
             is_computed = known in database.computed
             words = f"{known} has generated columns" if is_computed else f"{known} is a {what}, not a table"
-            yield Problem("bad_database", words)
+            yield Rejection("bad_database", words)
 
 
 def _decisions(database):
@@ -107,8 +116,8 @@ def _decisions(database):
     Those of one turn follow one another, so that the messages before it are read once.
     """
     names = TABLES[DECISION]
-    windows: dict[Any, Newest | str] = {}
-    for batch in batches(database.rows(DECISION, *names, order="turn_id"), row_bytes, AT_ONCE):
+    windows: dict[Any, RecentMessages | str] = {}
+    for batch in split_batches(database.rows(DECISION, *names, order="turn_id"), count_row_bytes, AT_ONCE):
         rows = [dict(zip(names, row, strict=True)) for row in batch]
         keys = _keys_of_sessions(database, rows)
         windows = _windows(database, rows, windows)
@@ -145,10 +154,10 @@ def _keys_of_sessions(database, rows):
 def _windows(database, rows, before):
     """The newest messages that the gate was given on each of these turns; a sentence where one cannot be read."""
     known = {row["turn_id"]: before[row["turn_id"]] for row in rows if row["turn_id"] in before}
-    found: dict[Any, Newest | str] = {}
+    found: dict[Any, RecentMessages | str] = {}
     new = [row for row in rows if row["turn_id"] not in known]
     for row in _beside(database, CONTEXT, new, "sequence_number"):
-        newest = found.setdefault(row["turn_id"], Newest())
+        newest = found.setdefault(row["turn_id"], RecentMessages())
         if isinstance(newest, str):
             continue
         try:
@@ -166,7 +175,7 @@ def _message(row):
     at, _place = _moment(row, "timestamp"), _count(row, "sequence_number")
     if role not in ROLES or message is None or at is None:
         raise _Unusable("a message of its context cannot be read")
-    return Said(role, message, at)
+    return SourceMessage(role, message, at)
 
 
 def _window(newest):
@@ -180,21 +189,21 @@ def _decision(database, row, turn, windows, keys):
     try:
         own = _own(row)
     except _Unusable as exc:
-        yield Problem("bad_decision", str(exc))
+        yield Rejection("bad_decision", str(exc))
         return
     beside: dict[str, Any] = dict(NOTHING)
     window = windows.get(row["turn_id"])
     try:
         beside |= _turn(turn, own["at"]) if turn else {}
     except _Unusable as exc:
-        yield Problem("bad_decision", f"{own['id']}: {exc}")
+        yield Rejection("bad_decision", f"{own['id']}: {exc}")
     if isinstance(window, str):
-        yield Problem("bad_decision", f"{own['id']}: {window}")
+        yield Rejection("bad_decision", f"{own['id']}: {window}")
         window = None
     heard, left_out = window or ((), 0)
     left_out += beside.pop("left_out", 0)
     beside["window"] = heard or None
-    yield StoredDecision(
+    yield DatabaseDecision(
         **own,
         **beside,
         left_out=left_out,
@@ -227,7 +236,7 @@ def _own(row):
         "reason": reason,
         "fact": fact,
         "has_fact": bool(fact),
-        "failure": failure_of(decision, reason),
+        "failure": parse_failure(decision, reason),
         "model": _text(row, "llm_model"),
         "latency_ms": _count(row, "llm_latency_ms"),
         "prompt_tokens": _count(row, "prompt_tokens"),
@@ -243,9 +252,9 @@ def _turn(row, decided_at):
     return {
         "turn_number": _count(row, "turn_number"),
         "user_message_id": _text(row, "user_message_id"),
-        "user_message": None if asked is None else Said("user", asked, at, _text(row, "user_from") or ""),
+        "user_message": None if asked is None else SourceMessage("user", asked, at, _text(row, "user_from") or ""),
         "agent_message_id": _text(row, "agent_message_id"),
-        "reply": None if answered is None else Said("agent", answered, at),
+        "reply": None if answered is None else SourceMessage("agent", answered, at),
         "left_out": row["left_out"],
     }
 
@@ -256,7 +265,7 @@ def _original_key(row):
     if not isinstance(data, bytes) or len(data) > WINDOW_BYTES:
         return None
     try:
-        return text_in(load_object(data), "sessionKey") or None
+        return get_text(load_object(data), "sessionKey") or None
     except ValueError:
         return None
 

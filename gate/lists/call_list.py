@@ -12,7 +12,7 @@ from openclaw_web.lists.segments import EVERYTHING, Segment, Segments
 from openclaw_web.pages import states
 
 from ..models import GateCall
-from . import around
+from . import list_context
 from .decision_list import SEARCH_MS
 
 TABLE = "gate_calls"
@@ -52,7 +52,7 @@ class CallFilters(AgentFilters):
 def fits(agent, *, sort=CallFilters.DEFAULT, segment="", session="", **asked) -> Listing:
     """The calls of an agent that fit, without their raw responses; `session` is an id or a key."""
     rows = GateCall.objects.using(agent.db).placed().defer("raw_response")
-    wanted = [around.of_session(agent, rows, session)] if session else []
+    wanted = [list_context.build_session_term(agent, rows, session)] if session else []
     time_ms = SEARCH_MS if any(term.lookup == "in" for term in wanted) else 0
     wanted += [*SEGMENTS.term(segment), *terms(asked, COLUMNS, moment="created_at")]
     return narrowed(rows, wanted, order=in_order(CallFilters.ORDERS, sort), seeks=SEEKS, time_ms=time_ms)
@@ -82,7 +82,7 @@ CALLS = List(
     ),
     table=GateCall,
     fields=FIELDS,
-    prepare=lambda page, _filters, agent: {"rows": page, **around.of_rows(agent.db, page)},
+    prepare=lambda page, _filters, agent: {"rows": page, **list_context.read_row_context(agent.db, page)},
     read=lambda rows: rows.values(*FIELDS, "place"),
     amounts=lambda agent, ms: SEGMENTS.amounts(lambda column: facets.amounts_of(agent.db, column, ms, TABLE)),
 )

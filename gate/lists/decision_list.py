@@ -13,10 +13,10 @@ from openclaw_web.amounts import ngettext_lazy
 from openclaw_web.lists.declaration import PLAIN, TITLE, List, Words, file_columns
 from openclaw_web.lists.paging import Listing, Term, in_order, narrowed, terms
 
-from .. import judgments, words
+from .. import verdict_store, words
 from ..models import MemoryGateDecision
 from ..models.decisions import SLOW_MS
-from . import around
+from . import list_context
 
 SEARCH_MS = 200  # for each page of a search for words
 COLUMNS = {
@@ -71,11 +71,11 @@ class DecisionFilters(AgentFilters):
 def fits(agent, *, sort=DecisionFilters.DEFAULT, session="", q="", verdict="", **asked) -> Listing:
     """The decisions of an agent that fit, without their raw responses; `session` is an id or a key."""
     if verdict:
-        judgments.complete(agent)
+        verdict_store.copy_all(agent)
     rows = MemoryGateDecision.objects.using(agent.db).placed().defer("raw_response")
     said = [VERDICTS[verdict]] if verdict else []
     wanted = said if verdict != "unjudged" else []  # nearly all are: whatever else is asked for leaves fewer
-    wanted = wanted + ([around.of_session(agent, rows, session)] if session else [])
+    wanted = wanted + ([list_context.build_session_term(agent, rows, session)] if session else [])
     is_searched = bool(q) or any(term.lookup == "in" for term in wanted)
     wanted += terms(asked, COLUMNS, moment="created_at")
     wanted += said if verdict == "unjudged" else []
@@ -93,8 +93,8 @@ def _read(rows: QuerySet[MemoryGateDecision]) -> QuerySet[MemoryGateDecision, di
     return rows.values(
         *READ,
         "place",
-        why=Substr("reason", 1, around.FIRST_CHARACTERS),
-        fact=Substr("candidate_fact", 1, around.FIRST_CHARACTERS),
+        why=Substr("reason", 1, list_context.FIRST_CHARACTERS),
+        fact=Substr("candidate_fact", 1, list_context.FIRST_CHARACTERS),
     )
 
 
@@ -123,6 +123,10 @@ DECISIONS = List(
     ),
     table=MemoryGateDecision,
     fields=FIELDS,
-    prepare=lambda page, _filters, agent: {"rows": page, **around.of_rows(agent.db, page), **words.of_rows()},
+    prepare=lambda page, _filters, agent: {
+        "rows": page,
+        **list_context.read_row_context(agent.db, page),
+        **words.build_row_words(),
+    },
     read=_read,
 )

@@ -9,7 +9,7 @@ from ledger.session.schemas import EvidenceOut, TurnOut
 from openclaw_web.endpoints.schemas import LARGEST_FIRST, SEGMENT, Moments, Schema
 from openclaw_web.endpoints.table_schemas import table_schema
 
-from ..looking import seen
+from ..detail import window_state
 from ..models import GateCall, MemoryGateDecision
 from ..models.decisions import SLOW_MS
 from ..words import VERDICT_WORDS
@@ -56,7 +56,7 @@ class SeenOut(Schema):
 class DecisionOut(table_schema(MemoryGateDecision)):
     sources: list[str] = Field(description="where it was told: `api`, `log`, `database`, `own`")
     has_raw_response: bool = Field(description="operators get it with the decision alone")
-    context_state: Literal[seen.STATES] | None = Field(  # type: ignore[valid-type]
+    context_state: Literal[window_state.STATES] | None = Field(  # type: ignore[valid-type]
         None, description="with the context: as told, derived from the turns before it, lost, or unknown"
     )
     context: SeenOut | None = None

@@ -11,7 +11,7 @@ from django.utils.translation import ngettext
 from openclaw_web.pages.glyphs import escaped
 from people.models.kept import KeyValue
 
-from ..collectors.found import FoundDecision
+from ..collectors.source_decisions import SourceDecision
 
 SCOPE = "foreign_decisions"
 MOST_WORKSPACES = 20
@@ -19,7 +19,7 @@ LONGEST = 500
 Moments = dict[str, list[int]]  # by workspace: when each decision was made
 
 
-def add(moments: Moments, decision: FoundDecision, *, is_of_workspace: bool) -> None:
+def add_decision(moments: Moments, decision: SourceDecision, *, is_of_workspace: bool) -> None:
     """Take note of a decision that is left out: because of its workspace, else because of its session."""
     if decision.failure:
         return
@@ -28,7 +28,7 @@ def add(moments: Moments, decision: FoundDecision, *, is_of_workspace: bool) -> 
         moments.setdefault(workspace, []).append(decision.at)
 
 
-def note(root: Path, moments: Moments) -> dict[str, int]:
+def count_new(root: Path, moments: Moments) -> dict[str, int]:
     """Count decisions that were not counted before; how many are new of each workspace.
 
     Logs are read again and again: what is not later than the latest that was counted is known.
@@ -47,12 +47,12 @@ def note(root: Path, moments: Moments) -> dict[str, int]:
     return news
 
 
-def sentences_of(root: Path) -> list[str]:
+def describe_all(root: Path) -> list[str]:
     """What was left out of a folder so far."""
-    return [describe(workspace, count) for workspace, (count, _latest) in _counted(root).items()]
+    return [describe_workspace(workspace, count) for workspace, (count, _latest) in _counted(root).items()]
 
 
-def describe(workspace: str, count: int) -> str:
+def describe_workspace(workspace: str, count: int) -> str:
     """Say how many decisions were left out, and why."""
     if workspace:
         words = ngettext(

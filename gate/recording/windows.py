@@ -15,7 +15,7 @@ from openclaw_web.disk import packing
 from openclaw_web.errors import Refused
 
 from ..models import GateWindow, MemoryGateDecision
-from . import inserting
+from . import sql
 
 SURE = (MemoryGateDecision.Match.GIVEN, MemoryGateDecision.Match.EXACT)
 
@@ -54,20 +54,20 @@ class Window:
         return hashlib.sha256(self.text).hexdigest()
 
 
-def keep(db: str, windows: Iterable[Window]) -> None:
+def store_windows(db: str, windows: Iterable[Window]) -> None:
     """Store windows, in the caller's transaction; one that is there stays."""
     now = clock.now_ms()
     by_hash = {window.hash: window for window in windows}
-    known = inserting.windows(db, by_hash)
+    known = sql.find_stored_windows(db, by_hash)
     rows = [
         GateWindow(hash=name, body_zstd=packing.pack(one.text), message_count=len(one.recent), created_at=now)
         for name, one in by_hash.items()
         if name not in known
     ]
-    inserting.insert(db, rows)
+    sql.insert_rows(db, rows)
 
 
-def read(db: str, window_hash: str | None) -> Window | None:
+def read_window(db: str, window_hash: str | None) -> Window | None:
     """A window; None when it was not kept, or is not what its hash says any more."""
     row = GateWindow.objects.using(db).filter(hash=window_hash).first() if window_hash else None
     if row is None:
@@ -81,15 +81,15 @@ def read(db: str, window_hash: str | None) -> Window | None:
     return Window(tuple(body["recentMessages"]), *said, body.get("leftOut", 0))
 
 
-def withheld(db: str, decisions: Iterable[MemoryGateDecision]) -> set[str]:
+def find_withheld(db: str, decisions: Iterable[MemoryGateDecision]) -> set[str]:
     """Ids of those of these decisions whose stored windows may not be used; none while nobody has opted out.
 
     Read of each are `turn_id`, `match` and `window_hash`.
     """
-    return withheld_of(db, ((row, read(db, row.window_hash)) for row in decisions))
+    return find_withheld_windows(db, ((row, read_window(db, row.window_hash)) for row in decisions))
 
 
-def withheld_of(db: str, seen: Iterable[tuple[MemoryGateDecision, Window | None]]) -> set[str]:
+def find_withheld_windows(db: str, seen: Iterable[tuple[MemoryGateDecision, Window | None]]) -> set[str]:
     """The same for windows that were read, or are not stored yet.
 
     A window is a text: who said its messages is looked up in the turns of the session up to the decision's. Without a

@@ -6,11 +6,11 @@ from datetime import timedelta
 from openclaw_web import clock
 from people.configuration import keys as configuration
 
-from .changes import COUNTS
-from .figures import DAILY, Daily, Period, daily, day_of
+from .figures import DAILY_COLUMNS, DailySums, Period, day_of, read_daily_sums
+from .sum_changes import COUNT_COLUMNS
 
 DAYS, BEFORE = 7, 28
-NAMES = ("total", *COUNTS.values())
+NAMES = ("total", *COUNT_COLUMNS.values())
 POINTS, DECISIONS = "memoryGate.driftPoints", "memoryGate.driftDecisions"
 
 
@@ -39,7 +39,7 @@ def periods() -> tuple[Period, Period]:
     return Period(start, today - timedelta(days=1)), Period(start - timedelta(days=BEFORE), start - timedelta(days=1))
 
 
-def drifts(db: str, known: Daily | None = None, *, model: str = "", prompt: str = "") -> list[Drift]:
+def find_drifts(db: str, known: DailySums | None = None, *, model: str = "", prompt: str = "") -> list[Drift]:
     """The decisions whose share changed by as much as the settings say, the largest change first.
 
     `known` are sums of the same model and prompt version that somebody has read already.
@@ -47,13 +47,13 @@ def drifts(db: str, known: Daily | None = None, *, model: str = "", prompt: str 
     now, before = periods()
     wanted = configuration.several(POINTS, DECISIONS)
     if known is None or known.period.start > before.start or known.period.end < now.end:
-        known = daily(db, Period(before.start, now.end), model=model, prompt=prompt)
+        known = read_daily_sums(db, Period(before.start, now.end), model=model, prompt=prompt)
     counts, counts_before = _counts(known, now), _counts(known, before)
     total, total_before = counts["total"], counts_before["total"]
     if min(total, total_before) < wanted[DECISIONS]:
         return []
     found = []
-    for decision, name in COUNTS.items():
+    for decision, name in COUNT_COLUMNS.items():
         # In whole numbers: five points are five points.
         change = 100 * abs(counts[name] * total_before - counts_before[name] * total)
         if change >= wanted[POINTS] * total * total_before:
@@ -65,6 +65,6 @@ def drifts(db: str, known: Daily | None = None, *, model: str = "", prompt: str 
 def _counts(known, period):
     """How many of each decision there are in a period, and of all."""
     start, end = period.moments
-    places = [DAILY.index(name) for name in NAMES]
+    places = [DAILY_COLUMNS.index(name) for name in NAMES]
     rows = [[row[place] for place in places] for row in known.rows if start <= row[0] <= end]
     return dict(zip(NAMES, map(sum, zip(*rows, strict=True)), strict=True)) if rows else dict.fromkeys(NAMES, 0)

@@ -13,12 +13,12 @@ from openclaw_web.sqlite.json_columns import decode
 
 from ..models import GateDay, GateSessionSums
 from . import latency
-from .changes import COUNTS, DAY_MS, NANO, NUMBERS, PLACE
+from .sum_changes import COUNT_COLUMNS, DAY_MS, NANO, NUMBER_COLUMNS, NUMBER_INDEX
 
 WEEKS = 12
-BY = ("day", "week", "session", "model", "prompt")
-DAILY = ("day", "llm_model", "prompt_version", *NUMBERS, "latency_json")
-OF_SESSION = ("session_id", "first_at", "last_at", *NUMBERS, "latency_json")
+GROUPINGS = ("day", "week", "session", "model", "prompt")
+DAILY_COLUMNS = ("day", "llm_model", "prompt_version", *NUMBER_COLUMNS, "latency_json")
+OF_SESSION = ("session_id", "first_at", "last_at", *NUMBER_COLUMNS, "latency_json")
 SHARES = (0.5, 0.95)
 COST_PLACES = 9
 BLIND_SHARE = 0.1  # of decisions without the message of the user, from which on it is said
@@ -28,13 +28,13 @@ BLIND_SHARE = 0.1  # of decisions without the message of the user, from which on
 class Figures:
     """What some decisions add up to: `numbers` in the order of NUMBERS, and histograms of their latencies."""
 
-    numbers: Sequence[int] = field(default_factory=lambda: [0] * len(NUMBERS))
+    numbers: Sequence[int] = field(default_factory=lambda: [0] * len(NUMBER_COLUMNS))
     histograms: Sequence[latency.Histogram] = ()
     _percentiles: list[int | None] | None = None
 
-    def of(self, name: str) -> int:
+    def get_number(self, name: str) -> int:
         """A column of the sums."""
-        return self.numbers[PLACE[name]]
+        return self.numbers[NUMBER_INDEX[name]]
 
     @property
     def total(self) -> int:
@@ -53,21 +53,21 @@ class Figures:
     @property
     def counts(self) -> dict[str, int]:
         """How many of each decision."""
-        return {decision: self.of(name) for decision, name in COUNTS.items()}
+        return {decision: self.get_number(name) for decision, name in COUNT_COLUMNS.items()}
 
     def share(self, decision: str) -> float | None:
         """Which part of all are this decision, from 0 to 1; None of nothing."""
-        return self.of(COUNTS[decision]) / self.total if self.total else None
+        return self.get_number(COUNT_COLUMNS[decision]) / self.total if self.total else None
 
     @property
     def failures(self) -> int:
         """Calls that were no decision: that failed, and whose answer was malformed."""
-        return self.of("failed_count") + self.of("malformed_count")
+        return self.get_number("failed_count") + self.get_number("malformed_count")
 
     @property
     def is_blind(self) -> bool:
         """Whether the gate had no message of the user too often to be relied on."""
-        return self.of("unseen_count") > BLIND_SHARE * self.total
+        return self.get_number("unseen_count") > BLIND_SHARE * self.total
 
     @property
     def p50_ms(self) -> int | None:
@@ -82,22 +82,22 @@ class Figures:
     @property
     def prompt_tokens(self) -> int | None:
         """None when the tokens of no decision are known."""
-        return self.of("prompt_tokens") if self.of("token_count") else None
+        return self.get_number("prompt_tokens") if self.get_number("token_count") else None
 
     @property
     def completion_tokens(self) -> int | None:
-        return self.of("completion_tokens") if self.of("token_count") else None
+        return self.get_number("completion_tokens") if self.get_number("token_count") else None
 
     @property
     def tokens(self) -> int | None:
         """Both together."""
-        known = self.of("prompt_tokens") + self.of("completion_tokens")
-        return known if self.of("token_count") else None
+        known = self.get_number("prompt_tokens") + self.get_number("completion_tokens")
+        return known if self.get_number("token_count") else None
 
     @property
     def cost_usd(self) -> float | None:
         """What is known of the cost, failed calls included; None when nothing is, which is not nothing."""
-        return round(self.of("cost_nano_usd") / NANO, COST_PLACES) if self.of("cost_count") else None
+        return round(self.get_number("cost_nano_usd") / NANO, COST_PLACES) if self.get_number("cost_count") else None
 
     def _latency(self, place):
         if self._percentiles is None:
@@ -123,7 +123,7 @@ class Period:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class FigureRow:
     """The figures of a day, a week, a session, a model or a prompt version.
 
     `key` is what programs call it (a day or the Monday of a week as YYYY-MM-DD; empty: not known), `period` its days
@@ -138,13 +138,13 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Daily:
+class DailySums:
     """The sums of some days as they are stored: what charts, tables and totals are made of."""
 
     period: Period
     rows: list[tuple[Any, ...]]
 
-    def by(self, name: str) -> dict[Any, Figures]:
+    def group_by(self, name: str) -> dict[Any, Figures]:
         """Figures by `day` or `week` (their first millisecond), `model` or `prompt`."""
         place = {"day": 0, "week": 0, "model": 1, "prompt": 2}[name]
         found: dict[Any, list[tuple[Any, ...]]] = {}
@@ -177,7 +177,7 @@ def monday_of(day: date) -> date:
     return day - timedelta(days=day.weekday())
 
 
-def period_of(db: str, since: date | None, until: date | None) -> Period:
+def resolve_period(db: str, since: date | None, until: date | None) -> Period:
     """The days between two, with what is usual for an end that is not named: twelve ISO weeks, up to today.
 
     When neither is named, the days with decisions: of the twelve weeks up to the last of them.
@@ -195,17 +195,17 @@ def period_of(db: str, since: date | None, until: date | None) -> Period:
     return Period(day_of(oldest or newest), last)
 
 
-def daily(db: str, period: Period, *, model: str = "", prompt: str = "") -> Daily:
+def read_daily_sums(db: str, period: Period, *, model: str = "", prompt: str = "") -> DailySums:
     """The sums of the days of a period, of one model or prompt version if given."""
     start, end = period.moments
     rows = GateDay.objects.using(db).filter(day__gte=start, day__lte=end)
     only = {"llm_model": model, "prompt_version": prompt}
     rows = rows.filter(**{name: value for name, value in only.items() if value})
-    found = rows.order_by("day").values_list(*DAILY)
-    return Daily(period, [(*row[:-1], decode(row[-1])) for row in found])
+    found = rows.order_by("day").values_list(*DAILY_COLUMNS)
+    return DailySums(period, [(*row[:-1], decode(row[-1])) for row in found])
 
 
-def rows_by(found: Daily, name: str) -> list[Row]:
+def build_rows(found: DailySums, name: str) -> list[FigureRow]:
     """A row for each day or week with decisions or failed calls, the newest first; each model or prompt version, the
     busiest first.
     """
@@ -213,10 +213,10 @@ def rows_by(found: Daily, name: str) -> list[Row]:
     if name in ("day", "week"):
         return [_of_days(start, groups[start], name, found.period) for start in sorted(groups, reverse=True)]
     named = sorted(groups.items(), key=lambda item: (-item[1].total, -item[1].failures, item[0]))
-    return [Row(key, figures, found.period) for key, figures in named]
+    return [FigureRow(key, figures, found.period) for key, figures in named]
 
 
-def part_of(rows: list[Row], *, after: str | None = None, before: str | None = None, size: int) -> Page:
+def slice_page(rows: list[FigureRow], *, after: str | None = None, before: str | None = None, size: int) -> Page:
     """A page of rows that are all there already."""
     keys = [row.key for row in rows]
     if after:
@@ -233,7 +233,7 @@ def part_of(rows: list[Row], *, after: str | None = None, before: str | None = N
     return page
 
 
-def sessions(
+def read_session_page(
     db: str, period: Period, *, session: str = "", after: str | None = None, before: str | None = None, size: int = 50
 ) -> Page:
     """A page of Rows: sessions whose latest decision is in a period, that one first; each is counted whole."""
@@ -259,12 +259,12 @@ def _week_of(moment):
 def _of_days(start, figures, name, period):
     first = day_of(start)
     last = first + timedelta(days=6 if name == "week" else 0)
-    return Row(str(first), figures, Period(max(first, period.start), min(last, period.end)))
+    return FigureRow(str(first), figures, Period(max(first, period.start), min(last, period.end)))
 
 
 def _of_session(row):
-    figures = Figures([row[name] for name in NUMBERS], [decode(row["latency_json"])])
-    return Row(row["session_id"], figures, None, row["first_at"], row["last_at"])
+    figures = Figures([row[name] for name in NUMBER_COLUMNS], [decode(row["latency_json"])])
+    return FigureRow(row["session_id"], figures, None, row["first_at"], row["last_at"])
 
 
 def _together(rows):

@@ -9,7 +9,7 @@ from agents import services as agents
 from jobs.kinds import Kind
 from openclaw_web.sqlite import waiting
 
-from . import making, sums
+from . import sum_rebuild, sums
 
 
 def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
@@ -22,11 +22,11 @@ def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
         return {"message": _("Statistics of decisions are turned off in the settings."), "decisions": 0}
     waiting.expect_many_writes(db)
     try:
-        while making.step(db):
-            progress.update(*making.amounts(db), _("Calculating statistics of %(agent)s") % params)
+        while sum_rebuild.run_step(db):
+            progress.update(*sum_rebuild.count_progress(db), _("Calculating statistics of %(agent)s") % params)
     finally:
         waiting.expect_few_writes(db)
-    count = making.amounts(db)[1] // 2
+    count = sum_rebuild.count_progress(db)[1] // 2
     words = ngettext(
         "Statistics of %(count)s decision calculated.", "Statistics of %(count)s decisions calculated.", count
     )

@@ -9,20 +9,20 @@ from django.db.models.functions import Coalesce, Greatest, Least
 from openclaw_web.sqlite import statements
 
 from ..models import GateCall, GateDay, GateHour, GateSessionSums, MemoryGateDecision, MemoryGateStats
-from .changes import COUNTS, DAY_MS, FAILED, FAILURES, HOUR_MS, MOST, NANO
-from .sums import is_on, is_whole
-from .tables import date_of, is_empty
+from .sum_changes import COUNT_COLUMNS, DAY_MS, FAILED_OUTCOMES, FAILURE_COLUMNS, HOUR_MS, MAX_ADDED, NANO
+from .sum_tables import date_of, is_empty
+from .sums import is_complete, is_on
 
 
 def _bounded(name):
-    return Greatest(Value(0), Least(F(name), Value(MOST)), output_field=IntegerField())
+    return Greatest(Value(0), Least(F(name), Value(MAX_ADDED)), output_field=IntegerField())
 
 
 TOKENS_KNOWN = Q(prompt_tokens__isnull=False) | Q(completion_tokens__isnull=False)
-COST = Greatest(Value(0.0), Least(F("cost_usd"), Value(MOST / NANO)), output_field=FloatField())
+COST = Greatest(Value(0.0), Least(F("cost_usd"), Value(MAX_ADDED / NANO)), output_field=FloatField())
 OF_DECISIONS = {
     "total": Count("id"),
-    **{name: Count("id", filter=Q(decision=choice)) for choice, name in COUNTS.items()},
+    **{name: Count("id", filter=Q(decision=choice)) for choice, name in COUNT_COLUMNS.items()},
     "unseen_count": Count("id", filter=Q(saw_user=False)),
     "latency_count": Count("llm_latency_ms"),
     "latency_sum_ms": Coalesce(Sum(_bounded("llm_latency_ms")), 0),
@@ -30,20 +30,20 @@ OF_DECISIONS = {
     "prompt_tokens": Coalesce(Sum(_bounded("prompt_tokens")), 0),
     "completion_tokens": Coalesce(Sum(_bounded("completion_tokens")), 0),
 }
-OF_CALLS = {name: Count("id", filter=Q(outcome=outcome)) for outcome, name in FAILURES.items()}
+OF_CALLS = {name: Count("id", filter=Q(outcome=outcome)) for outcome, name in FAILURE_COLUMNS.items()}
 OF_BOTH = {"cost_count": Count("cost_usd"), "cost_usd": Coalesce(Sum(COST), 0.0)}
 MOMENTS = {"first_at": Min("created_at"), "last_at": Max("created_at")}
 Place = tuple[Any, ...]
 Found = dict[Place, dict[str, Any]]
 
 
-def differences(db: str) -> Iterator[str]:
+def find_differences(db: str) -> Iterator[str]:
     """The rows of sums that are not what decisions add up to, as `table key`; none while sums are off, or being made.
 
     Of histograms only the number of latencies is compared.
     """
     with statements.one_moment(db):
-        if not is_on() or not is_whole(db) or is_empty(db):
+        if not is_on() or not is_complete(db) or is_empty(db):
             return
         yield from _of_times(db, GateHour, "hour", HOUR_MS)
         yield from _of_times(db, GateDay, "day", DAY_MS)
@@ -72,7 +72,7 @@ def _added(db, by: Callable[[QuerySet], QuerySet], more) -> Found:
     found: Found = {}
     for rows, sums in (
         (MemoryGateDecision.objects.using(db), OF_DECISIONS),
-        (GateCall.objects.using(db).filter(outcome__in=FAILED, replay_id=None), OF_CALLS),
+        (GateCall.objects.using(db).filter(outcome__in=FAILED_OUTCOMES, replay_id=None), OF_CALLS),
     ):
         sums = {**sums, **OF_BOTH, **more}
         names = tuple(sums)
@@ -112,7 +112,7 @@ def _days(db) -> Iterator[str]:
     """`memory_gate_stats`; a day on which calls failed and nothing was decided may have a row of zeros."""
     rows = MemoryGateDecision.objects.using(db).order_by().annotate(day=F("created_at") - F("created_at") % DAY_MS)
     sums = {"session_count": Count("session_id", distinct=True), "total_decisions": Count("id")}
-    sums |= {name: OF_DECISIONS[name] for name in COUNTS.values()}
+    sums |= {name: OF_DECISIONS[name] for name in COUNT_COLUMNS.values()}
     wanted = {
         date_of(day): dict(zip(sums, values, strict=True)) for day, *values in rows.values_list("day").annotate(**sums)
     }

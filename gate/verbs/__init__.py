@@ -11,7 +11,7 @@ from openclaw_web.commands.groups import WrongUse
 from ..models import MemoryGateDecision
 
 
-def moment(text: str | None, option: str) -> int | None:
+def parse_moment(text: str | None, option: str) -> int | None:
     """The milliseconds of an ISO 8601 time, such as 2026-03-11T08:00:00+01:00; UTC where it has no zone."""
     if text is None:
         return None
@@ -24,7 +24,7 @@ def moment(text: str | None, option: str) -> int | None:
     return round(found.timestamp() * 1000)
 
 
-def filters(parser: CommandParser) -> None:
+def add_filters(parser: CommandParser) -> None:
     """Add the options by which decisions are chosen."""
     parser.add_argument("-s", "--since", metavar="TIME", help=_("at or after this ISO 8601 time"))
     parser.add_argument("-u", "--until", metavar="TIME", help=_("before this ISO 8601 time"))
@@ -32,8 +32,8 @@ def filters(parser: CommandParser) -> None:
     parser.add_argument("-S", "--session", metavar="SESSION", help=_("only this session: its ID or key"))
 
 
-def asked_of(options: dict[str, Any]) -> dict[str, Any]:
+def parse_filters(options: dict[str, Any]) -> dict[str, Any]:
     """What these options ask for, as a list is asked for it."""
     asked = {name: options[name] for name in ("decision", "session") if options.get(name)}
-    moments = {name: moment(options.get(name), f"--{name}") for name in ("since", "until")}
+    moments = {name: parse_moment(options.get(name), f"--{name}") for name in ("since", "until")}
     return asked | {name: at for name, at in moments.items() if at is not None}

@@ -8,9 +8,9 @@ from openclaw_web.commands import row_files
 from openclaw_web.commands.groups import WrongUse
 from openclaw_web.lists.paging import every
 
+from ..detail import window_state
 from ..lists.decision_list import DECISIONS
-from ..looking import seen
-from . import asked_of, filters
+from . import add_filters, parse_filters
 
 HELP = gettext_lazy("Write decisions to a file, or to standard output.")
 EXAMPLES = (
@@ -27,7 +27,7 @@ def add_arguments(parser):
     parser.add_argument("-o", "--output", metavar="FILE", help=_("file to write (standard output)"))
     parser.add_argument("--with-context", action="store_true", help=_("with what the gate saw"))
     parser.add_argument("--with-response", action="store_true", help=_("with the response of the model"))
-    filters(parser)
+    add_filters(parser)
 
 
 def run(agent, format, output, with_context, with_response, **options):
@@ -44,7 +44,7 @@ def _written(count):
 
 def _rows(agent, options, columns):
     """The decisions that fit as dictionaries of these columns; a long response is the handle of an artifact."""
-    listing = DECISIONS.fits(agent, **asked_of(options))
+    listing = DECISIONS.fits(agent, **parse_filters(options))
     if len(columns) == len(DECISIONS.fields):
         rows = listing.all.values(*columns, "place")
         batches = every(rows, order=listing.order)
@@ -54,6 +54,6 @@ def _rows(agent, options, columns):
         for row in batch:
             known = {name: getattr(row, name) for name in (*DECISIONS.fields, *RESPONSE)}
             if "context" in columns:
-                found = seen.of(agent.db, row)
+                found = window_state.read_window_state(agent.db, row)
                 known |= {"context_state": found.state, "context": found.as_json()}
             yield {name: known[name] for name in columns}

@@ -14,18 +14,18 @@ from openclaw_web.errors import Refused
 from openclaw_web.pages import glyphs
 from openclaw_web.pages.formatting import exact_facts
 
+from ..detail import api_detail
 from ..lists.decision_list import DECISIONS
 from ..lists.schemas import DecisionDetail, DecisionOut
-from ..looking import telling
 from ..models import MemoryGateDecision
-from . import asked_of, filters
+from . import add_filters, parse_filters
 
 MOST = 1_000
 WIDTH = 76
 ROLES = {"user": gettext_lazy("user"), "agent": gettext_lazy("agent")}
 
 
-class Listing:
+class ListVerb:
     """The newest decisions that fit."""
 
     HELP = gettext_lazy("List decisions, newest first.")
@@ -33,7 +33,7 @@ class Listing:
 
     def add_arguments(self, parser):
         parser.add_argument("key", nargs="?", metavar="SESSION", help=_("only this session: its ID or key"))
-        filters(parser)
+        add_filters(parser)
         parser.add_argument("-l", "--limit", type=int, default=10, metavar="N", help=_("how many, 1 to 1000 (10)"))
         parser.add_argument("-c", "--with-context", action="store_true", help=_("with what the gate saw"))
 
@@ -43,14 +43,14 @@ class Listing:
         found = agents.get(agent)
         if key and options["session"]:
             raise WrongUse(_("Name the session once."))
-        asked = asked_of(options) | ({"session": key} if key else {})
+        asked = parse_filters(options) | ({"session": key} if key else {})
         rows = decisions(found, asked, limit, with_context=with_context)
         receipt = {"decisions": [_as_json(row, DecisionOut) for row in rows]}
         lines = [line for row in rows for line in (_lines(row), *(_window(row) if with_context else ()))]
         return Outcome(receipt, "\n".join(lines) or _("No decisions."))
 
 
-class Showing:
+class ShowVerb:
     """One decision with all that is known of it."""
 
     HELP = gettext_lazy("Show one decision and what the gate saw.")
@@ -64,7 +64,7 @@ class Showing:
 
     def run(self, agent, id, with_context, **options):
         try:
-            row = telling.decision(agents.get(agent), id, is_operator=True)
+            row = api_detail.read_decision(agents.get(agent), id, is_operator=True)
         except Http404 as exc:
             words = {"id": id, "agent": agent}
             raise Refused(_("The agent %(agent)s has no decision %(id)s.") % words) from exc
@@ -76,8 +76,8 @@ class Showing:
 def decisions(agent: Any, asked: dict[str, Any], limit: int, *, with_context: bool) -> list[MemoryGateDecision]:
     """The first `limit` decisions that fit, however often a search has to go on for them."""
     found = DECISIONS.fits(agent, **asked)
-    found = replace(found, rows=telling.saying_responses(found.rows))
-    return found.first(limit, **telling.limits(agent.db, with_context=with_context))
+    found = replace(found, rows=api_detail.annotate_responses(found.rows))
+    return found.first(limit, **api_detail.build_page_limits(agent.db, with_context=with_context))
 
 
 def _as_json(row, schema):

@@ -13,10 +13,10 @@ from openclaw_web.commands.groups import Outcome, WrongUse
 from openclaw_web.commands.verbs import DONE, PARTLY
 from people.configuration.setting import MOST_TEXT
 
-from ..replaying import plans, results, starting
-from ..replaying.wanted import MOST, USUAL, Wanted
+from ..replays import plans, replay_launch, results
+from ..replays.replay_request import DEFAULT_LIMIT, MAX_DECISIONS, ReplayRequest
 from ..words import percent_of
-from . import asked_of, filters, sending
+from . import add_filters, model_verbs, parse_filters
 
 BY = "command line"
 HELP = gettext_lazy("Replay decisions with another model or prompt. Without --yes, only show what would be sent.")
@@ -29,20 +29,25 @@ EXAMPLES = (
 def add_arguments(parser):
     parser.add_argument("--model", "-m", required=True, metavar="M", help=_("who is to decide, as the endpoint says"))
     parser.add_argument("--prompt-file", metavar="FILE", help=_("file with the prompt (the one in force)"))
-    filters(parser)
+    add_filters(parser)
     parser.add_argument("--approved", action="store_true", help=_("only decisions in approved samples"))
     parser.add_argument(
-        "--limit", "-l", type=int, default=USUAL, metavar="N", help=_("at most N decisions, the newest (%(default)s)")
+        "--limit",
+        "-l",
+        type=int,
+        default=DEFAULT_LIMIT,
+        metavar="N",
+        help=_("at most N decisions, the newest (%(default)s)"),
     )
-    sending.add_choice(parser)
+    model_verbs.add_send_options(parser)
 
 
 def run(agent, model, prompt_file, approved, limit, dry_run, yes, quiet, **options):
-    if not 1 <= limit <= MOST:
-        raise WrongUse(_("--limit must be 1 to %(most)s.") % {"most": f"{MOST:,}"})
+    if not 1 <= limit <= MAX_DECISIONS:
+        raise WrongUse(_("--limit must be 1 to %(most)s.") % {"most": f"{MAX_DECISIONS:,}"})
     found = agents.get(agent)
-    wanted = Wanted(model.strip(), _prompt(prompt_file), limit, asked_of(options), is_approved=approved)
-    return _sent(found, wanted, quiet) if yes else _shown(plans.plan(found, wanted), is_all=dry_run)
+    wanted = ReplayRequest(model.strip(), _prompt(prompt_file), limit, parse_filters(options), is_approved=approved)
+    return _sent(found, wanted, quiet) if yes else _shown(plans.plan_replay(found, wanted), is_all=dry_run)
 
 
 def _prompt(file):
@@ -66,16 +71,16 @@ def _shown(plan, is_all):
         (_("Skipped, no window stored"), f"{plan.skipped:,}"),
         (_("Withheld"), f"{plan.withheld:,}"),
     )
-    return sending.shown(plan, rows, count=plan.decisions, name="replay", is_all=is_all)
+    return model_verbs.describe_plan(plan, rows, count=plan.decisions, name="replay", is_all=is_all)
 
 
 def _sent(agent, wanted, is_quiet):
     with listener_on(sys.stderr, is_quiet=is_quiet) as listener:
-        replay, job = starting.run_here(agent, wanted, by=BY, listener=listener)
-    result = sending.result_of(job)
+        replay, job = replay_launch.run_here(agent, wanted, by=BY, listener=listener)
+    result = model_verbs.read_job_result(job)
     status = PARTLY if result["left"] or result["malformed"] else DONE
     receipt = {"plan": None, "replay": result}
-    words = "\n".join([result["message"], *_result(results.of(agent.db, replay))])
+    words = "\n".join([result["message"], *_result(results.read_result(agent.db, replay))])
     return Outcome(receipt, words, status, "" if status == DONE else result["message"])
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from gate.collectors.found import Problem
+from gate.collectors.source_decisions import Rejection
 from ledger.collectors.database import Damaged, Database
 from ledger.collectors.database_tables import Tables
 from ledger.collectors.records import MAX_NAME, moment_ms
@@ -130,12 +130,12 @@ class Versions:
             self._size -= len(self._kept.popitem(last=False)[1].data)
 
 
-def read(database: Database) -> Iterator[FoundWrite | Problem]:
+def read(database: Database) -> Iterator[FoundWrite | Rejection]:
     """The writes of a database, and what is wrong with the others; nothing where it has no table of them."""
     if AUDIT not in database.columns:
         return
     if not database.has(AUDIT, *NEEDED):
-        yield Problem("bad_write", f"{AUDIT} lacks one of the columns {', '.join(NEEDED)}")
+        yield Rejection("bad_write", f"{AUDIT} lacks one of the columns {', '.join(NEEDED)}")
         return
     try:
         rows = _rows(database, AUDIT, order="created_at")
@@ -145,7 +145,7 @@ def read(database: Database) -> Iterator[FoundWrite | Problem]:
             for row in some:
                 yield from _write(database, row, rollbacks, corrections)
     except Damaged as exc:
-        yield Problem("damaged_database", str(exc))
+        yield Rejection("damaged_database", str(exc))
 
 
 def _rows(
@@ -187,12 +187,12 @@ def _write(database, row, rollbacks, corrections):
     try:
         own = _own(row) | {"snapshots": _snapshots(database, row)}
     except _Unusable as exc:
-        yield Problem("bad_write", str(exc))
+        yield Rejection("bad_write", str(exc))
         return
     beside = [
         one for part, make in ((rollbacks, _rollback), (corrections, _correction)) for one in _of(part, row, make)
     ]
-    yield from (Problem("bad_write", f"{own['id']}: {one}") for one in beside if isinstance(one, str))
+    yield from (Rejection("bad_write", f"{own['id']}: {one}") for one in beside if isinstance(one, str))
     taken_back = [one for one in beside if isinstance(one, FoundRollback)]
     corrected = tuple(one for one in beside if isinstance(one, FoundCorrection))
     yield FoundWrite(**own, rollback=taken_back[-1] if taken_back else None, corrections=corrected)

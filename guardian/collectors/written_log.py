@@ -4,7 +4,7 @@ It names neither sessions nor decisions, and says nothing of what a file held.
 """
 
 from gate.collectors import guardian_log
-from gate.collectors.found import Problem
+from gate.collectors.source_decisions import Rejection
 
 from ..files import FILE_OF, MEMORY_FILES
 from .found import FoundWrite, write_id
@@ -20,14 +20,14 @@ class LogReader:
         self._seen: set[str] = set()
         self._moment: int | None = None
 
-    def feed(self, line: bytes) -> FoundWrite | Problem | None:
+    def feed(self, line: bytes) -> FoundWrite | Rejection | None:
         """The write of a line, or what is wrong with it; None for an empty one, and for an equal one."""
         found = next(guardian_log.read([line]), None)
-        if not isinstance(found, guardian_log.Written):
+        if not isinstance(found, guardian_log.WriteAttempt):
             return found
         target = found.target_file or FILE_OF[found.decision]
         if target not in MEMORY_FILES:
-            return Problem("bad_write", f"unknown file {target[:120]}")
+            return Rejection("bad_write", f"unknown file {target[:120]}")
         said = (found.status, found.reason, found.fact)
         id_ = write_id(found.at, found.decision, target, said, 0)
         if self._is_equal(found.at, id_):

@@ -8,7 +8,7 @@ from django.db.models import Q, QuerySet
 from django.db.models.functions import Substr
 from django.utils.translation import gettext_lazy as _
 
-from gate.lists import around
+from gate.lists import list_context
 from ledger.lists import facets
 from openclaw_web.amounts import ngettext_lazy
 from openclaw_web.lists.declaration import NAMED, PLAIN, TITLE, List, Words, file_columns
@@ -87,7 +87,7 @@ class AuditFilters(DayFilters):
 def fits(agent, *, sort=AuditFilters.DEFAULT, segment="", session="", q="", **asked) -> Listing:
     """The writes of an agent that fit, without their diffs; `session` is an id or a key."""
     rows = WriteGuardianAudit.objects.using(agent.db).placed().defer("diff", "hunks_json")
-    wanted = [around.of_session(agent, rows, session)] if session else []
+    wanted = [list_context.build_session_term(agent, rows, session)] if session else []
     is_searched = bool(q) or any(term.lookup == "in" for term in wanted)
     wanted += [*terms(asked, COLUMNS, moment="created_at"), *SEGMENTS.term(segment)]
     order = in_order(AuditFilters.ORDERS, sort)
@@ -103,15 +103,15 @@ def _read(rows: QuerySet[WriteGuardianAudit]) -> QuerySet[WriteGuardianAudit, di
     return rows.values(
         *READ,
         "place",
-        why=Substr("reason", 1, around.FIRST_CHARACTERS),
-        fact=Substr("candidate_fact", 1, around.FIRST_CHARACTERS),
+        why=Substr("reason", 1, list_context.FIRST_CHARACTERS),
+        fact=Substr("candidate_fact", 1, list_context.FIRST_CHARACTERS),
     )
 
 
 def _beside(db, page):
     """What stands around the rows of a page: their sessions and turns, and what its rollbacks are about."""
     rollbacks = [row["id"] for row in page if row["origin"] == Origin.ROLLBACK]
-    around_rows = {**around.of_rows(db, page), **words.of_rows()}
+    around_rows = {**list_context.read_row_context(db, page), **words.of_rows()}
     back = chains.back_in_file(db, [row["id"] for row in page if row["status"] == Status.ROLLED_BACK])
     return {"rows": page, "taken": chains.taken(db, rollbacks), "back": back, **around_rows}
 

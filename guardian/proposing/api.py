@@ -4,7 +4,7 @@ from ninja import Query, Status
 
 from agents.decorators import agent_view
 from agents.runners import switches
-from agents.runners.standing import switch_as_json
+from agents.runners.status import switch_as_json
 from jobs.schemas import JobOut
 from openclaw_web.endpoints.operations import Operations
 from openclaw_web.endpoints.schemas import Page, listed

@@ -3,7 +3,7 @@
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from agents.runners.automatic import GIVE_UP_AFTER, Automatic
+from agents.runners.auto_run import GIVE_UP_AFTER, AutoRun
 from agents.runners.batch import Batch
 from jobs.kinds import BY_ITSELF, Kind
 from openclaw_web import clock
@@ -30,7 +30,7 @@ def _handle(guardian, agent, decisions, progress, may_go_on):
     running.end_interrupted(agent)
     batch = Batch(RUNNER, guardian, progress, len(decisions), most_failures=1)
     runs = running.of_decisions(agent.db, decisions, by=BY_ITSELF)
-    batch.go(runs, running.handle(agent, guardian, batch, is_unattended=True), may_go_on)
+    batch.run(runs, running.handle(agent, guardian, batch, is_unattended=True), may_go_on)
     return running.summary(agent, batch, began)
 
 
@@ -38,7 +38,7 @@ def _message(results, stopped):
     return " ".join(f"{result['agent']}: {result['message']}" for result in results) or _("There were no new facts.")
 
 
-NEW_FACTS = Automatic(
+NEW_FACTS = AutoRun(
     kind="guardian_new_facts",
     runner=RUNNER,
     model=guardians.as_set,

@@ -8,8 +8,8 @@ from django.db.models import Count, Exists, OuterRef
 from agents.models import Agent
 from agents.runners.choice import Choice
 from gate import decisions
-from gate.deciding.choosing import BATCH, in_pieces, narrow
 from gate.models import MemoryGateDecision
+from gate.runner.turn_selection import BATCH_SIZE, filter_by_choice, split_rows
 from ledger import consent
 
 from ..files import FILE_OF
@@ -40,7 +40,7 @@ class Chosen:
 def choose(agent: Agent, asked: Asked) -> Chosen:
     """The decisions whose facts our guardian is to write down. Raises NoSuchSession."""
     memory, chosen = Memory(agent), Chosen()
-    rows = _wanted(agent.db, asked).iterator(chunk_size=BATCH)
+    rows = _wanted(agent.db, asked).iterator(chunk_size=BATCH_SIZE)
     for row, is_withheld in _told(agent.db, _for_us(agent.db, rows, asked), memory):
         if is_withheld:
             chosen.withheld += 1
@@ -71,7 +71,7 @@ def _open(db):
 
 def _wanted(db, asked):
     """The rows of the decisions, newest first."""
-    rows = narrow(db, _open(db), asked)
+    rows = filter_by_choice(db, _open(db), asked)
     if asked.give_up_after is not None:
         runs = GuardianRun.objects.using(db).filter(decision_id=OuterRef("id"), state=State.STOPPED)
         many = runs.values("decision_id").annotate(number=Count("id")).filter(number__gte=asked.give_up_after)
@@ -82,9 +82,9 @@ def _wanted(db, asked):
 def _for_us(db, rows: Iterable[MemoryGateDecision], asked) -> Iterator[MemoryGateDecision]:
     """Those that count for their turn, and whose turn has no write to that file under the name of another decision."""
     since = dict(asked.files)
-    for some in in_pieces(rows):
+    for some in split_rows(rows):
         turn_ids = {row.turn_id for row in some if row.turn_id}
-        counting = decisions.of_turns(db, turn_ids) if turn_ids else {}
+        counting = decisions.find_by_turn(db, turn_ids) if turn_ids else {}
         acted = set(
             WriteGuardianAudit.objects.using(db).filter(turn_id__in=turn_ids).values_list("turn_id", "target_file")
         )
@@ -97,7 +97,7 @@ def _for_us(db, rows: Iterable[MemoryGateDecision], asked) -> Iterator[MemoryGat
 
 def _told(db, rows, memory: Memory) -> Iterator[tuple[MemoryGateDecision, bool]]:
     """Each with whether it is withheld: its turn is, or its file."""
-    for some in in_pieces(rows):
+    for some in split_rows(rows):
         hidden = consent.withheld_keys(db, [row.turn_id for row in some])
         for row in some:
             yield row, row.turn_id in hidden or memory.is_hidden(target_of(row))

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agents.models import Agent
-from agents.runners.runner import estimate
+from agents.runners.runner import build_estimate
 from openclaw_web.errors import Refused
 from openclaw_web.llm import prices
 from openclaw_web.llm.estimates import Estimate
@@ -59,7 +59,7 @@ def _plan(agent, told: Sequence[tuple[str, str]], withheld) -> Plan:
     guardian, problem = guardians.as_set(), problem_of(agent)
     sizes = {name: _tokens_of(agent, name) if not problem else 0 for name in {name for _fact, name in told}}
     asked, answered = _tokens(told, sizes)
-    values = estimate(RUNNER, agent, guardian, asked, answered, problem)
+    values = build_estimate(RUNNER, agent, guardian, asked, answered, problem)
     files = dict(sorted(Counter(name for _fact, name in told).items()))
     return Plan(facts=len(told), withheld=withheld, files=files, **values)
 

@@ -60,7 +60,7 @@ def wanted(agent: Agent, audit_id: str, *, fact: str | None, file: str | None, b
 def start(agent: Agent, run: GuardianRun, *, by: str) -> JobRun:
     """Queue it. Raises Refused when nothing may be sent, or a run of this agent is queued or running already."""
     running.check(agent)
-    with launch.alone(RUNNER, agent):
+    with launch.exclusive_start(RUNNER, agent):
         run.save(using=agent.db, force_insert=True)
         return jobs.start(RUNNER.kind, _params(agent, run), by=by)
 
@@ -68,7 +68,7 @@ def start(agent: Agent, run: GuardianRun, *, by: str) -> JobRun:
 def run_here(agent: Agent, run: GuardianRun, *, by: str, listener: Listener | None = None) -> JobRun:
     """Do it in this process; the job, however it ended. Raises Refused when nothing may be sent, or while one runs."""
     running.check(agent)
-    with launch.only_one(RUNNER, agent.agent_id):  # whoever is quicker than the job is told of in its row
+    with launch.exclusive_run(RUNNER, agent.agent_id):  # whoever is quicker than the job is told of in its row
         run.save(using=agent.db, force_insert=True)
     return running.run_here(agent, _params(agent, run), by=by, listener=listener)
 

@@ -12,7 +12,7 @@ from agents import databases
 from agents import services as agents
 from agents.models import Agent
 from agents.runners import launch
-from agents.runners.batch import Batch, check_answered, message_of
+from agents.runners.batch import Batch, build_message, check_answered
 from jobs import services as jobs
 from jobs.kinds import Kind
 from jobs.models import JobRun
@@ -44,13 +44,13 @@ ENDS = ("proposed", "written", "refused", "skipped", "failed", "declined")
 def start(agent: Agent, asked: Asked, *, by: str) -> JobRun:
     """Queue a run. Raises Refused when nothing may be sent, or a run of this agent is queued or running already."""
     check(agent)
-    with launch.alone(RUNNER, agent):
+    with launch.exclusive_start(RUNNER, agent):
         return jobs.start(RUNNER.kind, asked.params(agent) | {"by": by}, by=by)
 
 
 def end_interrupted(agent: Agent) -> None:
     """Say of runs whose process or job is gone that they stopped; the caller holds off other runs."""
-    queued = [job.params["run"] for job in launch.under_way(RUNNER, agent) if "run" in job.params]
+    queued = [job.params["run"] for job in launch.find_active_jobs(RUNNER, agent) if "run" in job.params]
     settling.interrupted(agent.db, queued)
 
 
@@ -71,7 +71,7 @@ def run(params: dict[str, Any], progress: Progress) -> dict[str, Any]:
     """The job. Raises Refused when nothing may be sent, another process is at this agent, or nobody answered."""
     agent = agents.get(params["agent"])
     try:
-        with launch.only_one(RUNNER, agent.agent_id):
+        with launch.exclusive_run(RUNNER, agent.agent_id):
             batch = _asked(agent, params, progress)
     except Refused as refused:
         settling.never_begun(agent.db, params.get("run", ""), refused.sentence)
@@ -87,12 +87,12 @@ def _asked(agent, params, progress) -> Batch:
     if run_id := params.get("run"):
         runs = list(GuardianRun.objects.using(agent.db).filter(id=run_id, state__in=(State.QUEUED, State.STOPPED)))
         batch = Batch(RUNNER, guardian, progress, len(runs))
-        batch.go(runs, handle(agent, guardian, batch))
+        batch.run(runs, handle(agent, guardian, batch))
     else:
-        chosen = facts.choose(agent, Asked.of(params))
+        chosen = facts.choose(agent, Asked.from_params(params))
         batch = Batch(RUNNER, guardian, progress, len(chosen.decisions), withheld=chosen.withheld)
         open_runs = of_decisions(agent.db, chosen.decisions, by=params.get("by", ""))
-        batch.go(open_runs, handle(agent, guardian, batch))
+        batch.run(open_runs, handle(agent, guardian, batch))
     return batch
 
 
@@ -113,7 +113,7 @@ def undo(params: dict[str, Any]) -> None:
         db = databases.alias(params.get("agent", ""))
         if "run" in params:
             settling.never_begun(db, params["run"], _("The job ended before the model was asked."))
-        with locks.lock(RUNNER.lock_of(params["agent"]), wait=False) as is_ours:
+        with locks.lock(RUNNER.lock_name(params["agent"]), wait=False) as is_ours:
             if is_ours:
                 settling.died(db)
 
@@ -138,7 +138,7 @@ def summary(agent: Agent, batch: Batch, since: int, run_id: str | None = None) -
         "handled": sum(ends.values()),
         **ends,
     }
-    return {"message": message_of(WORDS, result), **result}
+    return {"message": build_message(WORDS, result), **result}
 
 
 JOB = Kind(

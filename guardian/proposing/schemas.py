@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from agents.runners.schemas import ChoiceIn, ChoiceQuery, EstimateOut, RunnerOut, SwitchedOut, asked_of
+from agents.runners.schemas import ChoiceIn, ChoiceQuery, EstimateOut, RunnerOut, SwitchedOut, build_choice
 from jobs.schemas import JobOut
 from openclaw_web.endpoints.schemas import Body, PageQuery, Schema
 from openclaw_web.endpoints.table_schemas import table_schema
@@ -22,14 +22,14 @@ class GuardianRunQuery(ChoiceQuery):
     @property
     def asked(self) -> Asked:
         """As a plan is asked for."""
-        return asked_of(self, Asked)
+        return build_choice(self, Asked)
 
 
 class GuardianRunIn(ChoiceIn):
     @property
     def asked(self) -> Asked:
         """As a run is asked for."""
-        return asked_of(self, Asked)
+        return build_choice(self, Asked)
 
 
 class GuardianPlanOut(EstimateOut):

@@ -8,8 +8,8 @@ from django.utils.translation import gettext as _
 
 from agents.models import Agent
 from agents.runners import switches
-from agents.runners.standing import Standing, standing
-from agents.runners.switches import Switched
+from agents.runners.status import RunnerStatus, read_runner_status
+from agents.runners.switches import Switch
 from jobs.kinds import DAY_MS
 from openclaw_web import clock
 from openclaw_web.pages import formatting, zones
@@ -24,14 +24,14 @@ Audit = WriteGuardianAudit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class State(Standing):
+class State(RunnerStatus):
     """What became of facts this UTC day.
 
     `switches` holds each file that may be written unattended, with who turned that on, or None. `proposed` is how many
     proposals wait, whenever they were made.
     """
 
-    switches: dict[str, Switched | None]
+    switches: dict[str, Switch | None]
     limits: dict[str, int]
     proposed: int
     written_today: int
@@ -40,9 +40,9 @@ class State(Standing):
 
 def of(agent: Agent) -> State:
     """How it stands now."""
-    on, today = switches.of_agent(RUNNER, agent.agent_id), _today(agent.db)
+    on, today = switches.read_agent_switches(RUNNER, agent.agent_id), _today(agent.db)
     return State(
-        **standing(RUNNER, agent, guardians.as_set(), plans.problem_of(agent)),
+        **read_runner_status(RUNNER, agent, guardians.as_set(), plans.problem_of(agent)),
         cost_today=RUNNER.allowance.cost_today(agent.db),
         switches={name: on.get(name) for name in switch.FILES},
         limits=unattended.limits(),

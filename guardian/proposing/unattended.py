@@ -78,7 +78,7 @@ def why_not(agent: Agent, made: Preview) -> str:
 def _why_not_here(agent, name):
     if name in switch.NEVER:
         return _("%(file)s is never written unattended.") % {"file": name}
-    switched = switches.of_agent(RUNNER, agent.agent_id).get(name)
+    switched = switches.read_agent_switches(RUNNER, agent.agent_id).get(name)
     if switched is None:
         return _("Unattended writing is off for %(file)s.") % {"file": name}
     if switched.host != endpoint.from_environment().host:

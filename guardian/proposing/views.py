@@ -46,7 +46,7 @@ def says_why_not(view: Callable[..., HttpResponse]) -> Callable[..., HttpRespons
 @needs("viewer")
 def own_guardian(request, agent):
     """What is written unattended, what today has cost, and for operators a plan of the facts that they name."""
-    form, plan = pages.plan_of(request, RunForm, lambda asked: plans.plan(agent, asked))
+    form, plan = pages.read_plan_form(request, RunForm, lambda asked: plans.plan(agent, asked))
     return _page(request, agent, form, plan)
 
 
@@ -58,7 +58,7 @@ def own_guardian_run(request, agent):
     form = RunForm(request.POST)
     if not form.is_valid():
         return _page(request, agent, form)
-    return pages.after_run(request, RUNNER, agent, lambda: running.start(agent, form.asked, by=request.user.username))
+    return pages.start_run(request, RUNNER, agent, lambda: running.start(agent, form.choice, by=request.user.username))
 
 
 @require_POST
@@ -211,4 +211,4 @@ def _address(agent, run_id):
 
 
 def _page(request, agent, form, plan=None):
-    return pages.render(request, RUNNER, "guardian/own_guardian.html", agent, state.of(agent), form, plan)
+    return pages.render_runner_page(request, RUNNER, "guardian/own_guardian.html", agent, state.of(agent), form, plan)

@@ -6,7 +6,7 @@ from typing import Any
 
 from agents.models import Agent
 from gate.models import MemoryGateDecision
-from gate.recording import matching
+from gate.recording import turn_matching
 from ledger.models import ConversationTurn
 
 from ..files import FILE_OF
@@ -65,5 +65,5 @@ def by_time(agent: Agent, keys: Iterable[str | None], at: int) -> Behind:
     known = [key for key in keys if key]
     if not known:
         return Behind(None, None, None, None, Match.NONE)
-    found = matching.place(agent.db, agent.agent_id, known, at, None)
+    found = turn_matching.match_turn(agent.db, agent.agent_id, known, at, None)
     return Behind(None, found.turn_id, found.session_id, known[0], found.match)

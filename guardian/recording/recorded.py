@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 
 from agents.models import Agent
 from gate.models import MemoryGateDecision
-from gate.recording import matching
+from gate.recording import turn_matching
 from ledger import consent
 from ledger.models import ConversationTurn, Session
 from openclaw_web.errors import Refused
@@ -60,7 +60,9 @@ def _check_turns(agent, writes, turns):
     keys = dict(Session.objects.using(agent.db).filter(id__in=ids).values_list("id", "session_key"))
     for one in writes:
         turn = turns.get(one.turn_id)
-        if turn and not matching.is_called(agent.agent_id, one.session_id, turn.session_id, keys.get(turn.session_id)):
+        if turn and not turn_matching.is_session_name(
+            agent.agent_id, one.session_id, turn.session_id, keys.get(turn.session_id)
+        ):
             words = {"turn": turn.id, "session": one.session_id}
             raise NotThere(_("The session %(session)s has no turn %(turn)s. Nothing was stored.") % words)
 
@@ -90,7 +92,7 @@ def _is_of(agent, one, decision):
     if one.session_id in (decision.session_id, decision.session_key):
         return True
     key = Session.objects.using(agent.db).filter(id=decision.session_id).values_list("session_key", flat=True).first()
-    return matching.is_called(agent.agent_id, one.session_id, decision.session_id, key)
+    return turn_matching.is_session_name(agent.agent_id, one.session_id, decision.session_id, key)
 
 
 def _behind(agent, one, turn, decision):

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from gate.schemas import CALL, Id, Moment, Name, Report, Text, completed
+from gate.schemas import CALL, Id, Moment, Name, ReportBody, Text, with_reported_columns
 from openclaw_web.endpoints.schemas import Body, Schema
 
 from ..files import MEMORY_FILES, MOST_BYTES
@@ -38,8 +38,8 @@ SIDES = ("before", "after")
 ENCODED = {side: f"{side}_base64" for side in SIDES}
 
 
-@completed(WriteGuardianAudit, "session_key")
-class WriteIn(Report):
+@with_reported_columns(WriteGuardianAudit, "session_key")
+class WriteIn(ReportBody):
     """One write. Names as in the spec's table, or as in its interface (`sessionId`, `llmCall`, `fileChange`)."""
 
     nested = (CALL, "fileChange")

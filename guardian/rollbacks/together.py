@@ -7,7 +7,7 @@ from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from agents.models import Agent
-from gate.recording import matching
+from gate.recording import turn_matching
 
 from ..models import WriteGuardianAudit
 from . import places
@@ -56,7 +56,7 @@ def plan_session(agent: Agent, session_id: str, *, since: int | None = None, unt
 
     Raises NotPossible when there are none, or a version of one is missing; else as `planning.plan`.
     """
-    ids = matching.sessions_called(agent.db, agent.agent_id, [session_id])
+    ids = turn_matching.find_session_ids(agent.db, agent.agent_id, [session_id])
     named = Q(session_id__in=[session_id, *ids]) | Q(session_key=session_id)
     rows = WriteGuardianAudit.objects.using(agent.db).filter(named, status=Status.WRITTEN)
     rows = rows.exclude(origin=WriteGuardianAudit.Origin.ROLLBACK)

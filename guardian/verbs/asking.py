@@ -6,7 +6,7 @@ from django.core.management.base import CommandParser
 from django.utils.translation import gettext as _
 
 from agents.models import Agent
-from gate.verbs import moment
+from gate.verbs import parse_moment
 
 from ..files import MEMORY_FILES
 from ..lists.audit_list import WRITES
@@ -27,6 +27,6 @@ def listing(agent: Agent, options: dict[str, Any], session: str | None = None) -
     """The `Listing` of the writes that the options ask for, newest first."""
     asked = {name: options[name] for name in ("file", "status") if options.get(name)}
     asked |= {"flagged": True} if options.get("flagged") else {}
-    moments = {name: moment(options.get(name), f"--{name}") for name in ("since", "until")}
+    moments = {name: parse_moment(options.get(name), f"--{name}") for name in ("since", "until")}
     asked |= {name: at for name, at in moments.items() if at is not None}
     return WRITES.fits(agent, **asked, **({"session": session} if session else {}))

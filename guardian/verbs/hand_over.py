@@ -5,7 +5,7 @@ import sys
 from django.utils.translation import gettext as _
 
 from agents.models import Agent
-from gate.verbs import sending
+from gate.verbs import model_verbs
 from jobs import services as jobs
 from jobs.progress import listener_on
 from openclaw_web.commands.groups import Outcome
@@ -23,7 +23,7 @@ def run(agent: Agent, audit_id: str, hunk: int | None, wish: Wish, *, puts_back:
     row = service.hand_over_rollback(agent, audit_id, wish, seen=None, hunk=hunk, puts_back=puts_back)
     with listener_on(sys.stderr) as listener:
         job = jobs.run_now(JOB_KIND, service.params(agent, row), by=BY, listener=listener)
-    result = sending.result_of(job)
+    result = model_verbs.read_job_result(job)
     words = [result["message"], _("Handover %(id)s.") % {"id": row.id}]
     is_done = result["outcome"] == Result.DONE
     return Outcome(result, " ".join(words), DONE if is_done else PARTLY, "" if is_done else result["message"])

@@ -4,7 +4,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from agents import services as agents
-from gate.verbs import sending
+from gate.verbs import model_verbs
 from openclaw_web.commands import typed
 
 from ..proposing import plans, running
@@ -23,15 +23,15 @@ def add_arguments(parser):
     parser.add_argument(
         "-S", "--session", type=typed.text, metavar="SESSION", help=_("only this session: its ID or key")
     )
-    sending.add_choice(parser)
+    model_verbs.add_send_options(parser)
 
 
 def run(agent, dry_run, yes, quiet, **options):
-    asked, owner = sending.choice_of(Asked, options), agents.get(agent)
+    asked, owner = model_verbs.build_choice(Asked, options), agents.get(agent)
     if not yes:
         return shown(plans.plan(owner, asked), is_all=dry_run)
-    return sending.send(
-        lambda listener: running.run_here(owner, asked.params(owner), by=BY, listener=listener),
+    return model_verbs.run_and_report(
+        lambda listener: running.run_here(owner, asked.to_params(owner), by=BY, listener=listener),
         is_quiet=quiet,
         faults=FAULTS,
     )
@@ -44,4 +44,4 @@ def shown(plan, is_all):
         (_("Withheld"), f"{plan.withheld:,}"),
         (_("Files"), ", ".join(plan.files) or "–"),
     )
-    return sending.shown(plan, rows, count=plan.facts, name="run", is_all=is_all)
+    return model_verbs.describe_plan(plan, rows, count=plan.facts, name="run", is_all=is_all)

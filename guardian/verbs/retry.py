@@ -4,7 +4,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from agents import services as agents
-from gate.verbs import sending
+from gate.verbs import model_verbs
 from openclaw_web.commands import typed
 
 from ..files import MEMORY_FILES
@@ -23,7 +23,7 @@ def add_arguments(parser):
     parser.add_argument("audit", type=typed.text, metavar="AUDIT", help=_("ID of a write"))
     parser.add_argument("--fact", type=typed.text, metavar="FACT", help=_("another fact (that of the write)"))
     parser.add_argument("--file", metavar="FILE", choices=MEMORY_FILES, help=_("another file (that of the write)"))
-    sending.add_choice(parser)
+    model_verbs.add_send_options(parser)
 
 
 def run(agent, audit, fact, file, dry_run, yes, quiet, **options):
@@ -31,6 +31,6 @@ def run(agent, audit, fact, file, dry_run, yes, quiet, **options):
     made = retrying.wanted(found, audit, fact=fact, file=file, by=BY)
     if not yes:
         return shown(plans.plan_one(found, made.candidate_fact, made.target_file), is_all=dry_run)
-    return sending.send(
+    return model_verbs.run_and_report(
         lambda listener: retrying.run_here(found, made, by=BY, listener=listener), is_quiet=quiet, faults=FAULTS
     )

@@ -4,7 +4,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from agents import services as agents
-from gate.verbs import moment
+from gate.verbs import parse_moment
 from openclaw_web.commands import typed
 from openclaw_web.commands.groups import Outcome, WrongUse
 from openclaw_web.commands.verbs import DONE, REFUSED
@@ -62,7 +62,7 @@ def run(agent, audit, reason, preview, session, since, until, leave_out, hunk, n
     if (since or until or leave_out) and not session:
         raise WrongUse(_("--since, --until and --leave-out are for --session."))
     if session:
-        span = {"since": moment(since, "--since"), "until": moment(until, "--until")}
+        span = {"since": parse_moment(since, "--since"), "until": parse_moment(until, "--until")}
         return _session_preview(found, session, span) if preview else _session(found, session, span, wish, leave_out)
     number = None if hunk is None else hunk - 1
     if options["hand_over"]:

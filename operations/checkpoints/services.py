@@ -14,7 +14,7 @@ from ledger.models import Session
 from openclaw_web.errors import Refused
 from people.audit import log as audit
 
-SOURCES = (decisions.for_checkpoints,)
+SOURCES = (decisions.read_for_checkpoints,)
 
 
 def session_of(agent: Agent, name: str) -> Session:

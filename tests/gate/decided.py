@@ -36,5 +36,5 @@ def seen(*texts, user="The question", reply="The answer"):
     roles = ("user", "agent")
     recent = tuple({"role": roles[n % 2], "message": text, "timestamp": T0 + n} for n, text in enumerate(texts))
     window = Window(recent, user, reply)
-    windows.keep("agent_ada", [window])
+    windows.store_windows("agent_ada", [window])
     return window.hash

@@ -2,10 +2,10 @@
 
 import pytest
 
-from gate.collectors.found import FoundDecision
+from gate.collectors.source_decisions import SourceDecision
 from gate.models import MemoryGateDecision
-from gate.recording import imported
-from gate.recording.told import Source
+from gate.recording import log_import
+from gate.recording.reports import Source
 from people.configuration import keys as configuration
 from tests.factories import T0
 from tests.ledger.talks import group_chat
@@ -16,7 +16,7 @@ KEY = "agent:ada:irc:group:#lab"
 
 def found(at, fact, id="d1"):
     told = dict.fromkeys(("has_fact", "model", "latency_ms", "window", "expected", "saw_user", "saw_reply", "reply"))
-    return FoundDecision(
+    return SourceDecision(
         id=id, at=at, session_key=KEY, original_key=None, decision="UPDATE_USER", reason="A preference.", fact=fact,
         failure="", workspace=None, **told,
     )  # fmt: skip
@@ -26,14 +26,16 @@ def found(at, fact, id="d1"):
 def test_a_fact_that_comes_later_is_withheld_with_its_decision(ada, name, fact):
     (turn,) = group_chat("tom")
     at = turn.created_at + (turn.latency_ms or 0) + 500
-    imported.store(ada, [found(at, None)], Source.LOG)
+    log_import.import_decisions(ada, [found(at, None)], Source.LOG)
     configuration.put("collector.optedOutSenders", [name])
-    imported.store(ada, [found(at, "Tom likes tea.")], Source.LOG)
+    log_import.import_decisions(ada, [found(at, "Tom likes tea.")], Source.LOG)
     row = MemoryGateDecision.objects.using(ada.db).get()
     assert (row.turn_id, row.candidate_fact) == (turn.id, fact)
 
 
 def test_of_two_events_of_one_moment_one_is_that_which_is_stored(ada):
-    imported.store(ada, [found(T0, None)], Source.LOG)
-    imported.store(ada, [found(T0 + n, "Tom likes tea.", f"of-the-database-{n}") for n in range(2)], Source.DATABASE)
+    log_import.import_decisions(ada, [found(T0, None)], Source.LOG)
+    log_import.import_decisions(
+        ada, [found(T0 + n, "Tom likes tea.", f"of-the-database-{n}") for n in range(2)], Source.DATABASE
+    )
     assert MemoryGateDecision.objects.using(ada.db).count() == 2

@@ -50,7 +50,7 @@ def test_a_decision_is_stored_with_its_turn_and_window(as_operator, turns):
     assert (answer.status_code, answer.json()) == (201, {"recorded": ["d2"], "known": [], "withheld": 0})
     row = rows().get()
     assert (row.turn_id, row.session_id, row.match, row.origin) == ("s1:u2", "s1", "given", "recorded")
-    window = windows.read("agent_ada", row.window_hash)
+    window = windows.read_window("agent_ada", row.window_hash)
     assert row.is_window_derived
     assert [message["message"] for message in window.recent] == ["Question 0", "Answer 0", "Question 1", "Answer 1"]
     assert (window.user, window.reply) == ("Question 2", "Answer 2")
@@ -63,7 +63,7 @@ def test_the_window_that_was_told_is_kept(as_operator, turns):
     post(as_operator, told(1, context=seen), told(2, context=seen))
     first, second = rows().order_by("id")
     assert not first.is_window_derived
-    assert list(windows.read("agent_ada", first.window_hash).recent) == seen
+    assert list(windows.read_window("agent_ada", first.window_hash).recent) == seen
     assert first.window_hash != second.window_hash  # their turns differ
     assert GateWindow.objects.using("agent_ada").count() == 2
 

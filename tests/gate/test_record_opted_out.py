@@ -28,7 +28,7 @@ def record(client, turn, *messages):
 
 
 def recent(row):
-    return [message["message"] for message in windows.read(DB, row.window_hash).recent]
+    return [message["message"] for message in windows.read_window(DB, row.window_hash).recent]
 
 
 def test_words_that_nobody_can_tell_whose_they_are_do_not_come_in(as_operator, turns):
@@ -55,7 +55,7 @@ def test_everything_said_in_a_direct_chat_is_of_its_person(as_operator, ada, key
     configuration.put("collector.optedOutSenders", ["alice"])
     answer = post(as_operator, told(2, turn_id=second.id)).json()
     assert (answer["recorded"], answer["withheld"]) == ([], 1)
-    assert windows.withheld(DB, MemoryGateDecision.objects.using(DB).all()) == {"d1"}
+    assert windows.find_withheld(DB, MemoryGateDecision.objects.using(DB).all()) == {"d1"}
 
 
 def test_windows_of_others_are_kept_as_they_were_told(as_operator, turns):

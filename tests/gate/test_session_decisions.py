@@ -5,7 +5,7 @@ from html import unescape
 
 import pytest
 
-from gate.decisions import of_turns
+from gate.decisions import find_by_turn
 from tests.factories import T0, DecisionFactory
 from tests.ledger.talks import tell, text_of, working_turns
 
@@ -52,7 +52,7 @@ def test_of_several_on_a_turn_one_is_shown(as_stranger, turns):
     decide(turns[2], "first", created_at=T0), decide(turns[2], "second", created_at=T0 + 1)
     decide(turns[2], "later", origin="imported", created_at=T0 + 9)
     decide(turns[3], "only", origin="own")
-    found = of_turns("agent_ada", list(turns.values()))
+    found = find_by_turn("agent_ada", list(turns.values()))
     wanted = {1: "imported", 2: "second", 3: "only"}
     assert {turn_id: row.id for turn_id, row in found.items()} == {turns[n]: name for n, name in wanted.items()}
     page = as_stranger.get(f"{PART}?turn=1&turn=2&turn=3")

@@ -9,7 +9,7 @@ from django.db import IntegrityError, connections, transaction
 
 from agents import databases, services
 from gate.models import MemoryGateDecision
-from gate.recording import recorded
+from gate.recording import api_import
 from gate.schemas import DecisionIn
 from tests import factories
 from tests.factories import T0
@@ -36,7 +36,7 @@ def file(real_files):
             db=agent.db, id=f"s1:u{n}", session=session, turn_number=n, first_seq=n, last_seq=n,
             user_message_content=f"Question {n}", agent_message_content="Fine", created_at=T0 + n,
         )  # fmt: skip
-    recorded.record(agent, [decision(n) for n in range(12)])
+    api_import.record_reports(agent, [decision(n) for n in range(12)])
     connections[agent.db].close()
     return databases.path("main")
 

@@ -7,12 +7,12 @@ from django.urls import reverse
 
 from agents import holdings
 from agents.models import CollectedSession
-from agents.runners import automatic, switches
+from agents.runners import auto_run, switches
 from collecting import report
 from datasets.models import SampleClaim
 from datasets.review import claims, verdicts
-from gate.deciding.gates import RUNNER
 from gate.models import GateCall
+from gate.runner.config import RUNNER
 from guardian.models import RollbackIntent
 from guardian.recording import checks
 from jobs import kinds as job_kinds
@@ -177,22 +177,22 @@ class TestOwnModels:
     def test_calls_of_the_future_use_nothing_of_today(self, ada, now):
         for at in (NOW + YEAR, NOW + DAY, NOW, NOW - DAY):
             GateCallFactory(created_at=at, reserved_tokens=10)
-        assert RUNNER.allowance.used("agent_ada") == 10
+        assert RUNNER.allowance.used_tokens("agent_ada") == 10
         assert GateCall.objects.using("agent_ada").count() == 4
 
     def test_a_failed_run_of_tomorrow_is_no_pause(self, now):
         JobFactory(kind="gate_new_turns", state="failed", created_at=NOW + DAY, finished_at=NOW + DAY)
-        assert not automatic._is_pausing("gate_new_turns")
+        assert not auto_run._is_pausing("gate_new_turns")
         JobFactory(kind="gate_new_turns", state="failed", created_at=NOW + DAY + 1, finished_at=NOW - 1)
-        assert automatic._is_pausing("gate_new_turns")
+        assert auto_run._is_pausing("gate_new_turns")
 
     def test_a_gate_that_was_switched_on_in_the_future_is_on_since_now(self, ada, now):
         now.ms += YEAR
         switches.turn_on(RUNNER, ada, by="root")
         now.ms -= YEAR
-        switches.settle_times(RUNNER)
-        assert switches.of_agent(RUNNER, "ada")[""].since == NOW
-        assert switches.of_agent(RUNNER, "ada")[""].by == "root"
+        switches.correct_future_times(RUNNER)
+        assert switches.read_agent_switches(RUNNER, "ada")[""].since == NOW
+        assert switches.read_agent_switches(RUNNER, "ada")[""].by == "root"
 
 
 def test_a_rollback_that_began_in_the_future_is_broken_off(ada, now):

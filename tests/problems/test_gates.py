@@ -3,7 +3,7 @@
 import pytest
 
 from agents import services as agents
-from gate.recording import storing
+from gate.recording import decision_store
 from openclaw_web import clock
 from people.configuration import keys as configuration
 from problems.models import ProblemCheck
@@ -17,7 +17,7 @@ MINUTE_MS = 60_000
 
 def calls(*outcomes, minutes_ago=10, **columns):
     start = clock.now_ms() - minutes_ago * MINUTE_MS
-    storing.store_calls(DB, [failed(one, created_at=start + n, **columns) for n, one in enumerate(outcomes)])
+    decision_store.store_calls(DB, [failed(one, created_at=start + n, **columns) for n, one in enumerate(outcomes)])
 
 
 def test_all_is_well(ada):
@@ -52,7 +52,7 @@ def test_what_failed_long_ago_or_in_a_replay_needs_nothing(ada):
 
 def test_many_failures_of_a_day(ada):
     decide("NO_WRITE", 6, 0)
-    storing.store_calls(DB, [failed(origin="imported", created_at=midnight() + n) for n in range(4)])
+    decision_store.store_calls(DB, [failed(origin="imported", created_at=midnight() + n) for n in range(4)])
     (sentence,) = check()
     assert sentence.startswith("4 of 10 calls of the gate's model for ada failed in the last 24 hours.")
 
@@ -74,7 +74,7 @@ def test_an_agents_file_is_not_asked_again_while_it_is_the_same(real_files, late
     later(seconds=60)
     assert check() == []
     assert ProblemCheck.objects.get(place="main").checked_at == checked.checked_at
-    storing.store_calls(db, [failed(created_at=clock.now_ms() - n) for n in range(5)])
+    decision_store.store_calls(db, [failed(created_at=clock.now_ms() - n) for n in range(5)])
     failing = "The last 5 calls of the gate's model for main failed. Check its endpoint."
     assert failing in check()
     later(hours=25)  # what is said of a day ends by itself

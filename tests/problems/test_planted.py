@@ -14,7 +14,7 @@ from datasets.kinds.kind import NONE
 from datasets.kinds.write import WRITE
 from datasets.review import undo, verdicts
 from datasets.review.parts import PartVerdict
-from gate.recording import storing
+from gate.recording import decision_store
 from guardian.models import GuardianRun, WriteGuardianAudit
 from ledger.models import ConversationTurn
 from openclaw_web import clock
@@ -71,16 +71,16 @@ def left_out(home):
 
 def blind(_home):
     now = clock.now_ms()
-    storing.store(DB, [told(created_at=now - n * 1_000, saw_user=False) for n in range(40)])
+    decision_store.store_reports(DB, [told(created_at=now - n * 1_000, saw_user=False) for n in range(40)])
 
 
 def drift(_home):
     before = [told("NO_WRITE", created_at=midnight(20) + n) for n in range(60)]
-    storing.store(DB, [*before, *(told("UPDATE_USER", created_at=midnight(2) + n) for n in range(60))])
+    decision_store.store_reports(DB, [*before, *(told("UPDATE_USER", created_at=midnight(2) + n) for n in range(60))])
 
 
 def calls(_home):
-    storing.store_calls(DB, [failed(created_at=clock.now_ms() - n) for n in range(5)])
+    decision_store.store_calls(DB, [failed(created_at=clock.now_ms() - n) for n in range(5)])
 
 
 def overdue(_home):

@@ -35,7 +35,7 @@ SOMETHING_ELSE = {
     "agents/databases.py": ("by another version",),
     "datasets/review/verdicts.py": ("earlier verdicts stay",),
     "demo/showcase.py": ("earlier versions, as a collect",),
-    "gate/looking/forms.py": ("Another version to compare with",),
+    "gate/detail/forms.py": ("Another version to compare with",),
     "guardian/collectors/reflection_db.py": ("How many older rows",),
     "guardian/handover/offers.py": ("whose lines an older version holds",),
     "guardian/looking/blaming.py": (

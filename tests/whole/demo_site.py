@@ -8,8 +8,8 @@ from artifacts import services as artifacts
 from automation.models import CronJob
 from datasets.models import DatasetExport, DatasetSample
 from gate.models import GateCall, GatePrompt, GateReplay, GateReplayDecision, MemoryGateDecision
-from gate.recording import storing as decisions
-from gate.recording import told as by_gate
+from gate.recording import decision_store as decisions
+from gate.recording import reports as by_gate
 from gate.recording.windows import Window
 from guardian.correcting.correcting import correct
 from guardian.models import GuardianRun, Handover, WriteGuardianAudit
@@ -62,7 +62,7 @@ def _of_gate(turn, about):
     window = Window(({"role": "user", "message": "Good morning", "timestamp": turn.created_at},), None, "Tea it is.")
     rows = [MemoryGateDecision(id=name, saw_user=False, **facts, **about) for name in ("a1", "a2")]
     sources = ((by_gate.Source.API, window), (by_gate.Source.LOG, None))
-    decisions.store(DB, [by_gate.Told(row, *source) for row, source in zip(rows, sources, strict=True)])
+    decisions.store_reports(DB, [by_gate.Report(row, *source) for row, source in zip(rows, sources, strict=True)])
     failed = GateCall(
         id="c1", origin="own", outcome="malformed", failure="not_json", **(about | {"reason": "No JSON."})
     )

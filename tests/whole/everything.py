@@ -10,7 +10,7 @@ from automation.models import CronJob
 from benchmarks import many_rows
 from datasets.models import DatasetExport
 from datasets.review import verdicts
-from gate import judgments
+from gate import verdict_store
 from gate.models import GateCall, GatePrompt, GateReplay, GateReplayDecision, MemoryGateDecision
 from gate.statistics import sums
 from guardian.files import MEMORY_FILES
@@ -56,7 +56,7 @@ def fill(count, person):
     many_rows.fill_around(count, agent="ada")
     many_rows.fill_agents(count)
     found = _conversation(count) | _files(count) | _review(count, person) | _operations(count) | _people(count, person)
-    judgments.complete(agent)
+    verdict_store.copy_all(agent)
     return (
         found
         | names_of(found, "ada")

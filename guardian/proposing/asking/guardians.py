@@ -6,7 +6,7 @@ from typing import Any
 from django.utils.translation import gettext_lazy
 
 from agents.runners.calls import Allowance
-from agents.runners.runner import LanguageModel, Runner, model_as_set
+from agents.runners.runner import LanguageModel, Runner, read_configured_model
 from openclaw_web.amounts import ngettext_lazy
 from openclaw_web.llm import client, prices
 
@@ -78,5 +78,5 @@ def most_answer(held: str) -> int:
 
 def as_set() -> Guardian:
     """The guardian of the settings, also while nothing may be sent: its endpoint has no host then, or it no name."""
-    base, values = model_as_set(STEPS)
+    base, values = read_configured_model(STEPS)
     return Guardian(base.endpoint, base.model, base.prices, values[STEPS])

@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from gate.deciding.parsing import FENCED
+from gate.runner.answer_parsing import FENCED
 from openclaw_web.llm.client import Answer
 
 from .prompts import READ, REFUSE, WRITE

@@ -3,7 +3,7 @@
 from typing import Any
 
 from agents.runners import calls
-from agents.runners.calls import Request, Wait
+from agents.runners.calls import ModelRequest, Wait
 from openclaw_web.llm.client import Answer
 from openclaw_web.sqlite.json_columns import encode
 
@@ -21,7 +21,7 @@ def ask(
     db: str, guardian: Guardian, run: GuardianRun, number: int, messages: Messages, most_answer: int, *, wait: Wait
 ) -> tuple[GuardianStep, Answer]:
     """What a model answers, and the row of the last call, still `sent`. Raises LimitReached and CallFailed."""
-    request = Request(
+    request = ModelRequest(
         row=lambda columns: GuardianStep(run=run, number=number, **columns),
         send=lambda: guardian.ask(messages, most_answer),
         cost=guardian.cost,
@@ -29,7 +29,7 @@ def ask(
         most_answer=most_answer,
         save_failed=lambda step, _failure: step.save(using=db, force_update=True),
     )
-    return calls.ask(RUNNER.allowance, db, request, wait=wait)
+    return calls.send_request(RUNNER.allowance, db, request, wait=wait)
 
 
 def end(db: str, step: GuardianStep, one: Wanted, done: Done) -> None:

@@ -27,5 +27,5 @@ def find_unread(root: Path, sources: Iterable[Source]) -> Iterator[Finding]:
 
 def find_foreign(root: Path) -> Iterator[Finding]:
     """Notes about decisions in the plugin's logs that belong to no agent of this folder."""
-    for sentence in foreign_decisions.sentences_of(root):
+    for sentence in foreign_decisions.describe_all(root):
         yield Finding("foreign_decisions", sentence, level=NOTE)

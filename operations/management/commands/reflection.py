@@ -1,7 +1,7 @@
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from gate.verbs import export, figures, find, judge, replay, tell
+from gate.verbs import export, find, record, replay, run, stats
 from guardian.verbs import correct, propose, rules, undo
 from guardian.verbs import export as export_of_writes
 from guardian.verbs import find as find_writes
@@ -18,12 +18,12 @@ class Command(Group):
         "gate": Branch(
             gettext_lazy("Decisions of memory_gate."),
             {
-                "list": find.Listing(),
-                "show": find.Showing(),
-                "stats": figures,
+                "list": find.ListVerb(),
+                "show": find.ShowVerb(),
+                "stats": stats,
                 "export": export,
-                "record": tell,
-                "run": judge,
+                "record": record,
+                "run": run,
                 "replay": replay,
             },
         ),

@@ -9,12 +9,12 @@ import pytest
 from agents.models import Agent
 from agents.runners import launch
 from agents.runners.runner import Runner
-from gate.deciding import choosing, gates
-from gate.deciding import plans as gate_plans
-from gate.deciding import running as gate_runs
-from gate.replaying import plans as replay_plans
-from gate.replaying import starting
-from gate.replaying.wanted import Wanted
+from gate.replays import plans as replay_plans
+from gate.replays import replay_launch
+from gate.replays.replay_request import ReplayRequest
+from gate.runner import config, turn_selection
+from gate.runner import job as gate_runs
+from gate.runner import plans as gate_plans
 from guardian.proposing import facts
 from guardian.proposing import plans as guardian_plans
 from guardian.proposing import running as guardian_runs
@@ -27,8 +27,8 @@ from openclaw_web.errors import Refused
 from openclaw_web.llm.estimates import Estimate
 from people.configuration import keys as configuration
 from people.models import AuditEntry
-from tests.gate.deciding.judged import talk
-from tests.gate.replaying import played
+from tests.gate.replays import played
+from tests.gate.runner.judged import talk
 from tests.guardian.proposing.proposed import decided
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("workspace")]
@@ -45,24 +45,24 @@ class Case:
 
 CASES = {
     "gate": Case(
-        gates.RUNNER,
+        config.RUNNER,
         talk,
-        lambda agent: gate_runs.start(agent, choosing.Asked(), by="otto"),
-        lambda agent: gate_runs.run_here(agent, choosing.Asked(), by="root"),
-        lambda agent: gate_plans.plan(agent, choosing.Asked()),
+        lambda agent: gate_runs.start_run(agent, turn_selection.TurnChoice(), by="otto"),
+        lambda agent: gate_runs.run_here(agent, turn_selection.TurnChoice(), by="root"),
+        lambda agent: gate_plans.plan_run(agent, turn_selection.TurnChoice()),
     ),
     "gate_replay": Case(
-        starting.RUNNER,
+        replay_launch.RUNNER,
         played.decided,
-        lambda agent: starting.start(agent, Wanted("other"), by="otto")[1],
-        lambda agent: starting.run_here(agent, Wanted("other"), by="root")[1],
-        lambda agent: replay_plans.plan(agent, Wanted("other")),
+        lambda agent: replay_launch.start_replay(agent, ReplayRequest("other"), by="otto")[1],
+        lambda agent: replay_launch.run_here(agent, ReplayRequest("other"), by="root")[1],
+        lambda agent: replay_plans.plan_replay(agent, ReplayRequest("other")),
     ),
     "guardian": Case(
         guardians.RUNNER,
         lambda count: [decided(number) for number in range(count)],
         lambda agent: guardian_runs.start(agent, facts.Asked(), by="otto"),
-        lambda agent: guardian_runs.run_here(agent, facts.Asked().params(agent), by="root"),
+        lambda agent: guardian_runs.run_here(agent, facts.Asked().to_params(agent), by="root"),
         lambda agent: guardian_plans.plan(agent, facts.Asked()),
     ),
 }
@@ -107,7 +107,7 @@ def test_of_two_runs_of_an_agent_one_waits(ada, bob, endpoint, case):
     with pytest.raises(Refused, match=r"running\. Wait until") as refused:
         case.start(ada)
     assert refused.value.reasons[0]["id"] == job.id
-    launch.check_alone(case.runner, bob)  # another agent's may begin
+    launch.check_no_active_job(case.runner, bob)  # another agent's may begin
     with locks.lock(case.runner.lock_of("ada")):
         ended = jobs.run_now(job.kind, orjson.loads(job.params_json), by="otto")
     assert (ended.state, "running. Wait until" in ended.message) == ("refused", True)

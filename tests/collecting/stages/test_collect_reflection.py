@@ -34,7 +34,7 @@ def test_a_decision_comes_with_its_turn_window_and_fact(place):
     row = rows().get()
     assert (row.turn_id, row.match, row.origin) == (f"{talk.session}:r1", "exact", "imported")
     assert (row.candidate_fact, row.llm_model, row.llm_latency_ms) == ("The user likes tea.", "gate-1", 499)
-    window = windows.read(MAIN, row.window_hash)
+    window = windows.read_window(MAIN, row.window_hash)
     assert [message["message"] for message in window.recent] == ["I like tea", "Noted"]
     assert not row.is_window_derived
 
@@ -48,7 +48,7 @@ def test_reading_again_adds_nothing_and_goes_on_where_it_was(place):
     assert run(home)["gate"]["decisions"] == 1
     assert rows().count() == 2
     assert rows().last().saw_user is True
-    window = windows.read(MAIN, rows().last().window_hash)
+    window = windows.read_window(MAIN, rows().last().window_hash)
     assert [message["message"] for message in window.recent] == ["I like tea", "Noted", "Late"]
 
 
@@ -103,7 +103,7 @@ def test_decisions_of_a_workspace_that_no_agent_has_are_counted_once_and_left_ou
     log.said(T0 + 3_000, "agent", "Late", CHANNEL).decided(T0 + 3_500, key=CHANNEL)
     assert run(home)["gate"]["elsewhere"] == 1
     assert not rows().exists()
-    assert foreign_decisions.sentences_of(home.root) == [f"2 decisions of memory_gate were {why}"]
+    assert foreign_decisions.describe_all(home.root) == [f"2 decisions of memory_gate were {why}"]
     (note,) = find_foreign(home.root)  # of the doctor
     assert (note.check, note.level) == ("foreign_decisions", "note")
 

@@ -14,11 +14,11 @@ from datasets.kinds import judging
 from datasets.kinds.decision import DECISION
 from datasets.models import DatasetSample, ReviewDraw, SampleLabel
 from datasets.review import undo
-from gate import judgments
+from gate import verdict_store
 from gate.models import GateVerdictDay, MemoryGateDecision
-from gate.statistics import drawing
+from gate.statistics import random_draw
 from gate.statistics.figures import Period
-from gate.statistics.judgments import Judged
+from gate.statistics.verdict_summary import VerdictCount
 from openclaw_web.sqlite import statements
 from tests.datasets.conversations import tell_turns
 from tests.datasets.kinds.gates import FACT, decide
@@ -102,13 +102,15 @@ def test_copies_are_the_same_in_pieces_and_made_again(decided, monkeypatch, piec
     monkeypatch.setattr(verdict_copies, "PIECE", piece)
     judge(decided, d0="right", d1="wrong", d7="wrong")
     judge(decided, d1="right")
-    judgments.complete(decided)
+    verdict_store.copy_all(decided)
     found = sorted(GateVerdictDay.objects.using(decided.db).values_list("decision", "verdict", "total"))
     assert found == [("NO_WRITE", "right", 1), ("UPDATE_USER", "right", 1), ("UPDATE_USER", "wrong", 1)]
-    judgments.store(decided.db, {}, before=judgments.labels_read(decided.db), place=10**6)  # of a later global file
-    judgments.complete(decided)
+    verdict_store.store_verdicts(
+        decided.db, {}, before=verdict_store.read_label_place(decided.db), place=10**6
+    )  # of a later global file
+    verdict_store.copy_all(decided)
     assert sorted(GateVerdictDay.objects.using(decided.db).values_list("decision", "verdict", "total")) == found
-    assert judgments.labels_read(decided.db) == SampleLabel.objects.count()
+    assert verdict_store.read_label_place(decided.db) == SampleLabel.objects.count()
 
 
 def test_while_many_verdicts_are_copied_the_page_says_so(as_stranger, decided, monkeypatch):
@@ -128,7 +130,7 @@ def test_while_many_verdicts_are_copied_the_page_says_so(as_stranger, decided, m
     [(0, 10, (0.0, 0.278)), (36, 41, (0.745, 0.947)), (12, 30, (0.246, 0.577)), (5, 5, (0.566, 1.0))],
 )
 def test_the_interval_is_the_score_interval(right, count, interval):
-    assert Judged(count, right).interval == pytest.approx(interval, abs=0.001)
+    assert VerdictCount(count, right).interval == pytest.approx(interval, abs=0.001)
 
 
 class TestDraw:
@@ -172,14 +174,14 @@ class TestDraw:
 
     def test_of_many_each_is_as_likely(self, decided, monkeypatch):
         """The way that many decisions take, with few: every decision comes first about as often."""
-        monkeypatch.setattr(drawing, "FEW", 0)
+        monkeypatch.setattr(random_draw, "FEW", 0)
         judge(decided, d5="right")
-        judgments.complete(decided)
+        verdict_store.copy_all(decided)
         day = datetime.fromtimestamp(T0 / 1000, UTC).date()
         period = Period(day, datetime.fromtimestamp((T0 + DAY_MS) / 1000, UTC).date())
-        first = Counter(next(drawing.draw(decided.db, period, seed=f"{n}")) for n in range(1_100))
+        first = Counter(next(random_draw.draw_decisions(decided.db, period, seed=f"{n}")) for n in range(1_100))
         assert "d5" not in first and len(first) == COUNT - 1
         assert max(first.values()) < 2 * min(first.values())
-        ids = list(drawing.draw(decided.db, period, seed="one"))
+        ids = list(random_draw.draw_decisions(decided.db, period, seed="one"))
         assert sorted(ids) == sorted(row.id for row in MemoryGateDecision.objects.using(decided.db) if row.id != "d5")
-        assert ids == list(drawing.draw(decided.db, period, seed="one"))
+        assert ids == list(random_draw.draw_decisions(decided.db, period, seed="one"))

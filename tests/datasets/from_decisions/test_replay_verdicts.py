@@ -11,9 +11,9 @@ from datasets.models import DatasetSample
 from tests.datasets.conversations import tell_turns
 from tests.datasets.kinds.gates import FACT, decide
 from tests.factories import T0
-from tests.gate.deciding.conftest import endpoint, gate_on  # noqa: F401 - the same endpoint
-from tests.gate.deciding.judged import answer
-from tests.gate.replaying.played import replay, rows
+from tests.gate.replays.played import replay, rows
+from tests.gate.runner.conftest import endpoint, gate_on  # noqa: F401 - the same endpoint
+from tests.gate.runner.judged import answer
 from tests.llm_endpoint import says
 
 pytestmark = pytest.mark.django_db

@@ -1,8 +1,8 @@
 """Decisions of a gate on turns that are in the store, with the windows that it saw."""
 
 from gate.models import MemoryGateDecision
-from gate.recording import storing
-from gate.recording.told import Source, Told
+from gate.recording import decision_store
+from gate.recording.reports import Report, Source
 from gate.recording.windows import Window
 from tests.factories import T0
 
@@ -20,7 +20,7 @@ def decide(name="d1", *, turn="s1:u2", window=None, db="agent_ada", **columns):
         "created_at": T0 + 9_000,
     }
     row = MemoryGateDecision(id=name, turn_id=turn, **known | columns)
-    storing.store(db, [Told(row=row, source=Source.API, window=window)])
+    decision_store.store_reports(db, [Report(row=row, source=Source.API, window=window)])
     return MemoryGateDecision.objects.using(db).get(id=name)
 
 

@@ -179,7 +179,7 @@ def test_words_of_who_opted_out_are_not_used(ada, group):
         with pytest.raises(Refused, match="opted out"):
             judge(ada, name=name)
     together = MemoryGateDecision.objects.using(ada.db).all()
-    assert windows.withheld(ada.db, together) == {"own", "before", "told", "near", "ahead"}
+    assert windows.find_withheld(ada.db, together) == {"own", "before", "told", "near", "ahead"}
     judge(ada, name="free")
     assert only().decision_id == "free"
 

@@ -156,6 +156,6 @@ def test_a_window_is_as_long_as_the_plugin_says_and_what_is_over_the_limit_is_co
     os.utime(log, (1_700_000_000, 1_700_000_000))
     assert run(home)["gate"]["decisions"] == 3
     rows = MemoryGateDecision.objects.using(MAIN).order_by("created_at")
-    found = [windows.read(MAIN, row.window_hash) for row in rows]
+    found = [windows.read_window(MAIN, row.window_hash) for row in rows]
     assert [(len(one.recent), one.left_out) for one in found] == [(64, 38), (64, 40), (64, 42)]
     assert json.loads(found[0].text)["leftOut"] == 38 and "leftOut" not in found[0].body

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gate.collectors import guardian_log, plugin_log
-from gate.collectors.found import Problem
-from gate.collectors.guardian_log import Written
+from gate.collectors.guardian_log import WriteAttempt
+from gate.collectors.source_decisions import Rejection
 from tests.gate.collectors.plugin import START, Plugin, with_facts
 from tests.odd_json import odd
 
@@ -32,7 +32,7 @@ def decided(*decisions):
 
 
 def written(at, fact, decision="UPDATE_USER"):
-    return Written(at, decision, "USER.md", "written", None, fact)
+    return WriteAttempt(at, decision, "USER.md", "written", None, fact)
 
 
 def facts(decisions, lines):
@@ -96,7 +96,7 @@ def test_what_gets_no_fact():
     ],
 )
 def test_a_line_that_cannot_be_used_says_why(change, detail):
-    assert [*guardian_log.read([json.dumps(ENTRY | change).encode()])] == [Problem("bad_decision", detail)]
+    assert [*guardian_log.read([json.dumps(ENTRY | change).encode()])] == [Rejection("bad_decision", detail)]
 
 
 def test_lines_that_are_none():
@@ -110,8 +110,8 @@ def test_lines_that_are_none():
 @given(st.lists(st.binary(max_size=40) | odd(ENTRY).map(lambda entry: json.dumps(entry).encode()), max_size=20))
 def test_no_line_stops_the_reader(lines):
     found = [*guardian_log.read(lines)]
-    assert all(isinstance(one, Written | Problem) for one in found)
-    with_facts(decided("UPDATE_USER"), [one for one in found if isinstance(one, Written)])
+    assert all(isinstance(one, WriteAttempt | Rejection) for one in found)
+    with_facts(decided("UPDATE_USER"), [one for one in found if isinstance(one, WriteAttempt)])
 
 
 @given(

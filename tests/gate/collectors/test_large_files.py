@@ -61,14 +61,14 @@ def test_decisions_of_one_turn_share_a_window_of_its_newest_messages(home):
     reflection_files.write_one_turn(workspace(home), decisions=120, messages=500)
     assert run(home)["gate"]["decisions"] == 120
     stored = GateWindow.objects.using(MAIN).get()
-    window = windows.read(MAIN, stored.hash)
+    window = windows.read_window(MAIN, stored.hash)
     assert (len(window.recent), window.left_out, window.recent[-1]["message"][:4]) == (64, 436, "499 ")
 
 
 def test_long_messages_are_left_out_of_a_window(home):
     reflection_files.write_one_turn(workspace(home), decisions=1, messages=20, length=50_000)
     run(home)
-    window = windows.read(MAIN, MemoryGateDecision.objects.using(MAIN).get().window_hash)
+    window = windows.read_window(MAIN, MemoryGateDecision.objects.using(MAIN).get().window_hash)
     assert (len(window.recent), window.left_out) == (5, 15)
 
 

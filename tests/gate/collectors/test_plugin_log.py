@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gate.collectors.found import DECISIONS, FoundDecision, Problem
 from gate.collectors.plugin_log import LogReader, read
+from gate.collectors.source_decisions import DECISIONS, Rejection, SourceDecision
 from gate.models import MemoryGateDecision
 from tests.gate.collectors.plugin import MODEL, START, WORKSPACE, Plugin, line
 from tests.odd_json import odd
@@ -121,7 +121,7 @@ def test_a_problem_is_given_with_its_own_line():
     lines = [line(START + number, "memory_gate", "memory_gate decision generated", generated) for number in range(2)]
     lines.append(line(START + 60_000, "MessageHandler", "memory_gate decision evaluated", bad, MAIN))
     reader = LogReader()
-    assert [reader.feed(one) for one in lines] == [None, None, Problem("bad_decision", "unknown decision MAYBE")]
+    assert [reader.feed(one) for one in lines] == [None, None, Rejection("bad_decision", "unknown decision MAYBE")]
     assert [one.at for one in reader.ready()] == [START, START + 1]
 
 
@@ -155,8 +155,8 @@ def test_a_decision_that_cannot_be_used_is_one_problem(entry, detail):
         line(START, "memory_gate", "memory_gate decision generated", entry),
         line(START, "MessageHandler", "memory_gate decision evaluated", entry, MAIN),
     ]
-    assert [*read(log)] == [Problem("bad_decision", detail)]
-    assert [*read(log[1:])] == [Problem("bad_decision", detail)]
+    assert [*read(log)] == [Rejection("bad_decision", detail)]
+    assert [*read(log[1:])] == [Rejection("bad_decision", detail)]
 
 
 def test_a_decision_without_a_time_or_with_an_odd_key():
@@ -164,7 +164,7 @@ def test_a_decision_without_a_time_or_with_an_odd_key():
     event = {"component": "MessageHandler", "event": "memory_gate decision evaluated", "details": details}
     when = {"timestamp": "2026-11-21T03:13:35.515Z"}
     for odd_one, detail in [(event, "no time"), ({**event, **when, "sessionKey": 5}, "no session key")]:
-        assert [*read([orjson.dumps(odd_one)])] == [Problem("bad_decision", detail)]
+        assert [*read([orjson.dumps(odd_one)])] == [Rejection("bad_decision", detail)]
     (found,) = read([orjson.dumps({**event, **when})])
     assert (found.session_key, found.has_fact, found.window) == (None, None, None)
 
@@ -245,7 +245,7 @@ LINES = st.lists(
 def test_no_line_stops_the_reader(lines):
     reader = LogReader()
     found = [*read(lines, reader), *reader.finish()]
-    assert all(isinstance(one, FoundDecision | Problem) for one in found)
+    assert all(isinstance(one, SourceDecision | Rejection) for one in found)
     assert found == [*read(lines)]
-    ids = [one.id for one in found if isinstance(one, FoundDecision)]
+    ids = [one.id for one in found if isinstance(one, SourceDecision)]
     assert all(len(one) == 32 for one in ids)

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gate.collectors.found import FoundDecision
 from gate.collectors.plugin_log import LogReader, read
+from gate.collectors.source_decisions import SourceDecision
 from tests.gate.collectors.plugin import Plugin, line
 
 LAB, MAIN, DM = "channel:irc:group:#lab", "agent:main:main", "channel:slack:C042"
@@ -51,7 +51,7 @@ def step(plugin, kind, which, text, restarts=True):
 def given_to(found, truth):
     """Decisions beside what the gate was really given, by their moments."""
     real = {asked.at + asked.latency: asked for asked in truth}
-    return [(one, real[one.at]) for one in found if isinstance(one, FoundDecision)]
+    return [(one, real[one.at]) for one in found if isinstance(one, SourceDecision)]
 
 
 def assert_true(found, truth):

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gate.collectors.found import FoundDecision, Problem, Said
-from gate.collectors.reflection_db import TABLES, StoredDecision, read
+from gate.collectors.reflection_db import TABLES, DatabaseDecision, read
+from gate.collectors.source_decisions import Rejection, SourceDecision, SourceMessage
 from ledger.collectors.database import Database
 
 GENERATOR = Path(__file__).resolve().parents[4] / "shared" / "tools" / "gen_corpus.py"
@@ -71,15 +71,18 @@ def store():
 def test_it_works(store):
     insert(store, "memory_gate_decisions", DECISION)
     (found,) = read(store)
-    assert isinstance(found, FoundDecision)
+    assert isinstance(found, SourceDecision)
     assert (found.id, found.at, found.decision, found.reason) == ("01D", AT, "UPDATE_USER", "A preference.")
     assert (found.fact, found.has_fact, found.failure) == ("Likes tea.", True, "")
     assert (found.session_key, found.session_id, found.original_key) == (KEY, KEY, "agent:main:irc:#lab")
     assert (found.model, found.latency_ms, found.raw_response) == ("small", 812, "{}")
     assert (found.prompt_tokens, found.completion_tokens) == (900, 20)
     assert (found.turn_id, found.turn_number, found.user_message_id, found.agent_message_id) == ("01T", 3, "m-1", "m-2")
-    assert found.reply == Said("agent", "Noted", AT - 10)
-    assert (found.user_message, found.user_message.sender) == (Said("user", "I like tea", AT - 10), "irc:alice")
+    assert found.reply == SourceMessage("agent", "Noted", AT - 10)
+    assert (found.user_message, found.user_message.sender) == (
+        SourceMessage("user", "I like tea", AT - 10),
+        "irc:alice",
+    )
     assert [(said.role, said.message) for said in found.window] == [
         ("user", "Hello"),
         ("user", "I like tea"),
@@ -146,7 +149,7 @@ def test_a_row_that_cannot_be_used_says_why_and_the_others_are_read(store, chang
     insert(store, "memory_gate_decisions", DECISION | change)
     insert(store, "memory_gate_decisions", DECISION | {"id": "01E"})
     bad, good = read(store)
-    assert bad == Problem("bad_decision", detail)
+    assert bad == Rejection("bad_decision", detail)
     assert good.id == "01E"
 
 
@@ -209,8 +212,8 @@ def test_what_only_looks_like_the_table_is_not_read(sql, what):
     with closing(sqlite3.connect(":memory:")) as store:
         store.execute(sql)
         assert [*read(store)] == [
-            Problem("bad_database", f"memory_gate_decisions is a {what}, not a table"),
-            Problem("bad_database", "there is no table memory_gate_decisions"),
+            Rejection("bad_database", f"memory_gate_decisions is a {what}, not a table"),
+            Rejection("bad_database", "there is no table memory_gate_decisions"),
         ]
 
 
@@ -219,7 +222,7 @@ def test_a_view_beside_the_decisions_is_left_out(store):
     store.execute("DROP TABLE conversation_contexts")
     store.execute("CREATE VIEW conversation_contexts AS SELECT '01T' AS turn_id, 'user' AS role, 'x' AS message")
     bad, good = read(store)
-    assert bad == Problem("bad_database", "conversation_contexts is a view, not a table")
+    assert bad == Rejection("bad_database", "conversation_contexts is a view, not a table")
     assert good.window is None
 
 
@@ -263,7 +266,7 @@ def test_no_row_stops_the_reader(rows, contexts):
         for role, message, at, place in contexts:
             insert(store, "conversation_contexts", (None, "01T", role, message, at, place))
         found = [*read(store)]
-        assert all(isinstance(one, StoredDecision | Problem) for one in found)
+        assert all(isinstance(one, DatabaseDecision | Rejection) for one in found)
         assert len(rows) == 0 or found
 
 

@@ -14,8 +14,8 @@ from gate.models import (
     MemoryGateDecision,
     MemoryGateStats,
 )
-from gate.recording import storing
-from gate.recording.told import Origin, Source, Told
+from gate.recording import decision_store
+from gate.recording.reports import Origin, Report, Source
 from openclaw_web import clock
 
 DB = "agent_ada"
@@ -43,7 +43,7 @@ def told(decision="NO_WRITE", *, source=Source.API, **columns):
     if decision != "NO_WRITE":
         given.setdefault("candidate_fact", "Likes tea.")
     origin = {Source.API: Origin.RECORDED, Source.OWN: Origin.OWN}.get(source, Origin.IMPORTED)
-    return Told(row=MemoryGateDecision(decision=decision, origin=origin, **given), source=source)
+    return Report(row=MemoryGateDecision(decision=decision, origin=origin, **given), source=source)
 
 
 def failed(outcome="failed", **columns):
@@ -53,7 +53,7 @@ def failed(outcome="failed", **columns):
 
 
 def store(*some):
-    return storing.store(DB, list(some))
+    return decision_store.store_reports(DB, list(some))
 
 
 def decide(decision, amount, days_ago, **columns):

@@ -3,9 +3,9 @@
 import pytest
 from django.db import connections
 
-from gate.recording import storing
-from gate.statistics import checking, sums
-from gate.statistics.checking import Difference
+from gate.recording import decision_store
+from gate.statistics import deep_checks, sums
+from gate.statistics.deep_checks import Difference
 from people.configuration import keys as configuration
 
 from .decided import DB, decide, failed, picture
@@ -17,8 +17,8 @@ pytestmark = pytest.mark.django_db
 def decided():
     decide("NO_WRITE", 3, 2, llm_latency_ms=80)
     decide("UPDATE_USER", 2, 1, session_id="s2", llm_model=None, cost_usd=0.5)
-    storing.store_calls(DB, [failed(session_id="s3")])
-    assert checking.differences(DB) == []
+    decision_store.store_calls(DB, [failed(session_id="s3")])
+    assert deep_checks.find_differences(DB) == []
 
 
 @pytest.mark.parametrize(
@@ -50,28 +50,28 @@ def test_each_change_is_seen_and_mended(sql, table, what):
     before = picture()
     with connections[DB].cursor() as cursor:
         cursor.execute(sql)
-    found = checking.differences(DB)
+    found = deep_checks.find_differences(DB)
     assert (table, what) in {(one.table, one.what) for one in found}
     sums.rebuild(DB)
-    assert checking.differences(DB) == []
+    assert deep_checks.find_differences(DB) == []
     if not any(name in sql for name in ("memory_gate_decisions", "gate_calls")):
         assert picture() == before
 
 
 def test_sums_that_wait_to_be_made_are_told_so():
     sums.clear(DB)
-    assert checking.differences(DB) == [Difference("gate_sums_state", "sums", "not made")]
+    assert deep_checks.find_differences(DB) == [Difference("gate_sums_state", "sums", "not made")]
 
 
 def test_while_statistics_are_off_nothing_is_missing():
     configuration.put("memoryGateAuditing.enableStats", False)
-    storing.store_calls(DB, [failed()])
-    assert checking.differences(DB) == []
+    decision_store.store_calls(DB, [failed()])
+    assert deep_checks.find_differences(DB) == []
 
 
 def test_a_thousand_differences_are_enough(monkeypatch):
-    monkeypatch.setattr(checking, "MOST", 2)
+    monkeypatch.setattr(deep_checks, "MOST", 2)
     with connections[DB].cursor() as cursor:
         cursor.execute("DELETE FROM gate_hours")
         cursor.execute("DELETE FROM gate_days")
-    assert len(checking.differences(DB)) == 2
+    assert len(deep_checks.find_differences(DB)) == 2

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gate.statistics import reasons
+from gate.statistics import repeated_reasons
 
 from .decided import PAGE, decide, midnight, store, told
 
@@ -26,8 +26,8 @@ def test_equal_reasons_are_one_group(as_stranger, ada):
 
 
 def test_only_the_newest_are_looked_at(as_stranger, ada, monkeypatch):
-    monkeypatch.setattr(reasons, "NEWEST", 500)
-    monkeypatch.setattr(reasons, "PIECE", 250)
+    monkeypatch.setattr(repeated_reasons, "NEWEST", 500)
+    monkeypatch.setattr(repeated_reasons, "PIECE", 250)
     decide("NO_WRITE", 300, 3, reason="Old.")
     decide("NO_WRITE", 400, 1, reason="New.")
     assert groups(as_stranger) == [("NO_WRITE", "New.", 400), ("NO_WRITE", "Old.", 100)]
@@ -35,13 +35,13 @@ def test_only_the_newest_are_looked_at(as_stranger, ada, monkeypatch):
 
 
 def test_as_many_as_are_looked_at_are_all(as_stranger, ada):
-    decide("NO_WRITE", reasons.NEWEST, 1)
-    assert f"Based on all {reasons.NEWEST} decisions." in as_stranger.get(PAGE).text
+    decide("NO_WRITE", repeated_reasons.NEWEST, 1)
+    assert f"Based on all {repeated_reasons.NEWEST} decisions." in as_stranger.get(PAGE).text
     assert "Based on the latest" not in as_stranger.get(PAGE).text
 
 
 def test_what_takes_too_long_is_left(as_stranger, ada, monkeypatch):
-    monkeypatch.setattr(reasons, "BUDGET_MS", 0)
+    monkeypatch.setattr(repeated_reasons, "BUDGET_MS", 0)
     decide("NO_WRITE", 5_000, 1)
     assert as_stranger.get(PAGE).status_code == 200
 
@@ -57,7 +57,7 @@ def test_what_takes_too_long_is_left(as_stranger, ada, monkeypatch):
     ],
 )
 def test_what_is_searched_for_is_in_all_of_them(some, words):
-    assert reasons.words_of(some) == words
+    assert repeated_reasons.find_common_words(some) == words
 
 
 def test_narrowed_as_the_page_is(as_stranger, ada):

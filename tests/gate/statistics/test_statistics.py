@@ -7,8 +7,8 @@ import pytest
 from django.urls import NoReverseMatch, reverse
 
 from gate.models import GateHour, GatePrompt
-from gate.recording import storing
-from gate.statistics import answer, making
+from gate.recording import decision_store
+from gate.statistics import statistics_query, sum_rebuild
 from people.configuration import keys as configuration
 from tests import factories
 
@@ -35,7 +35,7 @@ def decided(ada):
     decide("NO_WRITE", 6, 9, llm_latency_ms=50, prompt_tokens=90, completion_tokens=10, cost_usd=0.001)
     decide("UPDATE_USER", 2, 9, llm_latency_ms=None, session_id="s2", saw_user=False)
     decide("UPDATE_SOUL", 2, 1, llm_model="gate-2", prompt_version="p2")
-    storing.store_calls(DB, [failed(created_at=midnight(1)), failed("malformed", created_at=midnight(9))])
+    decision_store.store_calls(DB, [failed(created_at=midnight(1)), failed("malformed", created_at=midnight(9))])
 
 
 def test_it_works(as_stranger, decided):
@@ -101,7 +101,7 @@ def test_long_ranges_have_pages(as_stranger, ada, monkeypatch):
     for days_ago in range(35):
         decide("NO_WRITE", 1, days_ago)
     first = as_stranger.get(f"{PAGE}?by=day&from={day(40)}")
-    assert len(rows(first)) == answer.ROWS
+    assert len(rows(first)) == statistics_query.ROWS
     (onwards,) = {href for href, words in links(first) if words.startswith("Next")} or {
         unescape(re.search(r'href="([^"]*after=[^"]*)"', first.text)[1])
     }
@@ -136,7 +136,7 @@ def test_off(as_stranger, as_admin, decided):
 
 
 def test_while_many_decisions_are_counted(as_operator, decided, monkeypatch, django_capture_on_commit_callbacks):
-    monkeypatch.setattr(making, "PIECE", 3)
+    monkeypatch.setattr(sum_rebuild, "PIECE", 3)
     GateHour.objects.using(DB).all().delete()
     with django_capture_on_commit_callbacks(using=DB, execute=True):
         assert "Statistics are being calculated" in as_operator.get(PAGE).text

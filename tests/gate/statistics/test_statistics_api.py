@@ -2,8 +2,8 @@
 
 import pytest
 
-from gate.recording import storing
-from gate.statistics import words
+from gate.recording import decision_store
+from gate.statistics import figure_format
 from openclaw_web.errors import Refused
 from people.configuration import keys as configuration
 
@@ -18,7 +18,7 @@ def decided(ada):
     decide("NO_WRITE", 3, 9, llm_latency_ms=50, prompt_tokens=90, completion_tokens=10, cost_usd=0.001)
     decide("UPDATE_USER", 1, 9, session_id="s2", saw_user=False)
     decide("UPDATE_SOUL", 2, 1, prompt_version="p2")
-    storing.store_calls(DB, [failed(created_at=midnight(9), cost_usd=0.5)])
+    decision_store.store_calls(DB, [failed(created_at=midnight(9), cost_usd=0.5)])
 
 
 def test_it_works(as_stranger, decided):
@@ -61,10 +61,10 @@ def test_what_cannot_be_told(as_stranger, decided, query, status):
 
 
 def test_rows_of_the_command(decided):
-    found = words.table(DB, by="week")
+    found = figure_format.read_table(DB, by="week")
     assert sum(row["total"] for row in found) == 6
-    assert [row["key"] for row in words.table(DB, by="session", limit=1)] == ["s1"]
-    heads, newest, _older = words.lines(words.table(DB), by="day")
+    assert [row["key"] for row in figure_format.read_table(DB, by="session", limit=1)] == ["s1"]
+    heads, newest, _older = figure_format.format_lines(figure_format.read_table(DB), by="day")
     assert heads.split()[:4] == ["Day", "Decisions", "NO_WRITE", "MEMORY"]
     assert heads.split()[-5:] == ["p50", "p95", "Tokens", "Cost", "Failures"]
     assert newest.split() == [day(1), "2", "0", "0", "0", "2", "(100%)", "0", "0", "–", "–", "–", "–", "0"]
@@ -73,4 +73,4 @@ def test_rows_of_the_command(decided):
 def test_the_command_says_why_there_are_none(decided):
     configuration.put("memoryGateAuditing.enableStats", False)
     with pytest.raises(Refused, match="turned off"):
-        words.table(DB)
+        figure_format.read_table(DB)

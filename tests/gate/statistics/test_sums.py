@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gate.models import GateDay, GateHour, GateSessionSums, MemoryGateDecision, MemoryGateStats
-from gate.recording import storing
-from gate.recording.told import Source
-from gate.statistics import checking, making, quick_checks, sums
-from gate.statistics.changes import Changes
+from gate.recording import decision_store
+from gate.recording.reports import Source
+from gate.statistics import deep_checks, quick_checks, sum_rebuild, sums
+from gate.statistics.sum_changes import SumChanges
 from people.configuration import keys as configuration
 
 from .decided import DAY_MS, DB, decide, failed, forget, midnight, picture, store, told
@@ -59,14 +59,14 @@ def remove(number):
     rows = list(MemoryGateDecision.objects.using(DB).order_by("id"))
     if rows:
         row = rows[number % len(rows)]
-        changes = Changes()
+        changes = SumChanges()
         changes.add(row, -1)
         row.delete()
-        sums.apply(DB, changes)
+        sums.apply_changes(DB, changes)
 
 
 def fail(some):
-    storing.store_calls(DB, [failed(outcome, **place) for outcome, place in some])
+    decision_store.store_calls(DB, [failed(outcome, **place) for outcome, place in some])
 
 
 DO = {
@@ -75,7 +75,7 @@ DO = {
     "fail": fail,
     "remove": remove,
     "turn": lambda is_on: configuration.put(SETTING, is_on),
-    "make": lambda count: [making.step(DB) for _ in range(count)],
+    "make": lambda count: [sum_rebuild.run_step(DB) for _ in range(count)],
 }
 
 
@@ -86,32 +86,32 @@ def test_whatever_is_written_the_sums_are_those_of_all_rows(done):
     for name, what in done:
         DO[name](what)
     configuration.put(SETTING, True)
-    assert sums.settle(DB)
-    assert checking.differences(DB) == [*quick_checks.differences(DB)] == []
+    assert sums.ensure_complete(DB)
+    assert deep_checks.find_differences(DB) == [*quick_checks.find_differences(DB)] == []
     before = picture()
     sums.rebuild(DB)
     assert picture() == before
 
 
 def test_sums_are_made_in_pieces_while_decisions_come_in(monkeypatch):
-    monkeypatch.setattr(making, "PIECE", 4)
+    monkeypatch.setattr(sum_rebuild, "PIECE", 4)
     for days_ago in range(6):
         decide("UPDATE_USER", 3, days_ago, session_id=f"s{days_ago % 4}", llm_latency_ms=100 * days_ago)
-    storing.store_calls(DB, [failed(created_at=midnight(3) + n, session_id="s9") for n in range(6)])
+    decision_store.store_calls(DB, [failed(created_at=midnight(3) + n, session_id="s9") for n in range(6)])
     sums.clear(DB)
-    assert not sums.is_whole(DB)
+    assert not sums.is_complete(DB)
     pieces = 0
-    while making.step(DB):
+    while sum_rebuild.run_step(DB):
         pieces += 1
         # Before, within and after what is made already.
         decide("NO_WRITE", 1, pieces % 8, session_id=f"s{pieces % 11}")
     assert pieces > 8
-    assert sums.is_whole(DB)
-    assert checking.differences(DB) == [*quick_checks.differences(DB)] == []
+    assert sums.is_complete(DB)
+    assert deep_checks.find_differences(DB) == [*quick_checks.find_differences(DB)] == []
 
 
 def test_one_hour_that_is_larger_than_a_piece_is_made_at_once(monkeypatch):
-    monkeypatch.setattr(making, "PIECE", 4)
+    monkeypatch.setattr(sum_rebuild, "PIECE", 4)
     decide("NO_WRITE", 11, 2)
     decide("UPDATE_SOUL", 2, 1, session_id="s2")
     before = picture()
@@ -136,11 +136,11 @@ def test_absurd_numbers_fit():
 def test_what_is_off_is_not_counted_and_made_when_it_is_on_again(monkeypatch):
     decide("NO_WRITE", 2, 1)
     configuration.put(SETTING, False)
-    storing.store_calls(DB, [failed()])
+    decision_store.store_calls(DB, [failed()])
     assert not GateHour.objects.using(DB).exists()
-    assert not sums.settle(DB)
+    assert not sums.ensure_complete(DB)
     configuration.put(SETTING, True)
-    storing.store_calls(DB, [failed("malformed")])
+    decision_store.store_calls(DB, [failed("malformed")])
     assert sum(GateHour.objects.using(DB).values_list("total", flat=True)) == 2
     assert sum(GateSessionSums.objects.using(DB).values_list("failed_count", flat=True)) == 1
 
@@ -150,12 +150,12 @@ def test_a_file_from_before_there_were_sums_gets_them():
     with connections[DB].cursor() as cursor:
         for table in ("gate_hours", "gate_days", "gate_session_sums", "memory_gate_stats"):
             cursor.execute(f"DELETE FROM {table}")
-    assert sums.settle(DB)
+    assert sums.ensure_complete(DB)
     assert GateDay.objects.using(DB).get().total == 2
 
 
 def test_a_call_of_a_replay_counts_nowhere():
-    storing.store_calls(DB, [failed(replay_id="r1"), failed("sent")])
+    decision_store.store_calls(DB, [failed(replay_id="r1"), failed("sent")])
     assert not any(picture().values())
 
 

@@ -5,7 +5,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gate.collectors.found import Problem
+from gate.collectors.source_decisions import Rejection
 from guardian.collectors.found import FoundWrite
 from guardian.collectors.written_log import LogReader
 
@@ -43,11 +43,11 @@ def test_what_is_no_write_says_why():
         {"status": "rolled_back"}, {"decision": "NO_WRITE"}, {"targetFile": "notes.md"}, {"timestamp": None},
         {"targetFile": "/srv/w/USER.md"}, {"candidateFact": 3},
     )  # fmt: skip
-    assert all(isinstance(one, Problem) and one.detail for one in read(wrong))
+    assert all(isinstance(one, Rejection) and one.detail for one in read(wrong))
     assert len(read(wrong)) == 6
 
 
 @given(st.lists(st.binary(max_size=60)))
 def test_any_bytes_are_writes_or_problems(raw):
     for one in read(raw):
-        assert isinstance(one, FoundWrite | Problem)
+        assert isinstance(one, FoundWrite | Rejection)

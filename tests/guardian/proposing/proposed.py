@@ -61,7 +61,7 @@ def writes(content=NEW, name="USER.md"):
 def run(agent, listener=None, **asked):
     """A run in this process; its job. Decisions of the millisecond in which it begins come too late for it."""
     time.sleep(0.002)
-    return running.run_here(agent, Asked(**asked).params(agent), by="root", listener=listener)
+    return running.run_here(agent, Asked(**asked).to_params(agent), by="root", listener=listener)
 
 
 def runs():

@@ -24,9 +24,9 @@ def test_a_plan_names_the_files(ada, workspace, endpoint, as_operator):
 def test_the_switches(ada, workspace, endpoint, as_admin):
     page = text_of(as_admin.post(f"{PAGE}switch/", {"file": "USER.md", "to": "on"}, follow=True))
     assert "unattended from now on" in page and f"for {endpoint.url.split('/')[2]}" in page
-    assert switches.of_agent(RUNNER, "ada")["USER.md"].by == "root"
+    assert switches.read_agent_switches(RUNNER, "ada")["USER.md"].by == "root"
     as_admin.post(f"{PAGE}switch/", {"file": "USER.md", "to": "off"})
-    assert switches.all_on(RUNNER) == {}
+    assert switches.read_all_switches(RUNNER) == {}
     assert "never written" in text_of(as_admin.post(f"{PAGE}switch/", {"file": "SOUL.md", "to": "on"}, follow=True))
     told = as_admin.post(f"{API}/unattended", {"file": "TOOLS.md", "is_on": True}, **JSON).json()
     assert (told["is_on"], told["by"]) == (True, "root")

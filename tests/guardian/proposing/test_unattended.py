@@ -94,7 +94,7 @@ def test_a_run_by_hand_only_proposes(ada, on, workspace, endpoint):
 def test_what_is_never_written_unattended(ada, workspace, endpoint, name):
     with pytest.raises(Refused, match="never written unattended"):
         switch.turn_on(ada, name, by="root")
-    assert switches.all_on(RUNNER) == {}
+    assert switches.read_all_switches(RUNNER) == {}
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,7 @@ def test_a_job_that_is_cancelled_leaves_nothing_queued(ada, workspace, endpoint,
 def test_a_job_that_finds_another_at_work_leaves_nothing_queued(ada, workspace, endpoint, as_operator):
     wrote(DB, 1, None, b"x\n", target_file="USER.md")
     retried(as_operator)
-    with launch.only_one(RUNNER, "ada"):
+    with launch.exclusive_run(RUNNER, "ada"):
         assert jobs_running.run_next().state == "refused"
         with pytest.raises(Refused, match="is running"):
             retrying.run_here(ada, retrying.wanted(ada, "w1", fact=None, file=None, by="otto"), by="otto")

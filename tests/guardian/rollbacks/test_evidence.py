@@ -49,7 +49,7 @@ def talk(ada, file):
                                      channel_id="irc")  # fmt: skip
     turn = session.turns.get(turn_number=2)
     window = windows.Window((), "Mei likes tea", "To Mei")
-    windows.keep(DB, [window])
+    windows.store_windows(DB, [window])
     DecisionFactory(id="d1", session_id="s1", turn_id=turn.id, decision="UPDATE_MEMORY", candidate_fact="Likes tea.",
                     window_hash=window.hash)  # fmt: skip
     file.write_bytes(AFTER)

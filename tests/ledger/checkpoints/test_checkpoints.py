@@ -169,7 +169,7 @@ def test_decisions_of_the_gate_are_added_by_who_knows_them():
     DecisionFactory(turn_id="s1:r1", decision="NO_WRITE", **said)
     DecisionFactory(turn_id="s1:r1", candidate_fact="later", session_id="s1", created_at=T0 + 99_000)
     DecisionFactory(turn_id="s2:r1", candidate_fact="of another session", session_id="s2")
-    found = packed(session, sources=[decisions.for_checkpoints])["decisions"]["items"]
+    found = packed(session, sources=[decisions.read_for_checkpoints])["decisions"]["items"]
     told = [(item["text"], item["record_id"]) for item in found if item["source"] == "memory_gate"]
     assert told == [("UPDATE_USER: prefers zstd", "r1"), ("UPDATE_USER: of that time", None)]
     assert names(packed(session), "decisions", "source") == ["answer", "summary"]

@@ -22,7 +22,7 @@ S.objects.create(id="s", sample_type="annotated_turn", session_id="{session}", a
 # As a running plugin tells it, of the first turn.
 DECISION = """
 from agents.models import Agent
-from gate.recording.recorded import record
+from gate.recording.api_import import record
 from gate.schemas import DecisionIn
 from ledger.models import ConversationTurn
 turn = ConversationTurn.objects.using("agent_main").filter(session_id="{session}").order_by("turn_number").first()

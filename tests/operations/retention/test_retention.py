@@ -25,7 +25,7 @@ services.make_samples(agent, turn.session_id, [turn.turn_number], by="x")
 """
 DECISION = """
 from agents.models import Agent
-from gate.recording.recorded import record
+from gate.recording.api_import import record
 from gate.schemas import DecisionIn
 from ledger.models import ConversationTurn, Session
 session = Session.objects.using("agent_main").order_by("id").last()

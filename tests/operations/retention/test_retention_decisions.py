@@ -48,7 +48,7 @@ def record(client, *decisions):
 def seen():
     """What each decision was made on, by id."""
     rows = MemoryGateDecision.objects.using(DB).order_by("id")
-    return {row.id: windows.read(DB, row.window_hash) for row in rows}
+    return {row.id: windows.read_window(DB, row.window_hash) for row in rows}
 
 
 def test_a_session_that_was_judged_may_go_and_its_decisions_stay(as_operator, old):

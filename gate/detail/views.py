@@ -1,0 +1,71 @@
+"""One decision, one call, one version of a prompt; and the decisions of the turns that a page shows."""
+
+from django.http import Http404
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.http import require_safe
+
+from agents.decorators import agent_view
+from ledger.models import ConversationTurn
+from ledger.session.session_forms import TurnsShown
+from openclaw_web.pages.doors import needs
+from openclaw_web.pages.html import render_page
+
+from .. import decisions
+from ..models import GateCall, MemoryGateDecision
+from . import page, prompt_versions
+from .forms import PromptForm
+
+
+@require_safe
+@agent_view
+@needs("viewer")
+def decision_detail(request, agent, decision_id):
+    """One decision: why, on what, by which model, and what is around it. Keeps the filters of the list in its links."""
+    row = get_object_or_404(MemoryGateDecision.objects.using(agent.db).placed(), id=decision_id)
+    filters = page.read_list_filters(request.GET)
+    context = {
+        "agent": agent,
+        "filters": filters,
+        "in_list": page.find_list_neighbours(agent, row, filters),
+        "in_session": page.find_session_neighbours(agent, row),
+        **page.build_decision_context(agent, row, is_operator=request.user.has_role("operator")),
+    }
+    return render_page(request, "gate/decision_detail.html", context)
+
+
+@require_safe
+@agent_view
+@needs("viewer")
+def call_detail(request, agent, call_id):
+    """One call of a model: how it ended, and for operators what the model answered."""
+    row = get_object_or_404(GateCall.objects.using(agent.db), id=call_id)
+    context = {"agent": agent, **page.build_call_context(agent, row, is_operator=request.user.has_role("operator"))}
+    return render_page(request, "gate/call_detail.html", context)
+
+
+@require_safe
+@agent_view
+@needs("viewer")
+def prompt_detail(request, agent, prompt_id):
+    """One version of a prompt: its text, and what changed since another one."""
+    prompt = prompt_versions.find_prompt(agent, prompt_id)
+    if prompt is None:
+        raise Http404
+    context = {
+        "agent": agent,
+        **prompt_versions.build_prompt_context(agent, prompt, **PromptForm(request.GET).read_options()),
+    }
+    return render_page(request, "gate/prompt_detail.html", context)
+
+
+@require_safe
+@agent_view
+@needs("viewer")
+def session_decisions(request, agent, session_id):
+    """The decisions on turns that the session's page shows, each for its place beside the turn (HTMX, out of band)."""
+    numbers = TurnsShown(request.GET).numbers()
+    turns = ConversationTurn.objects.using(agent.db).filter(session_id=session_id, turn_number__in=numbers)
+    ids = dict(turns.values_list("id", "turn_number"))
+    found = decisions.find_by_turn(agent.db, list(ids))
+    context = {"agent": agent, "rows": [(ids[turn_id], row) for turn_id, row in found.items()]}
+    return render(request, "gate/session_decisions.html", context)

@@ -1,0 +1,96 @@
+"""Replays: decisions made again by another model or prompt."""
+
+from dataclasses import asdict
+
+from django.shortcuts import get_object_or_404
+from ninja import Query, Status
+
+from agents.decorators import agent_view
+from openclaw_web.endpoints.operations import Operations
+from openclaw_web.endpoints.schemas import Page, listed
+from openclaw_web.lists.paging import page_of
+from openclaw_web.pages.doors import needs
+
+from ..models import GateReplay
+from . import plans, replay_launch, replay_status, results
+from .schemas import ReplayDetail, ReplayIn, ReplayOut, ReplayPlanOut, ReplayQuery, ReplayStartedOut
+
+router = Operations("gate_replays_api", tags=["gate"])
+
+
+@router.get("/agents/{agent}/gate/replays", Page[ReplayOut], 404, 409, 503)
+@agent_view
+@needs("viewer")
+def gate_replay_list(request, agent, place: Query[ReplayQuery]):
+    """Replays of an agent's decisions, newest first."""
+    page = replay_status.read_replay_page(agent, **place.place)
+    return listed(page, [_told(one) for one in replay_status.read_statuses(page)])
+
+
+@router.post("/agents/{agent}/gate/replays", {200: ReplayPlanOut, 202: ReplayStartedOut}, 400, 404, 409, 503)
+@agent_view
+@needs("operator")
+def gate_replay_start(request, agent, wanted: ReplayIn):
+    """Make decisions again by another model or prompt; returns the job, with `dry_run` what would be sent.
+
+    The words that the gate saw leave this machine.
+    """
+    if wanted.dry_run:
+        return Status(200, plans.plan_replay(agent, wanted.wanted).as_json())
+    replay, job = replay_launch.start_replay(agent, wanted.wanted, by=request.user.username)
+    return Status(202, {"replay_id": replay.id, "job": job})
+
+
+@router.get("/agents/{agent}/gate/replays/{replay_id}", ReplayDetail, 404, 409, 503)
+@agent_view
+@needs("viewer")
+def gate_replay_detail(request, agent, replay_id: str, place: Query[ReplayQuery]):
+    """One replay: how often both gates agree, what they took, and a page of the decisions that became others."""
+    replay = get_object_or_404(GateReplay.objects.using(agent.db), id=replay_id)
+    result = results.read_result(agent.db, replay)
+    page = page_of(results.find_disagreements(agent.db, replay.id), order=("number",), **place.place)
+    pairs = [
+        {"original": original, "replay": decision, "count": count}
+        for (original, decision), count in sorted(result.matrix.items())
+    ]
+    return {
+        **_told(replay_status.read_statuses([replay])[0]),
+        "outcomes": result.outcomes,
+        "matrix": pairs,
+        "original": _side(result.original),
+        "replay": _side(result.replay),
+        "calls": result.calls,
+        "tokens": result.spent_tokens,
+        "cost_usd": result.spent_usd,
+        "items": page,
+        "next": page.next,
+        "previous": page.previous,
+    }
+
+
+@router.post("/agents/{agent}/gate/replays/{replay_id}/continue", {202: ReplayStartedOut}, 404, 409, 503)
+@agent_view
+@needs("operator")
+def gate_replay_continue(request, agent, replay_id: str):
+    """Go on with the decisions of a replay that were not made again yet; returns the job."""
+    replay = get_object_or_404(GateReplay.objects.using(agent.db), id=replay_id)
+    return Status(
+        202, {"replay_id": replay.id, "job": replay_launch.continue_replay(agent, replay, by=request.user.username)}
+    )
+
+
+def _told(standing):
+    replay = standing.replay
+    names = ("id", "llm_model", "prompt_version", "total", "skipped", "decided", "agreed", "started_by", "created_at")
+    return {
+        **{name: getattr(replay, name) for name in names},
+        "state": standing.state,
+        "agreement": standing.agreement,
+        "chosen": replay.chosen,
+        "job_id": replay.job_id,
+    }
+
+
+def _side(side):
+    found = asdict(side)
+    return {**found, "p50_ms": found["p50"], "p95_ms": found["p95"]}

@@ -1,0 +1,114 @@
+"""Replays of an agent's decisions: the list, one of them, and how a new one begins."""
+
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
+from django.views.decorators.http import require_POST, require_safe
+
+from agents.decorators import agent_view
+from jobs.notices import after_start
+from openclaw_web.errors import Refused
+from openclaw_web.lists.paging import page_of, places
+from openclaw_web.pages.doors import needs
+from openclaw_web.pages.html import go, refuse_post, render_page
+
+from .. import verdict_store
+from ..lists.decision_list import DecisionFilters
+from ..models import GatePrompt, GateReplay
+from . import pairs, plans, replay_launch, replay_request, replay_status, results
+from .forms import ReplayForm
+
+
+@require_safe
+@agent_view
+@needs("viewer")
+def replay_list(request, agent):
+    """The replays of an agent, the newest first."""
+    page = replay_status.read_replay_page(agent, **places(request))
+    context = {"agent": agent, "page": page, "rows": replay_status.read_statuses(page)}
+    return render_page(request, "gate/replay_list.html", context)
+
+
+@require_safe
+@agent_view
+@needs("viewer")
+def replay_detail(request, agent, replay_id):
+    """What came of a replay, and the decisions that became others; while it runs, how far it is."""
+    replay = get_object_or_404(GateReplay.objects.using(agent.db), id=replay_id)
+    verdict_store.refresh(agent)
+    result = results.read_result(agent.db, replay)
+    counts = pairs.count_pairs(agent.db, replay, result)
+    chosen = pairs.PairsForm(request.GET).read_filter(counts)
+    rows = page_of(pairs.filter_pairs(agent.db, replay.id, chosen), order=("number",), **places(request))
+    context = {
+        "agent": agent,
+        "replay": replay,
+        "standing": replay_status.read_statuses([replay])[0],
+        "chosen": replay_request.describe_filters(replay.chosen),
+        "result": result,
+        "pairs": chosen,
+        "kinds": [(kind, label, counts[kind]) for kind, label in pairs.KIND_LABELS.items()],
+        "page": rows,
+        "rows": results.pair_with_originals(agent.db, rows),
+        "is_prompt_kept": GatePrompt.objects.using(agent.db).filter(id=replay.prompt_version).exists(),
+    }
+    return render_page(request, "gate/replay_detail.html", context, partial="replay_state")
+
+
+@require_safe
+@agent_view
+@needs("operator")
+def replay_new(request, agent):
+    """Who is to decide again about the decisions that fit the filters in the address."""
+    return _form_page(request, agent, DecisionFilters(request.GET).checked(), ReplayForm.build_initial())
+
+
+@require_POST
+@agent_view
+@needs("operator")
+def replay_plan(request, agent):
+    """What a replay would send, before the button that sends it."""
+    filters, form = DecisionFilters(request.GET).checked(), ReplayForm(request.POST)
+    if not form.is_valid():
+        return _form_page(request, agent, filters, form, status=422)
+    return _form_page(request, agent, filters, form, plans.plan_replay(agent, form.build_request(filters)))
+
+
+@require_POST
+@agent_view
+@needs("operator")
+def replay_start(request, agent):
+    """Start a replay; its page follows it."""
+    filters, form = DecisionFilters(request.GET).checked(), ReplayForm(request.POST)
+    if not form.is_valid():
+        return _form_page(request, agent, filters, form, status=422)
+    try:
+        replay, _job = replay_launch.start_replay(agent, form.build_request(filters), by=request.user.username)
+    except Refused as refused:
+        form.add_error(None, refused.sentence)
+        return _form_page(request, agent, filters, form, status=422)
+    return go(request, replay)
+
+
+@require_POST
+@agent_view
+@needs("operator")
+def replay_continue(request, agent, replay_id):
+    """Go on with the decisions of a replay that wait."""
+    replay = get_object_or_404(GateReplay.objects.using(agent.db), id=replay_id)
+    try:
+        job = replay_launch.continue_replay(agent, replay, by=request.user.username)
+    except Refused as refused:
+        return refuse_post(request, refused, to=replay)
+    return after_start(request, job, to=replay)
+
+
+def _form_page(request, agent, filters, form, plan=None, status=200):
+    context = {
+        "agent": agent,
+        "filters": filters,
+        "form": form,
+        "plan": plan,
+        "to_plan": reverse("gate:replay_plan", args=[agent.agent_id]) + filters.query,
+        "to_start": reverse("gate:replay_start", args=[agent.agent_id]) + filters.query,
+    }
+    return render_page(request, "gate/replay_new.html", context, status=status)

@@ -1,0 +1,51 @@
+"""Our own gate of an agent: its switch, what a run would send, and the latest runs."""
+
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from agents.decorators import agent_view
+from agents.runners import pages, switches
+from openclaw_web.pages.doors import needs
+from openclaw_web.pages.html import after_post
+
+from . import job, plans, status
+from .config import RUNNER
+from .forms import RunForm
+
+
+@require_safe
+@agent_view
+@needs("viewer")
+def own_gate(request, agent):
+    """Whether new turns are judged, what today has cost, and for operators a plan of the turns that they name."""
+    form, plan = pages.read_plan_form(request, RunForm, lambda asked: plans.plan_run(agent, asked))
+    return _page(request, agent, form, plan)
+
+
+@require_POST
+@agent_view
+@needs("operator")
+def own_gate_run(request, agent):
+    """Queue a run over the turns that were planned; the page of the gate follows it."""
+    form = RunForm(request.POST)
+    if not form.is_valid():
+        return _page(request, agent, form)
+    return pages.start_run(request, RUNNER, agent, lambda: job.start_run(agent, form.choice, by=request.user.username))
+
+
+@require_POST
+@agent_view
+@needs("admin")
+def own_gate_switch(request, agent):
+    """Judge new turns of the agent from now on, or no longer."""
+    if request.POST.get("to") == "on":
+        switches.turn_on(RUNNER, agent, by=request.user.username)
+        return after_post(request, _("New turns of this agent are judged from now on."), to=RUNNER.address(agent))
+    switches.turn_off(RUNNER, agent, by=request.user.username)
+    return after_post(request, _("New turns of this agent are not judged any more."), to=RUNNER.address(agent))
+
+
+def _page(request, agent, form, plan=None):
+    return pages.render_runner_page(
+        request, RUNNER, "gate/own_gate.html", agent, status.read_gate_status(agent), form, plan
+    )

@@ -1,0 +1,54 @@
+"""The page of what an agent's decisions add up to."""
+
+from django.views.decorators.http import require_safe
+from ulid import ULID
+
+from agents.decorators import agent_view
+from openclaw_web.lists.paging import places
+from openclaw_web.pages.doors import needs
+from openclaw_web.pages.html import render_page
+from openclaw_web.pages.templates import url_or_none
+
+from ... import verdict_store
+from ...models import MemoryGateDecision
+from .. import figures, sum_tables, sums
+from ..figures import GROUPINGS
+from ..statistics_query import read_statistics
+from . import page_context
+from .forms import StatisticsForm
+
+TEMPLATE = "gate/statistics.html"
+
+
+@require_safe
+@agent_view
+@needs("viewer")
+def statistics(request, agent):
+    """Shares of decisions, latency, tokens, cost and failures, by day, week, session, model or prompt version."""
+    form = StatisticsForm(request.GET)
+    if not sums.is_on():
+        return render_page(request, TEMPLATE, {"agent": agent, "state": "off"})
+    if not sums.ensure_complete(agent.db):
+        return render_page(request, TEMPLATE, {"agent": agent, "state": "calculating", "job": sums.find_job(agent.db)})
+    is_whole = verdict_store.refresh(agent)
+    asked = form.build_query(agent.db)
+    found = read_statistics(agent.db, asked, **places(request))
+    is_empty = not found.daily.rows and not found.rows
+    is_narrowed = asked.model or asked.prompt
+    models, prompts = (figures.read_daily_sums(agent.db, asked.period) if is_narrowed else found.daily).names
+    context = {
+        "agent": agent,
+        "state": "ready",
+        "is_whole": is_whole,
+        "draw": url_or_none("datasets:decisions_draw", agent.agent_id) if request.user.has_role("labeller") else "",
+        "draw_id": str(ULID()),
+        "asked": asked,
+        "found": found,
+        "ways": GROUPINGS,
+        "models": models,
+        "prompts": prompts,
+        "is_empty": is_empty,
+        "has_any": not is_empty or sum_tables.count_up_to(agent.db, MemoryGateDecision, 1) > 0,
+        **page_context.build_page_context(agent, found),
+    }
+    return render_page(request, TEMPLATE, context)

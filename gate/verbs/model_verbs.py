@@ -1,0 +1,86 @@
+"""What verbs share that ask a model: first they say what would be sent where, and with --yes they send it."""
+
+import argparse
+import sys
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+from django.utils.translation import gettext as _
+
+from agents.runners.choice import Choice
+from jobs.models import JobRun
+from jobs.progress import Listener, listener_on
+from openclaw_web.commands.groups import Failed, Outcome, WrongUse
+from openclaw_web.commands.verbs import DONE, PARTLY, REFUSED
+from openclaw_web.errors import Refused
+from openclaw_web.llm.estimates import Estimate
+from openclaw_web.pages.formatting import money
+
+from . import parse_moment
+
+Rows = Iterable[tuple[str, str]]
+C = TypeVar("C", bound=Choice)
+
+
+def add_send_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say whether anything is sent."""
+    parser.add_argument("--quiet", action="store_true", help=_("do not show progress"))
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--dry-run", action="store_true", help=_("only show what would be sent"))
+    how.add_argument("--yes", action="store_true", help=_("send it"))
+
+
+def build_choice(chooses: type[C], options: dict[str, Any], **more: Any) -> C:
+    """The choice that the options of a run name. Raises WrongUse."""
+    if options["limit"] is not None and options["limit"] < 1:
+        raise WrongUse(_("--limit must be 1 or more."))
+    moments = {name: parse_moment(options[name], f"--{name}") for name in ("since", "until")}
+    return chooses(session=options["session"], limit=options["limit"], **moments, **more)
+
+
+def run_and_report(
+    run_here: Callable[[Listener | None], JobRun], *, is_quiet: bool, faults: tuple[str, ...]
+) -> Outcome:
+    """What a run in this terminal came to; in part, when one of `faults` in its result is not 0."""
+    with listener_on(sys.stderr, is_quiet=is_quiet) as listener:
+        job = run_here(listener)
+    result = read_job_result(job)
+    status = PARTLY if any(result[name] for name in faults) else DONE
+    return Outcome(
+        {"plan": None, "run": result}, result["message"], status, "" if status == DONE else result["message"]
+    )
+
+
+def describe_plan(plan: Estimate, rows: Rows, *, count: int, name: str, is_all: bool) -> Outcome:
+    """What would be sent of `count` things, with `rows` (label, value) about them; `name` is the run's in the receipt.
+
+    Unless that was all that was asked for, or there is nothing to send, it is a refusal: nothing was sent.
+    """
+    receipt, words = {"plan": plan.as_json(), name: None}, _in_words(plan, rows)
+    if is_all or not (count or plan.problem):
+        return Outcome(receipt, f"{words}\n{plan.problem}".rstrip(), DONE)
+    sentence = plan.problem or _("Nothing was sent. Repeat the command with --yes to send this.")
+    return Outcome(receipt, f"{words}\n{sentence}", REFUSED, sentence)
+
+
+def read_job_result(job: JobRun) -> dict[str, Any]:
+    """What a job that has ended came to. Raises Refused when it was refused, Failed when it did not get there."""
+    if job.state == JobRun.State.REFUSED:
+        raise Refused(job.message)
+    if job.state != JobRun.State.FINISHED:
+        raise Failed(job.message)
+    return job.result
+
+
+def _in_words(plan, rows):
+    rows = (
+        *rows,
+        (_("Endpoint"), plan.host or "–"),
+        (_("Model"), plan.model or "–"),
+        (_("Prompt"), plan.prompt_version),
+        (_("Estimated tokens"), f"{plan.tokens:,}"),
+        (_("Estimated cost"), "–" if plan.cost_usd is None else money(plan.cost_usd)),
+        (_("Tokens left today (UTC)"), _("no limit") if plan.left_today is None else f"{plan.left_today:,}"),
+    )
+    width = max(len(label) for label, _value in rows)
+    return "\n".join(f"{label:<{width}}  {value}" for label, value in rows)

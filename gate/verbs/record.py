@@ -1,0 +1,30 @@
+"""`reflection gate record`: decisions of a plugin, out of a file or from standard input."""
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from agents import services as agents
+from openclaw_web.commands import told
+from openclaw_web.errors import Refused
+
+from ..recording import api_import
+from ..schemas import MAX_DECISIONS, DecisionIn
+
+HELP = gettext_lazy("Record decisions of memory_gate: JSON, a JSON list, or JSON lines.")
+EXAMPLES = ("reflection gate record decisions.jsonl", "reflection gate record --agent main --json < decisions.json")
+
+
+def add_arguments(parser):
+    parser.add_argument("file", nargs="?", metavar="FILE", help=_("file with the decisions (standard input)"))
+
+
+def run(agent, file, **options):
+    found = agents.get(agent)
+    decisions = told.checked(told.read(file), DecisionIn, body="decisions")
+    if not decisions:
+        raise Refused(_("There is no decision in what was given."))
+    return told.store(decisions, MAX_DECISIONS, lambda some: api_import.record_reports(found, some), _recorded)
+
+
+def _recorded(count):
+    return ngettext("%(count)s decision recorded", "%(count)s decisions recorded", count)

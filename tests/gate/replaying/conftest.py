@@ -1,1 +1,0 @@
-from tests.gate.deciding.conftest import endpoint, gate_on  # noqa: F401 - the same endpoint

@@ -1,0 +1,1 @@
+from tests.gate.runner.conftest import endpoint, gate_on  # noqa: F401 - the same endpoint
