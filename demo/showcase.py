@@ -17,7 +17,7 @@ from datasets.exporting import jobs as exports
 from datasets.models import DatasetExport, DatasetSample
 from datasets.review.verdicts import label_sample
 from datasets.services import make_samples
-from guardian.services import keep_version
+from guardian.services import store_version
 from jobs import services as jobs
 from jobs.models import JobRun
 from jobs.progress import Terminal
@@ -163,7 +163,7 @@ def _remember_the_first_day():
     for agent in Agent.objects.filter(agent_id__in=("main", "research")):
         began = Session.objects.using(agent.db).aggregate(began=Min("created_at"))["began"] or 0
         for name, text in shipped(agent.agent_id).items():
-            keep_version(agent.db, name, text.encode(), modified_ms=began)
+            store_version(agent.db, name, text.encode(), modified_ms=began)
 
 
 def _seal():

@@ -8,9 +8,9 @@ from django.conf import settings
 from agents.models import Agent
 from gate.models import MemoryGateDecision
 from guardian.models import WriteGuardianAudit
-from guardian.recording import recorded, unattributed
-from guardian.recording.schemas import MOST, WriteIn
-from guardian.services import keep_version
+from guardian.recording import api_import, unattributed_changes
+from guardian.recording.schemas import MAX_WRITES, WriteIn
+from guardian.services import store_version
 from ledger.models import ConversationTurn
 
 from .files import memory
@@ -46,13 +46,13 @@ def _keep_untold(agent, changes):
     for change in changes:
         kept = change.kept
         if kept.by == "consolidation":
-            unattributed.note_consolidations(agent.db, [kept.at_ms + around for around in AROUND_MS])
-        keep_version(agent.db, kept.file, change.after.encode(), modified_ms=kept.at_ms)
+            unattributed_changes.store_consolidations(agent.db, [kept.at_ms + around for around in AROUND_MS])
+        store_version(agent.db, kept.file, change.after.encode(), modified_ms=kept.at_ms)
 
 
 def _record(agent, writes: Sequence[WriteIn]):
-    for start in range(0, len(writes), MOST):
-        recorded.record(agent, writes[start : start + MOST], by=BY)
+    for start in range(0, len(writes), MAX_WRITES):
+        api_import.record_reports(agent, writes[start : start + MAX_WRITES], by=BY)
 
 
 def _written(agent, changes: Sequence[memory.Change]) -> Iterator[WriteIn]:

@@ -22,7 +22,7 @@ from guardian.correcting import correcting, rules
 from guardian.models import FileSnapshot, WriteGuardianAudit
 from guardian.proposing import facts, settling
 from guardian.proposing.asking.guardians import Guardian
-from guardian.recording import recorded
+from guardian.recording import api_import
 from guardian.recording.schemas import WriteIn
 from guardian.rollbacks import performing, places, planning
 from openclaw_web import clock
@@ -172,7 +172,7 @@ def _write_as_plugin(agent, kept: memory.Kept, decision):
         before=before,
         after=after,
     )
-    recorded.record(agent, [write], by=BY)
+    api_import.record_reports(agent, [write], by=BY)
 
 
 def _make_samples(agent, by):

@@ -11,7 +11,7 @@ from openclaw_web.endpoints.schemas import Page, PageQuery, listed
 from openclaw_web.lists.paging import page_of
 from openclaw_web.pages.doors import needs
 
-from . import versions, writes
+from . import tool_writes, versions
 from .schemas import (
     DiffOut,
     DiffQuery,
@@ -32,8 +32,8 @@ router = Operations("guardian_api", tags=["guardian"])
 @needs("viewer")
 def file_list(request, agent, filters: Query[PageQuery]):
     """Files of the workspace: the five memory files first, even if missing; `limit` counts the other files."""
-    page = versions.other_files(agent, **filters.place)
-    first = versions.first_files(agent) if page.previous is None and not filters.after else []
+    page = versions.read_other_files(agent, **filters.place)
+    first = versions.read_first_files(agent) if page.previous is None and not filters.after else []
     attach_standings(agent, first)
     return listed(page, [*first, *page])
 
@@ -43,7 +43,7 @@ def file_list(request, agent, filters: Query[PageQuery]):
 @needs("viewer")
 def file_versions(request, agent, filters: Query[VersionQuery]):
     """The versions of a file, newest first."""
-    rows = versions.of_file(agent, filters.name)
+    rows = versions.find_versions(agent, filters.name)
     page = page_of(rows, order=versions.ORDER, **filters.place)
     if not page and not filters.after and not filters.before:
         raise Http404(_("There is no file %(name)s.") % {"name": filters.name})
@@ -55,7 +55,7 @@ def file_versions(request, agent, filters: Query[VersionQuery]):
 @needs("viewer")
 def file_writes(request, agent, filters: Query[VersionQuery]):
     """Calls of tools that wrote to a file, the newest first. A search may answer fewer than `limit`, and a `next`."""
-    return listed(writes.of_file(agent, filters.name, **filters.place))
+    return listed(tool_writes.find_tool_writes(agent, filters.name, **filters.place))
 
 
 @router.get("/agents/{agent}/files/version", VersionDetail, 404, 503)
@@ -72,7 +72,7 @@ def file_version(request, agent, asked: Query[OneVersion]):
 def file_diff(request, agent, asked: Query[DiffQuery]):
     """What changed between two versions of a file."""
     new = _version(agent, asked.to)
-    old = _version(agent, asked.from_id) if asked.from_id else versions.before(new)
+    old = _version(agent, asked.from_id) if asked.from_id else versions.find_previous(new)
     if old and old.file_name != new.file_name:
         raise Http404(_("These are versions of two files. Name two versions of one file."))
     diff = comparing.compare(old.content if old else None, new.content)
@@ -90,7 +90,7 @@ def file_diff(request, agent, asked: Query[DiffQuery]):
 
 
 def _version(agent, version_id):
-    found = versions.of_id(agent, version_id)
+    found = versions.find_version(agent, version_id)
     if found is None:
         raise Http404(_("There is no version %(name)s of a file.") % {"name": version_id})
     return found

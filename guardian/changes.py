@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from openclaw_web.diffs import comparing, unified
 
-from . import exact
+from . import file_bytes
 
 Hunk = tuple[int, int, int, int]
 REMEMBERED = 16 * 1024 * 1024  # bytes of diffs
@@ -29,9 +29,9 @@ class Change:
     is_coarse: bool
 
 
-def change_of(before: bytes | None, after: bytes | None, name: str) -> Change:
+def compute_change(before: bytes | None, after: bytes | None, name: str) -> Change:
     """What became of a file; None: there is none."""
-    old, new = (None if data is None else exact.text_of(data) for data in (before, after))
+    old, new = (None if data is None else file_bytes.bytes_to_text(data) for data in (before, after))
     diff = comparing.compare(old, new)
     hunks = tuple(
         (block.old_start, block.old_end, block.new_start, block.new_end) for block in diff.blocks if not block.is_same
@@ -51,7 +51,7 @@ def change_of(before: bytes | None, after: bytes | None, name: str) -> Change:
 
 
 @dataclass(slots=True)
-class Changes:
+class ChangeCache:
     """Diffs by what a file held before and after, so that writes which go the same way have theirs made once.
 
     The last ones are remembered, as many as fit into REMEMBERED bytes.
@@ -60,7 +60,7 @@ class Changes:
     _made: OrderedDict[tuple[str, Pair], Change | None] = field(default_factory=OrderedDict)
     _size: int = 0
 
-    def of(self, name: str, pair: Pair, make: Callable[[], Change | None]) -> Change | None:
+    def get(self, name: str, pair: Pair, make: Callable[[], Change | None]) -> Change | None:
         """The change of a file, made by `make` where it is not remembered."""
         key = (name, pair)
         if key in self._made:

@@ -26,7 +26,7 @@ class Evidence:
     db: str
     texts: dict[str, str | None] = field(default_factory=dict)
 
-    def added_by(self, fact: str, changes: Sequence[Sides]) -> list[int]:
+    def find_additions(self, fact: str, changes: Sequence[Sides]) -> list[int]:
         """The places of those changes that added the words of a fact; none where a text is too long to search."""
         words = normalize(fact[:MOST_CHARACTERS]).rstrip(".")
         if not words:

@@ -24,7 +24,7 @@ class FileForm(forms.Form):
 
 
 @dataclass(slots=True)
-class Asked:
+class FileRequest:
     """What an address asks of a file: `old` is None when `new` is the first version and nothing else was chosen."""
 
     shown: object
@@ -35,10 +35,10 @@ class Asked:
     is_compared: bool  # not when a file has one version and nobody chose it
 
 
-def asked(agent: Agent, name: str, query: QueryDict) -> Asked:
+def read_file_request(agent: Agent, name: str, query: QueryDict) -> FileRequest:
     """The versions that an address names, those a reader expects where it names none. Http404 for others."""
     form = FileForm(query)
-    newest = versions.newest(agent, name)
+    newest = versions.find_newest(agent, name)
     if newest is None or not form.is_valid():
         raise Http404
     chosen = form.cleaned_data
@@ -48,14 +48,14 @@ def asked(agent: Agent, name: str, query: QueryDict) -> Asked:
         if not version_id:
             return otherwise
         if version_id not in found:
-            found[version_id] = versions.of_id(agent, version_id)
+            found[version_id] = versions.find_version(agent, version_id)
         if found[version_id] is None or found[version_id].file_name != name:
             raise Http404
         return found[version_id]
 
     new = version(chosen["to"], newest)
-    old = version(chosen["from"], None) if chosen["from"] else versions.before(new)
-    return Asked(
+    old = version(chosen["from"], None) if chosen["from"] else versions.find_previous(new)
+    return FileRequest(
         shown=version(chosen["download"] or chosen["version"], newest),
         old=old,
         new=new,

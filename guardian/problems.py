@@ -13,9 +13,9 @@ from openclaw_web import clock
 from openclaw_web.amounts import ngettext_lazy
 from problems.kinds import BY_COUNT, Facts, Finding, Kind, Link
 
-from .looking import owners
+from .detail import opted_out_lines
 from .models import GuardianRun, GuardianStep, WriteGuardianAudit
-from .recording.checks import open_intents
+from .recording.checks import find_open_intents
 from .rollbacks import settling
 from .words import CONSOLIDATION
 
@@ -45,7 +45,7 @@ def link_proposals(facts: Facts) -> Link:
 
 def check_interrupted(agent: Agent) -> Iterable[Finding]:
     """Rollbacks whose process died in the middle, and that nobody has finished or undone since."""
-    for row in open_intents(agent.db).order_by("created_at")[:MOST]:
+    for row in find_open_intents(agent.db).order_by("created_at")[:MOST]:
         yield Finding(row.file_name, {"file": row.file_name}, since=row.created_at)
 
 
@@ -77,7 +77,7 @@ def check_calls(agent: Agent) -> Iterable[Finding]:
 
 def check_opted_out(agent: Agent) -> Iterable[Finding]:
     """Lines of memory files that come from people who opted out since."""
-    if count := owners.lines_of_people(agent).line_count:
+    if count := opted_out_lines.find_opted_out_lines(agent).line_count:
         yield Finding(facts={"count": count}, level=count)
 
 

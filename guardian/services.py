@@ -23,7 +23,7 @@ def refresh_sums(db: str) -> None:
         log.exception("The sums of writes to memory files of %s were not refreshed.", db)
 
 
-def keep_version(db: str, name: str, data: bytes, *, modified_ms: int) -> bool:
+def store_version(db: str, name: str, data: bytes, *, modified_ms: int) -> bool:
     """Keep what a file holds when it differs from its latest version; says whether it did.
 
     `name` is relative to the workspace: one of the five memory files, or another collected file.
@@ -32,7 +32,7 @@ def keep_version(db: str, name: str, data: bytes, *, modified_ms: int) -> bool:
         return not is_latest(db, name, data) and _kept(db, name, data, modified_ms)[1]
 
 
-def snapshot(db: str, name: str, data: bytes, *, moment: int) -> FileSnapshot:
+def get_or_add_snapshot(db: str, name: str, data: bytes, *, moment: int) -> FileSnapshot:
     """The version of a memory file with this content: its latest one if that holds it, else a new one.
 
     A file that returns to what it held before has a new version: history is a list.
@@ -44,12 +44,12 @@ def snapshot(db: str, name: str, data: bytes, *, moment: int) -> FileSnapshot:
         return _kept(db, name, data, moment)[0]
 
 
-def add_version(db: str, name: str, data: bytes, *, moment: int) -> FileSnapshot:
+def add_snapshot(db: str, name: str, data: bytes, *, moment: int) -> FileSnapshot:
     """A version of a memory file of this moment, whatever its latest one holds, in the caller's transaction."""
     return _kept(db, name, data, moment)[0]
 
 
-def version(name: str, data: bytes, *, moment: int) -> FileSnapshot:
+def build_snapshot(name: str, data: bytes, *, moment: int) -> FileSnapshot:
     """A version of a memory file, not stored yet; the same content of the same moment has the same id."""
     return FileSnapshot(**_columns(name, data, moment))
 
@@ -60,19 +60,19 @@ def is_latest(db: str, name: str, data: bytes) -> bool:
     return bool(latest) and latest.content_hash == hashlib.sha256(data).hexdigest()
 
 
-def was_held(db: str, name: str, data: bytes) -> bool:
+def has_version(db: str, name: str, data: bytes) -> bool:
     """Whether this is what any version of a file holds that was kept."""
-    return versions(db, name).filter(content_hash=hashlib.sha256(data).hexdigest()).exists()
+    return find_versions(db, name).filter(content_hash=hashlib.sha256(data).hexdigest()).exists()
 
 
 def _latest(db, name):
-    return held(db, name).defer("content", "raw").order_by("-created_at", "-id").first()
+    return find_held_versions(db, name).defer("content", "raw").order_by("-created_at", "-id").first()
 
 
 def _kept(db, name, data, moment):
     """The version, and whether it is new."""
     columns = _columns(name, data, moment)
-    return versions(db, name).get_or_create(id=columns.pop("id"), defaults=columns)
+    return find_versions(db, name).get_or_create(id=columns.pop("id"), defaults=columns)
 
 
 def _columns(name, data, moment):
@@ -91,15 +91,15 @@ def _columns(name, data, moment):
     }
 
 
-def versions(db: str, name: str) -> QuerySet[Any]:
+def find_versions(db: str, name: str) -> QuerySet[Any]:
     """The versions of a file that are kept."""
     model = FileSnapshot if name in MEMORY_FILES else WorkspaceFile
     return model.objects.using(db).filter(file_name=name)
 
 
-def held(db: str, name: str) -> QuerySet[Any]:
+def find_held_versions(db: str, name: str) -> QuerySet[Any]:
     """Those of them that the file itself held: not what somebody wrote into a file that had been displaced already."""
     if name not in MEMORY_FILES:
-        return versions(db, name)
+        return find_versions(db, name)
     intents = RollbackIntent.objects.using(db).filter(file_name=name).exclude(meanwhile_json="[]")
-    return versions(db, name).exclude(id__in=[one for intent in intents for one in intent.meanwhile])
+    return find_versions(db, name).exclude(id__in=[one for intent in intents for one in intent.meanwhile])

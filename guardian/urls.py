@@ -4,10 +4,10 @@ import openclaw_web.pages.converters  # noqa: F401 - <anything:>
 
 from . import views
 from .correcting import views as correcting_views
+from .detail import file_views
+from .detail import views as looking_views
 from .handover import views as handover_views
 from .lists import views as list_views
-from .looking import file_views
-from .looking import views as looking_views
 from .proposing import views as own_views
 from .rollbacks import views as rollback_views
 

@@ -40,45 +40,45 @@ class File:
         return self.name in MEMORY_FILES
 
 
-def model_of(name: str) -> type[FileSnapshot] | type[WorkspaceFile]:
+def get_model(name: str) -> type[FileSnapshot] | type[WorkspaceFile]:
     """The table that holds the versions of a file."""
     return FileSnapshot if name in MEMORY_FILES else WorkspaceFile
 
 
-def of_file(agent: Agent, name: str):
+def find_versions(agent: Agent, name: str):
     """The versions of one file, without their contents."""
-    return model_of(name).objects.using(agent.db).filter(file_name=name).defer("content")
+    return get_model(name).objects.using(agent.db).filter(file_name=name).defer("content")
 
 
-def of_id(agent: Agent, version_id: str):
+def find_version(agent: Agent, version_id: str):
     """One version with its content, of whatever file; None when there is none."""
     found = FileSnapshot.objects.using(agent.db).filter(id=version_id).first()
     return found or WorkspaceFile.objects.using(agent.db).filter(id=version_id).first()
 
 
-def before(version):
+def find_previous(version):
     """What the same file held before `version`, with its content; None where that is the first one."""
-    held = services.held(version._state.db, version.file_name).filter(created_at__lte=version.created_at)
+    held = services.find_held_versions(version._state.db, version.file_name).filter(created_at__lte=version.created_at)
     return held.exclude(created_at=version.created_at, id__gte=version.id).order_by(*ORDER).first()
 
 
-def newest(agent: Agent, name: str):
+def find_newest(agent: Agent, name: str):
     """The newest version that a file held, with its content; None when there is none."""
-    return services.held(agent.db, name).order_by(*ORDER).first()
+    return services.find_held_versions(agent.db, name).order_by(*ORDER).first()
 
 
-def memory_names(agent: Agent) -> list[str]:
+def find_memory_names(agent: Agent) -> list[str]:
     """The memory files of which there is a version, in the order of MEMORY_FILES."""
     seen = facets.values_of(agent.db, ["file_name"], FileSnapshot._meta.db_table)["file_name"]
     return [name for name in MEMORY_FILES if name in seen]
 
 
-def amount(versions) -> int:
+def count_versions(versions) -> int:
     """How many versions there are, one more than COUNTED_UP_TO at most."""
     return versions.order_by().values("id")[: COUNTED_UP_TO + 1].count()
 
 
-def first_files(agent: Agent) -> list[File]:
+def read_first_files(agent: Agent) -> list[File]:
     """The five memory files, seen or not, and the files that every session reads, as far as they were seen."""
     summed = (_with_sizes(agent, model, _summed(agent, model, True)) for model in (FileSnapshot, WorkspaceFile))
     seen = {row["file_name"]: row for rows in summed for row in rows}
@@ -90,7 +90,7 @@ def first_files(agent: Agent) -> list[File]:
     return files
 
 
-def other_files(agent: Agent, *, notes: bool | None = None, **place: Any) -> Page:
+def read_other_files(agent: Agent, *, notes: bool | None = None, **place: Any) -> Page:
     """A page of the other files, the latest name first: notes of days are named after them. `place`: see page_of.
 
     `notes`: only the daily notes, or only what is none.
@@ -104,7 +104,7 @@ def other_files(agent: Agent, *, notes: bool | None = None, **place: Any) -> Pag
     return page
 
 
-def amount_of_notes(agent: Agent) -> int:
+def count_notes(agent: Agent) -> int:
     """How many daily notes there are, one more than COUNTED_UP_TO at most."""
     rows = WorkspaceFile.objects.using(agent.db).filter(file_name__startswith=NOTES)
     return rows.values("file_name").distinct()[: COUNTED_UP_TO + 1].count()

@@ -13,12 +13,12 @@ from openclaw_web.lists.paging import page_of, places
 from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import render_page
 
-from . import forms, versions, writes
+from . import forms, tool_writes, versions
+from .detail import related_writes
 from .files import MEMORY_FILES
-from .looking import around
 from .standing import attach_standings
-from .standing import of as standing_of
-from .standing.files import search_chunks
+from .standing import read_standing as standing_of
+from .standing.files import count_search_chunks
 
 VERSIONS_SHOWN = 20
 HITS_SHOWN = 50
@@ -35,14 +35,14 @@ def file_list(request, agent):
     With `folder=memory` only those notes, all of them in pages.
     """
     is_folder = request.GET.get("folder") == versions.NOTES.rstrip("/")
-    others = versions.other_files(agent, notes=is_folder, **places(request))
+    others = versions.read_other_files(agent, notes=is_folder, **places(request))
     is_start = not is_folder and others.previous is None and not request.GET.get("after")
-    first = versions.first_files(agent) if is_start else []
+    first = versions.read_first_files(agent) if is_start else []
     attach_standings(agent, first)
     context = {"agent": agent, "files": [*first, *others], "others": others, "is_folder": is_folder}
-    context["notes"] = versions.other_files(agent, notes=True, size=NOTES_SHOWN) if is_start else []
+    context["notes"] = versions.read_other_files(agent, notes=True, size=NOTES_SHOWN) if is_start else []
     context["folder"] = versions.NOTES
-    context["note_count"] = versions.amount_of_notes(agent) if context["notes"] else 0
+    context["note_count"] = versions.count_notes(agent) if context["notes"] else 0
     return render_page(request, "guardian/file_list.html", context)
 
 
@@ -51,37 +51,37 @@ def file_list(request, agent):
 @needs("viewer")
 def file_detail(request, agent, name):
     """One file: what it holds, what changed between two versions, and all of them."""
-    asked = forms.asked(agent, name, request.GET)
+    asked = forms.read_file_request(agent, name, request.GET)
     if asked.is_download:
         return _download(asked.shown)
     piece = pieces.piece(asked.shown.content, asked.line)
     if asked.line > max(piece.count, 1):
         raise Http404
-    rows = versions.of_file(agent, name)
+    rows = versions.find_versions(agent, name)
     page = page_of(rows, order=versions.ORDER, **places(request), size=VERSIONS_SHOWN)
-    written = writes.of_file(agent, name, after=request.GET.get("older"))
+    written = tool_writes.find_tool_writes(agent, name, after=request.GET.get("older"))
     diff = comparing.compare(asked.old.content if asked.old else None, asked.new.content) if asked.is_compared else None
-    audits = around.of_versions(agent.db, [version.id for version in page])
+    audits = related_writes.find_by_version(agent.db, [version.id for version in page])
     context = {
         "agent": agent,
         "name": name,
         "asked": asked,
         "piece": piece,
         "hits": list(islice(lint_text(asked.shown.content[:LINTED_CHARACTERS]), HITS_SHOWN)),
-        "amount": versions.amount(rows),
+        "amount": versions.count_versions(rows),
         "counted_up_to": versions.COUNTED_UP_TO,
         "diff": diff,
         "view": comparing.view(diff) if diff else None,
         "writes": written,
-        "writers": writes.by_version(written),
-        "searched": writes.WINDOW,
+        "writers": tool_writes.group_by_version(written),
+        "searched": tool_writes.WINDOW,
         "versions": page,
         "audits": audits,
-        "decisions": around.decisions_behind(agent.db, chain.from_iterable(audits.values())),
+        "decisions": related_writes.find_decisions(agent.db, chain.from_iterable(audits.values())),
         "is_memory": name in MEMORY_FILES,
         "standing": standing_of(agent, name) if name in MEMORY_FILES else None,
         "is_note": name.startswith(versions.NOTES),
-        "search_chunks": search_chunks(agent, name) if name.startswith(versions.NOTES) else None,
+        "search_chunks": count_search_chunks(agent, name) if name.startswith(versions.NOTES) else None,
     }
     return render_page(request, "guardian/file_detail.html", context)
 

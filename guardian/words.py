@@ -8,7 +8,7 @@ from openclaw_web.pages.formatting import listed
 
 from .handover.outcomes import sentence_of
 from .models import Rollback, WriteGuardianAudit
-from .recording.unattributed import CONSOLIDATION
+from .recording.unattributed_changes import CONSOLIDATION
 from .standing.effects import ACCEPTED
 
 Origin, Source = WriteGuardianAudit.Origin, WriteGuardianAudit.Source
@@ -42,7 +42,7 @@ WAY_SENTENCES = {
 ELSEWHERE = _("Changed outside this site's records")
 
 
-def of_rows() -> dict[str, dict[str, str]]:
+def build_row_words() -> dict[str, dict[str, str]]:
     """The words of origins in the language of the request, for lists: each row says one of them."""
     return {"origins": {str(value): str(word) for value, word in ORIGIN_WORDS.items()}}
 

@@ -1,7 +1,7 @@
 """Opting out: which turns and which messages may be used today, asked each time by whoever shows, keeps or sends words.
 
 While somebody has opted out, theirs may not be used, and neither may what is of nobody known. What is read anew
-is asked about record by record, in transcripts.withholding. Lines of files lead to turns: guardian.looking.owners.
+is asked about record by record, in transcripts.withholding. Lines of files lead to turns: guardian.detail.opted_out_lines.
 """
 
 from collections import defaultdict

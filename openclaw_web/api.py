@@ -40,7 +40,7 @@ ROUTERS = (
     "gate.replays.api",
     "guardian.api",
     "guardian.correcting.api",
-    "guardian.looking.api",
+    "guardian.detail.api",
     "guardian.rollbacks.api",
     "guardian.handover.api",
     "guardian.proposing.api",

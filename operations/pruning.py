@@ -9,7 +9,7 @@ from agents import databases
 from agents.models import Agent
 from collecting.models import MigrationRun, MigrationSource
 from datasets.models import DatasetExport
-from guardian.recording import pruning as pruning_of_versions
+from guardian.recording import snapshot_pruning as pruning_of_versions
 from jobs import kinds as job_kinds
 from jobs.models import JobRun
 from openclaw_web import clock
@@ -44,7 +44,7 @@ def _versions():
     removed = 0
     for agent in Agent.objects.order_by("agent_id"):
         if db := databases.find(agent.agent_id):
-            removed += pruning_of_versions.prune(db)
+            removed += pruning_of_versions.prune_snapshots(db)
             connections[db].close()
     return removed
 

@@ -4,7 +4,7 @@ from django.db import transaction
 
 from agents.models import Agent
 from guardian.files import MEMORY_FILES
-from guardian.standing import Standing, State, standings
+from guardian.standing import Standing, State, read_standings
 from openclaw_web.clock import now_ms
 
 from .models import MemoryStanding
@@ -18,7 +18,7 @@ RANKS = (
 
 def refresh_standings(agent: Agent) -> None:
     """Bring the rows of one agent up to what its records, its newest prompt and its files say."""
-    rows = [_row(agent, standing, now_ms()) for standing in standings(agent, MEMORY_FILES)]
+    rows = [_row(agent, standing, now_ms()) for standing in read_standings(agent, MEMORY_FILES)]
     with transaction.atomic():
         MemoryStanding.objects.filter(agent_id=agent.agent_id).delete()
         MemoryStanding.objects.bulk_create(rows)

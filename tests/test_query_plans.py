@@ -131,7 +131,7 @@ def filled(django_db_setup, django_db_blocker):
         many_rows.fill_site(ROWS, agent="ada")
         many_rows.fill_around(ROWS, agent="ada")
         for number in range(3):
-            guardian.keep_version("agent_ada", VALUES["name"], b"%d" % number, modified_ms=number)
+            guardian.store_version("agent_ada", VALUES["name"], b"%d" % number, modified_ms=number)
         yield UserFactory(username="root", role="admin")
 
 

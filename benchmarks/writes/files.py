@@ -47,17 +47,17 @@ def fill(home, writes):
 
 def _told(db, name, file, before, after, at):
     """Record one write; milliseconds that making its diff takes."""
-    from guardian.changes import change_of
+    from guardian.changes import compute_change
     from guardian.models import WriteGuardianAudit
-    from guardian.recording import storing
-    from guardian.recording.told import FileChange, Source, Told
+    from guardian.recording import write_store
+    from guardian.recording.reports import FileChange, Report, Source
 
     about = {"session_id": "s", "target_file": file, "candidate_fact": f"Likes tea, {name}.", "status": "written"}
     row = WriteGuardianAudit(id=name, created_at=at, **about)
     change = FileChange(None if before is None else before.encode(), after.encode())
-    storing.store(db, [Told(row, Source.API, change, body_sha256=name, told_by="plugin")])
+    write_store.store_reports(db, [Report(row, Source.API, change, body_sha256=name, told_by="plugin")])
     started = time.perf_counter()
-    change_of(change.before, change.after, file)
+    compute_change(change.before, change.after, file)
     return (time.perf_counter() - started) * 1000
 
 

@@ -140,7 +140,7 @@ def by_processes(site, options, run, *, length, ways):
 def work(agent_id, name, length, seconds):
     """What each of these processes does; it begins when somebody presses Enter."""
     from agents.models import Agent
-    from guardian.recording import recorded
+    from guardian.recording import api_import
     from guardian.recording.schemas import WriteIn
     from openclaw_web.errors import Refused
 
@@ -152,7 +152,7 @@ def work(agent_id, name, length, seconds):
         one = WriteIn(**state.next(name))
         started = time.perf_counter()
         try:
-            recorded.record(agent, [one], by="otto")
+            api_import.record_reports(agent, [one], by="otto")
             times.append(time.perf_counter() - started)
         except Refused as refused:
             errors.append(str(refused))

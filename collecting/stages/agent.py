@@ -347,7 +347,7 @@ def _follow_report(collection, found, agent, *, is_indexed):
 
 
 def _workspace(collection, folder, agent, report):
-    for entry in list(workspaces.entries(folder, report.notes)):
+    for entry in list(workspaces.find_entries(folder, report.notes)):
         try:
             stat = entry.path.lstat()
         except OSError:
@@ -356,12 +356,12 @@ def _workspace(collection, folder, agent, report):
         if collection.book.is_known(Kind.WORKSPACE_FILE, entry.path, stat, agent_id=agent.agent_id):
             continue
         try:
-            data = workspaces.content(folder, entry)
+            data = workspaces.read_content(folder, entry)
         except NotReadable as exc:
             report.notes.append(_("%(file)s was not read: %(reason)s.") % {"file": entry.name, "reason": exc})
             continue
         # What a file holds in another workspace comes after what it held in the one before, whenever it was written.
         moment = now_ms() if agent.agent_id in collection.moved else modified_ms(entry.mtime_ns)
-        kept = guardian.keep_version(agent.db, entry.name, data, modified_ms=moment)
+        kept = guardian.store_version(agent.db, entry.name, data, modified_ms=moment)
         report.file_versions += kept
         collection.book.save(Kind.WORKSPACE_FILE, entry.path, stat, agent_id=agent.agent_id, offset=len(data))

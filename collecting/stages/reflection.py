@@ -13,7 +13,7 @@ from gate.collectors.batches import count_row_bytes, split_batches
 from gate.collectors.source_decisions import Rejection
 from gate.models import MemoryGateDecision
 from gate.recording import api_import, foreign_decisions, log_import
-from guardian.recording import unattributed
+from guardian.recording import unattributed_changes
 from ledger.collectors.database import Damaged
 from ledger.collectors.jsonl import Line
 from ledger.transcripts import storing
@@ -164,7 +164,7 @@ def _note_consolidations(collection, owners, moments):
     for name, agent in collection.agents.items():
         own = [at for at, folder in moments if owners.has_workspace(name, folder)]
         if own and collection.only in (None, agent.agent_id):
-            unattributed.note_consolidations(agent.db, own)
+            unattributed_changes.store_consolidations(agent.db, own)
 
 
 def _count(counts, result):

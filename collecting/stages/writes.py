@@ -18,13 +18,13 @@ from agents.sources import HEAD, Tail
 from gate.collectors.batches import split_batches
 from gate.collectors.source_decisions import Rejection
 from gate.recording.log_import import group_by_agent, parse_agent_name
-from guardian.changes import Changes
-from guardian.collectors import reflection_db, written_log
-from guardian.collectors.found import FoundWrite
+from guardian.changes import ChangeCache
+from guardian.collectors import reflection_db, write_log
+from guardian.collectors.source_writes import SourceWrite
 from guardian.files import MEMORY_FILES
 from guardian.handover import outcomes
-from guardian.recording import attributing, behind, imported, recorded, storing
-from guardian.recording.told import FileChange, Source
+from guardian.recording import api_import, log_import, snapshot_matching, write_provenance, write_store
+from guardian.recording.reports import FileChange, Source
 from guardian.standing import attribution
 from ledger.collectors.database import Damaged
 from ledger.collectors.jsonl import Line
@@ -49,7 +49,7 @@ NAMES = ("writes", "merged", "withheld", "unattributed", "rollbacks", "correctio
 def collect(collection: Any) -> dict[str, int]:
     """Read what is new; how many writes came, how many changes nobody told of, and what was not stored."""
     counts = Counter(dict.fromkeys((*NAMES, "rejected", "matched_later", "lines", "equal_lines"), 0))
-    if configuration.is_on(recorded.SETTING):
+    if configuration.is_on(api_import.ENABLED_SETTING):
         for place in _places(collection):
             _database(collection, place, counts)
             _log(collection, place, counts)
@@ -57,7 +57,7 @@ def collect(collection: Any) -> dict[str, int]:
         for agent in collection.agents.values():
             if collection.only in (None, agent.agent_id) and agent.agent_id not in collection.lost:
                 outcomes.record_late(agent)
-        if configuration.is_on(storing.SNAPSHOTS):
+        if configuration.is_on(write_store.SNAPSHOTS_SETTING):
             _attribute(collection, counts)
     return dict(counts)
 
@@ -153,25 +153,25 @@ def _begin(collection, file, handle):
 
 
 def _read_log(collection, place, handle, tail, counts):
-    file, agents, reader = place.own / WRITTEN, place.agents, written_log.LogReader()
-    made = Changes()
+    file, agents, reader = place.own / WRITTEN, place.agents, write_log.LogReader()
+    made = ChangeCache()
     for some in split_batches(_lines(reader, handle, tail), lambda one: len(getattr(one, "fact", "") or ""), AT_ONCE):
         problems = [one for one in some if isinstance(one, Line)]
         counts["lines"] += len(some)
         _reject(collection, agents[0], file, problems, counts)
-        by_owner: dict[str, list[FoundWrite]] = {}
+        by_owner: dict[str, list[SourceWrite]] = {}
         for one in some:
-            if isinstance(one, FoundWrite):
+            if isinstance(one, SourceWrite):
                 by_owner.setdefault(_owner(agents, one).agent_id, []).append(one)
         for agent in agents:
             if collection.only in (None, agent.agent_id):
                 own, about = by_owner.get(agent.agent_id, []), {"is_elsewhere": place.is_elsewhere, "made": made}
-                _count(collection, agent, file, imported.store(agent, own, Source.LOG, **about), counts)
+                _count(collection, agent, file, log_import.import_writes(agent, own, Source.LOG, **about), counts)
     counts["lines"] += reader.equal
     counts["equal_lines"] += reader.equal
 
 
-def _lines(reader, handle, tail) -> Iterator[FoundWrite | Line]:
+def _lines(reader, handle, tail) -> Iterator[SourceWrite | Line]:
     for start, line in logs.lines(handle, tail.end):
         tail.take(line)
         one = reader.feed(line)
@@ -185,7 +185,7 @@ def _owner(agents, one):
     """Whose write it is where agents share a workspace: of the decision behind it, else of the first of them."""
     if len(agents) > 1:
         about = {"fact": one.fact, "at": one.at, "kind": one.kind, "target_file": one.target_file}
-        return next((agent for agent in agents if behind.by_fact(agent.db, **about)), agents[0])
+        return next((agent for agent in agents if write_provenance.find_decision(agent.db, **about)), agents[0])
     return agents[0]
 
 
@@ -216,14 +216,14 @@ def _is_known(collection, source, stat, wal):
 
 
 def _rows(collection, database, source, place, counts):
-    versions, made = reflection_db.Versions(database), Changes()
+    versions, made = reflection_db.SnapshotReader(database), ChangeCache()
     numbered = enumerate(reflection_db.read(database), start=1)  # at 0 is what was wrong with its decisions
     while some := list(islice(numbered, AT_ONCE)):
         problems = [Line(n, n, b"", None, one.reason, one.detail) for n, one in some if isinstance(one, Rejection)]
         found = [one for _number, one in some if not isinstance(one, Rejection)]
         _reject(collection, place.agents[0], source, [*problems, *_foreign(place, found)], counts)
         own = [one for one in found if parse_agent_name(one) not in place.others]
-        versions.expect(name for one in own for name in one.snapshots or () if name)
+        versions.locate_snapshots(name for one in own for name in one.snapshots or () if name)
         _store_rows(collection, own, source, place, _changes_in(versions), made, counts)
 
 
@@ -242,7 +242,7 @@ def _store_rows(collection, own, source, place, change, made, counts):
     for agent_id, some in group_by_agent(own, names, {}, place.agents[0].agent_id).items():
         if collection.only in (None, agent_id):
             about = {"is_elsewhere": place.is_elsewhere, "made": made}
-            result = imported.store(here[agent_id], some, Source.DATABASE, change, **about)
+            result = log_import.import_writes(here[agent_id], some, Source.DATABASE, change, **about)
             _count(collection, here[agent_id], source, result, counts)
 
 
@@ -261,7 +261,7 @@ def _count(collection, agent, file, result, counts):
 
 def _refused(name, why):
     """A write that is not stored: it has a place of its own, beyond those of rows."""
-    place = 2**40 + int(storing.digest(name.encode())[:8], 16)
+    place = 2**40 + int(write_store.hash_body(name.encode())[:8], 16)
     return Line(place, place, b"", None, "bad_write", f"{name}: {why}")
 
 
@@ -287,7 +287,7 @@ def _match_again(collection, counts):
         report = collection.reports.get(agent.agent_id)
         if report is not None:
             is_whole = bool(report.transcripts["new"]) or collection.is_again
-            counts["matched_later"] += imported.match_again(agent, since=None if is_whole else now_ms() - RECENT_MS)
+            counts["matched_later"] += log_import.rematch_turns(agent, since=None if is_whole else now_ms() - RECENT_MS)
 
 
 def _attribute(collection, counts):
@@ -307,4 +307,4 @@ def _attribute(collection, counts):
 
 
 def _settle(agents):
-    return [attributing.settle_new(agent.db, name) for agent in agents for name in MEMORY_FILES]
+    return [snapshot_matching.match_new_snapshots(agent.db, name) for agent in agents for name in MEMORY_FILES]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agents import databases
-from guardian import exact, services
+from guardian import file_bytes, services
 from guardian.correcting import correcting
 from guardian.correcting.correcting import Said
 from guardian.models import BehaviorCorrection, WriteGuardianAudit
@@ -122,9 +122,9 @@ def _read_version(db, name, at):
     """What a file held at a moment; None where nobody knows, or a line may be of somebody who has opted out."""
     if not name or consent.opted_out():
         return None
-    version = services.held(db, name).filter(created_at__lte=at).order_by("-created_at", "-id").first()
+    version = services.find_held_versions(db, name).filter(created_at__lte=at).order_by("-created_at", "-id").first()
     try:
-        text = exact.data_of(version).decode() if version else None
+        text = file_bytes.read_version_bytes(version).decode() if version else None
     except (Refused, UnicodeDecodeError):
         return None
     return None if text is None or len(text) > LONGEST_FILE or "\0" in text else text

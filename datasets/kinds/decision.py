@@ -18,9 +18,9 @@ from agents.models import Agent
 from gate.models import MemoryGateDecision
 from gate.recording import windows
 from gate.recording.windows import Window
-from guardian.looking import around
+from guardian.detail import related_writes
 from guardian.models import WriteGuardianAudit
-from guardian.recording.told import CHANGED
+from guardian.recording.reports import CHANGED
 from ledger import consent
 from ledger.models import ConversationTurn
 from openclaw_web.errors import Refused
@@ -257,6 +257,6 @@ DECISION = JudgedKind(
     find_sample_id=find_sample_id,
     rows=MemoryGateDecision.objects.only("id", "turn_id", "window_hash"),
     judgeable=_judgeable,
-    writes=around.of_decisions,
+    writes=related_writes.find_main_by_decision,
     create=create,
 )

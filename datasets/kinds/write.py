@@ -18,11 +18,11 @@ from django.utils.translation import gettext_lazy
 
 from agents.models import Agent
 from gate.models import MemoryGateDecision
-from guardian import exact, services
+from guardian import file_bytes, services
 from guardian.correcting import correcting
 from guardian.correcting.sayable import audit_of, is_withheld
-from guardian.looking import owners
-from guardian.looking.blaming import Past
+from guardian.detail import opted_out_lines
+from guardian.detail.line_blame import FileBlame
 from guardian.models import BehaviorCorrection, GuardianReceipt, Rollback, WriteGuardianAudit
 from ledger import consent
 from ledger.models import ConversationTurn
@@ -136,7 +136,7 @@ def _find_the_file(db, audit, status):
     """Have a write that was refused know the version that its file had then: who refuses says nothing of the file."""
     if status == "written" or audit.before_snapshot_id:
         return
-    versions = services.held(db, audit.target_file).filter(created_at__lte=audit.created_at)
+    versions = services.find_held_versions(db, audit.target_file).filter(created_at__lte=audit.created_at)
     audit.before_snapshot = versions.order_by("-created_at", "-id").first()
     if audit.before_snapshot is None:
         raise Refused(_("No sample can be created: nobody knows what the file held."))
@@ -147,7 +147,7 @@ def _text(version):
     if version is None:
         return None
     try:
-        text = exact.data_of(version).decode()
+        text = file_bytes.read_version_bytes(version).decode()
     except UnicodeDecodeError as exc:
         raise Refused(_("The file is not UTF-8 text, so this write cannot become a sample.")) from exc
     if len(text) > LONGEST_FILE or "\0" in text:
@@ -166,9 +166,9 @@ def is_file_withheld(db: str, audit: WriteGuardianAudit, choice: WriteGuardianAu
     """
     if not consent.opted_out():
         return False
-    past = Past(db, audit.target_file or "")
-    held = (past.before(audit), past.after(audit), past.after(choice) if choice else None)
-    return owners.has_withheld_lines(db, held)
+    past = FileBlame(db, audit.target_file or "")
+    held = (past.blame_before(audit), past.blame_after(audit), past.blame_after(choice) if choice else None)
+    return opted_out_lines.has_withheld_lines(db, held)
 
 
 def content(_agent: Agent, seen: Seen, _is_right: bool) -> dict[str, Any]:

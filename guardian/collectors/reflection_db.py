@@ -17,7 +17,7 @@ from ledger.collectors.database_tables import Tables
 from ledger.collectors.records import MAX_NAME, moment_ms
 
 from ..files import LONGEST_FACT, MEMORY_FILES
-from .found import STATUSES, FoundCorrection, FoundRollback, FoundWrite
+from .source_writes import STATUSES, SourceCorrection, SourceRollback, SourceWrite
 
 AUDIT, SNAPSHOT, ROLLBACK, CORRECTION = (
     "write_guardian_audit",
@@ -65,7 +65,7 @@ class _Beside:
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
+class DatabaseSnapshot:
     """What a file held, and the hash of that."""
 
     file_name: bytes | None
@@ -74,15 +74,15 @@ class Version:
 
 
 @dataclass(slots=True)
-class Versions:
+class SnapshotReader:
     """The versions of a database by their ids. Those that were read last are kept, as many as fit into HELD bytes."""
 
     database: Database
-    _kept: OrderedDict[str, Version] = field(default_factory=OrderedDict)
+    _kept: OrderedDict[str, DatabaseSnapshot] = field(default_factory=OrderedDict)
     _size: int = 0
     _places: dict[bytes, int] | None = None  # None: the table has no numbers of rows, and is asked by id
 
-    def expect(self, ids: Iterable[str]) -> None:
+    def locate_snapshots(self, ids: Iterable[str]) -> None:
         """Find the rows of these versions in one pass: the table may have no index."""
         wanted = sorted(set(ids))
         sql = f"SELECT rowid, id FROM {SNAPSHOT} WHERE id IN ({', '.join('?' * len(wanted))})"  # noqa: S608
@@ -93,7 +93,7 @@ class Versions:
         except Damaged:
             self._places = None
 
-    def of(self, name: str, snapshot_id: str | None) -> Version | None:
+    def read_snapshot(self, name: str, snapshot_id: str | None) -> DatabaseSnapshot | None:
         """What a file held, compared with its hash; None: there was no file. Raises Damaged for what is not there."""
         if snapshot_id is None:
             return None
@@ -113,7 +113,7 @@ class Versions:
         digest, told = hashlib.sha256(data).hexdigest(), row["content_hash"]
         if told is not None and told != digest.encode():
             raise Damaged(f"the version {snapshot_id[:MAX_NAME]} has another hash than its content")
-        return Version(row["file_name"], data, digest)
+        return DatabaseSnapshot(row["file_name"], data, digest)
 
     def _rows(self, snapshot_id):
         if self._places is None:
@@ -130,7 +130,7 @@ class Versions:
             self._size -= len(self._kept.popitem(last=False)[1].data)
 
 
-def read(database: Database) -> Iterator[FoundWrite | Rejection]:
+def read(database: Database) -> Iterator[SourceWrite | Rejection]:
     """The writes of a database, and what is wrong with the others; nothing where it has no table of them."""
     if AUDIT not in database.columns:
         return
@@ -193,9 +193,9 @@ def _write(database, row, rollbacks, corrections):
         one for part, make in ((rollbacks, _rollback), (corrections, _correction)) for one in _of(part, row, make)
     ]
     yield from (Rejection("bad_write", f"{own['id']}: {one}") for one in beside if isinstance(one, str))
-    taken_back = [one for one in beside if isinstance(one, FoundRollback)]
-    corrected = tuple(one for one in beside if isinstance(one, FoundCorrection))
-    yield FoundWrite(**own, rollback=taken_back[-1] if taken_back else None, corrections=corrected)
+    taken_back = [one for one in beside if isinstance(one, SourceRollback)]
+    corrected = tuple(one for one in beside if isinstance(one, SourceCorrection))
+    yield SourceWrite(**own, rollback=taken_back[-1] if taken_back else None, corrections=corrected)
 
 
 def _of(part, row, make):
@@ -249,7 +249,7 @@ def _rollback(row):
     id_, at = _text(row, "id"), _moment(row, "rolled_back_at")
     if not id_ or len(id_) > MAX_NAME or at is None:
         raise _Unusable("a rollback without a usable id or time")
-    return FoundRollback(id_, at, _said(row, "rolled_back_by", MAX_NAME), _said(row, "reason"))
+    return SourceRollback(id_, at, _said(row, "rolled_back_by", MAX_NAME), _said(row, "reason"))
 
 
 def _correction(row):
@@ -267,7 +267,7 @@ def _correction(row):
         raise _Unusable(f"a correction with a fact of more than {LONGEST_FACT} characters")
     pattern = _said(row, "correction_pattern") if row["apply_to_future"] not in (None, 0, b"false") else None
     by, reason = _said(row, "corrected_by", MAX_NAME), _said(row, "correction_reason")
-    return FoundCorrection(id_, at, by, original, corrected, reason, pattern or None)
+    return SourceCorrection(id_, at, by, original, corrected, reason, pattern or None)
 
 
 def _said(row, name, most=LONGEST_FACT):

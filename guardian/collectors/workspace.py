@@ -26,7 +26,7 @@ class WorkspaceEntry:
     mtime_ns: int
 
 
-def entries(workspace: Path, notes: list[str]) -> Iterator[WorkspaceEntry]:
+def find_entries(workspace: Path, notes: list[str]) -> Iterator[WorkspaceEntry]:
     """The memory files of a workspace and the notes below `memory/`, in a fixed order; `notes` as for `names_in`."""
     first = _entry(workspace, MEMORY_FILES[0])
     for name in NAMED:
@@ -39,7 +39,7 @@ def entries(workspace: Path, notes: list[str]) -> Iterator[WorkspaceEntry]:
             yield entry
 
 
-def entry_of(workspace: Path, path: Path) -> WorkspaceEntry | None:
+def find_entry(workspace: Path, path: Path) -> WorkspaceEntry | None:
     """One file of a workspace, as `entries` gives it; None where there is none any more."""
     return _entry(workspace, path.relative_to(workspace).as_posix())
 
@@ -72,7 +72,7 @@ def _daily(workspace: Path, notes: list[str]) -> Iterator[str]:
             return
 
 
-def content(workspace: Path, entry: WorkspaceEntry) -> bytes:
+def read_content(workspace: Path, entry: WorkspaceEntry) -> bytes:
     """The bytes of a file. Raises NotReadable for links, devices and files over 5 MB."""
     with open_regular(workspace, entry.path) as file:
         data = file.read(MOST_BYTES + 1)

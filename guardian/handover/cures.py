@@ -20,7 +20,7 @@ from ..proposing.asking.tools import why_unreadable
 from ..proposing.memory import Memory
 from ..rollbacks import planning
 from ..rollbacks.planning import hash_of
-from ..standing import live_record
+from ..standing import read_live_record
 from . import messages
 
 Origin, Status = WriteGuardianAudit.Origin, WriteGuardianAudit.Status
@@ -44,7 +44,7 @@ class Cure:
 
 def find_cure(agent: Agent, name: str) -> Cure:
     """The cure of a file as it is now. Nothing is sent. Raises nothing: what cannot be read is a problem."""
-    record = live_record(agent, name)
+    record = read_live_record(agent, name)
     if record is None or not record.is_untrusted:
         return Cure(name, problem=_("%(file)s is not left out of the prompt, so it needs no cure.") % {"file": name})
     try:

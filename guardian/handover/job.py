@@ -22,13 +22,13 @@ from openclaw_web import clock, reasons
 from openclaw_web.disk import locks, packing
 from openclaw_web.errors import Refused
 
-from ..exact import text_of
+from ..file_bytes import bytes_to_text
 from ..models import Handover
 from ..rollbacks import copies, exchanging, places, planning
 from ..rollbacks.exchanging import Changed
 from ..rollbacks.planning import hash_of
 from ..rollbacks.steps import Step
-from ..standing import live_record
+from ..standing import read_live_record
 from . import messages, outcomes, switch
 from .external_command import CommandResult, run_command
 
@@ -94,7 +94,7 @@ def _prepare(agent, row) -> tuple[str, Path]:
         command, root = switch.command(), _root(agent)
         with places.alone_in_job(agent):
             _put_back(agent, row)
-            now, record = planning.current(agent, row.file_name), live_record(agent, row.file_name)
+            now, record = planning.current(agent, row.file_name), read_live_record(agent, row.file_name)
             is_agreed = record is not None and record.is_trusted and record.file_hash == hash_of(now) == row.before_hash
             if not is_agreed:
                 sentence = _("%(file)s or OpenClaw's record of it has changed. Check the new preview.")
@@ -152,7 +152,7 @@ def _ending(agent, row) -> Iterator[Callable[[Handover.Outcome, str], None]]:
 @contextmanager
 def _message_file(agent, row) -> Iterator[Path]:
     """The task in a file that only we may read, removed afterwards."""
-    before, wanted = (text_of(packing.unpack(bytes(data))) for data in (row.before_zstd, row.wanted_zstd))
+    before, wanted = (bytes_to_text(packing.unpack(bytes(data))) for data in (row.before_zstd, row.wanted_zstd))
     path = _message_path(row.id)
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:

@@ -8,16 +8,16 @@ from agents.models import Agent
 from ledger import consent
 
 from .. import services
-from ..exact import NotExact, data_of
-from ..looking import blaming, owners
+from ..detail import line_blame, opted_out_lines
+from ..file_bytes import DamagedVersion, read_version_bytes
 from ..models import WriteGuardianAudit
 from ..proposing.approving import Preview as ProposalPreview
 from ..proposing.asking.tools import MOST_CONTENT, why_unreadable
 from ..proposing.memory import Memory
 from ..rollbacks.planning import Plan, hash_of
-from ..standing import live_record
+from ..standing import read_live_record
 from ..standing.files import GUARDED
-from ..standing.forecast import Effect, effect_on_record
+from ..standing.forecast import Effect, forecast_record_effect
 from . import switch
 
 
@@ -63,8 +63,8 @@ def offer_proposal(agent: Agent, preview: ProposalPreview) -> Offer:
 
 
 def _offer(agent, name, now, wanted, *, is_open=False) -> Offer:
-    record = live_record(agent, name) if name in GUARDED and (is_open or wanted != now) else None
-    effect = effect_on_record(record, None if is_open else wanted)
+    record = read_live_record(agent, name) if name in GUARDED and (is_open or wanted != now) else None
+    effect = forecast_record_effect(record, None if is_open else wanted)
     offer = Offer(name, now, wanted, effect=effect)
     if record is None or not offer.is_needed:
         return offer
@@ -101,16 +101,18 @@ def _unreadable(name):
 
 def _recorded(db, name, content_hash):
     """The bytes that a record names, where a version has them."""
-    version = services.versions(db, name).filter(content_hash=content_hash).first()
+    version = services.find_versions(db, name).filter(content_hash=content_hash).first()
     try:
-        return data_of(version) if version else None
-    except NotExact:
+        return read_version_bytes(version) if version else None
+    except DamagedVersion:
         return None
 
 
 def _has_withheld_lines(db, audit: WriteGuardianAudit):
     """Whether what comes back with a rollback holds a line that may not be used."""
-    return owners.has_withheld_lines(db, [blaming.Past(db, audit.target_file or "").before(audit)])
+    return opted_out_lines.has_withheld_lines(
+        db, [line_blame.FileBlame(db, audit.target_file or "").blame_before(audit)]
+    )
 
 
 def _withheld():

@@ -16,13 +16,13 @@ from people.audit import log as audit_log
 
 from ..models import GuardianRun, Handover, WriteGuardianAudit
 from ..proposing import ending, waiting
-from ..recording import moving, storing
-from ..recording.told import FileChange, Source, Told
+from ..recording import write_replacement, write_store
+from ..recording.reports import FileChange, Report, Source
 from ..rollbacks import places, planning, recording, workspace
 from ..rollbacks.planning import hash_of
 from ..rollbacks.steps import Asked, Own, Take
 from ..services import refresh_sums
-from ..standing import live_record
+from ..standing import read_live_record
 
 Outcome, State = Handover.Outcome, Handover.State
 COARSE_MS = 1_000  # of the clocks of files
@@ -63,7 +63,7 @@ def read_outcome(agent: Agent, row: Handover) -> Handover.Outcome:
     now_hash = hash_of(planning.current(agent, row.file_name))
     if now_hash != row.wanted_hash:
         return Outcome.UNCHANGED if now_hash == row.before_hash else Outcome.OTHER
-    record = live_record(agent, row.file_name)
+    record = read_live_record(agent, row.file_name)
     if record is None or not record.is_known or record.file_hash != now_hash:
         return Outcome.UNRECORDED
     return Outcome.DONE if record.is_trusted else Outcome.UNTRUSTED
@@ -132,10 +132,10 @@ def _complete(agent, row):
         )
         sides = (packing.unpack(bytes(data)) for data in (row.before_zstd, row.wanted_zstd))
         seen = _seen_by_imports(db, row)
-        storing.store(db, [Told(write, Source.OWN, FileChange(*sides), told_by=row.asked_by)])
+        write_store.store_reports(db, [Report(write, Source.OWN, FileChange(*sides), told_by=row.asked_by)])
         for old in WriteGuardianAudit.objects.using(db).filter(id__in=seen):
-            if moving.may_move(db, old.id, write.id):
-                moving.take_over(db, old, write)
+            if write_replacement.may_replace(db, old.id, write.id):
+                write_replacement.replace_write(db, old, write)
         recording.finish_write(db, write, asked, str(ULID()))
         row.before_zstd = row.wanted_zstd = None
     refresh_sums(db)
@@ -168,7 +168,7 @@ def _takes(db, row):
     """The write that is taken back, unless only a part of it is, or somebody has rolled it back since."""
     if row.audit_id is None or row.hunk is not None:
         return ()
-    audits = WriteGuardianAudit.objects.using(db).filter(id=moving.current_id(db, row.audit_id))
+    audits = WriteGuardianAudit.objects.using(db).filter(id=write_replacement.find_current_id(db, row.audit_id))
     if not audits.filter(status=WriteGuardianAudit.Status.WRITTEN).exists():
         return ()
     return (Take(row.audit_id, str(ULID()), row.way, row.restored_snapshot_id),)

@@ -18,8 +18,8 @@ from openclaw_web.lists.segments import EVERYTHING, Segment, Segments
 from openclaw_web.pages import states
 
 from .. import words
+from ..detail import rollback_chains
 from ..files import MEMORY_FILES
-from ..looking import chains
 from ..models import WriteGuardianAudit
 
 TABLE = "write_guardian_audit"
@@ -111,9 +111,9 @@ def _read(rows: QuerySet[WriteGuardianAudit]) -> QuerySet[WriteGuardianAudit, di
 def _beside(db, page):
     """What stands around the rows of a page: their sessions and turns, and what its rollbacks are about."""
     rollbacks = [row["id"] for row in page if row["origin"] == Origin.ROLLBACK]
-    around_rows = {**list_context.read_row_context(db, page), **words.of_rows()}
-    back = chains.back_in_file(db, [row["id"] for row in page if row["status"] == Status.ROLLED_BACK])
-    return {"rows": page, "taken": chains.taken(db, rollbacks), "back": back, **around_rows}
+    around_rows = {**list_context.read_row_context(db, page), **words.build_row_words()}
+    back = rollback_chains.find_restored_ids(db, [row["id"] for row in page if row["status"] == Status.ROLLED_BACK])
+    return {"rows": page, "taken": rollback_chains.read_subjects(db, rollbacks), "back": back, **around_rows}
 
 
 WRITES = List(

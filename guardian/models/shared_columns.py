@@ -80,7 +80,7 @@ class SharedBytes(WordsBytes):
         return row[0] if row and row[0] is not None else value
 
 
-def forget(db: str, texts: Iterable[str | None]) -> None:
+def remove_contents(db: str, texts: Iterable[str | None]) -> None:
     """Remove the contents of these texts, in the caller's transaction, before they are stored again."""
     ids = [_digest(text) for text in texts if text is not None]
     FileContent.objects.using(db).filter(id__in=ids).delete()
@@ -95,7 +95,7 @@ def _is_short(value, prefix):
     return len(value) < INLINE and not value.startswith(prefix)
 
 
-def column_value(row: models.Model, field: models.Field, connection: Any) -> Any:
+def get_column_value(row: models.Model, field: models.Field, connection: Any) -> Any:
     """What the column of a row keeps, for statements that are written out."""
     value = getattr(row, field.attname)
     return field.get_db_prep_save(value, connection) if isinstance(field, SharedText | SharedBytes) else value

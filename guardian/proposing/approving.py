@@ -15,8 +15,8 @@ from openclaw_web.errors import Refused
 from openclaw_web.pages import states
 from people.audit import log as audit
 
-from ..changes import Change, change_of
-from ..exact import bytes_of, text_of
+from ..changes import Change, compute_change
+from ..file_bytes import bytes_to_text, text_to_bytes
 from ..models import GuardianRun, WriteGuardianAudit
 from ..rollbacks import exchanging, places, planning, recovering
 from ..rollbacks.exchanging import Changed
@@ -62,7 +62,7 @@ class Preview:
     @property
     def change(self) -> Change:
         """What it changes in the file as it is now."""
-        return change_of(self.now, self.wanted, self.run.target_file)
+        return compute_change(self.now, self.wanted, self.run.target_file)
 
 
 @dataclass(slots=True)
@@ -107,8 +107,8 @@ def previewed(run: GuardianRun, place: Path, before: bytes | None, after: bytes,
     if now == before:
         return Preview(run, place, now, after)
     # The proposal turned round and taken out of what the file holds now: that puts it in.
-    merged = take_out(*(text_of(one or b"") for one in (after, before, now)))
-    return Preview(run, place, now, bytes_of(merged.text), is_merged=True, conflicts=merged.conflicts)
+    merged = take_out(*(bytes_to_text(one or b"") for one in (after, before, now)))
+    return Preview(run, place, now, text_to_bytes(merged.text), is_merged=True, conflicts=merged.conflicts)
 
 
 def approve(agent: Agent, run_id: str, *, by: str, seen: str, accepts_effect: bool = False) -> Written:
@@ -130,7 +130,7 @@ def approve(agent: Agent, run_id: str, *, by: str, seen: str, accepts_effect: bo
             contents = {made.run.target_file: made.wanted}
             effect = effects.accept_effects(agent, contents, is_accepted=accepts_effect)
         found = write(agent, made, by=by)
-    _log(agent, "proposal_approved", run_id, by, **effects.accepted(effect))
+    _log(agent, "proposal_approved", run_id, by, **effects.effect_to_json(effect))
     return found
 
 

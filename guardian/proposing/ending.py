@@ -6,8 +6,8 @@ from openclaw_web import clock
 from openclaw_web.sqlite import writing
 
 from ..models import GuardianRun, WriteGuardianAudit
-from ..recording import storing
-from ..recording.told import Source, Told
+from ..recording import write_store
+from ..recording.reports import Report, Source
 from ..services import refresh_sums
 
 BY = "guardian"  # who says what no person said
@@ -26,7 +26,7 @@ def end_without_write(db: str, run: GuardianRun, state: str, status: str, *, by:
     )
     run.state, run.audit_id, run.decided_by, run.decided_at = state, row.id, by, moment
     with writing.in_turn_of(db):
-        storing.store(db, [Told(row, Source.OWN, told_by=by)])
+        write_store.store_reports(db, [Report(row, Source.OWN, told_by=by)])
         run.save(using=db)
     refresh_sums(db)
     return run

@@ -7,7 +7,7 @@ from ledger import consent
 from openclaw_web.errors import Refused
 
 from .. import versions
-from ..looking import blaming, owners
+from ..detail import line_blame, opted_out_lines
 from ..rollbacks import planning
 
 
@@ -54,7 +54,9 @@ class Memory:
         held = self._read[name]
         if held is None or not held.strip():
             return False
-        newest = versions.newest(self._agent, name)
+        newest = versions.find_newest(self._agent, name)
         if newest is None or newest.content_hash != hashlib.sha256(held).hexdigest():
             return True
-        return owners.has_withheld_lines(self._agent.db, [blaming.Past(self._agent.db, name).blame(newest)])
+        return opted_out_lines.has_withheld_lines(
+            self._agent.db, [line_blame.FileBlame(self._agent.db, name).blame_snapshot(newest)]
+        )

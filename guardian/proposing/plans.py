@@ -10,7 +10,7 @@ from openclaw_web.errors import Refused
 from openclaw_web.llm import prices
 from openclaw_web.llm.estimates import Estimate
 
-from ..exact import text_of
+from ..file_bytes import bytes_to_text
 from ..rollbacks import places
 from . import facts
 from .asking import guardians, prompts
@@ -65,7 +65,7 @@ def _plan(agent, told: Sequence[tuple[str, str]], withheld) -> Plan:
 
 
 def _tokens_of(agent, name):
-    return prices.estimate_tokens(text_of(Memory(agent).reads(name) or b""))
+    return prices.estimate_tokens(bytes_to_text(Memory(agent).reads(name) or b""))
 
 
 def _tokens(told, sizes):

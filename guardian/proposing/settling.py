@@ -14,7 +14,7 @@ from openclaw_web.disk import packing
 from openclaw_web.errors import Refused
 from openclaw_web.llm.client import CallFailed
 
-from ..changes import change_of
+from ..changes import compute_change
 from ..correcting import rules
 from ..models import GuardianRun, WriteGuardianAudit
 from ..rollbacks.planning import hash_of
@@ -147,7 +147,7 @@ def _settled(agent, run, held, ended: Ended, is_unattended):
 
 
 def _propose(db, run, held, content):
-    change = change_of(held, content, run.target_file)
+    change = compute_change(held, content, run.target_file)
     run.lines_added, run.lines_removed = change.added, change.removed
     run.before_hash = hash_of(held) or None
     run.before_zstd = None if held is None else packing.pack(held)

@@ -89,7 +89,7 @@ def look(agent: Agent, run: GuardianRun) -> Looked:
     if made.conflicts:
         return Looked(run, None, approving.out_of_date())
     offer = offers.offer_proposal(agent, made)
-    effect = effects.notice_for({} if made.wanted == made.now else {run.target_file: offer.effect})
+    effect = effects.build_notice({} if made.wanted == made.now else {run.target_file: offer.effect})
     return Looked(run, made, "" if settings.WORKSPACE_WRITES else _no_writes(), effect, offer)
 
 

@@ -19,11 +19,11 @@ from people.audit import log as audit
 from people.configuration import keys as configuration
 
 from ..changes import Change
-from ..exact import text_of
+from ..file_bytes import bytes_to_text
 from ..models import GuardianRun, WriteGuardianAudit
-from ..recording.told import CHANGED
+from ..recording.reports import CHANGED
 from ..rollbacks import recovering
-from ..standing import live_record
+from ..standing import read_live_record
 from ..standing.files import GUARDED
 from . import approving, switch
 from .approving import Preview
@@ -85,7 +85,7 @@ def _why_not_here(agent, name):
         return _("The endpoint is another one than when unattended writing was turned on.")
     if not settings.WORKSPACE_WRITES:
         return _("This site does not write into workspaces.")
-    if name in GUARDED and live_record(agent, name) is not None:
+    if name in GUARDED and read_live_record(agent, name) is not None:
         return _("OpenClaw keeps a record of this file: a write of this site may take it out of the prompt.")
     week = clock.now_ms() - PLUGIN_DAYS * DAY_MS  # a write from the future counts as of now
     told = Audit.objects.using(agent.db).filter(
@@ -106,7 +106,7 @@ def _why_not_so_much(change: Change):
 
 
 def _why_not_these(change: Change, wanted):
-    lines = lines_of(text_of(wanted))
+    lines = lines_of(bytes_to_text(wanted))
     added = "".join(line for hunk in change.hunks for line in lines[hunk[2] : hunk[3]])
     if secrets.kinds_in(added):
         return _("The added lines may hold a secret.")

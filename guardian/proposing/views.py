@@ -18,8 +18,8 @@ from openclaw_web.lists.paging import places
 from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import after_post, refuse_post, render_page
 
+from ..detail.page import read_origin
 from ..handover import service as handovers
-from ..looking.shown import origin_of
 from ..models import GuardianStep
 from . import approving, plans, retrying, running, shown, state, switch
 from .asking.guardians import RUNNER
@@ -200,7 +200,7 @@ def _proposal(request, agent, run_id, form):
         "view": comparing.view(diff) if diff else None,
         "handovers": handovers.of_proposal(agent.db, run_id),
         "steps": GuardianStep.objects.using(agent.db).filter(run=looked.run).order_by("created_at", "id"),
-        **origin_of(agent, looked.run),
+        **read_origin(agent, looked.run),
     }
     status = 422 if form.errors else 200
     return render_page(request, "guardian/proposal_detail.html", context, partial="proposal", status=status)

@@ -6,7 +6,7 @@ from agents.decorators import agent_view
 from openclaw_web.endpoints.operations import Operations
 from openclaw_web.pages.doors import needs
 
-from . import recorded
+from . import api_import
 from .schemas import WritesIn, WritesRecorded
 
 router = Operations("guardian_recording_api", tags=["guardian"])
@@ -17,6 +17,6 @@ router = Operations("guardian_recording_api", tags=["guardian"])
 @needs("operator")
 def guardian_record(request, agent, body: WritesIn):
     """Record writes of a running plugin: up to 100 in at most 5 MB, all or none. The same id, other content: 409."""
-    stored = recorded.record(agent, body.writes, by=request.user.get_username())
+    stored = api_import.record_reports(agent, body.writes, by=request.user.get_username())
     answer = {"recorded": stored.new, "known": stored.known, "withheld": stored.withheld}
     return Status(201 if stored.new else 200, answer)

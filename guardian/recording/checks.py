@@ -10,8 +10,8 @@ from openclaw_web.amounts import ngettext_lazy
 from openclaw_web.sqlite import writing
 from openclaw_web.sqlite.integrity import DAMAGED, DIFFERENT, Check, Refers, damaged, forgetting, lacking, missing
 
-from ..changes import Change, change_of
-from ..exact import NotExact, data_of
+from ..changes import Change, compute_change
+from ..file_bytes import DamagedVersion, read_version_bytes
 from ..models import (
     BehaviorCorrection,
     FileSnapshot,
@@ -24,12 +24,12 @@ from ..models import (
     shared_columns,
 )
 from ..rollbacks import recovering
-from .pruning import VERSIONS
-from .told import CHANGED, Source, Status, columns_of
+from .reports import CHANGED, Source, Status, build_change_columns
+from .snapshot_pruning import SNAPSHOT_REFERENCES
 
 OPEN_MS = 60_000  # a rollback that takes longer was broken off
 CHUNK = 50  # versions have up to megabytes
-damaged_versions = damaged(FileSnapshot, data_of, chunk=CHUNK)
+damaged_snapshots = damaged(FileSnapshot, read_version_bytes, chunk=CHUNK)
 RECEIPT = Refers(GuardianReceipt, "audit_id", WriteGuardianAudit)  # told again, a lost write would be taken for known
 RULES = [Refers(model, "rule_id", BehaviorCorrection) for model in (WriteGuardianAudit, GuardianRun)]
 INTERRUPTED = ngettext_lazy(
@@ -39,13 +39,13 @@ INTERRUPTED = ngettext_lazy(
 )
 
 
-def without_rollback(db: str) -> QuerySet[WriteGuardianAudit]:
+def find_without_rollback(db: str) -> QuerySet[WriteGuardianAudit]:
     """Writes that were rolled back, as their history says too, and whose rollback is not there: who did it, and why."""
     rows = _with_last_status(db).exclude(Exists(Rollback.objects.using(db).filter(audit=OuterRef("id"))))
     return rows.filter(status=Status.ROLLED_BACK, last=Status.ROLLED_BACK)
 
 
-def without_intent(db: str) -> list[str]:
+def find_without_intent(db: str) -> list[str]:
     """Ids of what this site wrote into memory files, rollbacks among it, of which no intent tells."""
     wrote = WriteGuardianAudit.objects.using(db).filter(origin__in=("own", "rollback"), status__in=CHANGED)
     ids = wrote.alias(is_own=F("sources").bitand(Source.OWN)).exclude(is_own=0).values_list("id", flat=True)
@@ -56,7 +56,7 @@ def without_intent(db: str) -> list[str]:
     return sorted(missing - {audit_id for name, audit_id in moved if name in intended})
 
 
-def without_receipt(db: str) -> QuerySet[WriteGuardianAudit]:
+def find_without_receipt(db: str) -> QuerySet[WriteGuardianAudit]:
     """Writes that a plugin told of and of which no receipt tells: other content under the same id is not noticed."""
     told = WriteGuardianAudit.objects.using(db).alias(is_told=F("sources").bitand(Source.API)).exclude(is_told=0)
     receipts = GuardianReceipt.objects.using(db)
@@ -65,10 +65,10 @@ def without_receipt(db: str) -> QuerySet[WriteGuardianAudit]:
     return told.filter(~Exists(by_id), ~Exists(by_other))
 
 
-def wrong_diffs(db: str) -> Iterator[str]:
+def find_wrong_diffs(db: str) -> Iterator[str]:
     """Ids of writes whose diff does not follow from the versions before and after them."""
     for row, change in _with_change(db, WriteGuardianAudit.objects.using(db)):
-        if any(getattr(row, name) != value for name, value in columns_of(change).items()):
+        if any(getattr(row, name) != value for name, value in build_change_columns(change).items()):
             yield row.id
 
 
@@ -76,10 +76,10 @@ def mend_diffs(db: str, ids: Iterable[str]) -> int:
     """Make the diffs of these writes again."""
     count = 0
     for row, change in _with_change(db, WriteGuardianAudit.objects.using(db).filter(id__in=list(ids))):
-        columns = columns_of(change)
+        columns = build_change_columns(change)
         with writing.in_turn_of(db):
             # What is stored of them may be damaged.
-            shared_columns.forget(db, [columns["diff"], columns["hunks_json"]])
+            shared_columns.remove_contents(db, [columns["diff"], columns["hunks_json"]])
             WriteGuardianAudit.objects.using(db).filter(id=row.id).update(**columns)
         count += 1
     return count
@@ -89,25 +89,27 @@ def _with_change(db, rows) -> Iterator[tuple[WriteGuardianAudit, Change]]:
     """Writes with what lies between their versions, those whose versions are there and have all of their bytes."""
     # A version that is missing is not a file that was not there: what is known of such a write is in its row.
     known = rows.exclude(before_snapshot=None, after_snapshot=None)
-    for reference in VERSIONS[:2]:
+    for reference in SNAPSHOT_REFERENCES[:2]:
         known = known.exclude(id__in=reference.gone(db).values("id"))
     known = known.select_related("before_snapshot", "after_snapshot")
     for row in known.order_by("id").iterator(chunk_size=CHUNK):
         try:
-            before, after = (data_of(one) if one else None for one in (row.before_snapshot, row.after_snapshot))
-        except NotExact:
+            before, after = (
+                read_version_bytes(one) if one else None for one in (row.before_snapshot, row.after_snapshot)
+            )
+        except DamagedVersion:
             continue
-        yield row, change_of(before, after, row.target_file or "")
+        yield row, compute_change(before, after, row.target_file or "")
 
 
-def open_intents(db: str) -> QuerySet[RollbackIntent]:
+def find_open_intents(db: str) -> QuerySet[RollbackIntent]:
     """Rollbacks that were broken off: nobody finished or undid them."""
     now = clock.now_ms()
     is_old = Q(created_at__lt=now - OPEN_MS) | Q(created_at__gt=now + OPEN_MS)  # nobody works from the future
     return RollbackIntent.objects.using(db).filter(is_old, ended_at=None)
 
 
-def wrong_statuses(db: str) -> QuerySet[WriteGuardianAudit]:
+def find_wrong_statuses(db: str) -> QuerySet[WriteGuardianAudit]:
     """Writes whose status is not the last one of their history, or not what their rollback says."""
     rows = _with_last_status(db).alias(is_undone=Exists(Rollback.objects.using(db).filter(audit=OuterRef("id"))))
     is_other = Q(last=None) | ~Q(last=F("status"))
@@ -122,7 +124,7 @@ def _with_last_status(db):
 
 def mend_statuses(db: str) -> int:
     """Give each write the status that its rollback or history says, and its history that status as the last one."""
-    ids = list(wrong_statuses(db).values_list("id", flat=True))
+    ids = list(find_wrong_statuses(db).values_list("id", flat=True))
     for audit_id in ids:
         with writing.in_turn_of(db):
             _mend_status(db, audit_id)
@@ -160,7 +162,7 @@ CHECKS = (
         name="guardian_intents",
         sentence=INTERRUPTED,
         noun="rollbacks",
-        find=_find_ids(open_intents),
+        find=_find_ids(find_open_intents),
         repair=lambda agent: len(recovering.recover(agent)),
     ),
     Check(
@@ -168,17 +170,22 @@ CHECKS = (
         sentence=DIFFERENT,
         noun="statuses",
         target=_("the histories of the writes"),
-        find=_find_ids(wrong_statuses),
+        find=_find_ids(find_wrong_statuses),
         repair=lambda agent: mend_statuses(agent.db),
     ),
-    missing("guardian_versions_gone", *VERSIONS, target=_("a version of a memory file")),
+    missing("guardian_versions_gone", *SNAPSHOT_REFERENCES, target=_("a version of a memory file")),
     lacking(
-        "guardian_rollbacks", _find_ids(without_rollback), Rollback, "audit_id", noun="writes", target=_("rollback")
+        "guardian_rollbacks",
+        _find_ids(find_without_rollback),
+        Rollback,
+        "audit_id",
+        noun="writes",
+        target=_("rollback"),
     ),
     missing("guardian_corrections", *RULES, target=_("a correction")),
     lacking(
         "guardian_intents_gone",
-        without_intent,
+        find_without_intent,
         RollbackIntent,
         "told_json",
         names=_own_id,
@@ -187,19 +194,19 @@ CHECKS = (
     ),
     lacking(
         "guardian_receipts_gone",
-        _find_ids(without_receipt),
+        _find_ids(find_without_receipt),
         GuardianReceipt,
         "audit_id",
         noun="writes",
         target=_("receipt"),
     ),
-    Check(name="guardian_versions", sentence=DAMAGED, noun="versions", find_deep=damaged_versions),
+    Check(name="guardian_versions", sentence=DAMAGED, noun="versions", find_deep=damaged_snapshots),
     Check(
         name="guardian_diffs",
         sentence=DIFFERENT,
         noun="diffs",
         target=_("the versions of the files"),
-        find_deep=wrong_diffs,
-        repair=lambda agent: mend_diffs(agent.db, wrong_diffs(agent.db)),
+        find_deep=find_wrong_diffs,
+        repair=lambda agent: mend_diffs(agent.db, find_wrong_diffs(agent.db)),
     ),
 )

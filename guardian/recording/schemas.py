@@ -11,9 +11,9 @@ from openclaw_web.endpoints.schemas import Body, Schema
 
 from ..files import MEMORY_FILES, MOST_BYTES
 from ..models import WriteGuardianAudit
-from .told import FileChange, Status
+from .reports import FileChange, Status
 
-MOST = 100  # writes in one request
+MAX_WRITES = 100  # writes in one request
 # What stands in an address where the id of a write would: other pages, and what a browser resolves.
 NOT_IDS = frozenset(
     (
@@ -105,7 +105,7 @@ class WriteIn(ReportBody):
 
 
 class WritesIn(Body):
-    writes: list[WriteIn] = Field(min_length=1, max_length=MOST, description="all are stored, or none")
+    writes: list[WriteIn] = Field(min_length=1, max_length=MAX_WRITES, description="all are stored, or none")
 
 
 class WritesRecorded(Schema):

@@ -105,7 +105,7 @@ def told_session(agent: Agent, session_id: str, since: int | None, until: int | 
     """The preview of a session's rollback as programs read it."""
     made = together.plan_session(agent, session_id, since=since, until=until)
     plans = [plan for some in made.by_file.values() for plan in some]
-    effect = effects.notice_of(agent, made.contents)
+    effect = effects.forecast_notice(agent, made.contents)
     patches = [shown.compared(some[0].now, some[-1].wanted, name).patch for name, some in made.by_file.items()]
     return {
         "session_id": session_id,

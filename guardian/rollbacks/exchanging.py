@@ -17,7 +17,7 @@ from openclaw_web.disk import reserve, room
 from openclaw_web.errors import Refused
 
 from .. import services
-from ..exact import data_of
+from ..file_bytes import read_version_bytes
 from ..models import FileSnapshot, RollbackIntent
 from . import recording, workspace
 from .planning import hash_of
@@ -241,7 +241,7 @@ def _watched(db, folder, done, state):
             for file in displaced:
                 opened.callback(file.close)
             noted = FileSnapshot.objects.using(db).filter(id__in=found[intent.id])
-            known = {was, *(data_of(one) for one in (*noted, intent.after_snapshot) if one)}
+            known = {was, *(read_version_bytes(one) for one in (*noted, intent.after_snapshot) if one)}
             looked.append((intent, [one for one in (held, *displaced) if one], known))
         began = time.monotonic()
         for seconds in LOOKS if any(files for _intent, files, _known in looked) else ():
@@ -276,6 +276,6 @@ def _keep(db, intent, contents, found, known):
     kept = [data for data in contents if len(data) <= workspace.MOST_KEPT]
     for data in kept:
         with transaction.atomic(using=db):
-            found.append(services.add_version(db, intent.file_name, data, moment=clock.now_ms()).id)
+            found.append(services.add_snapshot(db, intent.file_name, data, moment=clock.now_ms()).id)
             recording.note(db, intent, found)
     return len(kept) == len(contents)

@@ -2,7 +2,7 @@
 
 A write turned `before` into `after`; somebody then turned `after` into `current`. Where the two changes lie apart in
 `after`, the write's is turned back and the later one stays. Where both are about the same lines, nobody but a person
-can tell what the file should hold: a conflict. Texts keep every byte (guardian.exact), and only a newline ends a line.
+can tell what the file should hold: a conflict. Texts keep every byte (guardian.file_bytes), and only a newline ends a line.
 """
 
 from bisect import bisect_left, bisect_right

@@ -89,7 +89,7 @@ def perform(
         takes = (take,) if made.hunk is None else ()
         step = Step(made.name, made.now, wanted, (audit_id,), takes)
         meanwhile = _carried_out(agent, made.place, [step], wish)
-    about = {"object_id": audit_id, "agent_id": agent.agent_id, "way": take.way, **effects.accepted(effect)}
+    about = {"object_id": audit_id, "agent_id": agent.agent_id, "way": take.way, **effects.effect_to_json(effect)}
     audit_log.record(wish.by, "write_rolled_back", object_type="write", **about)
     return Result(audit_id, take.rollback_id, _restored_to(made, chosen), step.own_id, meanwhile=meanwhile)
 
@@ -126,7 +126,12 @@ def perform_session(
         for step in steps
         for take, one in zip(step.takes, made.by_file[step.name], strict=True)
     ]
-    about = {"object_id": session_id, "agent_id": agent.agent_id, "writes": len(results), **effects.accepted(effect)}
+    about = {
+        "object_id": session_id,
+        "agent_id": agent.agent_id,
+        "writes": len(results),
+        **effects.effect_to_json(effect),
+    }
     audit_log.record(wish.by, "session_rolled_back", object_type="session", **about)
     return results
 
@@ -211,7 +216,7 @@ def check_reason(wish: Wish) -> None:
 def _take(made: Plan, effect, chosen=None):
     way = made.way if chosen is None else Way.CHOSEN
     restored_id = made.restored.id if made.restored and chosen is None else None
-    return Take(made.audit.id, str(ULID()), way, restored_id, **effects.accepted(effect))
+    return Take(made.audit.id, str(ULID()), way, restored_id, **effects.effect_to_json(effect))
 
 
 def _steps(made: SessionPlan, effect):

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from agents.models import Agent
 from openclaw_web.errors import Refused
 
-from ..exact import bytes_of, data_of, text_of
+from ..file_bytes import bytes_to_text, read_version_bytes, text_to_bytes
 from ..models import FileSnapshot, Rollback, WriteGuardianAudit
 from . import places, workspace
 from .merging import Conflict, take_out
@@ -90,11 +90,13 @@ def plan(agent: Agent, audit_id: str, *, hunk: int | None = None) -> Plan:
 
 def planned(audit: WriteGuardianAudit, place: Path, now: bytes | None, *, hunk: int | None = None) -> Plan:
     """What a rollback would do to a file of the workspace `place` that holds `now`. Raises NotPossible and NotExact."""
-    before, after = (None if one is None else data_of(one) for one in (audit.before_snapshot, audit.after_snapshot))
+    before, after = (
+        None if one is None else read_version_bytes(one) for one in (audit.before_snapshot, audit.after_snapshot)
+    )
     if now == after and hunk is None:
         _check_length(before, audit.target_file)
         return Plan(audit, place, now, before, Way.EXACT, audit.before_snapshot)
-    texts = [text_of(one or b"") for one in (before, after, now)]
+    texts = [bytes_to_text(one or b"") for one in (before, after, now)]
     if any(text.count("\n") > MOST_LINES for text in texts):
         words = {"file": audit.target_file, "most": f"{MOST_LINES:,}"}
         raise NotPossible(
@@ -103,7 +105,7 @@ def planned(audit: WriteGuardianAudit, place: Path, now: bytes | None, *, hunk: 
     merged = take_out(*texts, only=None if hunk is None else [hunk])
     if hunk is not None and not (merged.taken_out or merged.done or merged.conflicts):
         raise NotPossible(_("This write has no change %(number)s.") % {"number": hunk + 1})
-    wanted = None if not merged.text and before is None else bytes_of(merged.text)
+    wanted = None if not merged.text and before is None else text_to_bytes(merged.text)
     _check_length(wanted, audit.target_file)
     if merged.text == texts[2]:
         wanted = now  # nothing to take out: what somebody made of the file stays, be it empty or gone

@@ -14,10 +14,10 @@ from openclaw_web.sqlite import writing
 from openclaw_web.sqlite.json_columns import encode
 
 from .. import services
-from ..changes import change_of
-from ..exact import data_of
+from ..changes import compute_change
+from ..file_bytes import read_version_bytes
 from ..models import GuardianRun, GuardianStatus, Rollback, RollbackIntent, WriteGuardianAudit
-from ..recording import moving
+from ..recording import write_replacement
 from .planning import Status
 from .steps import Asked, Own, Step, Take
 
@@ -38,8 +38,8 @@ def _asked(step, place, by, reason, moment):
 
 def _intent(db, step: Step, asked: Asked, group_id):
     if step.now is not None:
-        services.snapshot(db, step.name, step.now, moment=asked.at - 1)
-    after = None if step.wanted is None else services.snapshot(db, step.name, step.wanted, moment=asked.at)
+        services.get_or_add_snapshot(db, step.name, step.now, moment=asked.at - 1)
+    after = None if step.wanted is None else services.get_or_add_snapshot(db, step.name, step.wanted, moment=asked.at)
     return RollbackIntent.objects.using(db).create(
         id=str(ULID()),
         group_id=group_id,
@@ -77,7 +77,7 @@ def finish_write(db: str, write: WriteGuardianAudit, asked: Asked, group_id: str
 
 
 def _take_back(db, take: Take, own, asked: Asked, group_id):
-    audits = WriteGuardianAudit.objects.using(db).filter(id=moving.current_id(db, take.audit_id))
+    audits = WriteGuardianAudit.objects.using(db).filter(id=write_replacement.find_current_id(db, take.audit_id))
     audit = audits.first()
     if audit is None:  # the rollback is a write all the same, and has its versions
         return
@@ -112,10 +112,12 @@ def _end_run(db, own: Own, write, asked: Asked):
 
 def _own_write(db, intent, asked: Asked):
     """The rollback, or the write of our guardian, as a write, not stored yet: what it changed, and what undoes it."""
-    versions = services.versions(db, intent.file_name)
+    versions = services.find_versions(db, intent.file_name)
     before = versions.filter(content_hash=intent.before_hash or "").order_by("-created_at", "-id").first()
     after = intent.after_snapshot
-    change = change_of(data_of(before) if before else None, data_of(after) if after else None, intent.file_name)
+    change = compute_change(
+        read_version_bytes(before) if before else None, read_version_bytes(after) if after else None, intent.file_name
+    )
     return WriteGuardianAudit(
         id=asked.own_id,
         target_file=intent.file_name,
@@ -147,7 +149,7 @@ def columns_behind(db: str, audit_ids: Sequence[str], asked: Asked) -> dict[str,
 
 def _of_last(db, audit_ids):
     """The columns that a rollback has of the last write that it is about."""
-    ids = [moving.current_id(db, name) for name in audit_ids]
+    ids = [write_replacement.find_current_id(db, name) for name in audit_ids]
     last = WriteGuardianAudit.objects.using(db).filter(id__in=ids).order_by("-created_at").first()
     names = ("decision_id", "turn_id", "session_id", "session_key", "candidate_fact")
     behind = {name: getattr(last, name, None) for name in names}
@@ -177,7 +179,7 @@ def end(db: str, intent: RollbackIntent, state: str, meanwhile: Sequence[str] = 
 def _forget_prepared(db, intent):
     """Remove a version that was prepared and never written: the newest version of a file is what it holds."""
     RollbackIntent.objects.using(db).filter(id=intent.id).update(after_snapshot=None)
-    prepared = services.versions(db, intent.file_name).filter(id=intent.after_snapshot_id)
+    prepared = services.find_versions(db, intent.file_name).filter(id=intent.after_snapshot_id)
     with suppress(ProtectedError):  # somebody told of a write to this very content
         prepared.filter(created_at=intent.created_at).delete()
 
@@ -186,5 +188,5 @@ def data_before(db: str, intent: RollbackIntent) -> bytes | None:
     """What the file held when the intent was stored; None: there was none."""
     if intent.before_hash is None:
         return None
-    row = services.versions(db, intent.file_name).filter(content_hash=intent.before_hash).first()
-    return data_of(row) if row else None
+    row = services.find_versions(db, intent.file_name).filter(content_hash=intent.before_hash).first()
+    return read_version_bytes(row) if row else None

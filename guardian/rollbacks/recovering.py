@@ -13,7 +13,7 @@ from agents.models import Agent
 from openclaw_web.errors import Refused
 from people.audit import log as audit_log
 
-from ..exact import data_of
+from ..file_bytes import read_version_bytes
 from ..models import RollbackIntent
 from . import exchanging, places, recording, workspace
 from .exchanging import State
@@ -83,7 +83,7 @@ def _recovered(agent, folder, intents):
     for intent, is_placed in zip(intents, placed, strict=True):
         is_undone = True
         if is_placed:
-            wanted = data_of(intent.after_snapshot) if intent.after_snapshot else None
+            wanted = read_version_bytes(intent.after_snapshot) if intent.after_snapshot else None
             is_undone = exchanging.put_back(db, folder, intent, wanted, was_there=intent.before_hash is not None)
         else:
             exchanging.abandon(db, folder, intent)

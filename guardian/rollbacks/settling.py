@@ -11,7 +11,7 @@ from openclaw_web.errors import Refused
 from openclaw_web.sqlite import writing
 from people.audit import log as audit_log
 
-from ..exact import bytes_of, data_of, text_of
+from ..file_bytes import bytes_to_text, read_version_bytes, text_to_bytes
 from ..models import FileSnapshot, RollbackIntent, WriteGuardianAudit
 from ..standing import effects
 from ..standing.effects import EffectNotice
@@ -64,13 +64,17 @@ def _shown(agent, row, audit_id) -> Iterator[Meanwhile]:
             continue
         try:
             now = planning.current(agent, row.file_name)
-            change = compared(now, data_of(version), row.file_name)
+            change = compared(now, read_version_bytes(version), row.file_name)
             alone = _alone(agent.db, row, version, now)
         except Refused:
             yield Meanwhile(version, audit_id, None, None, "")
         else:
-            added = None if alone in (None, data_of(version)) else compared(now, alone, row.file_name)
-            notices = [effects.notice_of(agent, {row.file_name: data}) for data in (data_of(version), alone) if data]
+            added = None if alone in (None, read_version_bytes(version)) else compared(now, alone, row.file_name)
+            notices = [
+                effects.forecast_notice(agent, {row.file_name: data})
+                for data in (read_version_bytes(version), alone)
+                if data
+            ]
             effect = max(notices, key=lambda notice: notice.is_harmful, default=None)
             yield Meanwhile(version, audit_id, change, added, planning.hash_of(now), effect)
 
@@ -83,8 +87,8 @@ def _open(row) -> list[str]:
 def _alone(db, row, version, now) -> bytes | None:
     """The file with what somebody wrote meanwhile, and nothing else of such a version; None where that is not clear."""
     before = recording.data_before(db, row)
-    merged = put_in(*(text_of(one or b"") for one in (before, data_of(version), now)))
-    return None if merged is None else bytes_of(merged)
+    merged = put_in(*(bytes_to_text(one or b"") for one in (before, read_version_bytes(version), now)))
+    return None if merged is None else text_to_bytes(merged)
 
 
 def settle(
@@ -108,7 +112,11 @@ def settle(
     if row is None or version is None:
         raise Changed(_("Somebody has settled this already."))
     if seen is not None:
-        data = _alone(agent.db, row, version, planning.current(agent, row.file_name)) if is_alone else data_of(version)
+        data = (
+            _alone(agent.db, row, version, planning.current(agent, row.file_name))
+            if is_alone
+            else read_version_bytes(version)
+        )
         if data is None:
             raise Changed(_("%(file)s has changed since the preview. Check the new preview.") % {"file": row.file_name})
         reason = _("What somebody else wrote while this site was writing is put into the file.")

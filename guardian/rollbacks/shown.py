@@ -8,7 +8,7 @@ from openclaw_web.diffs import comparing, unified
 from openclaw_web.errors import Refused
 from openclaw_web.pages import glyphs
 
-from ..exact import data_of, text_of
+from ..file_bytes import bytes_to_text, read_version_bytes
 from ..handover import offers
 from ..handover.offers import Offer
 from ..standing import effects
@@ -72,17 +72,17 @@ class Preview:
 
 def preview(agent: Agent, plan: Plan) -> Preview:
     """What to show of a plan."""
-    after = data_of(plan.audit.after_snapshot) if plan.audit.after_snapshot else None
+    after = read_version_bytes(plan.audit.after_snapshot) if plan.audit.after_snapshot else None
     since = None if hash_of(after) == hash_of(plan.now) else compared(after, plan.now, plan.name)
     offer = offers.offer_rollback(agent, plan)
     is_change = plan.conflicts or plan.contents()
-    effect = effects.notice_for({plan.name: offer.effect} if is_change else {})
+    effect = effects.build_notice({plan.name: offer.effect} if is_change else {})
     return Preview(plan, compared(plan.now, plan.wanted, plan.name), since, problem(agent, [plan.name]), effect, offer)
 
 
 def compared(old: bytes | None, new: bytes | None, name: str) -> Comparison:
     """Two contents of a file beside each other; None: no file."""
-    diff = comparing.compare(*(None if data is None else readable(text_of(data)) for data in (old, new)))
+    diff = comparing.compare(*(None if data is None else readable(bytes_to_text(data)) for data in (old, new)))
     view = comparing.view(diff)
     patch = "" if view.left else unified.text(view, name, is_new=old is None)
     return Comparison(diff, view, patch)

@@ -180,7 +180,7 @@ def _session_page(request, agent, session_id, form, status=200):
         "count": sum(len(plans) for plans in made.by_file.values()),
         "made": made,
         "problem": shown.problem(agent, made.by_file),
-        "effect": effects.notice_of(agent, made.contents),
+        "effect": effects.forecast_notice(agent, made.contents),
         "form": form or RollbackForm(initial={"keeps_copy": True}),
         "to_do": session_page(agent, session_id, request.GET),
     }

@@ -7,7 +7,7 @@ from agents.models import Agent
 from ledger import consent
 
 from ..models import ProvenanceRecord, WriteGuardianAudit
-from ..recording import behind
+from ..recording import write_provenance
 
 Origin = WriteGuardianAudit.Origin
 EARLY_MS, LATE_MS = 1_000, 60_000  # a record is made after its file was modified
@@ -49,7 +49,7 @@ def _is_within(record, change):
 
 
 def _attribute(agent, change, record):
-    place = behind.by_time(agent, [record.session_id or record.session_key], record.observed_at)
+    place = write_provenance.match_by_time(agent, [record.session_id or record.session_key], record.observed_at)
     if consent.withheld_keys(agent.db, [place.turn_id]):
         return False
     columns = place.columns | {"session_key": record.session_key, "origin": Origin.AGENT}

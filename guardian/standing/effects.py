@@ -14,7 +14,7 @@ from openclaw_web.pages.formatting import listed
 
 from ..models import Handover
 from ..rollbacks.exchanging import Changed
-from .forecast import Effect, effect_of_write
+from .forecast import Effect, forecast_effect
 
 JOB_KIND = "guardian_handover"
 STARTING_MS = 10_000  # in which a handover has its job
@@ -47,30 +47,30 @@ class NotAccepted(Changed):
     """A write would take a file out of the prompt, and nobody said that this is accepted."""
 
 
-def effects_of(agent: Agent, contents: Contents) -> dict[str, Effect]:
+def forecast_effects(agent: Agent, contents: Contents) -> dict[str, Effect]:
     """What writing each of these files does to its place in the prompt."""
-    return {name: effect_of_write(agent, name, data) for name, data in contents.items()}
+    return {name: forecast_effect(agent, name, data) for name, data in contents.items()}
 
 
-def notice_of(agent: Agent, contents: Contents) -> EffectNotice:
+def forecast_notice(agent: Agent, contents: Contents) -> EffectNotice:
     """What a preview says of writing these files; without a file that changes, nothing happens."""
-    return notice_for(effects_of(agent, contents))
+    return build_notice(forecast_effects(agent, contents))
 
 
-def notice_for(effects: Mapping[str, Effect]) -> EffectNotice:
+def build_notice(effects: Mapping[str, Effect]) -> EffectNotice:
     """The same for effects that are known already, by file."""
-    return EffectNotice(worst_of(effects.values()), effect_sentence(effects) if effects else "")
+    return EffectNotice(find_worst_effect(effects.values()), build_effect_sentence(effects) if effects else "")
 
 
-def worst_of(effects: Iterable[Effect]) -> Effect:
+def find_worst_effect(effects: Iterable[Effect]) -> Effect:
     """The effect that a person has to know of several."""
     known = set(effects)
     return next((effect for effect in (Effect.TAKEN_OUT, Effect.UNKNOWN) if effect in known), Effect.NOTHING)
 
 
-def effect_sentence(effects: Mapping[str, Effect]) -> str:
+def build_effect_sentence(effects: Mapping[str, Effect]) -> str:
     """The worst of these effects in a sentence, with the files that it is about."""
-    worst = worst_of(effects.values())
+    worst = find_worst_effect(effects.values())
     files = listed(name for name, effect in effects.items() if effect == worst)
     return str(SENTENCES[worst]) % {"files": files}
 
@@ -82,14 +82,14 @@ def accept_effects(agent: Agent, contents: Contents, *, is_accepted: bool) -> Ef
     agent itself is asked to change one of the files.
     """
     check_not_handed_over(agent.db, contents)
-    effects = effects_of(agent, contents)
-    if (worst := worst_of(effects.values())) != Effect.NOTHING and not is_accepted:
+    effects = forecast_effects(agent, contents)
+    if (worst := find_worst_effect(effects.values())) != Effect.NOTHING and not is_accepted:
         how = _("Hand the change to the agent, write it now knowing this, or take the patch.")
-        raise NotAccepted(f"{effect_sentence(effects)} {how}")
+        raise NotAccepted(f"{build_effect_sentence(effects)} {how}")
     return worst
 
 
-def accepted(effect: Effect) -> dict[str, str]:
+def effect_to_json(effect: Effect) -> dict[str, str]:
     """The effect that a person accepted, for what is kept of a write; empty where nothing happens."""
     return {} if effect == Effect.NOTHING else {"effect": effect.value}
 

@@ -9,9 +9,9 @@ from django.db import models
 from agents.models import Agent
 
 from ..collectors.provenance import Record
-from .files import GUARDED, CurrentFile, read_files, spellings
-from .prompt_files import FileEntry, PromptFiles, newest_report
-from .provenance import newest_rows, record_of
+from .files import GUARDED, CurrentFile, get_spellings, read_files
+from .prompt_files import FileEntry, PromptFiles, find_newest_report
+from .provenance import find_newest_rows, record_from_row
 
 LIMIT = 20_000  # characters of a file in a prompt
 LIMITS = {"USER.md": 4_000}
@@ -81,30 +81,30 @@ class Standing:
         return self.file_name in GUARDED and is_trusted and self.is_equal is False
 
 
-def of(agent: Agent, file_name: str) -> Standing:
+def read_standing(agent: Agent, file_name: str) -> Standing:
     """The standing of one of the five memory files, by what the last import read and the file as it is now."""
-    return standings(agent, [file_name])[0]
+    return read_standings(agent, [file_name])[0]
 
 
 def attach_standings(agent: Agent, files: Iterable[Any]) -> None:
     """Give each memory file of a list its standing."""
     own = [file for file in files if file.is_memory]
-    for file, standing in zip(own, standings(agent, [file.name for file in own]), strict=True):
+    for file, standing in zip(own, read_standings(agent, [file.name for file in own]), strict=True):
         file.standing = standing
 
 
-def standings(agent: Agent, names: Sequence[str]) -> list[Standing]:
+def read_standings(agent: Agent, names: Sequence[str]) -> list[Standing]:
     """The same of several files; the report is read once."""
     if not names:
         return []
-    report, files = newest_report(agent), read_files(agent, names)
-    rows = newest_rows(agent.db, [spelling for name in names for spelling in spellings(name)])
-    records = {name: next((rows[one] for one in spellings(name) if one in rows), None) for name in names}
+    report, files = find_newest_report(agent), read_files(agent, names)
+    rows = find_newest_rows(agent.db, [spelling for name in names for spelling in get_spellings(name)])
+    records = {name: next((rows[one] for one in get_spellings(name) if one in rows), None) for name in names}
     return [_standing(name, records[name], files[name], report) for name in names]
 
 
 def _standing(name, row, file, report):
-    record, entry = record_of(row) if row else None, _entry(report, name)
+    record, entry = record_from_row(row) if row else None, _entry(report, name)
     is_compared = record is not None and file.is_readable
     about = {"record": record, "is_equal": file.sha256 == record.file_hash if is_compared else None}
     if report:
@@ -118,7 +118,7 @@ def _standing(name, row, file, report):
 
 
 def _entry(report: PromptFiles | None, name) -> FileEntry | None:
-    return next((report.files[one] for one in spellings(name) if one in report.files), None) if report else None
+    return next((report.files[one] for one in get_spellings(name) if one in report.files), None) if report else None
 
 
 def _guarded_state(record: Record | None, is_equal, file: CurrentFile, report, entry) -> State | None:

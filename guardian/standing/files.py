@@ -32,7 +32,7 @@ class CurrentFile:
     changed_at: int = 0
 
 
-def spellings(name: str) -> tuple[str, ...]:
+def get_spellings(name: str) -> tuple[str, ...]:
     """The names under which a file may lie in a workspace, the usual one first."""
     return (name, LOWER_CASE) if name == MEMORY_FILES[0] else (name,)
 
@@ -46,7 +46,7 @@ def read_files(agent: Agent, names: Sequence[str]) -> dict[str, CurrentFile]:
 
 
 def _read(folder, name):
-    for spelling in spellings(name):
+    for spelling in get_spellings(name):
         path = folder / spelling
         is_linked = False
         try:
@@ -58,7 +58,7 @@ def _read(folder, name):
             continue
         except (NotReadable, OSError):
             return CurrentFile(is_there=True, is_readable=False, is_linked=is_linked)
-        return CurrentFile(True, True, False, hash_of(data), count_chars(data), stat.st_mtime_ns // 1_000_000)
+        return CurrentFile(True, True, False, hash_content(data), count_chars(data), stat.st_mtime_ns // 1_000_000)
     return CurrentFile()
 
 
@@ -73,7 +73,7 @@ def _of_version(row):
     return CurrentFile(True, True, False, row.content_hash, count_chars(row.content.encode()), row.created_at)
 
 
-def search_chunks(agent: Agent, name: str) -> int | None:
+def count_search_chunks(agent: Agent, name: str) -> int | None:
     """In how many pieces the agent's memory search holds a file; None where it does not."""
     rows, database = IndexedFile.objects.using(agent.db), ""
     for _number in range(MOST_DATABASES):  # one step in the index for each database
@@ -86,7 +86,7 @@ def search_chunks(agent: Agent, name: str) -> int | None:
     return None
 
 
-def hash_of(data: bytes) -> str:
+def hash_content(data: bytes) -> str:
     """The hash that a record has of these bytes."""
     return hashlib.sha256(data).hexdigest()
 

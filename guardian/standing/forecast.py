@@ -5,8 +5,8 @@ from django.db import models
 from agents.models import Agent
 
 from ..collectors.provenance import Record
-from .files import GUARDED, hash_of
-from .state_database import live_record
+from .files import GUARDED, hash_content
+from .state_database import read_live_record
 
 
 class Effect(models.TextChoices):
@@ -17,17 +17,17 @@ class Effect(models.TextChoices):
     UNKNOWN = "unknown"  # the record is of an unknown version, or cannot be read
 
 
-def effect_of_write(agent: Agent, file_name: str, data: bytes | None) -> Effect:
+def forecast_effect(agent: Agent, file_name: str, data: bytes | None) -> Effect:
     """What it does to the file to hold `data` (None: to be removed), by the record that OpenClaw has now."""
     if file_name not in GUARDED:
         return Effect.NOTHING
-    return effect_on_record(live_record(agent, file_name), data)
+    return forecast_record_effect(read_live_record(agent, file_name), data)
 
 
-def effect_on_record(record: Record | None, data: bytes | None) -> Effect:
+def forecast_record_effect(record: Record | None, data: bytes | None) -> Effect:
     """The same by a record that was read already."""
     if record is None or record.is_untrusted:
         return Effect.NOTHING
     if not record.is_known:
         return Effect.UNKNOWN
-    return Effect.NOTHING if data is not None and hash_of(data) == record.file_hash else Effect.TAKEN_OUT
+    return Effect.NOTHING if data is not None and hash_content(data) == record.file_hash else Effect.TAKEN_OUT

@@ -27,7 +27,7 @@ WRITERS = {
 }
 
 
-def last_writer(db: str, standing: Standing) -> Writer:
+def find_last_writer(db: str, standing: Standing) -> Writer:
     """Who wrote last before the agent's write that a fallen file is left out for; else who wrote last of all."""
     rows = WriteGuardianAudit.objects.using(db).filter(target_file=standing.file_name, status__in=CHANGED)
     rows = rows.exclude(origin=Origin.AGENT)

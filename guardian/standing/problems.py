@@ -9,9 +9,9 @@ from agents.models import Agent
 from problems.kinds import Facts, Finding, Kind, Link
 
 from ..files import MEMORY_FILES
-from .file_standing import Standing, State, standings
-from .last_writer import Writer, last_writer
-from .words import facts_of, in_words
+from .file_standing import Standing, State, read_standings
+from .last_writer import Writer, find_last_writer
+from .words import build_facts, format_facts
 
 # What needs somebody, and how bad it is.
 SEVERITIES = {State.LEFT_OUT: 80, State.WILL_BE_LEFT_OUT: 68, State.UNEXPLAINED: 67, State.CUT: 50}
@@ -20,7 +20,7 @@ SEVERITIES = {State.LEFT_OUT: 80, State.WILL_BE_LEFT_OUT: 68, State.UNEXPLAINED:
 def check_standings(agent: Agent) -> Iterable[Finding]:
     """The memory files of an agent that are not whole in its prompt, or that its next write takes out."""
     found = []
-    for standing in standings(agent, MEMORY_FILES):
+    for standing in read_standings(agent, MEMORY_FILES):
         state = _state(standing)
         if state in SEVERITIES:
             found.append(_finding(agent, standing, state))
@@ -28,9 +28,9 @@ def check_standings(agent: Agent) -> Iterable[Finding]:
 
 
 def _finding(agent, standing, state):
-    facts = facts_of(standing) | {"file": standing.file_name, "state": state.value}
+    facts = build_facts(standing) | {"file": standing.file_name, "state": state.value}
     if state in (State.LEFT_OUT, State.WILL_BE_LEFT_OUT):
-        facts["writer"] = last_writer(agent.db, standing).value
+        facts["writer"] = find_last_writer(agent.db, standing).value
     severity = SEVERITIES[state]
     since = standing.since if state == State.LEFT_OUT else None
     return Finding(standing.file_name, facts, level=severity, severity=severity, since=since)
@@ -43,7 +43,7 @@ def _state(standing: Standing) -> State:
 
 def describe_standing(facts: Facts) -> str:
     """What is wrong with a file, and who wrote it last."""
-    values = in_words(facts) | {"file": facts["file"], "agent": facts["agent"]}
+    values = format_facts(facts) | {"file": facts["file"], "agent": facts["agent"]}
     state = State(facts["state"])
     if state == State.UNEXPLAINED:
         return _("The prompt of %(time)s does not hold %(file)s of %(agent)s, and nothing says why.") % values

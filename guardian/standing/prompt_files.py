@@ -37,7 +37,7 @@ class PromptFiles:
     files: dict[str, FileEntry] = field(default_factory=dict)
 
 
-def newest_report(agent: Agent) -> PromptFiles | None:
+def find_newest_report(agent: Agent) -> PromptFiles | None:
     """The newest report of an ordinary session in the agent's workspace; None where no session has one."""
     rows = Session.objects.using(agent.db).filter(prompt_report__isnull=False).exclude(origin__in=OTHER_KINDS)
     rows = rows.order_by("-last_activity_at", "-id").values_list(*COLUMNS)[:SESSIONS_ASKED]

@@ -48,7 +48,7 @@ class _Owners:
         self.agents = {normalise_or_empty(name): agent for name, agent in agents.items()}
         self.fitting = defaultdict(list)
         for agent in agents.values():
-            for key in workspace_keys(agent):
+            for key in compute_workspace_keys(agent):
                 self.fitting[key].append(agent)
         self.by_key = {}
 
@@ -71,7 +71,7 @@ class _Owners:
         return same or [owner]
 
 
-def workspace_keys(agent: Agent) -> set[str]:
+def compute_workspace_keys(agent: Agent) -> set[str]:
     """The keys that OpenClaw may give the workspace of an agent, from its path here and as OpenClaw reports it."""
     paths = {agent.workspace, agent.reported_workspace}
     if agent.workspace:
@@ -97,7 +97,7 @@ def store_records(agent: Agent, records: Mapping[str, Record], *, is_whole: bool
     return len(rows)
 
 
-def newest_rows(db: str, names: Iterable[str] | None = None) -> dict[str, ProvenanceRecord]:
+def find_newest_rows(db: str, names: Iterable[str] | None = None) -> dict[str, ProvenanceRecord]:
     """File name -> the row of its present record, of these files or of all; none where OpenClaw has none any more."""
     return {name: row for name, row in _last_rows(db, names).items() if row.state != State.GONE}
 
@@ -109,7 +109,7 @@ def _last_rows(db, names=None):
     return {row.file_name: row for row in (rows if names is None else rows.filter(file_name__in=list(names)))}
 
 
-def record_of(row: ProvenanceRecord) -> Record:
+def record_from_row(row: ProvenanceRecord) -> Record:
     """A stored record as it was read."""
     names = ("file_name", "workspace_key", "file_hash", "origin_class", "observed_at", "session_id", "session_key")
     columns = {name: getattr(row, name) for name in (*names, "version")}
@@ -128,7 +128,7 @@ def _content_of(record):
 
 
 def _content(row):
-    return {"state": row.state} if row.state == State.GONE else _content_of(record_of(row))
+    return {"state": row.state} if row.state == State.GONE else _content_of(record_from_row(row))
 
 
 def _row(record, now):

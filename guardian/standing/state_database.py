@@ -10,11 +10,11 @@ from ledger.collectors.database_tables import PROVENANCE
 from openclaw_web.clock import now_ms
 
 from ..collectors.provenance import Record, is_unfamiliar, read_records
-from .files import spellings
+from .files import get_spellings
 from .provenance import assign_records
 
 
-def live_record(agent: Agent, file_name: str) -> Record | None:
+def read_live_record(agent: Agent, file_name: str) -> Record | None:
     """The record that OpenClaw has of a file now; None where it has none.
 
     Where the state database is there and cannot be read, the record is one that is not known.
@@ -27,7 +27,7 @@ def live_record(agent: Agent, file_name: str) -> Record | None:
     except (Damaged, NotCopied, NotReadable):
         return Record(file_name)
     own = assign_records(_agents_of(source.root), records).get(agent.agent_id, {})
-    return next((own[name] for name in spellings(file_name) if name in own), None)
+    return next((own[name] for name in get_spellings(file_name) if name in own), None)
 
 
 def _read(root):

@@ -50,19 +50,19 @@ def standing_tone(state):
 
 def standing_sentence(standing: Standing) -> str:
     """What the state says of this file, with its numbers."""
-    sentence = _sentences()[standing.state] % in_words(facts_of(standing))
+    sentence = _sentences()[standing.state] % format_facts(build_facts(standing))
     if standing.state == State.MISSING and standing.will_be_left_out:
         fall = _("OpenClaw still has a record of it: once the agent writes it again, it is left out.")
         return f"{sentence} {fall}"
     return sentence
 
 
-def facts_of(standing: Standing) -> dict[str, Any]:
+def build_facts(standing: Standing) -> dict[str, Any]:
     """What sentences about a standing are made of."""
     return {name: getattr(standing, name) for name in FACTS}
 
 
-def in_words(facts: Mapping[str, Any]) -> dict[str, str]:
+def format_facts(facts: Mapping[str, Any]) -> dict[str, str]:
     """The numbers, times and names of these facts, as sentences take them."""
     return {
         "injected": number(facts["injected_chars"] or 0),

@@ -7,6 +7,6 @@ from openclaw_web.pages import glyphs
 BY = "command line"  # who does what is asked for in a terminal
 
 
-def visible(text: str | None) -> Iterator[str]:
+def split_visible_lines(text: str | None) -> Iterator[str]:
     """The lines of a text, with what a terminal would hide or obey made visible."""
     yield from glyphs.visible(text or "").split("\n")

@@ -14,10 +14,10 @@ from openclaw_web.commands.groups import WrongUse
 from openclaw_web.lists.paging import every
 from openclaw_web.pages import glyphs
 
+from ..detail import api_detail
 from ..lists.audit_list import FIELDS
-from ..looking import fates
 from ..models import FileSnapshot
-from . import asking
+from . import filters
 
 HELP = gettext_lazy("Write the writes to memory files to a file, or to standard output.")
 EXAMPLES = ("reflection guardian export --format markdown --since 2026-11-01 --output writes.md",)
@@ -44,7 +44,7 @@ def add_arguments(parser):
         " has a ' before it"
     )
     parser.add_argument("--include-content", action="store_true", help=words)
-    asking.filters(parser)
+    filters.add_filters(parser)
 
 
 def run(agent, format, output, include_content, **options):
@@ -67,13 +67,13 @@ def _written(count):
 
 def _rows(agent, options, *, with_content):
     """The writes that fit as dictionaries, with their diffs, and with both contents where they are asked for."""
-    listing = asking.listing(agent, options)
+    listing = filters.build_listing(agent, options)
     rows = listing.all.values(*FIELDS, "diff", *SIDES, "place")
     versions = FileSnapshot.objects.using(agent.db)
     for batch in every(rows, order=listing.order, size=BIG_BATCH if with_content else BATCH):
         ids = {row[side] for row in batch for side in SIDES if row[side]} if with_content else ()
         found = versions.filter(id__in=ids).values_list("id", "content", "raw") if ids else ()
-        fate = fates.of_writes(agent.db, [row["id"] for row in batch])
+        fate = api_detail.read_outcomes(agent.db, [row["id"] for row in batch])
         contents = {name: (content, raw and b64encode(raw).decode()) for name, content, raw in found}
         for row in batch:
             both = [contents.get(row[side], (None, None)) for side in SIDES]

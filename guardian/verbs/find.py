@@ -16,13 +16,13 @@ from openclaw_web.errors import Refused
 from openclaw_web.pages import glyphs
 from openclaw_web.pages.formatting import exact_facts
 
+from ..detail import api_detail, history
+from ..detail.schemas import GuardianEventOut, GuardianWriteDetail
 from ..files import MEMORY_FILES
 from ..lists.schemas import GuardianWriteOut
-from ..looking import history, telling
-from ..looking.schemas import GuardianEventOut, GuardianWriteDetail
 from ..models import WriteGuardianAudit
 from ..words import write_reason
-from . import asking, visible
+from . import filters, split_visible_lines
 
 MOST = 1_000
 WIDTH = 152
@@ -30,7 +30,7 @@ DIFF_LINES = 12  # of each write, with --with-diff
 UNKNOWN = "–"
 
 
-class Listing:
+class ListVerb:
     """The newest writes that fit."""
 
     HELP = gettext_lazy("List writes to memory files, newest first.")
@@ -42,11 +42,11 @@ class Listing:
         )
         parser.add_argument("-l", "--limit", type=int, default=10, metavar="N", help=_("how many, 1 to 1000 (10)"))
         parser.add_argument("-d", "--with-diff", action="store_true", help=_("with what each changed"))
-        asking.filters(parser)
+        filters.add_filters(parser)
 
     def run(self, agent, key, limit, with_diff, **options):
         _check(limit)
-        rows = asking.listing(agents.get(agent), options, key).first(limit)
+        rows = filters.build_listing(agents.get(agent), options, key).first(limit)
         diffs = _diffs(rows) if with_diff else {}
         receipt = [
             GuardianWriteOut.model_validate(row).model_dump() | ({"diff": diffs.get(row.id)} if with_diff else {})
@@ -56,7 +56,7 @@ class Listing:
         return Outcome({"writes": receipt}, "\n".join(lines) or _("No writes."))
 
 
-class Showing:
+class ShowVerb:
     """One write with all that is known of it."""
 
     HELP = gettext_lazy("Show one write with its diff, its statuses and what it came from.")
@@ -68,11 +68,18 @@ class Showing:
     def run(self, agent, id, **options):
         row = _found(agent, id)
         told = GuardianWriteDetail.model_validate(row).model_dump()
-        lines = [*_lines(row), *_facts(row), *_around(row), *_statuses(row), *_corrections(row), *visible(row.diff)]
+        lines = [
+            *_lines(row),
+            *_facts(row),
+            *_around(row),
+            *_statuses(row),
+            *_corrections(row),
+            *split_visible_lines(row.diff),
+        ]
         return Outcome({"write": told}, "\n".join(lines))
 
 
-class Diffing:
+class DiffVerb:
     """What one write changed."""
 
     HELP = gettext_lazy("Print what a write changed, as a unified diff.")
@@ -85,12 +92,12 @@ class Diffing:
         row = _found(agent, id)
         if row.diff is None:
             raise Refused(_("What this write changed is not known, or nothing was written."))
-        words = "\n".join(visible(row.diff)) or _("Nothing changed.")
+        words = "\n".join(split_visible_lines(row.diff)) or _("Nothing changed.")
         facts = {"id": row.id, "lines_added": row.lines_added, "lines_removed": row.lines_removed, "diff": row.diff}
         return Outcome(facts, words)
 
 
-class History:
+class HistoryVerb:
     """What happened to one file."""
 
     HELP = gettext_lazy("List the versions of a memory file and its writes, newest first.")
@@ -127,7 +134,7 @@ def _diffs(rows) -> dict[str, str]:
 
 def _found(agent, audit_id):
     try:
-        return telling.write(agents.get(agent), audit_id)
+        return api_detail.read_write(agents.get(agent), audit_id)
     except Http404 as exc:
         raise Refused(_("This agent has no write %(id)s.") % {"id": audit_id}) from exc
 
@@ -197,7 +204,7 @@ def _statuses(row):
 
 
 def _begin(diff):
-    lines = list(visible(diff.removesuffix("\n"))) if diff else []
+    lines = list(split_visible_lines(diff.removesuffix("\n"))) if diff else []
     yield from (f"    {line}" for line in lines[:DIFF_LINES])
     if len(lines) > DIFF_LINES:
         yield "    …"
@@ -207,7 +214,7 @@ def _events(agent, name, size) -> Iterator[Any]:
     """What happened to a file, newest first. A version that a write led to is told by that write."""
     after = None
     while True:
-        page = history.timeline(agent, name, after=after, size=size)
+        page = history.read_timeline(agent, name, after=after, size=size)
         yield from (event for event in page if event.audit or not event.led_by)
         after = page.next
         if after is None:

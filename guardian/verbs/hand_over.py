@@ -18,7 +18,7 @@ from ..standing.effects import JOB_KIND
 from . import BY
 
 
-def run(agent: Agent, audit_id: str, hunk: int | None, wish: Wish, *, puts_back: bool) -> Outcome:
+def run_handover(agent: Agent, audit_id: str, hunk: int | None, wish: Wish, *, puts_back: bool) -> Outcome:
     """Hand the rollback of a write, or of one change of it, to the agent; what became of it."""
     row = service.hand_over_rollback(agent, audit_id, wish, seen=None, hunk=hunk, puts_back=puts_back)
     with listener_on(sys.stderr) as listener:

@@ -29,7 +29,7 @@ def add_arguments(parser):
 def run(agent, dry_run, yes, quiet, **options):
     asked, owner = model_verbs.build_choice(Asked, options), agents.get(agent)
     if not yes:
-        return shown(plans.plan(owner, asked), is_all=dry_run)
+        return describe_fact_plan(plans.plan(owner, asked), is_all=dry_run)
     return model_verbs.run_and_report(
         lambda listener: running.run_here(owner, asked.to_params(owner), by=BY, listener=listener),
         is_quiet=quiet,
@@ -37,7 +37,7 @@ def run(agent, dry_run, yes, quiet, **options):
     )
 
 
-def shown(plan, is_all):
+def describe_fact_plan(plan, is_all):
     """What would be sent; it ends with 3, since nothing was."""
     rows = (
         (_("Facts"), f"{plan.facts:,}"),

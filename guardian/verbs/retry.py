@@ -10,7 +10,7 @@ from openclaw_web.commands import typed
 from ..files import MEMORY_FILES
 from ..proposing import plans, retrying
 from . import BY
-from .propose import FAULTS, shown
+from .propose import FAULTS, describe_fact_plan
 
 HELP = gettext_lazy("Have a write proposed again by the built-in guardian. Without --yes, only show what is sent.")
 EXAMPLES = (
@@ -30,7 +30,7 @@ def run(agent, audit, fact, file, dry_run, yes, quiet, **options):
     found = agents.get(agent)
     made = retrying.wanted(found, audit, fact=fact, file=file, by=BY)
     if not yes:
-        return shown(plans.plan_one(found, made.candidate_fact, made.target_file), is_all=dry_run)
+        return describe_fact_plan(plans.plan_one(found, made.candidate_fact, made.target_file), is_all=dry_run)
     return model_verbs.run_and_report(
         lambda listener: retrying.run_here(found, made, by=BY, listener=listener), is_quiet=quiet, faults=FAULTS
     )

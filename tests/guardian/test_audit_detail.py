@@ -193,7 +193,7 @@ def test_the_way_through_the_list_keeps_its_filters(as_stranger, ada):
     ],
 )
 def test_a_fact_whose_change_is_not_known_is_found_in_the_file(as_stranger, ada, fact, line):
-    services.keep_version(
+    services.store_version(
         DB, "MEMORY.md", "# Memory\n\n- likes Green tea, always\n- 她喜欢绿茶\n".encode(), modified_ms=T0
     )
     WriteGuardianAudit(

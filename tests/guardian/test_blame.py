@@ -101,10 +101,10 @@ def test_a_line_that_there_is_not_leads_back(as_stranger, ada):
 
 
 def test_what_is_not_known_is_said(as_stranger, ada):
-    services.keep_version(DB, "MEMORY.md", b"one\n", modified_ms=T0)
+    services.store_version(DB, "MEMORY.md", b"one\n", modified_ms=T0)
     assert "No write is known." in text_of(as_stranger.get(URL))
     wrote(DB, 1, b"one\n", b"one\ntwo\n")
-    services.keep_version(DB, "MEMORY.md", b"one\ntwo\nthree\n", modified_ms=T0 + 9**9)
+    services.store_version(DB, "MEMORY.md", b"one\ntwo\nthree\n", modified_ms=T0 + 9**9)
     page = text_of(as_stranger.get(URL))
     assert "Versions are missing between some writes" in page and "Changed after" in page
     for number in range(2, 30):
@@ -115,7 +115,7 @@ def test_what_is_not_known_is_said(as_stranger, ada):
 
 def test_the_api_tells_runs(as_stranger, turn):
     wrote(DB, 1, b"old\n", b"old\ntea\nmilk\n", turn_id=turn.id)
-    services.keep_version(DB, "MEMORY.md", b"old\ntea\nmilk\nnew\n", modified_ms=T0 + 9**9)
+    services.store_version(DB, "MEMORY.md", b"old\ntea\nmilk\nnew\n", modified_ms=T0 + 9**9)
     answer = as_stranger.get(API).json()
     assert [(run["first"], run["last"], run["known"]) for run in answer["runs"]] == [
         (1, 1, "before"),

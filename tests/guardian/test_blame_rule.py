@@ -3,9 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from guardian.blame import blame
-from guardian.changes import change_of
-from guardian.exact import text_of
+from guardian.changes import compute_change
+from guardian.detail.line_blame import assign_writes
+from guardian.file_bytes import bytes_to_text
 from openclaw_web.diffs.comparing import lines_of
 
 states = st.lists(st.lists(st.sampled_from(["a\n", "b\n", "c\n", "\n", "d"]), max_size=10).map("".join), max_size=8)
@@ -15,7 +15,7 @@ def carried(states):
     """The writer of each line of the last state."""
     writers, before = [], None
     for number, state in enumerate(states):
-        hunks = change_of(None if before is None else before.encode(), state.encode(), "MEMORY.md").hunks
+        hunks = compute_change(None if before is None else before.encode(), state.encode(), "MEMORY.md").hunks
         for old_start, old_end, new_start, new_end in reversed(hunks):
             writers[old_start:old_end] = [f"w{number}"] * (new_end - new_start)
         before = state
@@ -25,13 +25,13 @@ def carried(states):
 def writes(states):
     before = [None, *states][: len(states)]
     for number, (old, new) in enumerate(zip(before, states, strict=True)):
-        yield f"w{number}", change_of(None if old is None else old.encode(), new.encode(), "MEMORY.md").hunks
+        yield f"w{number}", compute_change(None if old is None else old.encode(), new.encode(), "MEMORY.md").hunks
 
 
 @given(states)
 def test_it_is_what_each_line_carried_with_it(states):
     count = len(lines_of(states[-1])) if states else 0
-    assert blame(count, reversed(list(writes(states)))) == (carried(states) if states else [])
+    assert assign_writes(count, reversed(list(writes(states)))) == (carried(states) if states else [])
 
 
 @given(states, st.integers(0, 8))
@@ -40,18 +40,18 @@ def test_lines_from_before_the_first_write_are_nobodys(states, known):
     some = list(writes(states))[known:]
     named = {name for name, _hunks in some}
     wanted = [name if name in named else None for name in (carried(states) if states else [])]
-    assert blame(count, reversed(some)) == wanted
+    assert assign_writes(count, reversed(some)) == wanted
 
 
 @given(st.binary(max_size=60), st.binary(max_size=60))
 def test_numbers_of_a_change(before, after):
-    change = change_of(before, after, "USER.md")
-    assert change.added - change.removed == len(lines_of(text_of(after))) - len(lines_of(text_of(before)))
+    change = compute_change(before, after, "USER.md")
+    assert change.added - change.removed == len(lines_of(bytes_to_text(after))) - len(lines_of(bytes_to_text(before)))
     assert change.modified <= min(change.added, change.removed)
     assert bool(change.diff) == (before != after)
 
 
 def test_a_file_that_was_not_there():
-    change = change_of(None, b"one\ntwo", "USER.md")
+    change = compute_change(None, b"one\ntwo", "USER.md")
     assert (change.added, change.removed, change.modified, change.hunks) == (2, 0, 0, ((0, 0, 0, 2),))
     assert change.diff.startswith("--- /dev/null\n+++ b/USER.md\n")

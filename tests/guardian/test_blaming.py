@@ -5,7 +5,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from guardian import services
-from guardian.looking.blaming import blame_of, lines_left_by
+from guardian.detail.line_blame import blame_file, find_remaining_lines
 from guardian.models import FileSnapshot, GuardianReceipt, Rollback, RollbackIntent, WriteGuardianAudit
 from openclaw_web.diffs.comparing import lines_of
 from tests.guardian.written import T0, share, untold, wrote
@@ -17,7 +17,7 @@ texts = st.lists(st.sampled_from(["a\n", "b\n", "c\n", "d"]), max_size=6).map(""
 
 def told(ada, name="MEMORY.md"):
     """Each line with its write; a gap is `gap`, what was there before is None."""
-    return [(line.text.strip(), "gap" if line.gap else line.audit_id) for line in blame_of(ada, name).lines]
+    return [(line.text.strip(), "gap" if line.gap else line.audit_id) for line in blame_file(ada, name).lines]
 
 
 def test_each_line_has_its_write(ada):
@@ -28,7 +28,7 @@ def test_each_line_has_its_write(ada):
     wrote(DB, 5, None, None, status="refused")
     assert told(ada) == [("old", None), ("uno", "w3")]
     assert told(ada, "USER.md") == [("x", "w4")]
-    assert blame_of(ada, "SOUL.md") is None and blame_of(ada, "AGENTS.md") is None
+    assert blame_file(ada, "SOUL.md") is None and blame_file(ada, "AGENTS.md") is None
 
 
 def test_lines_that_a_rollback_brought_back_are_of_who_wrote_them(ada):
@@ -39,7 +39,7 @@ def test_lines_that_a_rollback_brought_back_are_of_who_wrote_them(ada):
     wrote(DB, 4, b"old\none\n", b"bad\n", origin="rollback")  # done again
     assert told(ada) == [("bad", "w2")]
     wrote(DB, 5, b"bad\n", b"old\none\n", origin="rollback"), wrote(DB, 6, b"old\none\n", b"old\n", origin="rollback")
-    assert told(ada) == [("old", None)] and blame_of(ada, "MEMORY.md").first_at == T0 + 1000
+    assert told(ada) == [("old", None)] and blame_file(ada, "MEMORY.md").first_at == T0 + 1000
 
 
 def rolled_back(number, by, way="merged"):
@@ -56,7 +56,7 @@ def test_lines_that_came_back_between_later_changes_are_of_who_wrote_them(ada):
     rolled_back(2, by=4)
     back = [("old", None), ("one", "w1"), ("two", "w1"), ("three", "w3")]
     assert told(ada) == [*back, ("by hand", "w4")]
-    assert lines_left_by(ada, ["w2", "w4"]) == [("MEMORY.md", 5, "by hand")]
+    assert find_remaining_lines(ada, ["w2", "w4"]) == [("MEMORY.md", 5, "by hand")]
     # Done again between later changes, and taken back once more: the rollbacks in between wrote none of it.
     wrote(DB, 5, b"old\none\ntwo\nthree\nby hand\n", b"old\none\ntwo\nthree\nfour\n")
     wrote(DB, 6, b"old\none\ntwo\nthree\nfour\n", b"old\nuno\nthree\nfour\n", origin="rollback")
@@ -102,7 +102,7 @@ def test_with_a_write_for_each_change_nothing_is_unknown(ada, states):
         for old_start, old_end, new_start, new_end in reversed(row.hunks):
             writers[old_start:old_end] = [row.id] * (new_end - new_start)
         before = state.encode()
-    found = blame_of(ada, "MEMORY.md")
+    found = blame_file(ada, "MEMORY.md")
     assert [line.text for line in found.lines] == lines_of(states[-1])
     assert not any(line.gap for line in found.lines)
     assert [line.audit_id for line in found.lines] == writers
@@ -113,23 +113,23 @@ def test_a_missing_version_is_a_gap(ada):
     wrote(DB, 3, b"one\ntwo\n", b"one\ntwo\nthree\n")  # nobody told of the second line
     untold(DB)
     assert told(ada) == [("one", "w1"), ("two", "gap"), ("three", "w3")]
-    (gap,) = [line.gap for line in blame_of(ada, "MEMORY.md").lines if line.gap]
+    (gap,) = [line.gap for line in blame_file(ada, "MEMORY.md").lines if line.gap]
     assert (gap.since, gap.until) == (T0 + 1000, T0 + 3000)
-    services.keep_version(DB, "MEMORY.md", b"one\nthree\nfour\n", modified_ms=T0 + 9**9)
+    services.store_version(DB, "MEMORY.md", b"one\nthree\nfour\n", modified_ms=T0 + 9**9)
     assert told(ada) == [("one", "w1"), ("three", "w3"), ("four", "gap")]
-    assert blame_of(ada, "MEMORY.md").lines[2].gap.until is None
+    assert blame_file(ada, "MEMORY.md").lines[2].gap.until is None
 
 
 def test_too_many_missing_versions_are_said(ada):
     for number in range(30):
         wrote(DB, number, b"a %d\n" % number, b"b %d\n" % number)
     untold(DB)
-    assert blame_of(ada, "MEMORY.md").is_cut
+    assert blame_file(ada, "MEMORY.md").is_cut
 
 
 def test_a_write_that_led_nowhere_is_passed(ada):
     wrote(DB, 1, None, b"one\n"), wrote(DB, 2, b"one\n", b"lost\n")
-    services.keep_version(DB, "MEMORY.md", b"one\n", modified_ms=T0 + 9**9)
+    services.store_version(DB, "MEMORY.md", b"one\n", modified_ms=T0 + 9**9)
     assert told(ada) == [("one", "w1")]
 
 
@@ -138,15 +138,15 @@ def test_of_writes_with_one_diff_the_newest_stands_for_all(ada):
         wrote(DB, number, b"", b"one\ntwo\n")
     share(DB, "w1", "w2")
     assert told(ada) == [("one", "w2"), ("two", "w2")]
-    assert lines_left_by(ada, ["w1"]) == [("MEMORY.md", 1, "one"), ("MEMORY.md", 2, "two")]
+    assert find_remaining_lines(ada, ["w1"]) == [("MEMORY.md", 1, "one"), ("MEMORY.md", 2, "two")]
 
 
 def test_lines_that_writes_left_in_all_files(ada):
     wrote(DB, 1, None, b"one\r\nno newline")
     wrote(DB, 2, None, b"three\n", target_file="USER.md"), wrote(DB, 3, b"three\n", b"", target_file="USER.md")
-    found = lines_left_by(ada, ["w1", "w2", "nothing"])
+    found = find_remaining_lines(ada, ["w1", "w2", "nothing"])
     assert found == [("MEMORY.md", 1, "one"), ("MEMORY.md", 2, "no newline")]
-    assert lines_left_by(ada, []) == []
+    assert find_remaining_lines(ada, []) == []
 
 
 def test_versions_with_ids_of_their_own_are_followed(ada):
@@ -165,9 +165,9 @@ def test_versions_with_ids_of_their_own_are_followed(ada):
 def test_stored_places_that_cannot_be_are_survived(ada):
     wrote(DB, 1, None, b"one\n")
     WriteGuardianAudit.objects.using(DB).update(hunks_json="[[0,0,0,9]]")
-    assert len(blame_of(ada, "MEMORY.md").lines) == 1
+    assert len(blame_file(ada, "MEMORY.md").lines) == 1
 
 
 def test_another_agent_has_lines_of_its_own(ada, bob):
     wrote(DB, 1, None, b"one\n")
-    assert blame_of(bob, "MEMORY.md") is None and lines_left_by(bob, ["w1"]) == []
+    assert blame_file(bob, "MEMORY.md") is None and find_remaining_lines(bob, ["w1"]) == []

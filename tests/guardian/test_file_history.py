@@ -6,8 +6,8 @@ import pytest
 
 from guardian import services
 from guardian.models import FileSnapshot, WriteGuardianAudit
-from guardian.recording import storing
-from guardian.recording.told import Source, Told
+from guardian.recording import write_store
+from guardian.recording.reports import Report, Source
 from tests import faults
 from tests.guardian.written import T0, took_back, wrote
 from tests.ledger.talks import text_of
@@ -28,7 +28,7 @@ def told(answer):
 
 
 def test_all_that_happened_is_there_in_order(as_stranger, ada):
-    services.keep_version(DB, "MEMORY.md", b"one\n", modified_ms=T0)
+    services.store_version(DB, "MEMORY.md", b"one\n", modified_ms=T0)
     wrote(DB, 1, b"one\n", b"one\ntwo\n", status="rolled_back")
     refuse(2, reason="Never keep secrets.")
     wrote(DB, 3, b"one\ntwo\n", b"one\n", origin="rollback", candidate_fact=None, reason="Wrong.")
@@ -114,7 +114,7 @@ def test_pages_hold_everything_once_both_ways(as_stranger, ada, size):
     """Writes and versions of one moment, and of several: no part between two pages is lost or said twice."""
     for number in range(8):
         refuse(number, created_at=T0 + number // 3)
-        services.keep_version(DB, "MEMORY.md", b"%d" % number, modified_ms=T0 + number // 4)
+        services.store_version(DB, "MEMORY.md", b"%d" % number, modified_ms=T0 + number // 4)
     whole = told(as_stranger.get(f"{API}?limit=200"))
     assert len(whole) == 16
     found, back, after, last = [], [], "", None
@@ -153,7 +153,7 @@ def test_a_write_that_an_import_renames_meanwhile_is_left_out(as_stranger, ada):
     wrote(DB, 1, None, b"tea\n")
     about = {"target_file": "MEMORY.md", "candidate_fact": "Likes coffee.", "status": "written", "origin": "imported"}
     row = WriteGuardianAudit(id="of-the-log", created_at=T0 + 5_000, **about)
-    storing.store(DB, [Told(row, Source.LOG, told_by="plugin")])
+    write_store.store_reports(DB, [Report(row, Source.LOG, told_by="plugin")])
 
     def renamed():
         wrote(DB, 5, b"tea\n", b"coffee\n", candidate_fact="Likes coffee.")

@@ -87,7 +87,7 @@ def test_a_patch_names_its_files(as_stranger, session):
 
 
 def test_a_search_ends_after_a_while_and_goes_on_when_asked(as_stranger, session, monkeypatch):
-    monkeypatch.setattr("guardian.writes.WINDOW", 5)
+    monkeypatch.setattr("guardian.tool_writes.WINDOW", 5)
     call(session, 1, "write", at=T0 - HOUR, path="MEMORY.md", content="first words of it")
     for number in range(2, 9):
         call(session, number, "read", at=T0 + number, path="MEMORY.md")

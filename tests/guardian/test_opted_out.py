@@ -3,7 +3,7 @@
 import orjson
 import pytest
 
-from guardian.looking import owners
+from guardian.detail import opted_out_lines
 from ledger.models import ConversationTurn, Session
 from people.configuration import keys as configuration
 from tests.guardian.written import share, took_back, wrote
@@ -101,13 +101,13 @@ def test_lines_that_several_writes_share_are_of_each_of_them(ada, turns):
         wrote(DB, number, before, before + b"Tom is ill.\n", turn_id=turn.id, session_id="s1")
     share(DB, "w4", "w5")
     configuration.put("collector.optedOutSenders", ["tom"])
-    found = owners.lines_of_people(ada)
+    found = opted_out_lines.find_opted_out_lines(ada)
     assert [(one.audit.id, one.lines[0][2]) for one in found.theirs] == [
         ("w4", "Tom is ill."),
         ("w2", "Tom <b>moves</b>."),
     ]
     configuration.put("collector.optedOutSenders", ["mei", "tom"])
-    assert owners.lines_of_people(ada).line_count == 3
+    assert opted_out_lines.find_opted_out_lines(ada).line_count == 3
 
 
 def test_whoever_saves_who_opted_out_is_told_where_their_lines_are(as_admin):

@@ -2,8 +2,8 @@
 
 from guardian import services
 from guardian.models import Rollback, WriteGuardianAudit
-from guardian.recording import storing
-from guardian.recording.told import CHANGED, FileChange, Source, Told
+from guardian.recording import write_store
+from guardian.recording.reports import CHANGED, FileChange, Report, Source
 
 T0 = 1_770_000_000_000
 
@@ -18,9 +18,9 @@ def wrote(db: str, number: int, before: bytes | None, after: bytes | None, **col
     row = WriteGuardianAudit(**(named | told | columns))
     is_told = row.status in CHANGED
     if not is_told and before is not None:
-        services.keep_version(db, row.target_file, before, modified_ms=row.created_at - 1)
+        services.store_version(db, row.target_file, before, modified_ms=row.created_at - 1)
     change = FileChange(before, after) if is_told else None
-    storing.store(db, [Told(row, Source.API, change, body_sha256="1", told_by="plugin")])
+    write_store.store_reports(db, [Report(row, Source.API, change, body_sha256="1", told_by="plugin")])
     return WriteGuardianAudit.objects.using(db).get(id=row.id)
 
 

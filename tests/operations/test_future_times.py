@@ -201,7 +201,7 @@ def test_a_rollback_that_began_in_the_future_is_broken_off(ada, now):
     values = {name: value for name, value in values.items() if name in fields}
     RollbackIntent.objects.using("agent_ada").create(id="i1", created_at=NOW + YEAR, **values)
     RollbackIntent.objects.using("agent_ada").create(id="i2", created_at=NOW - 1, **values)
-    assert [row.id for row in checks.open_intents("agent_ada")] == ["i1"]
+    assert [row.id for row in checks.find_open_intents("agent_ada")] == ["i1"]
 
 
 @pytest.mark.parametrize(("age_s", "is_alive"), [(60, True), (600, False), (-86_400, False)])

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from agents.models import Agent
 from guardian import services
-from guardian.recording.recorded import record
+from guardian.recording.api_import import record_reports
 from guardian.recording.schemas import WriteIn
 from ledger.models import ConversationTurn
 from ledger.transcripts import removing
@@ -244,7 +244,7 @@ def test_writes_are_counted_when_they_are_recorded(as_admin, home):
         id="w1", session_id=turn.session_id, turn_id=turn.id, target_file="MEMORY.md", candidate_fact="two",
         status="written", created_at=NOW - 1000, **files,
     )  # fmt: skip
-    record(Agent.objects.get(), [write], by="plugin")
+    record_reports(Agent.objects.get(), [write], by="plugin")
     page = as_admin.get("/").text
     assert "two &amp; three" in page and "/agents/main/writes/w1/" in page
     assert {number for label, number, _address in links_of(page) if label == "Written"} == {"1"}
@@ -261,7 +261,7 @@ def write(home, *, at=NOW - 1000):
     turn = ConversationTurn.objects.using(MAIN).first()
     about = {"session_id": turn.session_id, "turn_id": turn.id, "target_file": "MEMORY.md", "status": "written"}
     about |= {"candidate_fact": "two", "created_at": at, "before": "one\n", "after": "one\ntwo & three\n"}
-    record(Agent.objects.get(), [WriteIn(id="w1", **about)], by="plugin")
+    record_reports(Agent.objects.get(), [WriteIn(id="w1", **about)], by="plugin")
 
 
 def test_a_rolled_back_write_leaves_the_page(as_admin, home):

@@ -38,11 +38,11 @@ SOMETHING_ELSE = {
     "gate/detail/forms.py": ("Another version to compare with",),
     "guardian/collectors/reflection_db.py": ("How many older rows",),
     "guardian/handover/offers.py": ("whose lines an older version holds",),
-    "guardian/looking/blaming.py": (
+    "guardian/detail/line_blame.py": (
         *("with an older version or between", "older versions that are blamed", "one older version that may"),
         "came back from before it",
     ),
-    "guardian/recording/neighbours.py": ("The last versions up to a moment",),
+    "guardian/recording/sql.py": ("The last versions up to a moment",),
     "guardian/unknown_change.py": ("No later version of %(file)s",),
     "guardian/verbs/rules.py": ("older rules are not listed",),
     "guardian/words.py": ("the earlier version was restored",),

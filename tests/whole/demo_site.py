@@ -13,8 +13,8 @@ from gate.recording import reports as by_gate
 from gate.recording.windows import Window
 from guardian.correcting.correcting import correct
 from guardian.models import GuardianRun, Handover, WriteGuardianAudit
-from guardian.recording import storing as writes
-from guardian.recording import told as by_guardian
+from guardian.recording import reports as by_guardian
+from guardian.recording import write_store as writes
 from jobs.models import JobRun
 from ledger.collectors.trajectories import Step
 from ledger.models import Session
@@ -101,7 +101,7 @@ def _store(changes, **columns):
     rows = [
         (WriteGuardianAudit(id=name, **columns), by_guardian.FileChange(*change)) for name, change in changes.items()
     ]
-    writes.store(DB, [by_guardian.Told(row, by_guardian.Source.API, change) for row, change in rows])
+    writes.store_reports(DB, [by_guardian.Report(row, by_guardian.Source.API, change) for row, change in rows])
 
 
 def _of_files(turn):

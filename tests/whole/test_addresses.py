@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from guardian.models import WriteGuardianAudit
-from guardian.recording import storing
-from guardian.recording.told import FileChange, Source, Told
+from guardian.recording import write_store
+from guardian.recording.reports import FileChange, Report, Source
 from tests.factories import T0
 from tests.guardian.proposing.proposed import decided
 
@@ -39,7 +39,7 @@ def test_a_button_of_a_hostile_write_leads_to_that_write(as_admin, ada):
     decided()
     facts = {"session_id": "s0", "turn_id": "s0:u", "target_file": "USER.md", "candidate_fact": "Likes tea."}
     row = WriteGuardianAudit(id=name, status="written", created_at=T0, **facts)
-    storing.store("agent_ada", [Told(row, Source.API, FileChange(None, b"x\n"), body_sha256="1")])
+    write_store.store_reports("agent_ada", [Report(row, Source.API, FileChange(None, b"x\n"), body_sha256="1")])
     page = "/agents/ada/writes/"
     asked = re.search(r'hx-get="([^"]*write-verdicts[^"]*)"', as_admin.get(page).content.decode())[1]
     words = as_admin.get(unescape(asked)).content.decode()

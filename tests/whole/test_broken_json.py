@@ -15,7 +15,7 @@ from datasets.exporting import exports, verifying
 from datasets.exporting.checks import CHECKS
 from datasets.models import DatasetExport
 from guardian.models import RollbackIntent
-from guardian.recording import moving, pruning
+from guardian.recording import snapshot_pruning, write_replacement
 from openclaw_web import clock
 from openclaw_web.sqlite import statements
 from openclaw_web.sqlite.json_columns import Decoded
@@ -113,8 +113,8 @@ def test_what_something_rests_on_is_not_taken_for_absent(site, text):
         export = {"id": "broken", "export_format": "alpaca", "sample_types": "[]", "file_path": "exports/broken"}
         DatasetExport.objects.create(**export, filters=text, exported_at=T0)
         for act in (
-            lambda: pruning.prune(DB),
-            lambda: moving.may_move(DB, "w1", "w2"),
+            lambda: snapshot_pruning.prune_snapshots(DB),
+            lambda: write_replacement.may_replace(DB, "w1", "w2"),
             lambda: runs.begin(root="/there", by="ada", before={}),
             lambda: runs.ignored_sessions(Path("/there")),
             lambda: exports.build("broken", None),

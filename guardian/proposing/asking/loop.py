@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from ...exact import text_of
+from ...file_bytes import bytes_to_text
 from ...models import GuardianRun
 from . import parsing, prompts, steps
 from .guardians import Guardian, most_answer
@@ -15,7 +15,7 @@ def ask(db: str, guardian: Guardian, run: GuardianRun, tools: Tools, *, wait: Ca
     `wait` is told how many seconds to let pass between two attempts. Raises LimitReached and CallFailed.
     """
     messages = prompts.opening(run.candidate_fact, run.target_file)
-    most = most_answer(text_of(tools.held or b""))
+    most = most_answer(bytes_to_text(tools.held or b""))
     for number in range(1, guardian.most_steps + 1):
         step, answer = steps.ask(db, guardian, run, number, messages, most, wait=wait)
         run.step_count, run.llm_latency_ms = number, run.llm_latency_ms + answer.latency_ms

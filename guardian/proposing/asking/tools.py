@@ -7,7 +7,7 @@ from typing import Any
 
 from openclaw_web.errors import Refused
 
-from ...exact import text_of
+from ...file_bytes import bytes_to_text
 from ...files import MEMORY_FILES
 from .parsing import Wanted
 from .prompts import READ, REFUSE
@@ -103,7 +103,7 @@ def why_unreadable(data: bytes) -> str:
 
 def fitted(held: bytes | None, content: str) -> bytes:
     """A new content with the line ends, the byte order mark and the last newline of what the file held."""
-    old = text_of(held or b"")
+    old = bytes_to_text(held or b"")
     if "\r\n" in old and "\n" not in old.replace("\r\n", ""):
         content = content.replace("\r\n", "\n").replace("\n", "\r\n")
     if old.startswith("\ufeff") and not content.startswith("\ufeff"):

@@ -104,7 +104,7 @@ def of_agent(collection: Any, found: HomeAgent, agent_id: str) -> Iterator[Sourc
     memory = collection.home.root / "memory" / f"{found.home_name}.sqlite"
     yield from _database(collection, memory, "indexed_files", about)
     if found.workspace:
-        for entry in workspaces.entries(found.workspace, collection.home.notes):
+        for entry in workspaces.find_entries(found.workspace, collection.home.notes):
             yield from _one(collection, Kind.WORKSPACE_FILE, entry.path, **about)
 
 

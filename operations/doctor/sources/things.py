@@ -178,11 +178,11 @@ class Looker:
 
     def _version(self, source, looked, workspace):
         name = source.file.relative_to(workspace).as_posix()
-        entry = workspaces.entry_of(workspace, source.file)
+        entry = workspaces.find_entry(workspace, source.file)
         if entry is None:
             return
-        data = workspaces.content(workspace, entry)
-        is_held = looked.db is not None and (guardian.is_latest if source.is_to_read else guardian.was_held)(
+        data = workspaces.read_content(workspace, entry)
+        is_held = looked.db is not None and (guardian.is_latest if source.is_to_read else guardian.has_version)(
             looked.db, name, data
         )
         if not is_held:

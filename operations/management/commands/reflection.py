@@ -2,11 +2,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from gate.verbs import export, find, record, replay, run, stats
-from guardian.verbs import correct, propose, rules, undo
+from guardian.verbs import correct, propose, rollback, rules
 from guardian.verbs import export as export_of_writes
 from guardian.verbs import find as find_writes
+from guardian.verbs import record as tell_of_writes
 from guardian.verbs import retry as retry_write
-from guardian.verbs import tell as tell_of_writes
 from openclaw_web.commands.groups import Branch, Group
 
 
@@ -30,11 +30,11 @@ class Command(Group):
         "guardian": Branch(
             gettext_lazy("Writes to the memory files of an agent."),
             {
-                "list": find_writes.Listing(),
-                "show": find_writes.Showing(),
-                "diff": find_writes.Diffing(),
-                "history": find_writes.History(),
-                "rollback": undo,
+                "list": find_writes.ListVerb(),
+                "show": find_writes.ShowVerb(),
+                "diff": find_writes.DiffVerb(),
+                "history": find_writes.HistoryVerb(),
+                "rollback": rollback,
                 "correct": correct,
                 "retry": retry_write,
                 "export": export_of_writes,

@@ -7,7 +7,7 @@ from django.test.utils import CaptureQueriesContext
 
 from guardian import fact_evidence
 from guardian.models import FileSnapshot, WriteGuardianAudit
-from guardian.recording import attributing
+from guardian.recording import snapshot_matching
 from tests.collecting.collecting import MAIN, run
 from tests.collecting.plugin_log import T0, written
 from tests.collecting.stages.test_collect_writes import put, rows
@@ -145,6 +145,6 @@ def test_only_versions_beside_a_write_are_read(home):
     assert FileSnapshot.objects.using(MAIN).filter(file_name=NAME).count() == 30
     assert 0 < len(read) <= 2 * 6 * 29
     found = list(rows().values_list("id", "before_snapshot", "after_snapshot", "is_diff_shared"))
-    attributing.settle(MAIN, NAME)
+    snapshot_matching.match_snapshots(MAIN, NAME)
     assert list(rows().values_list("id", "before_snapshot", "after_snapshot", "is_diff_shared")) == found
     assert WriteGuardianAudit.objects.using(MAIN).filter(origin="unattributed").count() == 0

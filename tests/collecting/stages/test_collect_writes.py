@@ -10,7 +10,7 @@ import pytest
 from gate.models import MemoryGateDecision
 from guardian.files import MEMORY_FILES
 from guardian.models import GuardianStatus, Rollback, WriteGuardianAudit
-from guardian.recording import unattributed
+from guardian.recording import unattributed_changes
 from ledger.models import RejectedRecord
 from people.configuration import keys as configuration
 from tests.collecting.collecting import MAIN, run
@@ -133,7 +133,7 @@ def test_what_nobody_told_of_is_a_write_of_its_own_with_its_window(place):
     assert (row.origin, row.status, row.target_file) == ("unattributed", "written", "USER.md")
     assert (row.earliest_at, row.created_at) == (T0 - 60_000, T0 + 60_000)
     assert "+- hates tea" in row.diff and row.hunks_json and row.candidate_fact is None
-    turns = unattributed.turns_between(MAIN, row)
+    turns = unattributed_changes.find_turns_between(MAIN, row)
     assert [turn.id for turn in turns] == [f"{talk.session}:r3", f"{talk.session}:r1"]
     assert run(home)["guardian"]["unattributed"] == 0
 

@@ -11,7 +11,7 @@ from datasets.exporting import exports
 from datasets.kinds import judging
 from datasets.kinds.write import WRITE, Correction
 from datasets.models import DatasetSample
-from guardian.services import keep_version
+from guardian.services import store_version
 from openclaw_web.errors import Refused
 from tests.datasets.conversations import tell_turns
 from tests.datasets.exporting.exporting import build, rows_of
@@ -123,8 +123,8 @@ SENT = {"status": "approved", "guardian_label": "corrected", "guardian_status": 
 def elsewhere(agent, *, tools=TOOLS, first=True, **said):
     """A write that belongs into another file, with its sample; `first`: corrected before it became one."""
     if tools is not None:
-        keep_version(DB, "TOOLS.md", tools.encode(), modified_ms=T0)
-    keep_version(DB, "TOOLS.md", b"# Much later\n", modified_ms=T0 + 9_000_000)
+        store_version(DB, "TOOLS.md", tools.encode(), modified_ms=T0)
+    store_version(DB, "TOOLS.md", b"# Much later\n", modified_ms=T0 + 9_000_000)
     wrote(DB, 1, MEMORY, WRONG, turn_id="s1:u1", candidate_fact="The shop asks for slots.")
     if first:
         corrected(**(ELSEWHERE | said))

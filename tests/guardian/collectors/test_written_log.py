@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gate.collectors.source_decisions import Rejection
-from guardian.collectors.found import FoundWrite
-from guardian.collectors.written_log import LogReader
+from guardian.collectors.source_writes import SourceWrite
+from guardian.collectors.write_log import LogReader
 
 LINE = {
     "timestamp": "2026-11-21T03:16:18.499Z",
@@ -50,4 +50,4 @@ def test_what_is_no_write_says_why():
 @given(st.lists(st.binary(max_size=60)))
 def test_any_bytes_are_writes_or_problems(raw):
     for one in read(raw):
-        assert isinstance(one, FoundWrite | Rejection)
+        assert isinstance(one, SourceWrite | Rejection)

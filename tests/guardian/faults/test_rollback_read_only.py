@@ -14,7 +14,7 @@ WROTE = """
 from agents.models import Agent
 from guardian.models import WriteGuardianAudit
 from guardian.recording import storing
-from guardian.recording.told import FileChange, Source, Told
+from guardian.recording.reports import FileChange, Source, Told
 row = WriteGuardianAudit(id="w1", session_id="s", target_file="MEMORY.md", candidate_fact="x", status="written",
                          created_at=1_770_000_000_000)
 storing.store(Agent.objects.get().db, [Told(row, Source.API, FileChange(b"a", b"b"), body_sha256="1")])

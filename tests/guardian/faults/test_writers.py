@@ -49,7 +49,7 @@ import sys
 from agents.models import Agent
 from guardian.models import WriteGuardianAudit
 from guardian.recording import storing
-from guardian.recording.told import FileChange, Source, Told
+from guardian.recording.reports import FileChange, Source, Told
 from guardian.rollbacks import exchanging, performing, places
 from openclaw_web import clock
 exchanging.LOOKS = (0.0, 0.05)

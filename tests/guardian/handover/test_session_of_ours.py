@@ -8,7 +8,7 @@ from datasets.services import make_samples
 from guardian import services
 from guardian.handover import outcomes
 from guardian.models import Handover, WriteGuardianAudit
-from guardian.recording import attributing
+from guardian.recording import snapshot_matching
 from ledger.models import ConversationTurn, Session
 from tests.collecting.collecting import run as collect
 from tests.guardian.standing.recorded_homes import RecordedHome
@@ -44,8 +44,8 @@ def test_a_change_that_an_import_saw_first_is_the_rollbacks(ada, home, command, 
     row, _job = hand_over(ada)
     file = home.file(NAME, BEFORE, "ada")
     home.record(NAME, BEFORE, agent="ada", session="openclaw-web")
-    services.keep_version(DB, NAME, BEFORE, modified_ms=file.stat().st_mtime_ns // 1_000_000)
-    attributing.settle_new(DB, NAME)
+    services.store_version(DB, NAME, BEFORE, modified_ms=file.stat().st_mtime_ns // 1_000_000)
+    snapshot_matching.match_new_snapshots(DB, NAME)
     unreported = WriteGuardianAudit.objects.using(DB).exclude(id="w1")
     if is_named:  # by OpenClaw's record
         unreported.update(origin="agent", session_key="agent:ada:openclaw-web")
@@ -53,5 +53,5 @@ def test_a_change_that_an_import_saw_first_is_the_rollbacks(ada, home, command, 
     outcomes.check_again(ada, Handover.objects.using(DB).get(id=row.id), by="otto")
     assert [(one.id, one.origin) for one in unreported.all()] == [(row.own_audit_id, "rollback")]
     assert audit().status == "rolled_back" and rollbacks()[0].own_audit_id == row.own_audit_id
-    attributing.settle_new(DB, NAME)
+    snapshot_matching.match_new_snapshots(DB, NAME)
     assert unreported.count() == 1 and held(home) == BEFORE

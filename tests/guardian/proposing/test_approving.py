@@ -2,7 +2,7 @@
 
 import pytest
 
-from guardian.exact import data_of
+from guardian.file_bytes import read_version_bytes
 from guardian.models import GuardianStatus, RollbackIntent
 from guardian.proposing import approving, waiting
 from guardian.rollbacks import performing, places, planning, recording, recovering
@@ -26,7 +26,10 @@ def test_it_works(ada, workspace, endpoint):
     assert (audit.turn_id, audit.session_id, audit.session_key) == ("s0:u", "s0", runs()[0].session_key)
     assert (audit.llm_model, audit.agent_steps, audit.candidate_fact) == ("small", 2, "Likes tea.")
     assert audit.llm_latency_ms is not None and (audit.lines_added, audit.lines_removed) == (1, 0)
-    assert data_of(audit.before_snapshot) == HELD.encode() and data_of(audit.after_snapshot) == NEW.encode()
+    assert (
+        read_version_bytes(audit.before_snapshot) == HELD.encode()
+        and read_version_bytes(audit.after_snapshot) == NEW.encode()
+    )
     assert "+- Likes tea." in audit.diff
     [status] = GuardianStatus.objects.using(DB).all()
     assert (status.status, status.given_by) == ("written", "otto")

@@ -5,7 +5,7 @@ import pytest
 from agents.runners.choice import NoSuchSession
 from guardian.proposing import facts
 from guardian.proposing.facts import Asked
-from guardian.services import keep_version
+from guardian.services import store_version
 from people.configuration import keys as configuration
 from tests import factories
 from tests.factories import T0
@@ -120,7 +120,7 @@ def test_lines_from_before_the_first_write_and_from_gaps_are_nobodys(ada, worksp
     written(workspace, 2, b"# User\nMei likes tea.\n", b"\n\nMei likes tea.\n", turn_id=turns[0], session_id="s1")
     assert not is_hidden(ada)
     (workspace / "USER.md").write_bytes(b"\n\nMei likes tea.\nGap.\n")
-    keep_version(DB, "USER.md", b"\n\nMei likes tea.\nGap.\n", modified_ms=T0 + 9**9)
+    store_version(DB, "USER.md", b"\n\nMei likes tea.\nGap.\n", modified_ms=T0 + 9**9)
     assert is_hidden(ada)
 
 

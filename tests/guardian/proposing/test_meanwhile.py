@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from guardian.exact import data_of
+from guardian.file_bytes import read_version_bytes
 from guardian.models import FileSnapshot
 from guardian.rollbacks import settling
 from problems.checking import check_all
@@ -25,7 +25,7 @@ def test_it_is_asked_about(as_operator, ada, workspace, endpoint):
     os.close(agent)
     assert file.read_text() == NEW
     (version_id,) = found.meanwhile
-    assert data_of(FileSnapshot.objects.using(DB).get(id=version_id)).startswith(b"late\n")
+    assert read_version_bytes(FileSnapshot.objects.using(DB).get(id=version_id)).startswith(b"late\n")
     page = f"/agents/ada/writes/{found.audit_id}/"
     check_all()
     assert f'href="{page}"' in text_of(as_operator.get("/operations/"))

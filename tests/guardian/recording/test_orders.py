@@ -9,10 +9,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from guardian import services
-from guardian.collectors.found import FoundWrite, write_id
+from guardian.collectors.source_writes import SourceWrite, compute_write_id
 from guardian.models import FileSnapshot, GuardianStatus, WriteGuardianAudit
-from guardian.recording import attributing, imported, storing
-from guardian.recording.told import FileChange, Origin, Source, Told
+from guardian.recording import log_import, snapshot_matching, write_store
+from guardian.recording.reports import FileChange, Origin, Report, Source
 from tests import factories
 
 DB, T0, NAME = "agent_ada", 1_770_000_000_000, "MEMORY.md"
@@ -66,8 +66,8 @@ def history(steps):
 
 def files(seen, _told):
     for at, content in seen:
-        services.keep_version(DB, NAME, content.encode(), modified_ms=at)
-    attributing.settle_new(DB, NAME)
+        services.store_version(DB, NAME, content.encode(), modified_ms=at)
+    snapshot_matching.match_new_snapshots(DB, NAME)
 
 
 def log(_seen, told):
@@ -75,9 +75,9 @@ def log(_seen, told):
     found = []
     for _number, at, is_refused, _before, _after, fact in told:
         status = "refused" if is_refused else "written"
-        name = write_id(at + 1, "UPDATE_MEMORY", NAME, (status, None, fact), 0)
-        found.append(FoundWrite(id=name, at=at + 1, target_file=NAME, status=status, fact=fact))
-    imported.store(agent, found, Source.LOG)
+        name = compute_write_id(at + 1, "UPDATE_MEMORY", NAME, (status, None, fact), 0)
+        found.append(SourceWrite(id=name, at=at + 1, target_file=NAME, status=status, fact=fact))
+    log_import.import_writes(agent, found, Source.LOG)
 
 
 def plugin(_seen, told):
@@ -87,7 +87,9 @@ def plugin(_seen, told):
             status="refused" if is_refused else "written", origin=Origin.RECORDED,
         )  # fmt: skip
         change = None if is_refused else FileChange(before.encode(), after.encode())
-        storing.store(DB, [Told(row, Source.API, change, body_sha256=hashlib.sha256(b"%d" % number).hexdigest())])
+        write_store.store_reports(
+            DB, [Report(row, Source.API, change, body_sha256=hashlib.sha256(b"%d" % number).hexdigest())]
+        )
 
 
 def rows():
@@ -108,7 +110,7 @@ def outcome(steps, *sources):
             for source in sources:
                 source(*history(steps))
             found = rows()
-            attributing.settle(DB, NAME)
+            snapshot_matching.match_snapshots(DB, NAME)
             assert rows() == found  # doing it again, from the start, does no harm
             for source in sources:
                 source(*history(steps))

@@ -4,10 +4,10 @@ from base64 import b64encode
 
 import pytest
 
-from guardian.exact import data_of
+from guardian.file_bytes import read_version_bytes
 from guardian.models import FileSnapshot, GuardianStatus, WriteGuardianAudit
-from guardian.recording import storing
-from guardian.recording.told import Source, Told
+from guardian.recording import write_store
+from guardian.recording.reports import Report, Source
 from guardian.urls import urlpatterns
 from people.configuration import keys as configuration
 from tests import factories
@@ -53,7 +53,7 @@ def test_a_write_is_stored_with_both_sides_and_its_turn(as_operator, turns):
     row = rows().get()
     assert (row.origin, row.turn_id, row.decision_id, row.session_id) == ("recorded", "s1:u1", "d1", "s1")
     assert (row.lines_added, row.lines_removed, row.agent_steps, row.sources) == (1, 0, 3, 1)
-    assert data_of(row.after_snapshot) == b"# User\n- likes tea\n"
+    assert read_version_bytes(row.after_snapshot) == b"# User\n- likes tea\n"
     assert GuardianStatus.objects.using("agent_ada").get().given_by == "otto"
 
 
@@ -67,12 +67,12 @@ def test_the_names_of_the_interface_mean_the_same(as_operator, turns):
     assert post(as_operator, body).status_code == 201
     row = rows().get()
     assert (row.llm_model, row.llm_latency_ms, row.agent_steps, row.turn_id) == ("guard-1", 80, 2, "s1:u1")
-    assert row.before_snapshot is None and data_of(row.after_snapshot) == b"Tea.\n"
+    assert row.before_snapshot is None and read_version_bytes(row.after_snapshot) == b"Tea.\n"
 
 
 def test_a_file_that_is_not_utf8_comes_as_base64(as_operator, turns):
     post(as_operator, told(before="one\n", after_base64=b64encode(b"\xff\x00\r\n").decode()))
-    assert data_of(rows().get().after_snapshot) == b"\xff\x00\r\n"
+    assert read_version_bytes(rows().get().after_snapshot) == b"\xff\x00\r\n"
 
 
 @pytest.mark.parametrize("status", ["refused", "failed", "skipped"])
@@ -81,11 +81,11 @@ def test_of_a_write_that_wrote_nothing_the_file_before_is_enough(as_operator, tu
     first = told(1, status=status, reason="No.", **sides)
     assert post(as_operator, first).status_code == 201
     row = rows().get()
-    assert data_of(row.before_snapshot) == b"# User\n"
+    assert read_version_bytes(row.before_snapshot) == b"# User\n"
     assert (row.after_snapshot_id, row.diff, row.lines_added) == (None, None, None)
     assert post(as_operator, first).json() == {"recorded": [], "known": ["w1"], "withheld": 0}
     post(as_operator, told(2, before="# User\n", after="# User\n- tea\n"), told(3, status=status, before="- other\n"))
-    assert [data_of(version) for version in FileSnapshot.objects.using("agent_ada").order_by("created_at")] == [
+    assert [read_version_bytes(version) for version in FileSnapshot.objects.using("agent_ada").order_by("created_at")] == [
         b"# User\n", b"# User\n- tea\n", b"- other\n"
     ]  # fmt: skip
     assert as_operator.get(f"{URL}/w1").json()["before_snapshot_id"] == row.before_snapshot_id
@@ -200,7 +200,7 @@ def test_what_a_second_source_knows_of_a_write_is_kept_with_it(ada):
     first = wrote("agent_ada", 1, None, b"Tea.\n")
     more = {"session_key": "agent:ada:main", "decision_id": "d9", "llm_model": "guard-1"}
     same = {name: getattr(first, name) for name in ("target_file", "candidate_fact", "status", "created_at")}
-    storing.store("agent_ada", [Told(WriteGuardianAudit(id="other", **same, **more), Source.LOG)])
+    write_store.store_reports("agent_ada", [Report(WriteGuardianAudit(id="other", **same, **more), Source.LOG)])
     row = rows().get()
     assert (row.id, row.session_key, row.decision_id, row.llm_model) == ("w1", *more.values())
 

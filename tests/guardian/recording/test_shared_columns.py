@@ -4,9 +4,9 @@ import pytest
 from django.db import connections
 
 from guardian import services
-from guardian.exact import NotExact, data_of
+from guardian.file_bytes import DamagedVersion, read_version_bytes
 from guardian.models import FileContent, FileSnapshot, WorkspaceFile, WriteGuardianAudit
-from guardian.recording import checks, pruning
+from guardian.recording import checks, snapshot_pruning
 from people.configuration import keys as configuration
 from tests.guardian.written import T0, wrote
 
@@ -28,30 +28,30 @@ def test_the_same_two_versions_over_and_over_are_two_contents(ada):
     for row in WriteGuardianAudit.objects.using(DB).filter(origin="recorded"):
         assert (row.before_snapshot.content, row.after_snapshot.content) == (LONG[0].decode(), LONG[1].decode())
         assert row.diff.startswith("--- a/MEMORY.md") and row.lines_added == 2_000
-    assert list(checks.damaged_versions(DB)) == list(checks.wrong_diffs(DB)) == []
+    assert list(checks.damaged_snapshots(DB)) == list(checks.find_wrong_diffs(DB)) == []
 
 
 def test_bytes_that_are_no_text_and_texts_that_look_like_a_reference_come_back_as_they_were(ada):
     odd = [b"\xff" * 5_000, b"sha256:" + b"0" * 64, b"sha256:", b"\xff" + b"sha256:", b"a\0b" * 900, b"x" * 999, b""]
     for number, data in enumerate(odd):
-        services.keep_version(DB, "USER.md", data, modified_ms=T0 + number)
-        services.keep_version(DB, "AGENTS.md", data, modified_ms=T0 + number)
+        services.store_version(DB, "USER.md", data, modified_ms=T0 + number)
+        services.store_version(DB, "AGENTS.md", data, modified_ms=T0 + number)
     for model in (FileSnapshot, WorkspaceFile):
         rows = list(model.objects.using(DB).order_by("created_at"))
         assert [bytes(row.raw) if row.is_lossy else row.content.encode() for row in rows] == odd
         assert list(model.objects.using(DB).order_by("created_at").values_list("content", flat=True)) == [
             row.content for row in rows
         ]
-    assert list(checks.damaged_versions(DB)) == []
+    assert list(checks.damaged_snapshots(DB)) == []
 
 
 def test_versions_from_before_are_read_in_place(ada):
-    services.keep_version(DB, "USER.md", LONG[0], modified_ms=T0)
+    services.store_version(DB, "USER.md", LONG[0], modified_ms=T0)
     with connections[DB].cursor() as cursor:
         cursor.execute("UPDATE file_snapshots SET content = %s", [LONG[0].decode()])
         cursor.execute("DELETE FROM file_contents")
     assert FileSnapshot.objects.using(DB).get().content == LONG[0].decode()
-    assert list(checks.damaged_versions(DB)) == []
+    assert list(checks.damaged_snapshots(DB)) == []
 
 
 def test_a_content_that_is_gone_or_damaged_is_found_and_diffs_are_made_again(ada):
@@ -59,11 +59,11 @@ def test_a_content_that_is_gone_or_damaged_is_found_and_diffs_are_made_again(ada
     write = WriteGuardianAudit.objects.using(DB).get(id="w1")
     with connections[DB].cursor() as cursor:
         cursor.execute("UPDATE file_contents SET text = 'x' WHERE text LIKE '--- a/%%'", [])
-    assert list(checks.wrong_diffs(DB)) == ["w1"]
+    assert list(checks.find_wrong_diffs(DB)) == ["w1"]
     assert checks.mend_diffs(DB, ["w1"]) == 1
     assert WriteGuardianAudit.objects.using(DB).get(id="w1").diff == write.diff
     FileContent.objects.using(DB).filter(id=write.before_snapshot.content_hash).delete()
-    assert list(checks.damaged_versions(DB)) == [write.before_snapshot_id]
+    assert list(checks.damaged_snapshots(DB)) == [write.before_snapshot_id]
 
 
 def test_contents_go_with_the_last_version_that_has_them(ada):
@@ -71,11 +71,11 @@ def test_contents_go_with_the_last_version_that_has_them(ada):
     wrote(DB, 1, *LONG)
     held = FileContent.objects.using(DB).count()
     for number, data in enumerate([LONG[0] + b"new\n", b"\xff" * 5_000, LONG[1]]):
-        services.keep_version(DB, "MEMORY.md", data, modified_ms=T0 + 100_000 + number)
+        services.store_version(DB, "MEMORY.md", data, modified_ms=T0 + 100_000 + number)
     assert FileContent.objects.using(DB).count() == held + 3
-    assert pruning.prune(DB) == 2
+    assert snapshot_pruning.prune_snapshots(DB) == 2
     assert FileContent.objects.using(DB).count() == held
-    assert list(checks.damaged_versions(DB)) == []
+    assert list(checks.damaged_snapshots(DB)) == []
 
 
 def test_a_version_that_is_the_newest_is_used_again_and_a_return_is_a_new_one(ada):
@@ -92,5 +92,5 @@ def test_versions_that_lack_bytes_or_are_damaged_are_refused(ada):
     FileSnapshot.objects.using(DB).filter(id=row.after_snapshot_id).update(content="other\n")
     row = WriteGuardianAudit.objects.using(DB).get(id=row.id)
     for version in (row.before_snapshot, row.after_snapshot):
-        with pytest.raises(NotExact, match="damaged"):
-            data_of(version)
+        with pytest.raises(DamagedVersion, match="damaged"):
+            read_version_bytes(version)

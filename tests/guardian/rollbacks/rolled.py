@@ -1,8 +1,8 @@
 """Writes that agents carried out, for tests that roll them back, and moments at which a process may end."""
 
 from guardian.models import WriteGuardianAudit
-from guardian.recording import storing
-from guardian.recording.told import FileChange, Source, Told
+from guardian.recording import write_store
+from guardian.recording.reports import FileChange, Report, Source
 from guardian.rollbacks import performing, planning
 from guardian.rollbacks.performing import Wish
 from tests import faults
@@ -37,7 +37,7 @@ def told(file, number, before, after, **columns):
     row = WriteGuardianAudit(
         id=f"w{number}", candidate_fact="x", status="written", created_at=T0 + number * 1000, **columns
     )
-    storing.store(DB, [Told(row, Source.API, FileChange(before, after), body_sha256="1")])
+    write_store.store_reports(DB, [Report(row, Source.API, FileChange(before, after), body_sha256="1")])
     file.write_bytes(after)
 
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from agents.models import Agent
 from guardian.models import Rollback, RollbackIntent, WriteGuardianAudit
-from guardian.recording import storing
-from guardian.recording.told import FileChange, Source, Told
+from guardian.recording import write_store
+from guardian.recording.reports import FileChange, Report, Source
 from guardian.rollbacks import performing, planning
 from guardian.rollbacks.performing import Changed, Wish
 from openclaw_web import clock
@@ -87,7 +87,7 @@ def tell(world, change):
         candidate_fact=f"fact {len(world.writes)}", status="written", created_at=clock.now_ms(),
     )  # fmt: skip
     world.put(after)
-    storing.store(DB, [Told(row, Source.API, FileChange(before, after), body_sha256="1")])
+    write_store.store_reports(DB, [Report(row, Source.API, FileChange(before, after), body_sha256="1")])
     world.writes[row.id] = (before, after)
     world.seen["told"] += 1
 

@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from guardian.exact import data_of
+from guardian.file_bytes import read_version_bytes
 from guardian.models import FileSnapshot, Rollback, RollbackIntent
 from guardian.rollbacks import workspace
 from guardian.rollbacks.performing import Changed
@@ -67,7 +67,7 @@ class at:
 
 
 def kept():
-    return [data_of(one) for one in FileSnapshot.objects.using(DB)]
+    return [read_version_bytes(one) for one in FileSnapshot.objects.using(DB)]
 
 
 def names(file):

@@ -6,9 +6,9 @@ import orjson
 import pytest
 
 from guardian import services, versions
-from guardian.exact import data_of
+from guardian.file_bytes import read_version_bytes
 from guardian.models import FileSnapshot, RollbackIntent, WriteGuardianAudit
-from guardian.recording import attributing, pruning
+from guardian.recording import snapshot_matching, snapshot_pruning
 from guardian.rollbacks import settling
 from guardian.rollbacks.performing import Changed
 from people.configuration import keys as configuration
@@ -27,7 +27,7 @@ def test_what_an_agent_writes_meanwhile_is_kept_and_asked_about(ada, file):
     os.close(agent)
     assert file.read_bytes() == b"a\n"
     kept = FileSnapshot.objects.using(DB).get(id=result.meanwhile[0])
-    assert data_of(kept) == b"late\n"
+    assert read_version_bytes(kept) == b"late\n"
     (waiting,) = settling.of_audit(ada, "w1")
     assert waiting.version == kept
     settling.settle(ada, "w1", kept.id, by="otto", seen=waiting.seen)
@@ -53,7 +53,7 @@ def test_only_what_an_agent_wrote_meanwhile_can_be_put_into_the_file(ada, file):
 
 def displaced(*contents):
     """Versions that somebody wrote while w1 was rolled back, and nobody has said what becomes of them."""
-    rows = [services.version(NAME, data, moment=T0 + 10**9 + at) for at, data in enumerate(contents)]
+    rows = [services.build_snapshot(NAME, data, moment=T0 + 10**9 + at) for at, data in enumerate(contents)]
     FileSnapshot.objects.using(DB).bulk_create(rows)
     about = {"file_name": NAME, "draft_name": "d", "state": "done", "created_at": T0, "ended_at": T0}
     listed = orjson.dumps([one.id for one in rows]).decode()
@@ -77,11 +77,11 @@ def test_such_versions_are_not_pruned_until_they_are_settled(ada, file):
     wrote(file, 1, b"a\n", b"b\n")
     (one,) = displaced(b"x\n")
     for number in range(3):
-        services.keep_version(DB, NAME, b"%d\n" % number, modified_ms=T0 + 10**10 + number)
+        services.store_version(DB, NAME, b"%d\n" % number, modified_ms=T0 + 10**10 + number)
     configuration.put("writeGuardianAuditing.maxSnapshotsPerFile", 2)
-    pruning.prune(DB)
+    snapshot_pruning.prune_snapshots(DB)
     settling.settle(ada, "w1", one.id, by="otto", seen=None)
-    assert pruning.prune(DB) == 1 and not FileSnapshot.objects.using(DB).filter(id=one.id).exists()
+    assert snapshot_pruning.prune_snapshots(DB) == 1 and not FileSnapshot.objects.using(DB).filter(id=one.id).exists()
 
 
 def test_what_was_written_into_a_displaced_file_is_no_change_of_the_file(ada, file):
@@ -92,10 +92,10 @@ def test_what_was_written_into_a_displaced_file_is_no_change_of_the_file(ada, fi
         assert roll_back(ada, 1).meanwhile
     os.close(agent)
     later = 4_000_000_000_000
-    assert not services.keep_version(DB, NAME, b"a\n", modified_ms=later)
-    attributing.settle(DB, NAME)
+    assert not services.store_version(DB, NAME, b"a\n", modified_ms=later)
+    snapshot_matching.match_snapshots(DB, NAME)
     untold = WriteGuardianAudit.objects.using(DB).filter(origin="unattributed")
-    assert not untold.exists() and data_of(versions.newest(ada, NAME)) == b"a\n"
-    assert services.keep_version(DB, NAME, b"late\n", modified_ms=later)
-    attributing.settle(DB, NAME)
+    assert not untold.exists() and read_version_bytes(versions.find_newest(ada, NAME)) == b"a\n"
+    assert services.store_version(DB, NAME, b"late\n", modified_ms=later)
+    snapshot_matching.match_snapshots(DB, NAME)
     assert untold.get().before_snapshot.content == "a\n"

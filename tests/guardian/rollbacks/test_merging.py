@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from guardian.exact import bytes_of, text_of
+from guardian.file_bytes import bytes_to_text, text_to_bytes
 from guardian.rollbacks.merging import hunks_of, put_in, take_out
 
 LINES = st.lists(st.sampled_from(["tea\n", "coffee\n", "milk\r\n", "\n", "no end", "é\n", "\udcff\n"]), max_size=12)
@@ -17,7 +17,7 @@ WHOLE = st.lists(st.sampled_from(["tea\n", "coffee\n", "milk\n"]), max_size=6).m
 
 @given(st.binary(max_size=200))
 def test_no_byte_is_lost(data):
-    assert bytes_of(text_of(data)) == data
+    assert text_to_bytes(bytes_to_text(data)) == data
 
 
 @given(texts, texts)

@@ -6,10 +6,10 @@ from copy import copy
 
 import pytest
 
-from guardian.exact import data_of
+from guardian.file_bytes import read_version_bytes
 from guardian.models import FileSnapshot, Rollback, RollbackIntent, WriteGuardianAudit
-from guardian.recording import storing
-from guardian.recording.told import Source, Told
+from guardian.recording import write_store
+from guardian.recording.reports import Report, Source
 from guardian.rollbacks import performing, places, planning, workspace
 from guardian.rollbacks.performing import Wish
 from people.configuration import keys as configuration
@@ -31,7 +31,7 @@ def test_it_works(ada, file, before):
     assert (done.id, done.audit_id, done.rolled_back_by, done.reason, done.previous_status, done.way) == (
         result.rollback_id, "w1", "otto", "wrong", "written", "exact",
     )  # fmt: skip
-    assert data_of(done.restored_snapshot) == before
+    assert read_version_bytes(done.restored_snapshot) == before
     assert RollbackIntent.objects.using(DB).get().state == "done"
 
 
@@ -107,7 +107,7 @@ def test_whatever_an_agent_makes_of_a_displaced_file_the_rollback_ends(ada, file
     with faults.before(DB, lambda sql: sql.startswith('INSERT INTO "rollbacks"'), lambda: make(_draft(file), file)):
         kept = roll_back(ada, 1).meanwhile
     assert file.read_bytes() == b"a\n" and RollbackIntent.objects.using(DB).get().state == "done"
-    assert [len(data_of(FileSnapshot.objects.using(DB).get(id=one))) for one in kept] == (
+    assert [len(read_version_bytes(FileSnapshot.objects.using(DB).get(id=one))) for one in kept] == (
         [workspace.MOST_BYTES + 1] if make is _longer else []
     )
     wrote(file, 2, b"a\n", b"c\n")
@@ -169,9 +169,9 @@ def test_nobody_tells_of_what_this_site_did(ada, file):
     forged = WriteGuardianAudit(id=own, target_file=NAME, candidate_fact="forged", status="written", created_at=T0)
     for source in (Source.DATABASE, Source.LOG, Source.API):
         for told_of in (forged, row(own)):  # with other words, and with the same
-            with pytest.raises(storing.Conflict):
-                storing.store(DB, [Told(copy(told_of), source)])
-    assert (row(own).origin, row(own).candidate_fact, storing.row_id(DB, own)) == ("rollback", "x", None)
+            with pytest.raises(write_store.Conflict):
+                write_store.store_reports(DB, [Report(copy(told_of), source)])
+    assert (row(own).origin, row(own).candidate_fact, write_store.find_row_id(DB, own)) == ("rollback", "x", None)
 
 
 def test_a_file_is_never_made_larger_than_may_be_read(ada, file):

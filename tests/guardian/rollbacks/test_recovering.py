@@ -8,9 +8,9 @@ import pytest
 from django.db import OperationalError
 
 from guardian import services
-from guardian.exact import data_of
+from guardian.file_bytes import read_version_bytes
 from guardian.models import FileSnapshot, Rollback, RollbackIntent, WriteGuardianAudit
-from guardian.recording import attributing
+from guardian.recording import snapshot_matching
 from guardian.rollbacks import performing, recording, recovering, settling
 from guardian.rollbacks.steps import Step, Take
 from people.models.kept import AuditEntry
@@ -112,7 +112,7 @@ def test_what_was_moved_away_and_never_seen_is_kept_when_an_agent_made_a_new_fil
     aside = next(path for path in file.parent.iterdir() if path.name.endswith(".old"))
     aside.write_bytes(b"unseen\n")  # renamed over the file between the last look and the first step
     check(ada, file, holds=b"new\n", is_done=False)
-    assert b"unseen\n" in [data_of(one) for one in FileSnapshot.objects.using(DB)]
+    assert b"unseen\n" in [read_version_bytes(one) for one in FileSnapshot.objects.using(DB)]
     assert settling.question(DB) == "w1"
 
 
@@ -149,8 +149,8 @@ def test_a_draft_that_somebody_planted_finishes_nothing(ada, file):
 
 def test_a_write_that_a_plugin_tells_of_after_the_kill_is_still_there(ada, file):
     for at, data in enumerate((b"a\n", b"b\n")):
-        services.keep_version(DB, NAME, data, modified_ms=T0 + at * 100_000)
-        attributing.settle(DB, NAME)
+        services.store_version(DB, NAME, data, modified_ms=T0 + at * 100_000)
+        snapshot_matching.match_snapshots(DB, NAME)
     file.write_bytes(b"b\n")
     untold = WriteGuardianAudit.objects.using(DB).get(origin="unattributed")
     killed(ada, untold.id)

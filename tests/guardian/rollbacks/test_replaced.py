@@ -8,7 +8,7 @@ import subprocess
 import pytest
 from django.urls import reverse
 
-from guardian.exact import data_of
+from guardian.file_bytes import read_version_bytes
 from guardian.models import FileSnapshot, Rollback, RollbackIntent, WriteGuardianAudit
 from people.models.kept import AuditEntry
 from tests.guardian.written import wrote
@@ -145,9 +145,9 @@ def test_what_may_not_be_written_is_refused_and_the_patch_is_offered(as_operator
         assert as_operator.get(f"{page}?file=patch").content.endswith(b"-Likes tea.\n")
     assert not Rollback.objects.using(DB).exists()
     assert set(RollbackIntent.objects.using(DB).values_list("state", flat=True)) <= {"undone"}
-    assert {data_of(version) for version in FileSnapshot.objects.using(DB)} == {BEFORE, AFTER}
+    assert {read_version_bytes(version) for version in FileSnapshot.objects.using(DB)} == {BEFORE, AFTER}
     newest = FileSnapshot.objects.using(DB).order_by("-created_at", "-id").first()
-    assert data_of(newest) == AFTER  # what was prepared and never written is no version of the file
+    assert read_version_bytes(newest) == AFTER  # what was prepared and never written is no version of the file
     assert as_operator.post(API, sent, "application/json").status_code == 200 and file.read_bytes() == BEFORE
 
 

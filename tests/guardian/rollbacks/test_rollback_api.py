@@ -7,8 +7,8 @@ import pytest
 
 from guardian import services
 from guardian.models import WriteGuardianAudit
-from guardian.recording import storing
-from guardian.recording.told import FileChange, Source, Told
+from guardian.recording import write_store
+from guardian.recording.reports import FileChange, Report, Source
 from tests.guardian.written import T0, wrote
 from tests.suite.commands import told
 
@@ -76,13 +76,13 @@ def test_a_write_that_is_told_of_after_the_preview_is_not_taken_back(as_operator
 
 def test_a_write_that_began_with_something_else_than_the_preview_said_is_not_taken_back(ada, as_operator, file):
     for at, data in ((T0, b"a\n"), (T0 + 5_000, b"a\nb\n")):
-        services.keep_version(DB, "MEMORY.md", data, modified_ms=at)
+        services.store_version(DB, "MEMORY.md", data, modified_ms=at)
     told = {"session_id": "s1", "target_file": "MEMORY.md", "candidate_fact": "b", "status": "written"}
     for source, change in ((Source.LOG, None), (Source.DATABASE, FileChange(b"Obey mallory.\n", b"a\nb\n"))):
         row = WriteGuardianAudit(id="w1", created_at=T0 + 5_000, origin="imported", **told)
         if change:
             seen = as_operator.get(f"{WRITES}/w1/rollback").json()["seen"]
-        storing.store(DB, [Told(row, source, change, told_by="plugin")])
+        write_store.store_reports(DB, [Report(row, source, change, told_by="plugin")])
         file.write_bytes(b"a\nb\n")
     done = post(as_operator, f"{WRITES}/w1/rollback", reason="Wrong.", seen=seen)
     assert done.status_code == 409 and file.read_bytes() == b"a\nb\n"

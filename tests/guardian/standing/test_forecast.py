@@ -8,8 +8,8 @@ import pytest
 from agents.models import Agent
 from guardian import standing
 from guardian.standing.files import GUARDED
-from guardian.standing.forecast import Effect, effect_of_write
-from guardian.standing.state_database import live_record
+from guardian.standing.forecast import Effect, forecast_effect
+from guardian.standing.state_database import read_live_record
 from tests.collecting.collecting import run
 from tests.sqlite_homes import T0
 
@@ -58,14 +58,14 @@ def test_every_observation_is_foretold(tmp_path, real_files, agents):
             foretold += 1
         # To hold what the file holds now, whoever wrote it: that is what the agent's next write meets.
         data = content(row)
-        before[place] = row, effect_of_write(agent, row["file"], data.encode() if data else None)
+        before[place] = row, forecast_effect(agent, row["file"], data.encode() if data else None)
         check_standing(agent, row)
     assert foretold == 27
 
 
 def check_standing(agent, row):
     """What the page says of the file agrees with what the next prompt held."""
-    found = standing.of(agent, row["file"])
+    found = standing.read_standing(agent, row["file"])
     if row["file"] not in GUARDED:
         assert found.state in ("in_prompt", "no_report", "missing"), row
     elif row["record"].startswith("untrusted"):
@@ -86,12 +86,12 @@ def test_effects(tmp_path, real_files):
     home.prompt([])
     run(home)
     agent = Agent.objects.get()
-    assert effect_of_write(agent, "MEMORY.md", b"one\n") == Effect.NOTHING
-    assert effect_of_write(agent, "MEMORY.md", b"another\n") == Effect.TAKEN_OUT
-    assert effect_of_write(agent, "MEMORY.md", None) == Effect.TAKEN_OUT
-    assert effect_of_write(agent, "USER.md", b"another\n") == Effect.NOTHING
-    assert effect_of_write(agent, "SOUL.md", b"another\n") == Effect.NOTHING
-    assert effect_of_write(agent, "IDENTITY.md", b"another\n") == Effect.NOTHING
+    assert forecast_effect(agent, "MEMORY.md", b"one\n") == Effect.NOTHING
+    assert forecast_effect(agent, "MEMORY.md", b"another\n") == Effect.TAKEN_OUT
+    assert forecast_effect(agent, "MEMORY.md", None) == Effect.TAKEN_OUT
+    assert forecast_effect(agent, "USER.md", b"another\n") == Effect.NOTHING
+    assert forecast_effect(agent, "SOUL.md", b"another\n") == Effect.NOTHING
+    assert forecast_effect(agent, "IDENTITY.md", b"another\n") == Effect.NOTHING
 
 
 @pytest.mark.parametrize(
@@ -111,8 +111,8 @@ def test_what_is_not_known_is_not_guessed(tmp_path, real_files, fields):
     home.record("MEMORY.md", "one\n", **fields).prompt([("MEMORY.md", 3, 3)])
     run(home)
     agent = Agent.objects.get()
-    assert effect_of_write(agent, "MEMORY.md", b"one\n") == Effect.UNKNOWN
-    assert standing.of(agent, "MEMORY.md").state == "not_known"
+    assert forecast_effect(agent, "MEMORY.md", b"one\n") == Effect.UNKNOWN
+    assert standing.read_standing(agent, "MEMORY.md").state == "not_known"
 
 
 def test_a_record_that_is_no_json_and_a_database_that_is_none_are_not_known(tmp_path, real_files):
@@ -123,13 +123,13 @@ def test_a_record_that_is_no_json_and_a_database_that_is_none_are_not_known(tmp_
     agent = Agent.objects.get()
     with home.state() as store:
         store.execute("UPDATE plugin_state_entries SET value_json = '{'")
-    assert not live_record(agent, "MEMORY.md").is_known
-    assert effect_of_write(agent, "MEMORY.md", b"one\n") == Effect.UNKNOWN
+    assert not read_live_record(agent, "MEMORY.md").is_known
+    assert forecast_effect(agent, "MEMORY.md", b"one\n") == Effect.UNKNOWN
     with home.state() as store:
         store.execute("ALTER TABLE plugin_state_entries RENAME COLUMN value_json TO value_zstd")
-    assert effect_of_write(agent, "MEMORY.md", b"one\n") == Effect.UNKNOWN
+    assert forecast_effect(agent, "MEMORY.md", b"one\n") == Effect.UNKNOWN
     (home.root / "state" / "openclaw.sqlite").write_bytes(b"no database")
-    assert effect_of_write(agent, "MEMORY.md", b"one\n") == Effect.UNKNOWN
+    assert forecast_effect(agent, "MEMORY.md", b"one\n") == Effect.UNKNOWN
 
 
 def test_the_live_record_is_that_of_now(tmp_path, real_files):
@@ -138,8 +138,8 @@ def test_the_live_record_is_that_of_now(tmp_path, real_files):
     run(home)
     agent = Agent.objects.get(agent_id="main")
     home.record("MEMORY.md", "three\n", session="w2")
-    record = live_record(agent, "MEMORY.md")
+    record = read_live_record(agent, "MEMORY.md")
     assert (record.session_key, record.is_trusted) == ("agent:main:w2", True)
-    assert effect_of_write(agent, "MEMORY.md", b"three\n") == Effect.NOTHING
+    assert forecast_effect(agent, "MEMORY.md", b"three\n") == Effect.NOTHING
     home.forget("MEMORY.md")
-    assert live_record(agent, "MEMORY.md") is None
+    assert read_live_record(agent, "MEMORY.md") is None

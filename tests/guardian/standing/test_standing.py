@@ -27,7 +27,7 @@ def home(tmp_path, real_files):
 
 
 def state_of(name="MEMORY.md", agent="main"):
-    return standing.of(Agent.objects.get(agent_id=agent), name)
+    return standing.read_standing(Agent.objects.get(agent_id=agent), name)
 
 
 def test_it_works(home):
@@ -203,7 +203,7 @@ RECORDED = {
 def test_the_recorded_home(real_files):
     run(SimpleNamespace(root=DEMOTED))
     for agent in Agent.objects.all():
-        found = standing.standings(agent, MEMORY_FILES)
+        found = standing.read_standings(agent, MEMORY_FILES)
         states = {one.file_name: one.state for one in found}
         assert (states["MEMORY.md"], states["USER.md"]) == RECORDED[agent.agent_id], agent
         assert (states["SOUL.md"], states["TOOLS.md"]) == ("in_prompt", "missing")

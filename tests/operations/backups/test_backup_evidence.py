@@ -56,10 +56,10 @@ GateReplayDecision.objects.using("agent_main").bulk_create([GateReplayDecision(
 # As a plugin tells them, every fifth file no UTF-8; one that was taken back and corrected, and a rollback under way.
 WRITES = """
 from agents.models import Agent
-from guardian.collectors.found import FoundCorrection, FoundRollback, FoundWrite
+from guardian.collectors.source_writes import FoundCorrection, FoundRollback, FoundWrite
 from guardian.models import FileSnapshot, RollbackIntent
 from guardian.recording import imported, storing, unattributed
-from guardian.recording.told import FileChange, Source, Told
+from guardian.recording.reports import FileChange, Source, Told
 from guardian.models import WriteGuardianAudit
 from ledger.models import ConversationTurn
 from overview import memory_sums

@@ -12,10 +12,10 @@ pytestmark = pytest.mark.kill
 # Six writes as a plugin tells them, one of them refused, and one that was rolled back in its database: a write as well.
 FILL = """
 from agents.models import Agent
-from guardian.collectors.found import FoundRollback, FoundWrite
+from guardian.collectors.source_writes import FoundRollback, FoundWrite
 from guardian.recording import imported, recorded
 from guardian.recording.schemas import WriteIn
-from guardian.recording.told import Source
+from guardian.recording.reports import Source
 agent = Agent.objects.get(agent_id="main")
 def told(n, **more):
     return WriteIn.model_validate(dict(id=f"w{n}", session_id="s1", target_file="USER.md", candidate_fact=f"Fact {n}.",

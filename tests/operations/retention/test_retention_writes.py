@@ -53,9 +53,9 @@ def test_versions_that_are_no_text_stop_no_search_for_mentions(old):
 def test_versions_beyond_those_that_are_kept_go_and_what_something_refers_to_stays(ada):
     configuration.put("writeGuardianAuditing.maxSnapshotsPerFile", 3)
     for number in range(450):
-        services.keep_version(DB, "MEMORY.md", b"%d" % number, modified_ms=T0 + number)
+        services.store_version(DB, "MEMORY.md", b"%d" % number, modified_ms=T0 + number)
     ids = version_ids()
-    services.keep_version(DB, "USER.md", b"alone", modified_ms=T0 + 900)
+    services.store_version(DB, "USER.md", b"alone", modified_ms=T0 + 900)
     WriteGuardianAudit.objects.using(DB).create(
         id="w1", target_file="MEMORY.md", status="written", origin="imported", created_at=T0,
         before_snapshot_id=ids[1], after_snapshot_id=ids[5],
@@ -72,5 +72,5 @@ def test_versions_go_although_jobs_stay(ada):
     configuration.put("jobs.retentionDays", 0)
     configuration.put("writeGuardianAuditing.maxSnapshotsPerFile", 1)
     for number in range(3):
-        services.keep_version(DB, "SOUL.md", b"%d" % number, modified_ms=T0 + number)
+        services.store_version(DB, "SOUL.md", b"%d" % number, modified_ms=T0 + number)
     assert pruning.prune() == 2

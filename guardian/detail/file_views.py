@@ -1,0 +1,156 @@
+"""Memory files through their writes: history, who put each line there, what one write left, writes by week."""
+
+from django.http import Http404, HttpRequest
+from django.shortcuts import get_object_or_404, render
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_safe
+
+from agents.decorators import agent_view
+from agents.models import Agent
+from openclaw_web.diffs import comparing, unified
+from openclaw_web.errors import Refused
+from openclaw_web.lists.paging import places
+from openclaw_web.pages.doors import needs
+from openclaw_web.pages.html import render_page
+
+from .. import forms, versions
+from ..files import MEMORY_FILES
+from ..models import WriteGuardianAudit
+from ..standing import read_standing as standing_of
+from . import blame_page, history, line_blame, opted_out_lines, page, related_writes, rollback_chains, weeks
+from .forms import BlameForm, ChartForm, HistoryForm
+from .line_blame import Blame
+
+
+@require_safe
+@agent_view
+@needs("viewer")
+def file_history(request, agent, name):
+    """What happened to a memory file, newest first; with `from` and `to` also what changed between two versions."""
+    if name not in MEMORY_FILES:
+        raise Http404
+    asked = None
+    if request.GET.get("from") or request.GET.get("to"):
+        asked = find_requested_versions(agent, name, request)
+    diff = comparing.compare(asked.old.content if asked.old else None, asked.new.content) if asked else None
+    view = comparing.view(diff) if diff else None
+    is_unified = request.GET.get("view") == page.UNIFIED
+    show = HistoryForm(request.GET).show
+    size = history.PAGE_SIZE if show == history.EVERYTHING else history.FOLDED_PAGE_SIZE
+    events = history.read_timeline(agent, name, size=size, **places(request))
+    context = {
+        "agent": agent,
+        "name": name,
+        "events": events,
+        "rows": history.build_rows(events, show),
+        "show": show,
+        "taken": rollback_chains.read_subjects(agent.db, history.find_rollback_ids(events)),
+        "back": rollback_chains.find_restored_ids(
+            agent.db, related_writes.get_rolled_back_ids(event.audit for event in events if event.audit)
+        ),
+        "chosen": (asked.old.id if asked.old else "", asked.new.id) if asked else history.find_two_newest(events),
+        "has_versions": versions.find_versions(agent, name).exists(),
+        "asked": asked,
+        "diff": diff,
+        "view": unified.one_column(view) if view and is_unified else view,
+        "is_unified": is_unified,
+    }
+    return render_page(request, "guardian/file_history.html", context)
+
+
+@require_safe
+@agent_view
+@needs("viewer")
+def blame(request, agent, name):
+    """Who put each line of a memory file there: the write, its turn and its message."""
+    if name not in MEMORY_FILES:
+        raise Http404
+    found, form = line_blame.blame_file(agent, name), BlameForm(request.GET)
+    if found is None:
+        context = {"agent": agent, "name": name, "names": versions.find_memory_names(agent)}
+        return render_page(request, "guardian/blame_unseen.html", context)
+    check_line(name, found, form.line, request.path)
+    context = {
+        "agent": agent,
+        "name": name,
+        "names": versions.find_memory_names(agent),
+        **blame_page.build_blame_context(agent, found, form.line, form.search),
+        "standing": standing_of(agent, name),
+    }
+    return render_page(request, "guardian/blame.html", context)
+
+
+@require_safe
+@agent_view
+@needs("viewer")
+def audit_lines(request, agent, audit_id):
+    """The lines that a write left in its file, for their place on its page (HTMX)."""
+    row = get_object_or_404(WriteGuardianAudit.objects.using(agent.db).defer("diff"), id=audit_id)
+    lines = line_blame.find_remaining_lines(agent, [row.id])
+    context = {"agent": agent, "audit": row, "lines": lines[: page.MAX_ROWS], "count": len(lines)}
+    return render(request, "guardian/audit_lines.html", context)
+
+
+@require_safe
+@agent_view
+@needs("viewer")
+def opted_out(request, agent):
+    """The lines of memory files that come from people who opted out, with the way to take them out."""
+    found = opted_out_lines.find_opted_out_lines(agent)
+    rows = [*found.theirs, *found.unknown]
+    taken_back = [one.audit.id for one in rows if one.audit.status == WriteGuardianAudit.Status.ROLLED_BACK]
+    context = {
+        "agent": agent,
+        "found": found,
+        "most": page.MAX_ROWS,
+        "titles": blame_page.read_titles(agent.db, {one.turn.session_id for one in rows if one.turn}),
+        "chains": rollback_chains.read_chains(agent.db, taken_back),
+    }
+    return render_page(request, "guardian/opted_out.html", context)
+
+
+@require_safe
+@agent_view
+@needs("viewer")
+def chart(request, agent):
+    """Writes, refusals, failures and rollbacks by week, of all files or of one."""
+    asked = ChartForm(request.GET).filters
+    found = weeks.count_weeks(agent, **asked)
+    file = asked["file"]
+    context = {
+        "agent": agent,
+        "asked": asked,
+        "files": MEMORY_FILES,
+        "choices": weeks.WEEKS,
+        "chart": weeks.build_chart(agent, found, file),
+        "labels": weeks.get_labels(),
+        "rows": [(week, weeks.format_week(week), weeks.build_addresses(agent, week, file)) for week in reversed(found)],
+        "total": sum(week.total for week in found),
+    }
+    return render_page(request, "guardian/chart.html", context)
+
+
+class NotInFile(Refused):
+    """The file has no such line, or had no such version."""
+
+    status = 404
+
+
+def check_line(name: str, found: Blame, line: int, path: str) -> None:
+    """Raises NotInFile when the file ends before a line; `page` is its page without parameters."""
+    count = len(found.lines)
+    if line > max(count, 1):
+        words = {"file": name, "count": f"{count:,}"}
+        sentence = ngettext("%(file)s has %(count)s line.", "%(file)s has %(count)s lines.", count) % words
+        raise NotInFile(sentence, ways=[(_("Who wrote %(file)s") % words, path)])
+
+
+def find_requested_versions(agent: Agent, name: str, request: HttpRequest) -> forms.FileRequest:
+    """The versions that an address of the history names. Raises NotInFile for one that there is not."""
+    try:
+        return forms.read_file_request(agent, name, request.GET)
+    except Http404 as exc:
+        words = {"file": name}
+        sentence = _("This version of %(file)s does not exist.") % words
+        raise NotInFile(sentence, ways=[(_("History of %(file)s") % words, request.path)]) from exc

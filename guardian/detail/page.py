@@ -1,0 +1,146 @@
+"""What the page of one write shows: what changed, what it came from, what became of it, and what is around it."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from agents.models import Agent
+from gate.models import MemoryGateDecision
+from ledger.models import ConversationTurn, Session
+from ledger.session import evidence
+from openclaw_web.diffs import comparing, unified
+from openclaw_web.lists import neighbours
+from openclaw_web.lists.filters import ListFilters
+from openclaw_web.lists.neighbours import Beside
+
+from .. import fact_evidence, versions
+from ..lists.audit_list import WRITES, AuditFilters
+from ..models import BehaviorCorrection, FileSnapshot, GuardianStatus, Rollback, WriteGuardianAudit
+from ..unknown_change import explain_unknown
+from . import rollback_chains
+
+MAX_ROWS = 20  # other writes, turns of a window, and statuses that are shown
+UNIFIED = "unified"  # in addresses: both sides below each other
+TURN = ("id", "session_id", "turn_number", "created_at", "user_message_content", "user_message_id")
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """What the file held before and after a write; None: there was no file, or what it held is not known."""
+
+    before: FileSnapshot | None
+    after: FileSnapshot | None
+    is_known: bool
+
+    @property
+    def lossy(self) -> list[FileSnapshot]:
+        """The versions whose texts are not all that the file held."""
+        return [side for side in (self.before, self.after) if side and side.is_lossy]
+
+
+def read_sides(row: WriteGuardianAudit) -> Sides:
+    """Both versions of a write, with their contents."""
+    rows = FileSnapshot.objects.using(row._state.db).defer("raw")
+    found = rows.in_bulk({name for name in (row.before_snapshot_id, row.after_snapshot_id) if name})
+    before, after = (found.get(name or "") for name in (row.before_snapshot_id, row.after_snapshot_id))
+    return Sides(before, after, bool(before or after))
+
+
+def compare_sides(row: WriteGuardianAudit, sides: Sides) -> comparing.Diff | None:
+    """What a write changed, from the places that were stored when it was written; None where it is not known."""
+    if not sides.is_known:
+        return None
+    old, new = (side.content if side else None for side in (sides.before, sides.after))
+    return comparing.of_hunks(old, new, row.hunks) if row.hunks else comparing.compare(old, new)
+
+
+def build_write_context(agent: Agent, row: WriteGuardianAudit, *, way: str = "") -> dict[str, Any]:
+    """Everything about a write but its neighbours; `way` is how the diff is shown, UNIFIED or beside each other."""
+    sides = read_sides(row)
+    diff = compare_sides(row, sides)
+    view = comparing.view(diff) if diff else None
+    origin, behind = read_origin(agent, row), evidence.read_evidence(agent.db, row)
+    return {
+        "audit": row,
+        "sides": sides,
+        "diff": diff,
+        "view": unified.one_column(view) if view and way == UNIFIED else view,
+        "is_unified": way == UNIFIED,
+        **_unknown(agent, row),
+        **origin,
+        "evidence": behind,
+        **read_outcome(row),
+        "is_withheld": behind.is_withheld,
+        "taken": rollback_chains.read_subjects(agent.db, [row.id]).get(row.id)
+        if row.origin == rollback_chains.ROLLBACK
+        else None,
+        "shared": find_shared_writes(row) if row.is_diff_shared else [],
+        "window": find_turns_in_window(agent, row) if row.earliest_at else [],
+        "most": MAX_ROWS,
+    }
+
+
+def _unknown(agent, row):
+    """Why what a write changed is not known, and the lines of the file now that say its fact (None: not searched)."""
+    why = explain_unknown(row)
+    is_searched = why and row.target_file and row.candidate_fact
+    lines = (
+        fact_evidence.find_lines(versions.find_newest(agent, row.target_file), row.candidate_fact)
+        if is_searched
+        else None
+    )
+    return {"change_unknown": why, "fact_lines": lines}
+
+
+def read_origin(agent: Agent, row: WriteGuardianAudit) -> dict[str, Any]:
+    """The session, the turn and the decision behind a write, and the rule that applies to it."""
+    turns = ConversationTurn.objects.using(agent.db)
+    sessions = Session.objects.using(agent.db).only("id", "title")
+    decisions = MemoryGateDecision.objects.using(agent.db).defer("raw_response")
+    rules = BehaviorCorrection.objects.using(agent.db)
+    return {
+        "turn": turns.filter(id=row.turn_id).first() if row.turn_id else None,
+        "session": sessions.filter(id=row.session_id).first() if row.session_id else None,
+        "decision": decisions.filter(id=row.decision_id).first() if row.decision_id else None,
+        "rule": rules.filter(id=row.rule_id).first() if row.rule_id else None,
+    }
+
+
+def read_outcome(row: WriteGuardianAudit) -> dict[str, Any]:
+    """What became of a write: its statuses in order, its rollback and what followed, and what it took back itself."""
+    db = row._state.db
+    rollbacks, chain = Rollback.objects.using(db), rollback_chains.read_chain(row)
+    return {
+        "statuses": list(GuardianStatus.objects.using(db).filter(audit=row).order_by("created_at", "id")[:MAX_ROWS]),
+        "rollback": next(iter(chain.steps), None),
+        "chain": chain,
+        "takes_back": list(rollbacks.filter(own_audit=row).order_by("rolled_back_at", "id")[:MAX_ROWS]),
+        "retries": [one.id for one in _brief(db).filter(retry_of=row.id).order_by("created_at")[:MAX_ROWS]],
+    }
+
+
+def find_shared_writes(row: WriteGuardianAudit) -> list[WriteGuardianAudit]:
+    """The other writes between the same two versions, the oldest first."""
+    sides = {"before_snapshot_id": row.before_snapshot_id, "after_snapshot_id": row.after_snapshot_id}
+    rows = _brief(row._state.db).filter(**sides, is_diff_shared=True).exclude(id=row.id)
+    return list(rows.order_by("created_at", "id")[:MAX_ROWS])
+
+
+def find_turns_in_window(agent: Agent, row: WriteGuardianAudit) -> list[ConversationTurn]:
+    """The turns in the time in which an unattributed write happened, the last ones, newest first."""
+    turns = ConversationTurn.objects.using(agent.db).placed().only(*TURN)
+    found = turns.filter(created_at__gte=row.earliest_at, created_at__lte=row.created_at)
+    return list(found.order_by("-created_at", "-place")[:MAX_ROWS])
+
+
+def _brief(db):
+    return WriteGuardianAudit.objects.using(db).only("id", "created_at", "status", "candidate_fact", "target_file")
+
+
+def read_list_filters(query: Any) -> ListFilters:
+    """The filters of the list in an address; none where they do not hold."""
+    return neighbours.filters_of(AuditFilters, query)
+
+
+def find_list_neighbours(agent: Agent, row: WriteGuardianAudit, filters: ListFilters) -> Beside:
+    """The neighbours of a write in the list with these filters; `row` is `placed`."""
+    return neighbours.beside(WRITES.fits(agent, sort=filters.sorting, **filters.asked), row)

@@ -1,0 +1,91 @@
+"""One write to a memory file; and the writes of what other pages show: of turns, and of a decision."""
+
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.utils.http import content_disposition_header
+from django.views.decorators.http import require_safe
+
+from agents.decorators import agent_view
+from ledger.models import ConversationTurn
+from ledger.session.session_forms import TurnsShown
+from openclaw_web.llm import endpoint
+from openclaw_web.pages.doors import needs
+from openclaw_web.pages.html import render_page
+
+from .. import file_bytes
+from ..handover import service as handovers
+from ..models import FileSnapshot, WriteGuardianAudit
+from ..rollbacks import settling
+from . import line_blame, page, related_writes, rollback_chains
+from .forms import AuditForm
+
+CHIPS = 3  # writes that stand beside one turn
+
+
+@require_safe
+@agent_view
+@needs("viewer")
+def audit_detail(request, agent, audit_id):
+    """One write: what changed, why, and what became of it; with `download` the file before or after it.
+
+    Keeps the filters of the list in its links.
+    """
+    row = get_object_or_404(WriteGuardianAudit.objects.using(agent.db).placed(), id=audit_id)
+    asked = AuditForm(request.GET)
+    if side := asked.side:
+        return _download(get_object_or_404(FileSnapshot.objects.using(agent.db), id=getattr(row, side)))
+    filters = page.read_list_filters(request.GET)
+    context = {
+        "agent": agent,
+        "filters": filters,
+        "in_list": page.find_list_neighbours(agent, row, filters),
+        "meanwhile": settling.of_audit(agent, row.id) if request.user.has_role("operator") else [],
+        "handovers": handovers.of_write(agent.db, row.id) if request.user.has_role("operator") else [],
+        "no_endpoint": endpoint.missing(),
+        **page.build_write_context(agent, row, way=asked.way),
+    }
+    return render_page(request, "guardian/audit_detail.html", context)
+
+
+def _download(version):
+    """The bytes of a version, exactly."""
+    response = HttpResponse(file_bytes.read_version_bytes(version), content_type="application/octet-stream")
+    response["Content-Disposition"] = content_disposition_header(True, version.file_name)
+    return response
+
+
+@require_safe
+@agent_view
+@needs("viewer")
+def session_writes(request, agent, session_id):
+    """The writes of turns that the session's page shows, each for its place beside the turn (HTMX, out of band)."""
+    numbers = TurnsShown(request.GET).numbers()
+    turns = ConversationTurn.objects.using(agent.db).filter(session_id=session_id, turn_number__in=numbers)
+    ids = dict(turns.values_list("id", "turn_number"))
+    found = related_writes.find_by_turn(agent.db, list(ids))
+    left = line_blame.find_remaining_by_write(agent, [row.id for rows in found.values() for row in rows])
+    rows = [(turn_id, ids[turn_id], related_writes.sort_written_first(rows)) for turn_id, rows in found.items()]
+    back = rollback_chains.find_restored_ids(
+        agent.db, related_writes.get_rolled_back_ids(row for _id, _number, some in rows for row in some)
+    )
+    context = {
+        "agent": agent,
+        "session_id": session_id,
+        "rows": rows,
+        "left": left,
+        "back": back,
+        "shown": CHIPS,
+        "may_roll_back": request.user.has_role("operator") and related_writes.has_changes(agent.db, session_id),
+    }
+    return render(request, "guardian/session_writes.html", context)
+
+
+@require_safe
+@agent_view
+@needs("viewer")
+def decision_writes(request, agent, decision_id):
+    """The writes that a decision of memory_gate led to, for their place on its page (HTMX)."""
+    writes = related_writes.find_by_decision(agent.db, decision_id)
+    back = rollback_chains.find_restored_ids(agent.db, related_writes.get_rolled_back_ids(writes))
+    context = {"agent": agent, "writes": writes, "back": back, "decision_id": decision_id}
+    return render(request, "guardian/decision_writes.html", context)

@@ -1,0 +1,34 @@
+"""`reflection guardian record`: writes of a plugin, out of a file or from standard input."""
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from agents import services as agents
+from openclaw_web.commands import told
+from openclaw_web.errors import Refused
+
+from ..recording import api_import
+from ..recording.schemas import MAX_WRITES, WriteIn
+from . import BY
+
+HELP = gettext_lazy("Record writes to memory files: JSON, a JSON list, or JSON lines.")
+EXAMPLES = (
+    "reflection guardian record writes.jsonl",
+    "reflection guardian record --agent main --json < writes.json",
+)
+
+
+def add_arguments(parser):
+    parser.add_argument("file", nargs="?", metavar="FILE", help=_("file with the writes (standard input)"))
+
+
+def run(agent, file, **options):
+    found = agents.get(agent)
+    writes = told.checked(told.read(file), WriteIn, body="writes")
+    if not writes:
+        raise Refused(_("There is no write in what was given."))
+    return told.store(writes, MAX_WRITES, lambda some: api_import.record_reports(found, some, by=BY), _recorded)
+
+
+def _recorded(count):
+    return ngettext("%(count)s write recorded", "%(count)s writes recorded", count)
