@@ -18,13 +18,13 @@ from datasets.kinds import judging, queueing
 from datasets.kinds.kind import NONE
 from datasets.kinds.write import WRITE
 from gate.models import MemoryGateDecision
-from guardian.correcting import correcting, rules
+from guardian.corrections import correction_store, rules
 from guardian.models import FileSnapshot, WriteGuardianAudit
-from guardian.proposing import facts, settling
-from guardian.proposing.asking.guardians import Guardian
 from guardian.recording import api_import
 from guardian.recording.schemas import WriteIn
-from guardian.rollbacks import performing, places, planning
+from guardian.rollbacks import rollback_plan, service, workspace_access
+from guardian.runner import fact_handler, fact_selection
+from guardian.runner.llm.config import Guardian
 from openclaw_web import clock
 from openclaw_web.errors import Refused
 from openclaw_web.llm.endpoint import Endpoint
@@ -58,12 +58,12 @@ def tell(*, by: str) -> None:
         return
     with own_workspaces(), clock.at(_moment_of_rollback(agent)):
         if wrong.status == Status.WRITTEN:
-            wish = performing.Wish(by, WHY_BACK)
-            performing.perform(agent, wrong.id, wish, seen=planning.plan(agent, wrong.id).seen)
-    if not correcting.of_audit(agent.db, wrong.id):
+            wish = service.RollbackRequest(by, WHY_BACK)
+            service.roll_back(agent, wrong.id, wish, seen=rollback_plan.plan_rollback(agent, wrong.id).seen)
+    if not correction_store.find_by_write(agent.db, wrong.id):
         about = {"status": "refused", "reason": WHY_RULE, "apply_to_future": True, "contains": CONTAINS}
         with clock.at(_moment_of_rollback(agent) + MINUTE):
-            correcting.correct(agent, wrong.id, by=by, name=NAME, **about)
+            correction_store.correct_write(agent, wrong.id, by=by, name=NAME, **about)
         _catch_up(agent, by)
         _make_samples(agent, by)
 
@@ -113,7 +113,7 @@ def _are_own():
     if any(Path(root).resolve() != own for root in sources.values_list("root", flat=True)):
         return False
     try:
-        return all(places.workspace_of(agent).is_relative_to(own) for agent in Agent.objects.all())
+        return all(workspace_access.get_workspace(agent).is_relative_to(own) for agent in Agent.objects.all())
     except Refused:
         return False
 
@@ -139,20 +139,22 @@ def _catch_up(agent, by):
     """The two facts that nobody has written down yet: the plugin does not ask for rules, our own guardian does."""
     waiting, by_turn = _later_facts(agent)
     told = [one for one in waiting if one.turn in by_turn]
-    rule_at = rules.switched_on(agent.db).values_list("corrected_at", flat=True).first() or 0
+    rule_at = rules.find_active_rules(agent.db).values_list("corrected_at", flat=True).first() or 0
     for number, one in enumerate(told):
         decision = by_turn[one.turn]
         with clock.at(max(decision.created_at, rule_at) + AFTER_MS):
             if number == 0:
                 _write_as_plugin(agent, one, decision)
-            elif facts.is_open(agent.db, decision):
+            elif fact_selection.is_open(agent.db, decision):
                 nobody = Guardian(Endpoint("", ""), "", {}, 1)  # the rule speaks before anybody would be asked
-                settling.handle(agent, nobody, settling.of_decision(decision, by=by), wait=lambda _seconds: None)
+                fact_handler.handle_fact(
+                    agent, nobody, fact_handler.build_run(decision, by=by), wait=lambda _seconds: None
+                )
 
 
 def _write_as_plugin(agent, kept: memory.Kept, decision):
     """Change the file, then tell of it: the write is made after the rule, so it is flagged."""
-    file = places.workspace_of(agent) / kept.file
+    file = workspace_access.get_workspace(agent) / kept.file
     workspace = Workspace(agent.agent_id, "")
     before = workspace.files[kept.file] = file.read_text(encoding="utf-8")
     after = memory.put(workspace, kept)
@@ -178,7 +180,9 @@ def _write_as_plugin(agent, kept: memory.Kept, decision):
 def _make_samples(agent, by):
     """A write that waits for a verdict, one that went to the wrong file, and the one that was rolled back."""
     if elsewhere := _write_of(agent, ELSEWHERE):
-        correcting.correct(agent, elsewhere.id, status="written", file="TOOLS.md", reason=WHY_ELSEWHERE, by=by)
+        correction_store.correct_write(
+            agent, elsewhere.id, status="written", file="TOOLS.md", reason=WHY_ELSEWHERE, by=by
+        )
     if good := _write_of(agent, GOOD):
         judging.say(WRITE, agent, good.id, NONE, by=by)
     queueing.queue_writes(agent)

@@ -16,7 +16,7 @@ from problems.kinds import BY_COUNT, Facts, Finding, Kind, Link
 from .detail import opted_out_lines
 from .models import GuardianRun, GuardianStep, WriteGuardianAudit
 from .recording.checks import find_open_intents
-from .rollbacks import settling
+from .rollbacks import concurrent_edits
 from .words import CONSOLIDATION
 
 RECENT_MS = 7 * DAY_MS
@@ -51,9 +51,9 @@ def check_interrupted(agent: Agent) -> Iterable[Finding]:
 
 def check_overtaken(agent: Agent) -> Iterable[Finding]:
     """Versions that somebody wrote during a rollback, and of which nobody said yet what becomes."""
-    row = settling.waiting(agent.db).first()
+    row = concurrent_edits.find_unsettled(agent.db).first()
     if row is not None:
-        facts = {"file": row.file_name, "write": settling.question(agent.db)}
+        facts = {"file": row.file_name, "write": concurrent_edits.find_unsettled_write(agent.db)}
         yield Finding(row.file_name, facts, since=row.ended_at)
 
 

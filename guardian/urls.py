@@ -3,13 +3,13 @@ from django.urls import path
 import openclaw_web.pages.converters  # noqa: F401 - <anything:>
 
 from . import views
-from .correcting import views as correcting_views
+from .corrections import views as correcting_views
 from .detail import file_views
 from .detail import views as looking_views
 from .handover import views as handover_views
 from .lists import views as list_views
-from .proposing import views as own_views
 from .rollbacks import views as rollback_views
+from .runner import views as own_views
 
 app_name = "guardian"
 urlpatterns = [

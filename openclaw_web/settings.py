@@ -257,7 +257,7 @@ WORKSPACE_WRITES = env.bool("OPENCLAW_WEB_WORKSPACE_WRITES", False)
 LLM_API_URL = env.str("OPENCLAW_WEB_LLM_URL", "").strip()
 LLM_API_KEY = os.environ.get("OPENCLAW_WEB_LLM_KEY", "").strip()  # for env, $… is the name of another variable
 
-# The command of OpenClaw that a change of a memory file is handed to: guardian/handover/switch.py alone reads it.
+# The command of OpenClaw that a change of a memory file is handed to: guardian/handover/config.py alone reads it.
 OPENCLAW_COMMAND = env.str("OPENCLAW_WEB_OPENCLAW", "").strip()
 
 # What a browser may do with our pages: load our own files, and nothing else.
@@ -321,9 +321,9 @@ JOB_KINDS = {
     "gate": "gate.runner.job.JOB",
     "gate_replay": "gate.replays.job.JOB",
     "gate_new_turns": "gate.runner.auto_run.JOB",
-    "guardian": "guardian.proposing.running.JOB",
+    "guardian": "guardian.runner.job.JOB",
     "guardian_handover": "guardian.handover.job.JOB",
-    "guardian_new_facts": "guardian.proposing.automatic.JOB",
+    "guardian_new_facts": "guardian.runner.auto_run.JOB",
     "signatures": "datasets.likeness.job.JOB",
     "gate_statistics": "gate.statistics.job.JOB",
     "backup": "operations.backups.services.CREATE_JOB",

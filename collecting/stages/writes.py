@@ -56,7 +56,7 @@ def collect(collection: Any) -> dict[str, int]:
         _match_again(collection, counts)
         for agent in collection.agents.values():
             if collection.only in (None, agent.agent_id) and agent.agent_id not in collection.lost:
-                outcomes.record_late(agent)
+                outcomes.store_late_changes(agent)
         if configuration.is_on(write_store.SNAPSHOTS_SETTING):
             _attribute(collection, counts)
     return dict(counts)

@@ -5,10 +5,10 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from guardian.correcting.correcting import Said
-from guardian.correcting.forms import RuleForm
+from guardian.corrections.correction_store import WriteState
+from guardian.corrections.forms import RuleForm
 from guardian.files import LONGEST_FACT, MEMORY_FILES
-from guardian.rollbacks.shown import Preview
+from guardian.rollbacks.rollback_preview import RollbackPreview
 
 from .opinions import ABSENT, HAND_OVER, LEAVE, OTHER, ROLL_BACK, WRITE_NOW, Opinion
 
@@ -20,7 +20,7 @@ WAY_WORDS = {
 }
 
 
-def ways_of(preview: Preview | None) -> list[str]:
+def ways_of(preview: RollbackPreview | None) -> list[str]:
     """What can become of the file, the best first; LEAVE alone where nothing can."""
     if preview is None or preview.conflicts:
         return [LEAVE]
@@ -76,7 +76,7 @@ class OpinionForm(RuleForm):
         self.fields["way"].choices = [(way, WAY_WORDS[way]) for way in ways]  # type: ignore[attr-defined]
 
     @classmethod
-    def first_fields(cls, said: Said, preview: Preview | None, ways: list[str]) -> dict[str, Any]:
+    def first_fields(cls, said: WriteState, preview: RollbackPreview | None, ways: list[str]) -> dict[str, Any]:
         """What the fields begin with: the write as it was, and the first way."""
         return {
             "fact": said.fact,

@@ -7,10 +7,10 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from agents.decorators import agent_view
-from guardian.correcting import correcting, sayable, suggestions
-from guardian.correcting.forms import OpeningForm
+from guardian.corrections import correction_store, suggestions, write_consent
+from guardian.corrections.forms import OpeningForm
 from guardian.models import WriteGuardianAudit
-from guardian.rollbacks import planning, shown
+from guardian.rollbacks import rollback_plan, rollback_preview
 from jobs.notices import after_start
 from ledger.session.evidence import read_evidence
 from openclaw_web.errors import Refused
@@ -85,7 +85,7 @@ def _preview(request, agent, audit):
     if not request.user.has_role("operator"):
         return None, ""
     try:
-        return shown.preview(agent, planning.plan(agent, audit.id)), ""
+        return rollback_preview.build_preview(agent, rollback_plan.plan_rollback(agent, audit.id)), ""
     except Refused as refused:
         return None, refused.sentence
 
@@ -96,7 +96,10 @@ def _form(request, agent, audit, kind, preview, no_sample, data=None):
     options = {"kind": kind, "may_rule": may_rule, "has_sample": has_sample}
     if data is not None:  # what was possible a moment ago may be sent: carrying it out says why it is not any more
         return OpinionForm(data, ways=list(WAYS) if may_rule and "way" in data else [LEAVE], **options)
-    suggestion, was = suggestions.suggest_correction(agent.db, audit), correcting.original(agent.db, audit)
+    suggestion, was = (
+        suggestions.suggest_correction(agent.db, audit),
+        correction_store.get_original_state(agent.db, audit),
+    )
     ways = ways_of(preview)
     standing = suggestion.said if kind == OTHER and suggestion.said.status == was.status else was
     initial = OpinionForm.first_fields(standing, preview, ways) | {"reason": suggestion.reason}
@@ -113,11 +116,11 @@ def _page(request, agent, audit, kind, *, form=None, looked=None):
         "agent": agent,
         "audit": audit,
         "kind": kind,
-        "was": correcting.original(agent.db, audit),
+        "was": correction_store.get_original_state(agent.db, audit),
         "preview": preview,
         "problem": problem,
         "form": form or _form(request, agent, audit, kind, preview, no_sample),
-        "is_withheld": sayable.is_withheld(agent.db, audit),
+        "is_withheld": write_consent.is_withheld(agent.db, audit),
         "evidence": read_evidence(agent.db, audit),
         "no_sample": no_sample,
     }

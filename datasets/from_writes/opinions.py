@@ -7,13 +7,13 @@ from django.db import DatabaseError
 from django.utils.translation import gettext as _
 
 from agents.models import Agent
-from guardian.correcting import correcting
-from guardian.correcting.correcting import Said
-from guardian.handover import service as handovers
-from guardian.handover.service import Started
+from guardian.corrections import correction_store
+from guardian.corrections.correction_store import WriteState
+from guardian.handover import handovers
+from guardian.handover.handovers import HandoverStart
 from guardian.models import BehaviorCorrection, WriteGuardianAudit
-from guardian.rollbacks import performing
-from guardian.rollbacks.performing import LONGEST_REASON, Wish
+from guardian.rollbacks import service
+from guardian.rollbacks.service import LONGEST_REASON, RollbackRequest
 from openclaw_web.errors import Refused
 from openclaw_web.sqlite import writing
 
@@ -64,8 +64,8 @@ class Result:
     is_new: bool = False
     sample: DatasetSample | None = None
     problem: str = ""
-    rollback: performing.Result | None = None
-    handover: Started | None = None
+    rollback: service.RollbackResult | None = None
+    handover: HandoverStart | None = None
     failure: str = ""
     meanwhile: list[str] = field(default_factory=list)
 
@@ -83,7 +83,7 @@ def give(agent: Agent, audit_id: str, opinion: Opinion, *, by: str) -> Result:
         # Last: the verdict is in another file, and is committed when nothing is left that could refuse.
         _judge(agent, audit, opinion, by, result)
     if result.correction and result.is_new:
-        correcting.log_correction(agent, result.correction)
+        correction_store.log_correction(agent, result.correction)
     if opinion.way != LEAVE and not _is_rolled_back(agent, audit_id):
         _take_back(agent, audit_id, opinion, by, result)
     return result
@@ -102,13 +102,13 @@ def _check(opinion):
 
 def _correct(agent, audit, opinion, by) -> Result:
     """Store the correction that an opinion is; one that stands already is not stored again."""
-    before = next(iter(correcting.of_audit(agent.db, audit.id)), None)
-    was = correcting.original(agent.db, audit)
+    before = next(iter(correction_store.find_by_write(agent.db, audit.id)), None)
+    was = correction_store.get_original_state(agent.db, audit)
     said = _read_opinion(opinion, was)
     if _stands(before, said, opinion.rule):
         return Result(correction=before)
     if opinion.kind == RIGHT:
-        is_needed = before is not None or correcting.is_against_its_rule(agent.db, audit, said)
+        is_needed = before is not None or correction_store.is_against_its_rule(agent.db, audit, said)
         if not is_needed:
             return Result()
     fact = None if said.fact == was.fact else said.fact  # which may be longer than anybody may type
@@ -116,7 +116,7 @@ def _correct(agent, audit, opinion, by) -> Result:
     reason = opinion.reason.strip() or (_("Right as it was written.") if opinion.kind == RIGHT else "")
     rule = {"apply_to_future": True, **opinion.rule} if opinion.rule is not None else {}
     asked["correction_id"] = _lost_correction(agent, audit, by)
-    return Result(correcting.add_correction(agent, audit, reason=reason, **asked, **rule), is_new=True)
+    return Result(correction_store.add_correction(agent, audit, reason=reason, **asked, **rule), is_new=True)
 
 
 def _lost_correction(agent, audit, by):
@@ -131,19 +131,23 @@ def _lost_correction(agent, audit, by):
     return "" if is_stored else filed
 
 
-def _read_opinion(opinion, was: Said) -> Said:
+def _read_opinion(opinion, was: WriteState) -> WriteState:
     if opinion.kind == RIGHT:
         return was
     if opinion.kind == ABSENT:
-        return Said(Status.REFUSED.value, was.fact, was.file)
-    return Said(Status.WRITTEN.value, opinion.fact.strip() or was.fact, opinion.file or was.file)
+        return WriteState(Status.REFUSED.value, was.fact, was.file)
+    return WriteState(Status.WRITTEN.value, opinion.fact.strip() or was.fact, opinion.file or was.file)
 
 
-def _stands(before, said: Said, rule):
+def _stands(before, said: WriteState, rule):
     """Whether the correction that stands says this already, and is the rule that is wanted, if one is."""
-    if before is None or before.imported_from is not None or said.is_other_than(correcting.says(before)):
+    if (
+        before is None
+        or before.imported_from is not None
+        or said.is_other_than(correction_store.get_corrected_state(before))
+    ):
         return False
-    return rule is None or correcting.is_same_rule(before, rule)
+    return rule is None or correction_store.is_same_rule(before, rule)
 
 
 def _judge(agent, audit, opinion, by, result):
@@ -167,13 +171,13 @@ def _is_rolled_back(agent, audit_id):
 
 
 def _take_back(agent, audit_id, opinion, by, result):
-    wish = Wish(by, opinion.reason, accepts_effect=opinion.way == WRITE_NOW)
+    wish = RollbackRequest(by, opinion.reason, accepts_effect=opinion.way == WRITE_NOW)
     try:
         if opinion.way == HAND_OVER:
             about = {"seen": opinion.seen, "puts_back": opinion.puts_back}
             result.handover = handovers.start(agent, handovers.hand_over_rollback(agent, audit_id, wish, **about))
         else:
-            result.rollback = performing.perform(agent, audit_id, wish, seen=opinion.seen)
+            result.rollback = service.roll_back(agent, audit_id, wish, seen=opinion.seen)
             result.meanwhile = result.rollback.meanwhile
     except Refused as refused:
         result.failure = refused.sentence

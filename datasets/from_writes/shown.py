@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from guardian.correcting import correcting
+from guardian.corrections import correction_store
 from guardian.models import Rollback
 from openclaw_web.diffs import comparing
 
@@ -51,7 +51,7 @@ def of(sample: DatasetSample) -> WriteShown | None:
     right, before = right if isinstance(right, str) else None, asked.content
     written = done.content if done else None
     if row:
-        known = whole_files.right_of_sample(sample, correcting.says(row))
+        known = whole_files.right_of_sample(sample, correction_store.get_corrected_state(row))
         correction = _correction_fields(row)
         right, before = known.content, known.before
     is_elsewhere = (correction.get("correctedFile") or asked.file) != asked.file

@@ -6,8 +6,8 @@ from typing import Any
 
 from agents import databases
 from guardian import file_bytes, services
-from guardian.correcting import correcting
-from guardian.correcting.correcting import Said
+from guardian.corrections import correction_store
+from guardian.corrections.correction_store import WriteState
 from guardian.models import BehaviorCorrection, WriteGuardianAudit
 from ledger import consent
 from openclaw_web.errors import Refused
@@ -26,7 +26,7 @@ class Write:
     """A write as it was. `before` and `after` are its file; None: no file, or nothing was written."""
 
     at: int
-    said: Said
+    said: WriteState
     before: str | None
     after: str | None
 
@@ -42,7 +42,7 @@ class Right:
     content: str | None = None
 
 
-def find_right(db: str, write: Write, said: Said) -> Right:
+def find_right(db: str, write: Write, said: WriteState) -> Right:
     """What the file of `said` should hold. Of a file that was not written, its version at that moment counts."""
     if said.file != write.said.file:
         before = _read_version(db, said.file, write.at)
@@ -73,14 +73,14 @@ def add_fact(content: str, fact: str) -> str:
 def read_correction(sample: DatasetSample) -> BehaviorCorrection | None:
     """The correction that stands of the write of a sample; None: none, or the agent's store cannot be read."""
     db = alias_of(sample)
-    return next(iter(correcting.of_audit(db, sample.audit_id)), None) if db and sample.audit_id else None
+    return next(iter(correction_store.find_by_write(db, sample.audit_id)), None) if db and sample.audit_id else None
 
 
-def right_of_sample(sample: DatasetSample, said: Said) -> Right:
+def right_of_sample(sample: DatasetSample, said: WriteState) -> Right:
     """The same of a sample that is a write."""
     body, db = sample.body, alias_of(sample)
     asked, done = writes.asked(body), writes.done(body)
-    was = Said(done.status if done else "", asked.fact, asked.file)
+    was = WriteState(done.status if done else "", asked.fact, asked.file)
     audit = WriteGuardianAudit.objects.using(db).filter(id=sample.audit_id).only("created_at").first() if db else None
     if said.file != asked.file and audit is None:
         return Right()
@@ -98,7 +98,7 @@ def suggest_content(sample: DatasetSample) -> str | None:
         return body.get("writtenContent") or body.get("currentFileContent")
     if answer.content and not writes.misfit(answer, body):
         return answer.content
-    said = Said(answer.status, _right_fact(sample, answer), answer.file)
+    said = WriteState(answer.status, _right_fact(sample, answer), answer.file)
     return right_of_sample(sample, said).content
 
 

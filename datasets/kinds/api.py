@@ -3,8 +3,8 @@
 from django.core.exceptions import PermissionDenied
 
 from agents.decorators import agent_view
-from guardian.correcting import telling
-from guardian.rollbacks.api import in_spec
+from guardian.corrections import api_detail
+from guardian.rollbacks.api import result_to_json
 from openclaw_web.endpoints.operations import Operations
 from openclaw_web.pages.doors import needs
 
@@ -88,10 +88,10 @@ def write_opinion(request, agent, audit_id: str, body: OpinionIn):
     )
     result = opinions.give(agent, audit_id, opinion, by=request.user.username)
     return {
-        "correction": telling.correction(result.correction) if result.correction else None,
+        "correction": api_detail.correction_to_json(result.correction) if result.correction else None,
         "sample_id": result.sample.id if result.sample else None,
         "no_sample": result.problem,
-        "rolled_back": in_spec(result.rollback) if result.rollback else None,
+        "rolled_back": result_to_json(result.rollback) if result.rollback else None,
         "handover": result.handover,
         "failure": result.failure,
     }

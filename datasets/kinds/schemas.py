@@ -4,8 +4,8 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from guardian.correcting import patterns, phrases
-from guardian.correcting.schemas import Contains, CorrectionOut, File, Text
+from guardian.corrections import patterns, phrases
+from guardian.corrections.schemas import Contains, CorrectionOut, File, Text
 from guardian.handover.schemas import HandoverStarted
 from guardian.rollbacks.schemas import RolledBackOut
 from openclaw_web.endpoints.schemas import Body, Schema

@@ -19,8 +19,8 @@ from django.utils.translation import gettext_lazy
 from agents.models import Agent
 from gate.models import MemoryGateDecision
 from guardian import file_bytes, services
-from guardian.correcting import correcting
-from guardian.correcting.sayable import audit_of, is_withheld
+from guardian.corrections import correction_store
+from guardian.corrections.write_consent import get_write, is_withheld
 from guardian.detail import opted_out_lines
 from guardian.detail.line_blame import FileBlame
 from guardian.models import BehaviorCorrection, GuardianReceipt, Rollback, WriteGuardianAudit
@@ -37,7 +37,7 @@ from ..review.parts import PartVerdict
 from . import making
 from .kind import NONE, RIGHT, WRONG, JudgedKind, Words
 
-STATUSES = correcting.STATUSES
+STATUSES = correction_store.STATUSES
 KEY = "write_guardian"
 READ = ("id", "sample_type", "audit_id", "annotation_status", "annotated_by", "annotated_at", "label_id",
         "guardian_label", "guardian_corrected_output")  # fmt: skip
@@ -75,12 +75,12 @@ class Correction:
 
 def find(agent: Agent, audit_id: str) -> WriteGuardianAudit:
     """A write of an agent. Raises NoSuchWrite."""
-    return audit_of(agent.db, audit_id)
+    return get_write(agent.db, audit_id)
 
 
 def see(agent: Agent, audit: WriteGuardianAudit) -> Seen:
     """What a sample of the write is made of. Raises Refused where it cannot have one."""
-    db, status = agent.db, correcting.original(agent.db, audit).status
+    db, status = agent.db, correction_store.get_original_state(agent.db, audit).status
     if audit.origin == WriteGuardianAudit.Origin.ROLLBACK:  # its fact is that of the write which it took back
         raise Refused(_("A rollback cannot become a sample. Judge the write that it took back."))
     if status not in STATUSES:
@@ -105,7 +105,7 @@ def see(agent: Agent, audit: WriteGuardianAudit) -> Seen:
     if is_withheld(db, audit) or is_file_withheld(db, audit, choice):
         raise Refused(_("No sample can be created: somebody opted out."))
     before, after = _text(audit.before_snapshot), _text(audit.after_snapshot) if status == "written" else None
-    correction = next(iter(correcting.of_audit(db, audit.id)), None)
+    correction = next(iter(correction_store.find_by_write(db, audit.id)), None)
     return Seen(
         audit=audit,
         turn=turn,
@@ -128,8 +128,8 @@ def _decision(db, decision_id):
 def _right(db, audit, correction, before, after):
     if correction is None:
         return Right()
-    write = Write(audit.created_at, correcting.original(db, audit), before, after)
-    return find_right(db, write, correcting.says(correction))
+    write = Write(audit.created_at, correction_store.get_original_state(db, audit), before, after)
+    return find_right(db, write, correction_store.get_corrected_state(correction))
 
 
 def _find_the_file(db, audit, status):

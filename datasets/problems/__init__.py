@@ -8,7 +8,7 @@ from agents.models import Agent
 from datasets.kinds.write import WRITE
 from datasets.models import DatasetSample
 from datasets.review import queues
-from guardian.correcting import rules, sayable
+from guardian.corrections import rules, write_consent
 from guardian.models import BehaviorCorrection, WriteGuardianAudit
 from openclaw_web.amounts import ngettext_lazy
 from problems.kinds import BY_COUNT, Facts, Finding, Kind, Link, Words
@@ -31,14 +31,14 @@ BROKE_NAMED = ngettext_lazy(
 def check_rules(agent: Agent) -> Iterable[Finding]:
     """The rules in force that were broken, with the writes that are still there and that nobody has judged."""
     rows = WriteGuardianAudit.objects.using(agent.db).filter(rule_id__isnull=False).order_by("-created_at")
-    told = rows.filter(origin__in=rules.TOLD, status=Status.WRITTEN)
+    told = rows.filter(origin__in=rules.REPORTED_ORIGINS, status=Status.WRITTEN)
     writes = list(told.values_list("id", "rule_id", "target_file", "created_at", named=True)[:MOST])
     settled = _settled(agent, [row.id for row in writes]) if writes else set()
     by_rule: dict[str, list] = {}
     for row in writes:
         if row.id not in settled:
             by_rule.setdefault(row.rule_id or "", []).append(row)
-    in_force = {row.id: row for row in rules.switched_on(agent.db).filter(id__in=by_rule)} if by_rule else {}
+    in_force = {row.id: row for row in rules.find_active_rules(agent.db).filter(id__in=by_rule)} if by_rule else {}
     for rule_id, broken in by_rule.items():
         if rule_id in in_force:
             files = sorted({row.target_file or "" for row in broken})
@@ -57,7 +57,7 @@ def _settled(agent, ids):
 
 def _name(db, rule):
     """How a rule is called; empty when its words are withheld."""
-    if sayable.is_withheld(db, sayable.audit_of(db, rule.audit_id)):
+    if write_consent.is_withheld(db, write_consent.get_write(db, rule.audit_id)):
         return ""
     return rule.name[:NAME_CHARACTERS]
 

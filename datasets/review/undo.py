@@ -12,7 +12,7 @@ from ulid import ULID
 
 from agents import databases
 from agents.models import Agent
-from guardian.correcting import correcting
+from guardian.corrections import correction_store
 from openclaw_web import clock
 from openclaw_web.errors import Refused
 from openclaw_web.pages.formatting import joined
@@ -81,7 +81,7 @@ def _filed(action):
 
 
 def _withdraw(done, agent, correction_id, by):
-    if not correcting.withdraw(agent, correction_id, by=by):
+    if not correction_store.withdraw(agent, correction_id, by=by):
         return done
     return replace(done, sentence=joined([done.sentence, _("The correction was withdrawn.")]))
 

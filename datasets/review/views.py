@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from agents.models import Agent
-from guardian.proposing import waiting
+from guardian.runner import proposal_counts
 from openclaw_web.errors import Refused
 from openclaw_web.pages import states
 from openclaw_web.pages.doors import needs
@@ -196,7 +196,7 @@ def _step(request, queue, found, *, status=200):
         "progress": numbers,
         "badge": progress.badge_of(numbers.everywhere),
         "my_drafts": drafts.mine(by),
-        "proposals": waiting.of_all() if request.user.has_role("operator") else {},
+        "proposals": proposal_counts.read_counts() if request.user.has_role("operator") else {},
         "keys": _keys(request),
         "reason_keys": keys.free_keys(_keys(request)),
         **found,

@@ -9,8 +9,8 @@ from agents.models import Agent
 from ledger.session.evidence import read_evidence
 from openclaw_web.diffs import comparing, unified
 
-from ..correcting import correcting, telling
-from ..correcting import telling as corrections
+from ..corrections import api_detail, correction_store
+from ..corrections import api_detail as corrections
 from ..models import BehaviorCorrection, Rollback, WriteGuardianAudit
 from ..standing import read_standing as standing_of
 from ..unknown_change import explain_unknown
@@ -50,7 +50,9 @@ def build_write_fields(agent: Agent, row: WriteGuardianAudit) -> dict[str, Any]:
         "retries": fate["retries"],
         "shared_with": [one.id for one in page.find_shared_writes(row)] if row.is_diff_shared else [],
         "turns_in_window": [turn.id for turn in page.find_turns_in_window(agent, row)] if row.earliest_at else [],
-        "corrected": [corrections.correction(one) for one in reversed(correcting.of_audit(agent.db, row.id))],
+        "corrected": [
+            corrections.correction_to_json(one) for one in reversed(correction_store.find_by_write(agent.db, row.id))
+        ],
         "change_unknown": explain_unknown(row) or None,
         "is_elsewhere": bool(row.sources & WriteGuardianAudit.Source.ELSEWHERE),
     }
@@ -111,5 +113,5 @@ def read_outcomes(db: str, audit_ids: Collection[str]) -> dict[str, dict[str, An
         found[row.pop("audit_id")]["rollback"] = row
     rows = BehaviorCorrection.objects.using(db).filter(audit__in=audit_ids)
     for row in rows.order_by("corrected_at", "id"):
-        found[row.audit_id]["corrections"].append(telling.correction(row))
+        found[row.audit_id]["corrections"].append(api_detail.correction_to_json(row))
     return found

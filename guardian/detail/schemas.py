@@ -10,7 +10,7 @@ from ledger.session.schemas import EvidenceOut, TurnOut
 from openclaw_web.endpoints.schemas import Schema
 from openclaw_web.endpoints.table_schemas import table_schema
 
-from ..correcting.schemas import CorrectionOut
+from ..corrections.schemas import CorrectionOut
 from ..files import MEMORY_FILES
 from ..lists.schemas import GuardianWriteOut
 from ..models import BehaviorCorrection, GuardianStatus, Rollback

@@ -13,9 +13,9 @@ from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import render_page
 
 from .. import file_bytes
-from ..handover import service as handovers
+from ..handover import handovers
 from ..models import FileSnapshot, WriteGuardianAudit
-from ..rollbacks import settling
+from ..rollbacks import concurrent_edits
 from . import line_blame, page, related_writes, rollback_chains
 from .forms import AuditForm
 
@@ -39,8 +39,8 @@ def audit_detail(request, agent, audit_id):
         "agent": agent,
         "filters": filters,
         "in_list": page.find_list_neighbours(agent, row, filters),
-        "meanwhile": settling.of_audit(agent, row.id) if request.user.has_role("operator") else [],
-        "handovers": handovers.of_write(agent.db, row.id) if request.user.has_role("operator") else [],
+        "meanwhile": concurrent_edits.find_by_write(agent, row.id) if request.user.has_role("operator") else [],
+        "handovers": handovers.find_by_write(agent.db, row.id) if request.user.has_role("operator") else [],
         "no_endpoint": endpoint.missing(),
         **page.build_write_context(agent, row, way=asked.way),
     }

@@ -4,7 +4,7 @@ from agents.decorators import agent_view
 from openclaw_web.endpoints.operations import Operations
 from openclaw_web.pages.doors import needs
 
-from . import cures, outcomes, service
+from . import cures, handovers, outcomes
 from .schemas import CureOut, HandoverOut
 
 router = Operations("guardian_handovers_api", tags=["guardian"])
@@ -15,7 +15,7 @@ router = Operations("guardian_handovers_api", tags=["guardian"])
 @needs("operator")
 def guardian_handover_detail(request, agent, handover_id: str):
     """What was handed to the agent, and what became of it."""
-    return service.find(agent.db, handover_id)
+    return handovers.find(agent.db, handover_id)
 
 
 @router.post("/agents/{agent}/guardian/handovers/{handover_id}/check", HandoverOut, 404, 409, 503)
@@ -23,7 +23,7 @@ def guardian_handover_detail(request, agent, handover_id: str):
 @needs("operator")
 def guardian_handover_check(request, agent, handover_id: str):
     """Look again at the file and OpenClaw's record: the agent may have made the change since."""
-    return outcomes.check_again(agent, service.find(agent.db, handover_id), by=request.user.username)
+    return outcomes.check_again(agent, handovers.find(agent.db, handover_id), by=request.user.username)
 
 
 @router.get("/agents/{agent}/guardian/files/{name}/cure", CureOut, 404, 409, 503)

@@ -16,10 +16,10 @@ from ledger.transcripts.trimming import full_record
 from openclaw_web.errors import Refused
 
 from ..models import ProvenanceRecord, WriteGuardianAudit
-from ..proposing.asking.tools import why_unreadable
-from ..proposing.memory import Memory
-from ..rollbacks import planning
-from ..rollbacks.planning import hash_of
+from ..rollbacks import rollback_plan
+from ..rollbacks.rollback_plan import hash_content
+from ..runner.llm.tools import why_unreadable
+from ..runner.memory import Memory
 from ..standing import read_live_record
 from . import messages
 
@@ -48,7 +48,7 @@ def find_cure(agent: Agent, name: str) -> Cure:
     if record is None or not record.is_untrusted:
         return Cure(name, problem=_("%(file)s is not left out of the prompt, so it needs no cure.") % {"file": name})
     try:
-        data = planning.current(agent, name)
+        data = rollback_plan.read_memory_file(agent, name)
     except Refused as refused:
         return Cure(name, problem=refused.sentence)
     if data is None or why_unreadable(data):
@@ -64,8 +64,8 @@ def find_cure(agent: Agent, name: str) -> Cure:
             "from the web or from a stranger may be in it, so there is no text to hand over."
         )
         return Cure(name, content, problem=problem % {"file": name})
-    is_twice = record.file_hash != hash_of(data)
-    return Cure(name, content, messages.cure_message(name, content, is_twice=is_twice))
+    is_twice = record.file_hash != hash_content(data)
+    return Cure(name, content, messages.build_cure_message(name, content, is_twice=is_twice))
 
 
 def _fell_by_us(agent, name, record):

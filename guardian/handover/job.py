@@ -24,12 +24,12 @@ from openclaw_web.errors import Refused
 
 from ..file_bytes import bytes_to_text
 from ..models import Handover
-from ..rollbacks import copies, exchanging, places, planning
-from ..rollbacks.exchanging import Changed
-from ..rollbacks.planning import hash_of
+from ..rollbacks import apply, copies, rollback_plan, workspace_access
+from ..rollbacks.apply import FileChanged
+from ..rollbacks.rollback_plan import hash_content
 from ..rollbacks.steps import Step
 from ..standing import read_live_record
-from . import messages, outcomes, switch
+from . import config, messages, outcomes
 from .external_command import CommandResult, run_command
 
 LATE = 30  # seconds that the command may take beyond the time it was given
@@ -50,7 +50,7 @@ def run(params: dict[str, Any], progress: Progress) -> dict[str, Any]:
     with locks.only_one(f"handover-{agent.agent_id}.lock", sentence % {"agent": agent.agent_id}):
         _message_path(row.id).unlink(missing_ok=True)  # of a process that was killed
         if row.state == State.RUNNING:
-            outcomes.end(agent, row, Outcome.INTERRUPTED)
+            outcomes.store_outcome(agent, row, Outcome.INTERRUPTED)
         elif row.state == State.QUEUED:
             _hand_over(agent, row, progress)
     return {"message": outcomes.sentence_of(row), "handover": row.id, "outcome": row.outcome}
@@ -72,14 +72,14 @@ def _hand_over(agent, row, progress):
     with _ending(agent, row) as ended, _message_file(agent, row) as path:
         name = normalise_or_empty(agent.home_name) or agent.agent_id
         arguments = [command, "agent", "--agent", name, "--session-key", f"agent:{name}:{HANDOVER_SESSION}"]
-        arguments += ["--message-file", str(path), "--json", "--timeout", str(switch.seconds())]
+        arguments += ["--message-file", str(path), "--json", "--timeout", str(config.get_seconds())]
         words = {"agent": agent.agent_id, "file": row.file_name}
         sentence = _("Asking %(agent)s to change %(file)s") % words
         result = run_command(
             arguments,
-            environment=switch.environment(root),
+            environment=config.build_environment(root),
             folder=Path("/"),
-            seconds=switch.seconds() + LATE,
+            seconds=config.get_seconds() + LATE,
             check_wanted=lambda: progress.update(0, None, sentence),
         )
         ended(_fallback(result), _answer(result))
@@ -91,14 +91,16 @@ def _prepare(agent, row) -> tuple[str, Path]:
     Raises Refused, with the row ended, where it is not; then nothing was started.
     """
     try:
-        command, root = switch.command(), _root(agent)
-        with places.alone_in_job(agent):
+        command, root = config.get_command(), _root(agent)
+        with workspace_access.exclusive_job_write(agent):
             _put_back(agent, row)
-            now, record = planning.current(agent, row.file_name), read_live_record(agent, row.file_name)
-            is_agreed = record is not None and record.is_trusted and record.file_hash == hash_of(now) == row.before_hash
+            now, record = rollback_plan.read_memory_file(agent, row.file_name), read_live_record(agent, row.file_name)
+            is_agreed = (
+                record is not None and record.is_trusted and record.file_hash == hash_content(now) == row.before_hash
+            )
             if not is_agreed:
                 sentence = _("%(file)s or OpenClaw's record of it has changed. Check the new preview.")
-                raise Changed(sentence % {"file": row.file_name})
+                raise FileChanged(sentence % {"file": row.file_name})
             row.state, row.started_at = State.RUNNING, clock.now_ms()
             row.save(using=agent.db, force_update=True)
     except Refused:
@@ -117,19 +119,19 @@ def _root(agent) -> Path:
 
 def _put_back(agent, row):
     """Put back what OpenClaw's record names, where the file holds something else: that does no harm."""
-    place = places.workspace_of(agent)
-    now = planning.held(place, row.file_name)
-    if not row.puts_back or hash_of(now) == row.before_hash:
+    place = workspace_access.get_workspace(agent)
+    now = rollback_plan.read_workspace_file(place, row.file_name)
+    if not row.puts_back or hash_content(now) == row.before_hash:
         return
-    if hash_of(now) != row.now_hash:
-        raise Changed(_("%(file)s has changed since the preview. Check the new preview.") % {"file": row.file_name})
-    places.check_writes()
+    if hash_content(now) != row.now_hash:
+        raise FileChanged(_("%(file)s has changed since the preview. Check the new preview.") % {"file": row.file_name})
+    workspace_access.check_writes()
     audit_ids = (row.audit_id,) if row.audit_id else ()
     step = Step(row.file_name, now, packing.unpack(bytes(row.before_zstd)), audit_ids, (), is_put=True)
-    exchanging.check_room([step])
-    copies.keep(agent, [step])
+    apply.check_room([step])
+    copies.store_copies(agent, [step])
     reason = _("What OpenClaw's record names is put back, so that the agent can change the file.")
-    exchanging.carry_out(agent, place, [step], by=row.asked_by, reason=reason)
+    apply.apply_steps(agent, place, [step], by=row.asked_by, reason=reason)
 
 
 @contextmanager
@@ -145,8 +147,8 @@ def _ending(agent, row) -> Iterator[Callable[[Handover.Outcome, str], None]]:
     except OSError as exc:
         told.append((Outcome.FAILED, reasons.of_system(exc)))
     finally:
-        with places.alone_in_job(agent):
-            outcomes.end(agent, row, *(told[-1] if told else (fallback, "")))
+        with workspace_access.exclusive_job_write(agent):
+            outcomes.store_outcome(agent, row, *(told[-1] if told else (fallback, "")))
 
 
 @contextmanager
@@ -157,7 +159,7 @@ def _message_file(agent, row) -> Iterator[Path]:
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(messages.change_message(row.file_name, before, wanted))
+            file.write(messages.build_change_message(row.file_name, before, wanted))
         yield path
     finally:
         path.unlink(missing_ok=True)

@@ -54,7 +54,7 @@ AGAIN = """
 3. Do both once more: delete the file with apply_patch, and write it again with the same content."""
 
 
-def change_message(name: str, before: str, after: str) -> str:
+def build_change_message(name: str, before: str, after: str) -> str:
     """The task of changing a memory file from one text into another."""
     edits = find_edits(before, after)
     if edits is None:
@@ -63,7 +63,7 @@ def change_message(name: str, before: str, after: str) -> str:
     return _message(CHANGE, {"file": name, "edits": quoted}, tool="edit", steps=EDIT_STEPS)
 
 
-def cure_message(name: str, content: str, *, is_twice: bool) -> str:
+def build_cure_message(name: str, content: str, *, is_twice: bool) -> str:
     """The task of deleting a file that is left out of the prompt, and writing it again as it is.
 
     `is_twice`: somebody has changed the file since it fell, so that OpenClaw trusts it only after the second time.

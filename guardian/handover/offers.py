@@ -11,14 +11,14 @@ from .. import services
 from ..detail import line_blame, opted_out_lines
 from ..file_bytes import DamagedVersion, read_version_bytes
 from ..models import WriteGuardianAudit
-from ..proposing.approving import Preview as ProposalPreview
-from ..proposing.asking.tools import MOST_CONTENT, why_unreadable
-from ..proposing.memory import Memory
-from ..rollbacks.planning import Plan, hash_of
+from ..rollbacks.rollback_plan import RollbackPlan, hash_content
+from ..runner.llm.tools import MOST_CONTENT, why_unreadable
+from ..runner.memory import Memory
+from ..runner.proposals import ProposalPreview as ProposalPreview
 from ..standing import read_live_record
 from ..standing.files import GUARDED
 from ..standing.forecast import Effect, forecast_record_effect
-from . import switch
+from . import config
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Offer:
         return self.effect != Effect.NOTHING
 
 
-def offer_rollback(agent: Agent, plan: Plan, chosen: bytes | None = None) -> Offer:
+def offer_rollback(agent: Agent, plan: RollbackPlan, chosen: bytes | None = None) -> Offer:
     """The offer for a rollback as it is planned; `chosen` is what a person wants the file to hold instead."""
     is_open = bool(plan.conflicts) and chosen is None  # what a person will choose is not known yet
     wanted = plan.wanted if chosen is None else chosen
@@ -68,12 +68,12 @@ def _offer(agent, name, now, wanted, *, is_open=False) -> Offer:
     offer = Offer(name, now, wanted, effect=effect)
     if record is None or not offer.is_needed:
         return offer
-    if problem := switch.problem_of() or _why_not(agent, name, now, wanted):
+    if problem := config.problem_of() or _why_not(agent, name, now, wanted):
         return _refused(offer, problem)
     if not record.is_known:
         sentence = _("OpenClaw's record of %(file)s cannot be read, or is of a version that is not known.")
         return _refused(offer, sentence % {"file": name})
-    if record.file_hash == hash_of(now):
+    if record.file_hash == hash_content(now):
         return replace(offer, before=now)
     before = _recorded(agent.db, name, record.file_hash)
     if before is None:

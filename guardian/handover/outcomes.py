@@ -15,12 +15,12 @@ from openclaw_web.sqlite import writing
 from people.audit import log as audit_log
 
 from ..models import GuardianRun, Handover, WriteGuardianAudit
-from ..proposing import ending, waiting
 from ..recording import write_replacement, write_store
 from ..recording.reports import FileChange, Report, Source
-from ..rollbacks import places, planning, recording, workspace
-from ..rollbacks.planning import hash_of
-from ..rollbacks.steps import Asked, Own, Take
+from ..rollbacks import intent_store, rollback_plan, workspace, workspace_access
+from ..rollbacks.rollback_plan import hash_content
+from ..rollbacks.steps import IntentDetails, OwnWrite, Reversal
+from ..runner import proposal_counts, run_outcome
 from ..services import refresh_sums
 from ..standing import read_live_record
 
@@ -60,7 +60,7 @@ def sentence_of(row: Handover) -> str:
 
 def read_outcome(agent: Agent, row: Handover) -> Handover.Outcome:
     """What the file and OpenClaw's record say by now; UNCHANGED while the file is as it was before the change."""
-    now_hash = hash_of(planning.current(agent, row.file_name))
+    now_hash = hash_content(rollback_plan.read_memory_file(agent, row.file_name))
     if now_hash != row.wanted_hash:
         return Outcome.UNCHANGED if now_hash == row.before_hash else Outcome.OTHER
     record = read_live_record(agent, row.file_name)
@@ -69,7 +69,7 @@ def read_outcome(agent: Agent, row: Handover) -> Handover.Outcome:
     return Outcome.DONE if record.is_trusted else Outcome.UNTRUSTED
 
 
-def end(agent: Agent, row: Handover, fallback: Handover.Outcome, answer: str = "") -> Handover:
+def store_outcome(agent: Agent, row: Handover, fallback: Handover.Outcome, answer: str = "") -> Handover:
     """Store what became of a change; `fallback` is what it is called while the file is as it was."""
     try:
         outcome = read_outcome(agent, row)
@@ -93,21 +93,24 @@ def check_again(agent: Agent, row: Handover, *, by: str) -> Handover:
     """Look again at what became of a change that was not done: the agent may have made it since."""
     if not can_check(row):
         raise Refused(_("There is nothing to check again."))
-    with places.alone(agent):
+    with workspace_access.exclusive_write(agent):
         was = Outcome(row.outcome)
-        end(agent, row, was if was in (*MAY_STILL_FINISH, Outcome.FAILED) else Outcome.UNCHANGED)
+        store_outcome(agent, row, was if was in (*MAY_STILL_FINISH, Outcome.FAILED) else Outcome.UNCHANGED)
     _log(agent, row, "handover_checked", by)
     return row
 
 
-def record_late(agent: Agent) -> int:
+def store_late_changes(agent: Agent) -> int:
     """Record changes that the agent carried out after nobody waited for them any more; how many. For imports."""
     rows = Handover.objects.using(agent.db).filter(state=State.ENDED, outcome__in=(*MAY_STILL_FINISH, Outcome.FAILED))
     count = 0
     for row in rows.filter(ended_at__gte=clock.now_ms() - LATE_MS).order_by("ended_at"):
-        with suppress(Refused), places.alone_in_job(agent):  # a file that cannot be read is told elsewhere
+        with (
+            suppress(Refused),
+            workspace_access.exclusive_job_write(agent),
+        ):  # a file that cannot be read is told elsewhere
             if read_outcome(agent, row) == Outcome.DONE:
-                end(agent, row, Outcome.DONE)
+                store_outcome(agent, row, Outcome.DONE)
                 count += 1
     return count
 
@@ -120,15 +123,15 @@ def _complete(agent, row):
             return
         moment = _moment(agent, row)
         run = GuardianRun.objects.using(db).filter(id=row.run_id, state=GuardianRun.State.PROPOSED).first()
-        own = Own(run.id, ending.columns_of(run)) if run else None
-        asked = Asked(row.asked_by, row.reason, moment, row.own_audit_id, "", takes=_takes(db, row), own=own)
+        own = OwnWrite(run.id, run_outcome.build_write_columns(run)) if run else None
+        asked = IntentDetails(row.asked_by, row.reason, moment, row.own_audit_id, "", takes=_takes(db, row), own=own)
         write = WriteGuardianAudit(
             id=row.own_audit_id,
             target_file=row.file_name,
             status=WriteGuardianAudit.Status.WRITTEN,
             reason=row.reason or None,
             created_at=moment,
-            **recording.columns_behind(db, [row.audit_id] if row.audit_id else [], asked),
+            **intent_store.build_provenance_columns(db, [row.audit_id] if row.audit_id else [], asked),
         )
         sides = (packing.unpack(bytes(data)) for data in (row.before_zstd, row.wanted_zstd))
         seen = _seen_by_imports(db, row)
@@ -136,11 +139,11 @@ def _complete(agent, row):
         for old in WriteGuardianAudit.objects.using(db).filter(id__in=seen):
             if write_replacement.may_replace(db, old.id, write.id):
                 write_replacement.replace_write(db, old, write)
-        recording.finish_write(db, write, asked, str(ULID()))
+        intent_store.finish_write(db, write, asked, str(ULID()))
         row.before_zstd = row.wanted_zstd = None
     refresh_sums(db)
     if run:
-        waiting.note(agent)
+        proposal_counts.store_count(agent)
     _log(agent, row, "handover_done", row.asked_by)
 
 
@@ -156,7 +159,7 @@ def _seen_by_imports(db, row):
 def _moment(agent, row):
     """When the agent changed the file, as the file says it; between the start and now."""
     now = clock.now_ms()
-    with workspace.opened(places.workspace_of(agent)) as folder:
+    with workspace.open_workspace(workspace_access.get_workspace(agent)) as folder:
         held = folder.held(row.file_name)
         changed_at = held.about.st_mtime_ns // 1_000_000 if held else now
         if held:
@@ -171,7 +174,7 @@ def _takes(db, row):
     audits = WriteGuardianAudit.objects.using(db).filter(id=write_replacement.find_current_id(db, row.audit_id))
     if not audits.filter(status=WriteGuardianAudit.Status.WRITTEN).exists():
         return ()
-    return (Take(row.audit_id, str(ULID()), row.way, row.restored_snapshot_id),)
+    return (Reversal(row.audit_id, str(ULID()), row.way, row.restored_snapshot_id),)
 
 
 def _log(agent, row, action, by):

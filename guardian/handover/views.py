@@ -9,7 +9,7 @@ from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import after_post, refuse_post, render_page
 
 from ..files import MEMORY_FILES
-from . import cures, outcomes, service
+from . import cures, handovers, outcomes
 
 
 @require_safe
@@ -21,10 +21,10 @@ def handover_detail(request, agent, handover_id):
     context = {
         "agent": agent,
         "handover": row,
-        "job": service.job_of(agent, row),
+        "job": handovers.find_job(agent, row),
         "sentence": outcomes.sentence_of(row),
         "can_check": outcomes.can_check(row),
-        "difference": service.difference(row),
+        "difference": handovers.build_comparison(row),
     }
     return render_page(request, "guardian/handover_detail.html", context)
 
@@ -55,6 +55,6 @@ def file_cure(request, agent, name):
 
 def _found(agent, handover_id):
     try:
-        return service.find(agent.db, handover_id)
-    except service.NoSuchHandover as refused:
+        return handovers.find(agent.db, handover_id)
+    except handovers.NoSuchHandover as refused:
         raise Http404 from refused

@@ -23,7 +23,7 @@ from ..models import (
     WriteGuardianAudit,
     shared_columns,
 )
-from ..rollbacks import recovering
+from ..rollbacks import recovery
 from .reports import CHANGED, Source, Status, build_change_columns
 from .snapshot_pruning import SNAPSHOT_REFERENCES
 
@@ -163,7 +163,7 @@ CHECKS = (
         sentence=INTERRUPTED,
         noun="rollbacks",
         find=_find_ids(find_open_intents),
-        repair=lambda agent: len(recovering.recover(agent)),
+        repair=lambda agent: len(recovery.recover(agent)),
     ),
     Check(
         name="guardian_statuses",

@@ -11,7 +11,7 @@ from openclaw_web.sqlite import writing
 from people.configuration import keys as configuration
 
 from ..changes import Change, ChangeCache, compute_change
-from ..correcting import rules
+from ..corrections import rules
 from ..models import GuardianReceipt, GuardianStatus, WriteGuardianAudit
 from . import snapshot_matching, snapshot_pairs, sql, write_replacement
 from .dedup import Conflict, find_duplicates, merge_report, rank_sources
@@ -30,11 +30,11 @@ def store_reports(db: str, told: Sequence[Report], made: ChangeCache | None = No
     keeps = configuration.is_on(SNAPSHOTS_SETTING)
     made = made or ChangeCache()
     changes = {one.key: _changed(one.row.target_file, one.change, made) for one in told if one.change and keeps}
-    rules_now, stored = rules.in_force(db), StoreResult()
+    rules_now, stored = rules.read_rule_rows(db), StoreResult()
     with writing.in_turn_of(db):
         fresh, ids = _fresh(db, told, stored)
         twins = find_duplicates(db, fresh, ids)
-        rules.flag([one.row for one in fresh], rules_now)
+        rules.flag_writes([one.row for one in fresh], rules_now)
         since: dict[str, int] = {}
         statuses: list[GuardianStatus] = []
         for one in fresh:
@@ -119,7 +119,7 @@ def _merged(db, one: Report, twin, stored, rules_now):
     """The row of a write that another source told of, with what this one knows; under the id of the better source."""
     is_better = rank_sources(one.source) < rank_sources(twin.sources) and twin.id != one.key
     merge_report(twin, one)
-    rules.flag([twin], rules_now)
+    rules.flag_writes([twin], rules_now)
     if is_better and write_replacement.may_replace(db, twin.id, one.key):
         twin = _renamed(db, twin, one)
     stored.known.append(twin.id)

@@ -9,11 +9,11 @@ from agents.models import Agent
 from openclaw_web.endpoints.operations import Operations
 from openclaw_web.pages.doors import needs
 
-from ..handover import service as handovers
+from ..handover import handovers
 from ..handover.offers import Offer
 from ..handover.schemas import HandoverStarted
 from ..standing import effects
-from . import performing, planning, shown, together
+from . import rollback_plan, rollback_preview, service, session_plan
 from .schemas import (
     HandoverIn,
     RollbackIn,
@@ -34,7 +34,9 @@ router = Operations("guardian_rollbacks_api", tags=["guardian"])
 @needs("operator")
 def guardian_rollback_preview(request, agent, audit_id: str, asked: Query[RollbackQuery]):
     """What rolling back a write would change in the file as it is now; nothing is written."""
-    return told(shown.preview(agent, planning.plan(agent, audit_id, hunk=asked.hunk)))
+    return preview_to_json(
+        rollback_preview.build_preview(agent, rollback_plan.plan_rollback(agent, audit_id, hunk=asked.hunk))
+    )
 
 
 @router.post("/agents/{agent}/guardian/writes/{audit_id}/rollback", RolledBackOut, 400, 404, 409, 503)
@@ -43,8 +45,8 @@ def guardian_rollback_preview(request, agent, audit_id: str, asked: Query[Rollba
 def guardian_rollback(request, agent, audit_id: str, asked: RollbackIn):
     """Roll back a write as it was previewed. Takes five seconds: the displaced file is watched for late writers."""
     wish = asked.wish(request.user.username)
-    result = performing.perform(agent, audit_id, wish, seen=asked.seen, hunk=asked.hunk, chosen=asked.chosen)
-    return in_spec(result)
+    result = service.roll_back(agent, audit_id, wish, seen=asked.seen, hunk=asked.hunk, chosen=asked.chosen)
+    return result_to_json(result)
 
 
 @router.post("/agents/{agent}/guardian/writes/{audit_id}/handover", {202: HandoverStarted}, 400, 404, 409, 503)
@@ -62,7 +64,7 @@ def guardian_rollback_hand_over(request, agent, audit_id: str, asked: HandoverIn
 @needs("operator")
 def guardian_session_rollback_preview(request, agent, session_id: str, asked: Query[SessionRollbackQuery]):
     """What rolling back all writes of a session (its id or key) would change; nothing is written."""
-    return told_session(agent, session_id, asked.since, asked.until)
+    return session_preview_to_json(agent, session_id, asked.since, asked.until)
 
 
 @router.post("/agents/{agent}/guardian/sessions/{session_id}/rollback", SessionRolledBackOut, 400, 404, 409, 503)
@@ -72,11 +74,11 @@ def guardian_session_rollback(request, agent, session_id: str, asked: SessionRol
     """Roll back all writes of a session, the last one first: all of them, or none."""
     span = {"since": asked.since, "until": asked.until}
     wish = asked.wish(request.user.username)
-    results = performing.perform_session(agent, session_id, wish, seen=asked.seen, leave_out=asked.leave_out, **span)
-    return {"rollbacks": [in_spec(result) for result in results]}
+    results = service.roll_back_session(agent, session_id, wish, seen=asked.seen, leave_out=asked.leave_out, **span)
+    return {"rollbacks": [result_to_json(result) for result in results]}
 
 
-def told(preview: shown.Preview) -> dict:
+def preview_to_json(preview: rollback_preview.RollbackPreview) -> dict:
     """A preview as programs read it."""
     plan = preview.plan
     return {
@@ -92,21 +94,24 @@ def told(preview: shown.Preview) -> dict:
         "problem": preview.problem,
         "effect": preview.effect.effect,
         "effect_sentence": preview.effect.sentence,
-        "handover": offer_in_spec(preview.offer),
+        "handover": offer_to_json(preview.offer),
     }
 
 
-def offer_in_spec(offer: Offer) -> dict:
+def offer_to_json(offer: Offer) -> dict:
     """Whether a change can be handed to the agent, as programs read it."""
     return {name: getattr(offer, name) for name in ("is_needed", "puts_back", "problem")}
 
 
-def told_session(agent: Agent, session_id: str, since: int | None, until: int | None) -> dict:
+def session_preview_to_json(agent: Agent, session_id: str, since: int | None, until: int | None) -> dict:
     """The preview of a session's rollback as programs read it."""
-    made = together.plan_session(agent, session_id, since=since, until=until)
+    made = session_plan.plan_session(agent, session_id, since=since, until=until)
     plans = [plan for some in made.by_file.values() for plan in some]
     effect = effects.forecast_notice(agent, made.contents)
-    patches = [shown.compared(some[0].now, some[-1].wanted, name).patch for name, some in made.by_file.items()]
+    patches = [
+        rollback_preview.compare_contents(some[0].now, some[-1].wanted, name).patch
+        for name, some in made.by_file.items()
+    ]
     return {
         "session_id": session_id,
         "hashes": made.hashes,
@@ -114,13 +119,13 @@ def told_session(agent: Agent, session_id: str, since: int | None, until: int | 
         "conflicts": [plan.audit.id for plan in made.conflicts],
         "unknown": [audit.id for audit in made.unknown],
         "patch": "".join(patches),
-        "problem": shown.problem(agent, made.by_file),
+        "problem": rollback_preview.find_problem(agent, made.by_file),
         "effect": effect.effect,
         "effect_sentence": effect.sentence,
     }
 
 
-def in_spec(result: performing.Result) -> dict:
+def result_to_json(result: service.RollbackResult) -> dict:
     """A result with the names that the spec gives them."""
     return {
         "audit_id": result.audit_id,

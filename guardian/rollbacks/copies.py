@@ -25,7 +25,7 @@ class NoCopy(Refused):
     """A copy could not be written, so nothing else was."""
 
 
-def keep(agent: Agent, steps: Sequence[Step]) -> list[Path]:
+def store_copies(agent: Agent, steps: Sequence[Step]) -> list[Path]:
     """Copy what the files hold now; the copies. Raises NoCopy."""
     folder, moment = settings.HOME_DIR / FOLDER / agent.agent_id, clock.now_ms()
     made = []

@@ -3,8 +3,8 @@
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from .performing import LONGEST_REASON, Wish
-from .shown import MOST_EDITED
+from .rollback_preview import MOST_EDITED
+from .service import LONGEST_REASON, RollbackRequest
 
 MOST_HUNKS = 1_000_000
 
@@ -44,10 +44,10 @@ class RollbackForm(forms.Form):
         label=_("Put back first what OpenClaw's record names"), required=False, widget=forms.HiddenInput
     )
 
-    def wish(self, by: str) -> Wish:
+    def build_request(self, by: str) -> RollbackRequest:
         """As a rollback is asked for."""
         data = self.cleaned_data
-        return Wish(by, data["reason"], keeps_copy=data["keeps_copy"], accepts_effect=data["write_now"])
+        return RollbackRequest(by, data["reason"], keeps_copy=data["keeps_copy"], accepts_effect=data["write_now"])
 
 
 class ChoiceForm(RollbackForm):

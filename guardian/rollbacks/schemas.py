@@ -10,8 +10,8 @@ from openclaw_web.endpoints.schemas import BIGGEST, Body, Schema
 from openclaw_web.errors import Refused
 
 from ..standing.forecast import Effect
-from .performing import LONGEST_REASON, Wish
-from .together import MOST_WRITES
+from .service import LONGEST_REASON, RollbackRequest
+from .session_plan import MOST_WRITES
 from .workspace import MOST_BYTES
 
 MOMENT = {"ge": 0, "le": BIGGEST}
@@ -40,9 +40,9 @@ class _Asked(Body):
     no_backup: bool = Field(False, strict=True, description="keep no copy of the file; versions are always kept")
     write_now: bool = Field(False, strict=True, description=WRITE_NOW)
 
-    def wish(self, by: str) -> Wish:
+    def build_request(self, by: str) -> RollbackRequest:
         """As a rollback is asked for."""
-        return Wish(by, self.reason, keeps_copy=not self.no_backup, accepts_effect=self.write_now)
+        return RollbackRequest(by, self.reason, keeps_copy=not self.no_backup, accepts_effect=self.write_now)
 
 
 class _Choice(Schema):
@@ -74,9 +74,9 @@ class HandoverIn(Body, _Choice):
     reason: str = Field(min_length=1, max_length=LONGEST_REASON, pattern=r"^[^\x00]*$")
     put_back: bool = Field(False, strict=True, description=PUT_BACK)
 
-    def wish(self, by: str) -> Wish:
+    def build_request(self, by: str) -> RollbackRequest:
         """As a rollback is asked for."""
-        return Wish(by, self.reason)
+        return RollbackRequest(by, self.reason)
 
 
 class SessionRollbackIn(_Asked):

@@ -5,13 +5,13 @@ from typing import Any
 
 from ulid import ULID
 
-from .planning import hash_of
+from .rollback_plan import hash_content
 
 NOBODY = {"by": "", "reason": "", "at": 0, "own_id": "", "place": ""}
 
 
 @dataclass(frozen=True, slots=True)
-class Take:
+class Reversal:
     """A write that is taken back as a whole. `restored_id`: the version that comes back with it, where one does.
 
     `effect`: what was accepted to happen to the file's place in the prompt; empty: nothing happens to it.
@@ -25,7 +25,7 @@ class Take:
 
 
 @dataclass(frozen=True, slots=True)
-class Own:
+class OwnWrite:
     """A write of our own guardian: the run that it comes from, and the columns that its row has of it."""
 
     run_id: str
@@ -33,7 +33,7 @@ class Own:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class IntentDetails:
     """Who wants a rollback, why, and what is taken back; `own_id` is the rollback's own id as a write, `place` the
     workspace.
 
@@ -45,15 +45,15 @@ class Asked:
     at: int
     own_id: str
     place: str
-    takes: tuple[Take, ...] = ()
-    own: Own | None = None
+    takes: tuple[Reversal, ...] = ()
+    own: OwnWrite | None = None
     is_put: bool = False
 
     @classmethod
-    def of(cls, told: dict[str, Any]) -> "Asked":
+    def from_json(cls, told: dict[str, Any]) -> "IntentDetails":
         """As an intent holds it; without a place, which nobody can open, when that is no JSON."""
-        own, takes = told.get("own"), tuple(Take(**take) for take in told.get("takes", ()))
-        return cls(**NOBODY | told | {"takes": takes, "own": Own(**own) if own else None})
+        own, takes = told.get("own"), tuple(Reversal(**take) for take in told.get("takes", ()))
+        return cls(**NOBODY | told | {"takes": takes, "own": OwnWrite(**own) if own else None})
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +67,12 @@ class Step:
     now: bytes | None
     wanted: bytes | None
     audit_ids: tuple[str, ...]
-    takes: tuple[Take, ...]
-    own: Own | None = None
+    takes: tuple[Reversal, ...]
+    own: OwnWrite | None = None
     is_put: bool = False
     own_id: str = field(default_factory=lambda: str(ULID()))  # its own as a write
 
     @property
     def now_hash(self) -> str:
         """The hash of what it holds; empty: no file."""
-        return hash_of(self.now)
+        return hash_content(self.now)

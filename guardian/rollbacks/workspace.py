@@ -39,7 +39,7 @@ class NotOurs(NotWritten):
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class OpenFile:
     """What a file held when it was read; `handle` stays open, so that later writes to the same file are seen."""
 
     handle: int
@@ -51,7 +51,7 @@ class Held:
         """The hash of what it held."""
         return hashlib.sha256(self.data).hexdigest()
 
-    def now(self) -> bytes:
+    def read_again(self) -> bytes:
         """What the opened file holds by now, wherever it was moved; at most one byte more than MOST_KEPT."""
         return _read(self.handle, MOST_KEPT)
 
@@ -73,7 +73,7 @@ class Folder:
     def __init__(self, handle: int):
         self.handle = handle
 
-    def held(self, name: str) -> Held | None:
+    def open_file(self, name: str) -> OpenFile | None:
         """What is in a memory file, opened; None where there is none. Raises NotWritten for what is no plain file."""
         if name not in MEMORY_FILES:
             raise NotWritten(_("%(file)s is not a memory file.") % {"file": name})
@@ -84,11 +84,11 @@ class Folder:
         if not os.access(".", os.W_OK | os.X_OK, dir_fd=self.handle, effective_ids=True):
             words = {"file": name, "problem": _("its folder is read-only")}
             raise NotWritten(_("%(file)s is not written: %(problem)s.") % words)
-        if held := self.held(name):
+        if held := self.open_file(name):
             held.close()
             held.check_writable(name)
 
-    def displaced(self, name: str) -> Held | None:
+    def open_draft(self, name: str) -> OpenFile | None:
         """The same for a draft of ours, which after an exchange holds what the file held: it is only read, so it may
         have a second name by now, or be longer.
         """
@@ -113,12 +113,12 @@ class Folder:
         try:
             if problem:
                 raise NotOurs(_("%(file)s is not written: %(problem)s.") % {"file": name, "problem": problem})
-            return Held(handle, _read(handle), about)
+            return OpenFile(handle, _read(handle), about)
         except BaseException:
             os.close(handle)
             raise
 
-    def write_draft(self, name: str, data: bytes, like: Held | None, *, of: str = "") -> None:
+    def write_draft(self, name: str, data: bytes, like: OpenFile | None, *, of: str = "") -> None:
         """Write a new file and sync it, with mode, owner and extended attributes of another one. `of`: for whom."""
         with _refusing(of or name):
             handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600,
@@ -142,7 +142,7 @@ class Folder:
         """
         with _refusing(name):
             is_done = _renameat2(self.handle, draft, name, RENAME_EXCHANGE) or link_exchange.exchange(
-                self.handle, draft, aside_of(draft), name
+                self.handle, draft, aside_name(draft), name
             )
             os.fsync(self.handle)
             return is_done
@@ -163,7 +163,7 @@ class Folder:
         with _refusing(name):
             if not _renameat2(self.handle, name, aside, RENAME_NOREPLACE):
                 # It can be put back by a link alone. Renamed, and not unlinked: by now it may be somebody's new file.
-                link_exchange.check_links(self.handle, name, aside_of(aside))
+                link_exchange.check_links(self.handle, name, aside_name(aside))
                 os.rename(name, aside, src_dir_fd=self.handle, dst_dir_fd=self.handle)
             os.fsync(self.handle)
 
@@ -191,17 +191,17 @@ class Folder:
         False when somebody made a new file in between: that stays, and the old one is aside.
         """
         with _refusing(draft):
-            link_exchange.settle(self.handle, draft, aside_of(draft), name)
-            return not link_exchange.exists(self.handle, aside_of(draft))
+            link_exchange.settle(self.handle, draft, aside_name(draft), name)
+            return not link_exchange.exists(self.handle, aside_name(draft))
 
 
-def aside_of(draft: str) -> str:
+def aside_name(draft: str) -> str:
     """The name of a file that was moved away, until its draft has taken its place."""
     return f"{draft}.old"
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[Folder]:
+def open_workspace(path: Path) -> Iterator[Folder]:
     """The folder of a workspace. Raises NotWritten when it is not there, or a link is on the way to it."""
     if not path.is_absolute() or ".." in path.parts:
         raise NotWritten(_("The workspace %(path)s is not an absolute path.") % {"path": path})

@@ -13,7 +13,7 @@ from openclaw_web import clock
 from openclaw_web.pages.formatting import listed
 
 from ..models import Handover
-from ..rollbacks.exchanging import Changed
+from ..rollbacks.apply import FileChanged
 from .forecast import Effect, forecast_effect
 
 JOB_KIND = "guardian_handover"
@@ -43,7 +43,7 @@ class EffectNotice:
         return self.effect != Effect.NOTHING
 
 
-class NotAccepted(Changed):
+class NotAccepted(FileChanged):
     """A write would take a file out of the prompt, and nobody said that this is accepted."""
 
 
@@ -100,7 +100,7 @@ def check_not_handed_over(db: str, names: Iterable[str]) -> None:
     for row in rows.only("id", "file_name", "created_at"):
         if clock.is_recent(row.created_at, STARTING_MS) or _has_job(row.id):
             sentence = _("The agent is being asked to change %(file)s. Wait until that has ended, or cancel the job.")
-            raise Changed(sentence % {"file": row.file_name})
+            raise FileChanged(sentence % {"file": row.file_name})
 
 
 def _has_job(handover_id):

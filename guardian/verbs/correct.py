@@ -8,7 +8,7 @@ from openclaw_web.commands import typed
 from openclaw_web.commands.groups import Outcome
 from openclaw_web.pages import glyphs
 
-from ..correcting import correcting, phrases, telling
+from ..corrections import api_detail, correction_store, phrases
 from ..files import MEMORY_FILES
 from . import BY
 
@@ -23,7 +23,9 @@ EXAMPLES = (
 
 def add_arguments(parser):
     parser.add_argument("audit", type=typed.text, metavar="AUDIT", help=_("ID of the write"))
-    parser.add_argument("--status", required=True, choices=correcting.STATUSES, help=_("what should have become of it"))
+    parser.add_argument(
+        "--status", required=True, choices=correction_store.STATUSES, help=_("what should have become of it")
+    )
     parser.add_argument("--fact", type=typed.text, help=_("the fact that should have been written (as it was)"))
     parser.add_argument("--file", choices=MEMORY_FILES, help=_("the file it should have been written to (as it was)"))
     parser.add_argument("--reason", type=typed.text, required=True, help=_("why"))
@@ -39,7 +41,7 @@ def add_arguments(parser):
 
 
 def run(agent, audit, status, fact, file, reason, apply_to_future, pattern, contains, name, **options):
-    row = correcting.correct(
+    row = correction_store.correct_write(
         agents.get(agent),
         audit,
         status=status,
@@ -55,4 +57,4 @@ def run(agent, audit, status, fact, file, reason, apply_to_future, pattern, cont
     words = _("Correction %(id)s saved.") % {"id": row.id}
     if row.correction_pattern:
         words += " " + _("Rule: %(name)s") % {"name": glyphs.plain(row.name)}
-    return Outcome({"correction": telling.correction(row)}, words)
+    return Outcome({"correction": api_detail.correction_to_json(row)}, words)

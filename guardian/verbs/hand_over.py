@@ -11,18 +11,18 @@ from jobs.progress import listener_on
 from openclaw_web.commands.groups import Outcome
 from openclaw_web.commands.verbs import DONE, PARTLY
 
-from ..handover import service
+from ..handover import handovers
 from ..handover.outcomes import Outcome as Result
-from ..rollbacks.performing import Wish
+from ..rollbacks.service import RollbackRequest
 from ..standing.effects import JOB_KIND
 from . import BY
 
 
-def run_handover(agent: Agent, audit_id: str, hunk: int | None, wish: Wish, *, puts_back: bool) -> Outcome:
+def run_handover(agent: Agent, audit_id: str, hunk: int | None, wish: RollbackRequest, *, puts_back: bool) -> Outcome:
     """Hand the rollback of a write, or of one change of it, to the agent; what became of it."""
-    row = service.hand_over_rollback(agent, audit_id, wish, seen=None, hunk=hunk, puts_back=puts_back)
+    row = handovers.hand_over_rollback(agent, audit_id, wish, seen=None, hunk=hunk, puts_back=puts_back)
     with listener_on(sys.stderr) as listener:
-        job = jobs.run_now(JOB_KIND, service.params(agent, row), by=BY, listener=listener)
+        job = jobs.run_now(JOB_KIND, handovers.build_params(agent, row), by=BY, listener=listener)
     result = model_verbs.read_job_result(job)
     words = [result["message"], _("Handover %(id)s.") % {"id": row.id}]
     is_done = result["outcome"] == Result.DONE

@@ -7,8 +7,8 @@ from agents import services as agents
 from gate.verbs import model_verbs
 from openclaw_web.commands import typed
 
-from ..proposing import plans, running
-from ..proposing.facts import Asked
+from ..runner import job, plans
+from ..runner.fact_selection import FactChoice
 from . import BY
 
 HELP = gettext_lazy("Have writes proposed by the built-in guardian. Without --yes, only show what would be sent.")
@@ -27,11 +27,11 @@ def add_arguments(parser):
 
 
 def run(agent, dry_run, yes, quiet, **options):
-    asked, owner = model_verbs.build_choice(Asked, options), agents.get(agent)
+    asked, owner = model_verbs.build_choice(FactChoice, options), agents.get(agent)
     if not yes:
-        return describe_fact_plan(plans.plan(owner, asked), is_all=dry_run)
+        return describe_fact_plan(plans.plan_run(owner, asked), is_all=dry_run)
     return model_verbs.run_and_report(
-        lambda listener: running.run_here(owner, asked.to_params(owner), by=BY, listener=listener),
+        lambda listener: job.run_here(owner, asked.to_params(owner), by=BY, listener=listener),
         is_quiet=quiet,
         faults=FAULTS,
     )

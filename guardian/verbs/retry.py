@@ -8,7 +8,7 @@ from gate.verbs import model_verbs
 from openclaw_web.commands import typed
 
 from ..files import MEMORY_FILES
-from ..proposing import plans, retrying
+from ..runner import plans, retries
 from . import BY
 from .propose import FAULTS, describe_fact_plan
 
@@ -28,9 +28,9 @@ def add_arguments(parser):
 
 def run(agent, audit, fact, file, dry_run, yes, quiet, **options):
     found = agents.get(agent)
-    made = retrying.wanted(found, audit, fact=fact, file=file, by=BY)
+    made = retries.build_run(found, audit, fact=fact, file=file, by=BY)
     if not yes:
-        return describe_fact_plan(plans.plan_one(found, made.candidate_fact, made.target_file), is_all=dry_run)
+        return describe_fact_plan(plans.plan_fact(found, made.candidate_fact, made.target_file), is_all=dry_run)
     return model_verbs.run_and_report(
-        lambda listener: retrying.run_here(found, made, by=BY, listener=listener), is_quiet=quiet, faults=FAULTS
+        lambda listener: retries.run_here(found, made, by=BY, listener=listener), is_quiet=quiet, faults=FAULTS
     )

@@ -9,9 +9,9 @@ from openclaw_web.commands import typed
 from openclaw_web.commands.groups import Outcome, WrongUse
 from openclaw_web.commands.verbs import DONE, REFUSED
 
-from ..rollbacks import performing, planning, shown
-from ..rollbacks.api import in_spec, told, told_session
-from ..rollbacks.performing import Wish
+from ..rollbacks import rollback_plan, rollback_preview, service
+from ..rollbacks.api import preview_to_json, result_to_json, session_preview_to_json
+from ..rollbacks.service import RollbackRequest
 from . import BY, hand_over, split_visible_lines
 
 HELP = gettext_lazy("Roll back a write, or all writes of a session.")
@@ -58,7 +58,7 @@ def run(agent, audit, reason, preview, session, since, until, leave_out, hunk, n
     if not preview and not (reason or "").strip():
         raise WrongUse(_("Say with --reason why this is rolled back, or check first with --preview."))
     found = agents.get(agent)
-    wish = Wish(BY, reason or "", keeps_copy=not no_backup, accepts_effect=options["write_now"])
+    wish = RollbackRequest(BY, reason or "", keeps_copy=not no_backup, accepts_effect=options["write_now"])
     if (since or until or leave_out) and not session:
         raise WrongUse(_("--since, --until and --leave-out are for --session."))
     if session:
@@ -79,7 +79,7 @@ def _check_ways(session, preview, *, write_now, hand_over, put_back, **_others):
 
 
 def _preview(agent, audit, hunk):
-    made = shown.preview(agent, planning.plan(agent, audit, hunk=hunk))
+    made = rollback_preview.build_preview(agent, rollback_plan.plan_rollback(agent, audit, hunk=hunk))
     sentences = _changes(made.change.patch, is_open=bool(made.plan.conflicts))
     if made.plan.conflicts:
         sentences += (line for one in made.conflicts for line in _conflict(one))
@@ -88,7 +88,7 @@ def _preview(agent, audit, hunk):
     if made.problem:
         sentences.append(made.problem)
     status = REFUSED if made.plan.conflicts or made.problem else DONE
-    return Outcome(told(made), "\n".join(sentences), status, sentences[-1] if status else "")
+    return Outcome(preview_to_json(made), "\n".join(sentences), status, sentences[-1] if status else "")
 
 
 def _way(made):
@@ -103,7 +103,7 @@ def _way(made):
 
 
 def _session_preview(agent, session, span):
-    found = told_session(agent, session, **span)
+    found = session_preview_to_json(agent, session, **span)
     count = len(found["audit_ids"])
     sentences = _changes(found["patch"], is_open=bool(found["conflicts"]))
     sentences.append(
@@ -145,18 +145,18 @@ def _conflict(one):
 
 
 def _one(agent, audit, hunk, wish):
-    result = performing.perform(agent, audit, wish, seen=None, hunk=hunk)
+    result = service.roll_back(agent, audit, wish, seen=None, hunk=hunk)
     words = _("Rolled back. The rollback is the write %(id)s.")
     if hunk is not None:
         words = _("One change was taken back. That is the write %(id)s.")
-    return Outcome(in_spec(result), _with(words % {"id": result.own_audit_id}, result.meanwhile))
+    return Outcome(result_to_json(result), _with(words % {"id": result.own_audit_id}, result.meanwhile))
 
 
 def _session(agent, session, span, wish, leave_out):
-    results = performing.perform_session(agent, session, wish, seen=None, leave_out=leave_out, **span)
+    results = service.roll_back_session(agent, session, wish, seen=None, leave_out=leave_out, **span)
     count = len(results)
     words = ngettext("%(count)s write was rolled back.", "%(count)s writes were rolled back.", count)
-    receipt = {"rollbacks": [in_spec(one) for one in results]}
+    receipt = {"rollbacks": [result_to_json(one) for one in results]}
     return Outcome(receipt, _with(words % {"count": count}, results[0].meanwhile))
 
 

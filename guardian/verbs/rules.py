@@ -8,7 +8,7 @@ from openclaw_web.commands import typed
 from openclaw_web.commands.groups import Outcome, WrongUse
 from openclaw_web.pages import glyphs, states
 
-from ..correcting import counting, rules, switching, telling
+from ..corrections import api_detail, rule_activation, rule_counts, rules
 from ..files import MEMORY_FILES
 from . import BY
 
@@ -32,12 +32,12 @@ def run(agent, check, file, off, on, **options):
     if check is not None:
         return _checked(found.db, check, file)
     if off or on:
-        switching.switch(found, off or on, on=bool(on), by=BY)
-    every = rules.all_of(found.db)
-    rows = counting.counted(found.db, list(every.order_by(*rules.NEWEST)[:SHOWN]))
+        rule_activation.switch_rule(found, off or on, on=bool(on), by=BY)
+    every = rules.find_rules(found.db)
+    rows = rule_counts.read_rule_counts(found.db, list(every.order_by(*rules.NEWEST_FIRST)[:SHOWN]))
     more = every.count() - len(rows)
     lines = [*map(_line, rows), *_left_out(more)] or [_("No rules.")]
-    return Outcome({"rules": [telling.rule(row) for row in rows], "more": more}, "\n".join(lines))
+    return Outcome({"rules": [api_detail.rule_to_json(row) for row in rows], "more": more}, "\n".join(lines))
 
 
 def _left_out(more):
@@ -51,7 +51,7 @@ def _left_out(more):
 
 
 def _checked(db, fact, file):
-    said = telling.check(db, fact, file)
+    said = api_detail.check_fact(db, fact, file)
     if said["rule_id"] is None:
         return Outcome(said, _("No rule speaks about this fact."))
     fact, rule = glyphs.plain(said["fact"]), glyphs.plain(said["rule_id"])

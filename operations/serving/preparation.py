@@ -21,7 +21,7 @@ from django.utils.translation import gettext as _
 
 from agents import databases, presence
 from agents.models import Agent
-from guardian.rollbacks import recovering
+from guardian.rollbacks import recovery
 from jobs import kinds as job_kinds
 from openclaw_web.disk import reserve
 from openclaw_web.errors import Refused
@@ -51,7 +51,7 @@ def bring_up_to_date(say: Callable[[str], object]) -> None:
             say(str(exc))
     for problem in presence.problems().values():
         say(problem)
-    for sentence in recovering.recover_all():
+    for sentence in recovery.recover_all():
         say(sentence)
     reserve.keep(settings.HOME_DIR)
     connections.close_all()

@@ -15,7 +15,7 @@ from demo.files.home import write_home
 from demo.files.workspace import Workspace, shipped
 from demo.screenplay import stories
 from demo.showcase import MARKER
-from guardian.correcting import phrases
+from guardian.corrections import phrases
 from tests.processes import Home
 
 TOKEN = """

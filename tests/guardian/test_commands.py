@@ -6,10 +6,10 @@ from functools import partial
 import orjson
 import pytest
 
-from guardian.correcting import correcting
+from guardian.corrections import correction_store
 from guardian.models import BehaviorCorrection, GuardianStatus, Rollback, WriteGuardianAudit
 from tests import factories
-from tests.guardian.correcting.correcting import corrected
+from tests.guardian.corrections.correcting import corrected
 from tests.guardian.written import T0, wrote
 from tests.suite import commands
 
@@ -123,9 +123,9 @@ def test_contents_are_left_out_unless_asked_for(writes):
 @pytest.fixture
 def judged(ada, writes):
     """w1 was corrected twice, the second time as a rule that w4 is flagged by; w2 was rolled back."""
-    correcting.correct(ada, "w1", status="refused", reason="Not for long.", by="mei")
+    correction_store.correct_write(ada, "w1", status="refused", reason="Not for long.", by="mei")
     about = {"status": "written", "fact": "Drinks tea.", "file": "USER.md", "reason": "For \x1bgood.", "by": "otto"}
-    rule = correcting.correct(ada, "w1", **about, apply_to_future=True, pattern="likes tea")
+    rule = correction_store.correct_write(ada, "w1", **about, apply_to_future=True, pattern="likes tea")
     WriteGuardianAudit.objects.using(DB).filter(id="w4").update(rule_id=rule.id)
     said = {"rolled_back_at": 5, "rolled_back_by": "eve", "reason": "Wrong.", "previous_status": "written"}
     Rollback.objects.using(DB).create(id="r2", audit_id="w2", **said)

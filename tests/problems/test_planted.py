@@ -26,7 +26,7 @@ from problems.models import Problem, ProblemCheck
 from tests.collecting.collecting import run
 from tests.factories import BackupRunFactory, CronJobFactory, CronRunFactory, JobFactory
 from tests.gate.statistics.decided import failed, midnight, told
-from tests.guardian.correcting.correcting import corrected
+from tests.guardian.corrections.correcting import corrected
 from tests.guardian.standing.recorded_homes import RecordedHome
 from tests.guardian.written import wrote
 from tests.sqlite_homes import T0

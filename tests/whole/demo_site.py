@@ -11,7 +11,7 @@ from gate.models import GateCall, GatePrompt, GateReplay, GateReplayDecision, Me
 from gate.recording import decision_store as decisions
 from gate.recording import reports as by_gate
 from gate.recording.windows import Window
-from guardian.correcting.correcting import correct
+from guardian.corrections.correction_store import correct_write
 from guardian.models import GuardianRun, Handover, WriteGuardianAudit
 from guardian.recording import reports as by_guardian
 from guardian.recording import write_store as writes
@@ -91,7 +91,7 @@ def _of_writes(turn, about):
     _store(dict.fromkeys(("m1", "m2"), sides), **about, **of_turn)
     _store({"k1": (b"", b"k1")}, target_file="USER.md", **about)
     rule = {"status": "refused", "reason": "Said in jest.", "apply_to_future": True, "by": "demo"}
-    correct(Agent.objects.get(agent_id=AGENT), "k1", **rule)
+    correct_write(Agent.objects.get(agent_id=AGENT), "k1", **rule)
     _store({"k2": (b"", b"k2")}, target_file="USER.md", **about)
     return {"write": "m1", "corrected": "k1"}
 

@@ -25,7 +25,7 @@ from people.accounts import invitations, services, tokens
 from people.configuration import kept_views
 from people.models import SignIn
 from tests import factories
-from tests.guardian.correcting.correcting import corrected
+from tests.guardian.corrections.correcting import corrected
 from tests.guardian.written import wrote
 from tests.homes import assistant, result, user
 from tests.ledger.checkpoints.checkpoints import compaction

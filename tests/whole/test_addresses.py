@@ -13,7 +13,7 @@ from guardian.models import WriteGuardianAudit
 from guardian.recording import write_store
 from guardian.recording.reports import FileChange, Report, Source
 from tests.factories import T0
-from tests.guardian.proposing.proposed import decided
+from tests.guardian.runner.proposed import decided
 
 PIECES = st.sampled_from([".", "..", "~.", "~~..", "...", "a", "~a", "", "%2e%2e", "\\", "é"])
 NAMES = st.lists(PIECES, min_size=1, max_size=5).map("/".join).filter(bool)

@@ -10,7 +10,7 @@ import urllib.request
 import pytest
 
 from tests.collecting.test_collect_real_homes import HOMES
-from tests.guardian.proposing.test_guardian_kill import model
+from tests.guardian.runner.test_guardian_kill import model
 from tests.llm_endpoint import Endpoint
 from tests.processes import Home
 

@@ -12,7 +12,7 @@ from agents.database_copies import Copies
 from agents.databases import alias
 from agents.models import Agent, CollectorSource, SkippedSource
 from guardian.models import FileSnapshot, WorkspaceFile, WriteGuardianAudit
-from guardian.rollbacks import places
+from guardian.rollbacks import workspace_access
 from jobs.progress import Progress
 from ledger.models import Session
 from openclaw_web.errors import Refused
@@ -208,13 +208,13 @@ def test_the_newest_report_wins_and_nothing_is_written_elsewhere(home, settings)
     result = run(home)
     assert memory() == ["Used."] and result["unread"] == []
     main = Agent.objects.get(agent_id="main")
-    assert places.workspace_of(main) == home.root / "workspace" / "main"
+    assert workspace_access.get_workspace(main) == home.root / "workspace" / "main"
     findings, _notes, to_read = doctor(home)
     assert findings == [("place", str(home.root / "workspace/main"))] and to_read == 0
     home.index(report("/srv/gone", AT + 2))
     run(home)
     with pytest.raises(Refused, match="/srv/gone, which is not there"):
-        places.workspace_of(Agent.objects.get(agent_id="main"))
+        workspace_access.get_workspace(Agent.objects.get(agent_id="main"))
     assert memory() == ["Used.", "Configured."]  # although that file is the older one
     assert doctor(home)[0] == [("place", "/srv/gone")]
 
@@ -227,7 +227,7 @@ def test_a_report_before_the_import_counts_for_the_doctor_and_a_store_without_on
     assert doctor(home)[0] == [("place", str(home.root / "workspace" / "main"))]
     assert run(home)["agents"]["main"]["file_versions"] == 1
     Agent.objects.update(reported_workspace="", workspace_reported_at=None)
-    assert places.workspace_of(Agent.objects.get()) == home.root / "workspace" / "main"
+    assert workspace_access.get_workspace(Agent.objects.get()) == home.root / "workspace" / "main"
     assert Agent.objects.get().workspace_reported_at == AT
 
 

@@ -15,10 +15,10 @@ from gate.replays.replay_request import ReplayRequest
 from gate.runner import config, turn_selection
 from gate.runner import job as gate_runs
 from gate.runner import plans as gate_plans
-from guardian.proposing import facts
-from guardian.proposing import plans as guardian_plans
-from guardian.proposing import running as guardian_runs
-from guardian.proposing.asking import guardians
+from guardian.runner import fact_selection
+from guardian.runner import job as guardian_runs
+from guardian.runner import plans as guardian_plans
+from guardian.runner.llm import config as guardians
 from jobs import kinds
 from jobs import services as jobs
 from jobs.models import JobRun
@@ -29,7 +29,7 @@ from people.configuration import keys as configuration
 from people.models import AuditEntry
 from tests.gate.replays import played
 from tests.gate.runner.judged import talk
-from tests.guardian.proposing.proposed import decided
+from tests.guardian.runner.proposed import decided
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("workspace")]
 
@@ -61,9 +61,9 @@ CASES = {
     "guardian": Case(
         guardians.RUNNER,
         lambda count: [decided(number) for number in range(count)],
-        lambda agent: guardian_runs.start(agent, facts.Asked(), by="otto"),
-        lambda agent: guardian_runs.run_here(agent, facts.Asked().to_params(agent), by="root"),
-        lambda agent: guardian_plans.plan(agent, facts.Asked()),
+        lambda agent: guardian_runs.start_run(agent, fact_selection.FactChoice(), by="otto"),
+        lambda agent: guardian_runs.run_here(agent, fact_selection.FactChoice().to_params(agent), by="root"),
+        lambda agent: guardian_plans.plan_run(agent, fact_selection.FactChoice()),
     ),
 }
 

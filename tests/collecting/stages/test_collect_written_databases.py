@@ -6,7 +6,7 @@ from contextlib import closing
 import pytest
 
 from guardian.collectors import reflection_db
-from guardian.correcting import correcting, counting, rules
+from guardian.corrections import correction_store, rule_counts, rules
 from guardian.models import BehaviorCorrection, Rollback
 from ledger.collectors.database import Database
 from ledger.models import RejectedRecord
@@ -299,10 +299,10 @@ def test_what_people_of_this_site_said_stands_over_what_is_imported(place, as_op
     answer = as_operator.post(f"{agent}/writes/w1/correction", said, "application/json")
     assert answer.status_code == 201  # also where an import says the same
     says("c2", "written", now_ms() + 10**9)
-    rows_now = correcting.of_audit(MAIN, "w1")
+    rows_now = correction_store.find_by_write(MAIN, "w1")
     assert [row.corrected_by for row in rows_now] == [answer.json()["corrected_by"]] + 2 * ["reflection.db: lea"]
     assert max(row.corrected_at for row in rows_now) <= now_ms()
-    ruled = counting.counted(MAIN, list(rules.all_of(MAIN)))
+    ruled = rule_counts.read_rule_counts(MAIN, list(rules.find_rules(MAIN)))
     assert [one.is_replaced for one in ruled] == [True, True]
     answer = as_operator.post(f"{agent}/writes/w1/correction", said, "application/json")
     assert answer.status_code == 409  # that is what stands

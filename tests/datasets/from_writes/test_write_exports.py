@@ -15,7 +15,7 @@ from guardian.services import store_version
 from openclaw_web.errors import Refused
 from tests.datasets.conversations import tell_turns
 from tests.datasets.exporting.exporting import build, rows_of
-from tests.guardian.correcting.correcting import corrected
+from tests.guardian.corrections.correcting import corrected
 from tests.guardian.written import T0, wrote
 
 pytestmark = pytest.mark.django_db

@@ -7,7 +7,7 @@ from django.test import Client
 
 from datasets.models import DatasetSample, SampleLabel
 from datasets.review import claims
-from guardian.correcting import rules
+from guardian.corrections import rules
 from guardian.models import BehaviorCorrection, Rollback, WriteGuardianAudit
 from people.models.kept import AuditEntry
 from tests import faults
@@ -15,7 +15,7 @@ from tests.conftest import BACKEND
 from tests.datasets.conversations import tell_turns
 from tests.datasets.page_text import text_of
 from tests.factories import AgentFactory
-from tests.guardian.correcting.correcting import corrected
+from tests.guardian.corrections.correcting import corrected
 from tests.guardian.handover.conftest import command, home  # noqa: F401 - fixtures
 from tests.guardian.handover.handed import held, remembered
 from tests.guardian.rollbacks.conftest import file  # noqa: F401 - a fixture
@@ -50,7 +50,7 @@ def stored():
         "corrections": [row.corrected_status for row in BehaviorCorrection.objects.using(DB).order_by("corrected_at")],
         "samples": [(row.guardian_label, row.annotation_status) for row in DatasetSample.objects.all()],
         "rollbacks": Rollback.objects.using(DB).count(),
-        "rules": [row.name for row in rules.switched_on(DB)],
+        "rules": [row.name for row in rules.find_active_rules(DB)],
     }
 
 

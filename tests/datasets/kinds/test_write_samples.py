@@ -14,7 +14,7 @@ from people.configuration import keys as configuration
 from tests.datasets.conversations import agent, tell, tell_turns, user
 from tests.datasets.kinds.cases import AFTER, BEFORE
 from tests.datasets.kinds.gates import decide
-from tests.guardian.correcting.correcting import corrected
+from tests.guardian.corrections.correcting import corrected
 from tests.guardian.written import T0, share, wrote
 
 pytestmark = pytest.mark.django_db

@@ -11,7 +11,7 @@ from datasets.models import DatasetSample
 from tests.datasets.conversations import tell_turns
 from tests.datasets.kinds.gates import decide
 from tests.datasets.page_text import text_of
-from tests.guardian.correcting.correcting import corrected
+from tests.guardian.corrections.correcting import corrected
 from tests.guardian.written import wrote
 
 pytestmark = pytest.mark.django_db

@@ -2,10 +2,10 @@
 
 import json
 
-from guardian.handover import service
+from guardian.handover import handovers
 from guardian.models import Handover, Rollback, WriteGuardianAudit
-from guardian.rollbacks import planning
-from guardian.rollbacks.performing import Wish
+from guardian.rollbacks import rollback_plan
+from guardian.rollbacks.service import RollbackRequest
 from jobs import services as jobs
 from jobs.models import JobRun
 from tests.guardian.written import wrote
@@ -24,13 +24,13 @@ def remembered(home, number=1, before=BEFORE, after=AFTER, name=NAME):
 
 def hand_over(ada, audit_id="w1", **more):
     """Hand the rollback of a write to the agent, and run its job here; the handover afterwards, and its job."""
-    seen = planning.plan(ada, audit_id, hunk=more.get("hunk")).seen
-    row = service.hand_over_rollback(ada, audit_id, Wish("otto", "Not true."), seen=seen, **more)
+    seen = rollback_plan.plan_rollback(ada, audit_id, hunk=more.get("hunk")).seen
+    row = handovers.hand_over_rollback(ada, audit_id, RollbackRequest("otto", "Not true."), seen=seen, **more)
     return run(ada, row)
 
 
 def run(ada, row, listener=None):
-    job = jobs.run_now("guardian_handover", service.params(ada, row), by="otto", listener=listener)
+    job = jobs.run_now("guardian_handover", handovers.build_params(ada, row), by="otto", listener=listener)
     return Handover.objects.using(DB).get(id=row.id), job
 
 

@@ -7,8 +7,8 @@ import pytest
 from django.urls import reverse
 
 from guardian.models import GuardianRun, Handover, Rollback
-from guardian.proposing import approving, unattended
-from guardian.proposing.switch import turn_on
+from guardian.runner import proposals, unattended_writes
+from guardian.runner.unattended_writes import turn_on
 from jobs.models import JobRun
 from jobs.running import run_next
 from openclaw_web.disk import packing
@@ -212,7 +212,7 @@ def test_unattended_writing_leaves_files_with_a_record_alone(ada, home, settings
     if is_recorded:
         home.record(NAME, AFTER, "untrusted", agent="ada")
     home.file(NAME, AFTER, "ada")
-    unattended.write(ada, proposed())
-    run = approving.find(DB, "p1")
+    unattended_writes.write_or_note(ada, proposed())
+    run = proposals.find(DB, "p1")
     assert run.state == ("proposed" if is_recorded else "written")
     assert ("keeps a record" in run.note) == is_recorded and not JobRun.objects.exists()

@@ -7,8 +7,8 @@ from django.test import Client
 from django.urls import reverse
 
 from guardian.models import ProvenanceRecord
-from guardian.rollbacks import performing
-from guardian.rollbacks.performing import Wish
+from guardian.rollbacks import service
+from guardian.rollbacks.service import RollbackRequest
 from ledger.models import Session
 from people.configuration import keys as configuration
 from tests import factories
@@ -48,7 +48,7 @@ def fallen(ada, home, *tools, by_us=True, origin="main"):
     ProvenanceRecord(id="o", file_hash=sha(BEFORE), observed_at=T0 - 9, first_seen_at=T0 - 9, **about).save(using=DB)
     ProvenanceRecord(id="p", file_hash=sha(AFTER), observed_at=T0, first_seen_at=T0, **about).save(using=DB)
     if by_us:
-        performing.perform(ada, "w1", Wish("otto", "No.", accepts_effect=True), seen=None)
+        service.roll_back(ada, "w1", RollbackRequest("otto", "No.", accepts_effect=True), seen=None)
     else:
         wrote(DB, 2, AFTER, BEFORE, origin="imported")
         data.write_bytes(BEFORE)

@@ -5,11 +5,12 @@ import os
 import pytest
 from django.conf import settings as django_settings
 
-from guardian.handover import external_command, job, outcomes, service
+from guardian.handover import external_command, handovers, job, outcomes
 from guardian.models import GuardianStatus, Handover, WriteGuardianAudit
-from guardian.rollbacks import performing, planning
-from guardian.rollbacks.exchanging import Changed
-from guardian.rollbacks.performing import Wish
+from guardian.rollbacks import rollback_plan
+from guardian.rollbacks import service as performing
+from guardian.rollbacks.apply import FileChanged
+from guardian.rollbacks.service import RollbackRequest
 from jobs.models import JobRun
 from jobs.progress import Cancelled, Progress
 from openclaw_web.errors import Refused
@@ -95,11 +96,11 @@ def test_an_import_records_what_the_agent_did_later(ada, home, command):
     remembered(home)
     command.does("fails")
     row, _job = hand_over(ada)
-    assert outcomes.record_late(ada) == 0
+    assert outcomes.store_late_changes(ada) == 0
     home.file(NAME, BEFORE, "ada")
-    assert outcomes.record_late(ada) == 0  # not before the record names it
+    assert outcomes.store_late_changes(ada) == 0  # not before the record names it
     home.record(NAME, BEFORE, agent="ada", session="openclaw-web")
-    assert (outcomes.record_late(ada), outcomes.record_late(ada)) == (1, 0)
+    assert (outcomes.store_late_changes(ada), outcomes.store_late_changes(ada)) == (1, 0)
     assert audit().status == "rolled_back" and audit(row.own_audit_id).origin == "rollback"
 
 
@@ -107,11 +108,11 @@ def test_a_job_that_is_canceled_ends_the_command(ada, home, command):
     remembered(home)
     command.does("slow", pause=600)
 
-    seen = planning.plan(ada, "w1").seen
-    row = service.hand_over_rollback(ada, "w1", Wish("otto", "Not true."), seen=seen)
+    seen = rollback_plan.plan_rollback(ada, "w1").seen
+    row = handovers.hand_over_rollback(ada, "w1", RollbackRequest("otto", "Not true."), seen=seen)
     progress = Progress(lambda *told: setattr(progress, "is_cancelled", bool(command.starts)))
     with pytest.raises(Cancelled):
-        job.run(service.params(ada, row), progress)
+        job.run(handovers.build_params(ada, row), progress)
     row = Handover.objects.using(DB).get(id=row.id)
     assert row.outcome == "canceled" and "may still" in outcomes.sentence_of(row) and held(home) == AFTER
     assert not list((django_settings.HOME_DIR / "state").glob("handover-*.txt"))
@@ -143,7 +144,9 @@ def test_with_the_switch_off_nothing_is_started(ada, home, command, settings, tm
 
 def test_a_switch_that_is_turned_off_before_the_job_begins_counts(ada, home, command):
     remembered(home)
-    row = service.hand_over_rollback(ada, "w1", Wish("otto", "Not true."), seen=planning.plan(ada, "w1").seen)
+    row = handovers.hand_over_rollback(
+        ada, "w1", RollbackRequest("otto", "Not true."), seen=rollback_plan.plan_rollback(ada, "w1").seen
+    )
     configuration.put("writeGuardian.handOver", False)
     row, ended = run(ada, row)
     assert (row.outcome, ended.state) == ("not_started", "refused") and not command.starts
@@ -151,7 +154,9 @@ def test_a_switch_that_is_turned_off_before_the_job_begins_counts(ada, home, com
 
 def test_a_file_that_changes_before_the_command_starts_is_left_alone(ada, home, command):
     remembered(home)
-    row = service.hand_over_rollback(ada, "w1", Wish("otto", "Not true."), seen=planning.plan(ada, "w1").seen)
+    row = handovers.hand_over_rollback(
+        ada, "w1", RollbackRequest("otto", "Not true."), seen=rollback_plan.plan_rollback(ada, "w1").seen
+    )
     home.file(NAME, b"other\n", "ada")
     row, ended = run(ada, row)
     assert (row.outcome, ended.state, held(home)) == ("not_started", "refused", b"other\n") and not command.starts
@@ -160,7 +165,9 @@ def test_a_file_that_changes_before_the_command_starts_is_left_alone(ada, home, 
 def test_a_command_that_was_started_once_is_not_started_again(ada, home, command):
     """After a kill the job runs again, and only looks what became of it."""
     remembered(home)
-    row = service.hand_over_rollback(ada, "w1", Wish("otto", "Not true."), seen=planning.plan(ada, "w1").seen)
+    row = handovers.hand_over_rollback(
+        ada, "w1", RollbackRequest("otto", "Not true."), seen=rollback_plan.plan_rollback(ada, "w1").seen
+    )
     Handover.objects.using(DB).filter(id=row.id).update(state="running", started_at=1)
     row, _job = run(ada, row)
     assert row.outcome == "interrupted" and not command.starts and "may still" in outcomes.sentence_of(row)
@@ -174,34 +181,36 @@ def test_a_command_that_was_started_once_is_not_started_again(ada, home, command
 @pytest.mark.parametrize(("state", "outcome"), [("queued", "not_started"), ("running", "interrupted")])
 def test_a_job_that_nobody_goes_on_with_leaves_no_task_behind(ada, home, command, state, outcome):
     remembered(home)
-    row = service.hand_over_rollback(ada, "w1", Wish("otto", "Not true."), seen=planning.plan(ada, "w1").seen)
+    row = handovers.hand_over_rollback(
+        ada, "w1", RollbackRequest("otto", "Not true."), seen=rollback_plan.plan_rollback(ada, "w1").seen
+    )
     Handover.objects.using(DB).filter(id=row.id).update(state=state)
     task = django_settings.HOME_DIR / "state" / f"handover-{row.id}.txt"
     task.write_text("a task")
-    job.undo(service.params(ada, row))
+    job.undo(handovers.build_params(ada, row))
     row = Handover.objects.using(DB).get(id=row.id)
     assert (row.state, row.outcome, task.exists()) == ("ended", outcome, False) and not command.starts
 
 
 def test_nothing_else_of_ours_writes_meanwhile(ada, home, command):
     remembered(home)
-    seen = planning.plan(ada, "w1").seen
-    service.hand_over_rollback(ada, "w1", Wish("otto", "Not true."), seen=seen)
+    seen = rollback_plan.plan_rollback(ada, "w1").seen
+    handovers.hand_over_rollback(ada, "w1", RollbackRequest("otto", "Not true."), seen=seen)
     for act in (
-        lambda: service.hand_over_rollback(ada, "w1", Wish("otto", "Again."), seen=seen),
-        lambda: performing.perform(ada, "w1", Wish("otto", "Now.", accepts_effect=True), seen=seen),
+        lambda: handovers.hand_over_rollback(ada, "w1", RollbackRequest("otto", "Again."), seen=seen),
+        lambda: performing.roll_back(ada, "w1", RollbackRequest("otto", "Now.", accepts_effect=True), seen=seen),
     ):
-        with pytest.raises(Changed, match="being asked to change"):
+        with pytest.raises(FileChanged, match="being asked to change"):
             act()
     Handover.objects.using(DB).update(created_at=1)  # its process died before it queued a job
-    performing.perform(ada, "w1", Wish("otto", "Now.", accepts_effect=True), seen=seen)
+    performing.roll_back(ada, "w1", RollbackRequest("otto", "Now.", accepts_effect=True), seen=seen)
     assert held(home) == BEFORE
 
 
 def test_what_the_record_names_is_put_back_first_and_later_lines_stay(ada, home, command):
     remembered(home)
     home.file(NAME, AFTER + b"- By hand.\n", "ada")
-    with pytest.raises(Changed, match="put back first"):
+    with pytest.raises(FileChanged, match="put back first"):
         hand_over(ada)
     assert not command.starts
     row, _job = hand_over(ada, puts_back=True)
@@ -226,7 +235,7 @@ def test_one_change_and_a_chosen_content(ada, home, command):
     assert audit().status == "written" and not rollbacks()
     home.file(NAME, b"AA\nb\nc\nd\nE\n", "ada")
     home.record(NAME, b"AA\nb\nc\nd\nE\n", agent="ada")
-    with pytest.raises(Changed, match="Choose"):
+    with pytest.raises(FileChanged, match="Choose"):
         hand_over(ada)
     row, _job = hand_over(ada, chosen=b"mine\n")
     assert row.outcome == "done" and held(home) == b"mine\n" and rollbacks()[0].way == "chosen"
@@ -249,7 +258,7 @@ def test_where_a_write_does_no_harm_nothing_is_handed_over(ada, home, command, o
         home.record(NAME, BEFORE, agent="ada")
     with pytest.raises(Refused, match="Nothing to hand over"):
         hand_over(ada)
-    performing.perform(ada, "w1", Wish("otto", "Now."), seen=None)
+    performing.roll_back(ada, "w1", RollbackRequest("otto", "Now."), seen=None)
     assert held(home) == BEFORE and rollbacks()[0].effect == ""
 
 

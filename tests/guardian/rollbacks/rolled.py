@@ -3,13 +3,13 @@
 from guardian.models import WriteGuardianAudit
 from guardian.recording import write_store
 from guardian.recording.reports import FileChange, Report, Source
-from guardian.rollbacks import performing, planning
-from guardian.rollbacks.performing import Wish
+from guardian.rollbacks import rollback_plan, service
+from guardian.rollbacks.service import RollbackRequest
 from tests import faults
 from tests.suite import commands
 
 DB, T0, NAME = "agent_ada", 1_770_000_000_000, "MEMORY.md"
-WISH = Wish("otto", "wrong")
+WISH = RollbackRequest("otto", "wrong")
 
 
 def wrote(file, number, before, after):
@@ -18,8 +18,8 @@ def wrote(file, number, before, after):
 
 
 def roll_back(ada, number, **more):
-    seen = planning.plan(ada, f"w{number}", hunk=more.get("hunk")).seen
-    return performing.perform(ada, f"w{number}", WISH, **({"seen": seen} | more))
+    seen = rollback_plan.plan_rollback(ada, f"w{number}", hunk=more.get("hunk")).seen
+    return service.roll_back(ada, f"w{number}", WISH, **({"seen": seen} | more))
 
 
 def verb(*words):

@@ -14,11 +14,11 @@ from agents.models import Agent
 from guardian.models import Rollback, RollbackIntent, WriteGuardianAudit
 from guardian.recording import write_store
 from guardian.recording.reports import FileChange, Report, Source
-from guardian.rollbacks import performing, planning
-from guardian.rollbacks.performing import Changed, Wish
+from guardian.rollbacks import rollback_plan, service
+from guardian.rollbacks.service import FileChanged, RollbackRequest
 from openclaw_web import clock
 
-DB, NAME, WISH = "agent_ada", "MEMORY.md", Wish("otto", "wrong", keeps_copy=False)
+DB, NAME, WISH = "agent_ada", "MEMORY.md", RollbackRequest("otto", "wrong", keeps_copy=False)
 pytestmark = pytest.mark.django_db
 LINE = st.sampled_from([b"new\n"] * 10 + [b"tea\n", b"\n", b"crlf\r\n", b"\xff\xfe\n", b"nul\x00\n", b"no end"])
 EDIT = st.tuples(st.sampled_from(["insert", "insert", "append", "delete", "replace"]), st.sampled_from(range(30)), LINE)
@@ -98,8 +98,8 @@ def take_back(world, number):
     name = list(world.writes)[number % len(world.writes)]
     before, after = world.writes[name]
     try:
-        result = performing.perform(world.ada, name, WISH, seen=planning.plan(world.ada, name).seen)
-    except Changed as refused:
+        result = service.roll_back(world.ada, name, WISH, seen=rollback_plan.plan_rollback(world.ada, name).seen)
+    except FileChanged as refused:
         assert world.holds() == world.now, "a refusal changed the file"
         assert world.now != after, "nobody changed the file, and it was refused"
         assert "Choose" in refused.sentence

@@ -10,7 +10,7 @@ from django.core.management import call_command
 from django.urls import reverse
 
 from guardian.models import FileSnapshot, WriteGuardianAudit
-from guardian.rollbacks import exchanging
+from guardian.rollbacks import apply
 from tests.collecting import collecting
 from tests.homes import assistant, user
 
@@ -41,7 +41,7 @@ def file(home, settings, monkeypatch):
     home.transcript(user("Hello"), assistant("Hello"))
     (home.root / "workspace").mkdir()
     settings.WORKSPACE_WRITES = True
-    monkeypatch.setattr(exchanging, "LOOKS", (0.0,))
+    monkeypatch.setattr(apply, "LOOKS", (0.0,))
     collecting.run(home)
     return home.root / "workspace" / NAME
 
@@ -160,7 +160,7 @@ def test_every_byte_comes_back(as_operator, home, file, capsys, kind, is_told):
 def test_five_megabytes(as_operator, home, file, tmp_path, capsys):
     lines = b"".join(b"%09d a line of it\n" % number for number in range(250_000))[:5_000_000]
     before, after = lines, lines[:2_000_000] + b"\xff\x00\r\n" + lines[2_000_004:]
-    assert len(before) == len(after) == exchanging.workspace.MOST_BYTES
+    assert len(before) == len(after) == apply.workspace.MOST_BYTES
     audit_id = written(home, as_operator, file, before, after, is_told=False)
     check_shown(as_operator, audit_id, before, after)
     check_exported(capsys, audit_id, before, after)

@@ -8,7 +8,7 @@ import pytest
 from guardian.file_bytes import read_version_bytes
 from guardian.models import FileSnapshot, Rollback, RollbackIntent
 from guardian.rollbacks import workspace
-from guardian.rollbacks.performing import Changed
+from guardian.rollbacks.service import FileChanged
 from guardian.rollbacks.workspace import NotWritten
 from tests import faults
 
@@ -99,7 +99,7 @@ def test_who_writes_between_two_calls_loses_nothing(ada, file, call, write):
 @pytest.mark.parametrize("write", [renames_over, in_place])
 def test_who_makes_a_new_file_while_there_is_none_keeps_it(ada, file, write):
     wrote(file, 1, b"a\n", b"b\n")
-    with at("link", lambda: write(file)), pytest.raises(Changed, match="has changed since the preview"):
+    with at("link", lambda: write(file)), pytest.raises(FileChanged, match="has changed since the preview"):
         roll_back(ada, 1)
     assert file.read_bytes() == b"agent\n" and names(file) == [NAME]
     assert row("w1").status == "written" and not Rollback.objects.using(DB).exists()
@@ -112,7 +112,7 @@ def test_the_two_step_case_loses_neither_file(ada, file):
     with (
         at("move away", lambda: renames_over(file, b"first\n")),
         at("link", lambda: renames_over(file, b"second\n")),
-        pytest.raises(Changed),
+        pytest.raises(FileChanged),
     ):
         roll_back(ada, 1)
     assert file.read_bytes() == b"second\n" and b"first\n" in kept() and names(file) == [NAME]

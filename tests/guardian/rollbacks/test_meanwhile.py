@@ -9,8 +9,8 @@ from guardian import services, versions
 from guardian.file_bytes import read_version_bytes
 from guardian.models import FileSnapshot, RollbackIntent, WriteGuardianAudit
 from guardian.recording import snapshot_matching, snapshot_pruning
-from guardian.rollbacks import settling
-from guardian.rollbacks.performing import Changed
+from guardian.rollbacks import concurrent_edits
+from guardian.rollbacks.service import FileChanged
 from people.configuration import keys as configuration
 from tests import faults
 
@@ -28,12 +28,12 @@ def test_what_an_agent_writes_meanwhile_is_kept_and_asked_about(ada, file):
     assert file.read_bytes() == b"a\n"
     kept = FileSnapshot.objects.using(DB).get(id=result.meanwhile[0])
     assert read_version_bytes(kept) == b"late\n"
-    (waiting,) = settling.of_audit(ada, "w1")
+    (waiting,) = concurrent_edits.find_by_write(ada, "w1")
     assert waiting.version == kept
-    settling.settle(ada, "w1", kept.id, by="otto", seen=waiting.seen)
-    assert file.read_bytes() == b"late\n" and not settling.of_audit(ada, "w1")
-    with pytest.raises(Changed, match="already"):
-        settling.settle(ada, "w1", kept.id, by="otto", seen=None)
+    concurrent_edits.settle(ada, "w1", kept.id, by="otto", seen=waiting.seen)
+    assert file.read_bytes() == b"late\n" and not concurrent_edits.find_by_write(ada, "w1")
+    with pytest.raises(FileChanged, match="already"):
+        concurrent_edits.settle(ada, "w1", kept.id, by="otto", seen=None)
 
 
 def test_only_what_an_agent_wrote_meanwhile_can_be_put_into_the_file(ada, file):
@@ -42,9 +42,9 @@ def test_only_what_an_agent_wrote_meanwhile_can_be_put_into_the_file(ada, file):
     with faults.once("open", lambda path: path.endswith(".rollback"), lambda: os.write(agent, b"late\n")):
         result = roll_back(ada, 1)
     os.close(agent)
-    (waiting,) = settling.of_audit(ada, "w1")
+    (waiting,) = concurrent_edits.find_by_write(ada, "w1")
     assert (waiting.change.diff.added, waiting.added.diff.added) == (2, 1)
-    settling.settle(ada, "w1", result.meanwhile[0], by="otto", seen=waiting.seen, is_alone=True)
+    concurrent_edits.settle(ada, "w1", result.meanwhile[0], by="otto", seen=waiting.seen, is_alone=True)
     assert file.read_bytes() == b"# Facts\nlate\n"
     own = WriteGuardianAudit.objects.using(DB).latest("created_at")
     assert (own.origin, own.candidate_fact, own.turn_id, own.lines_added) == ("rollback", None, None, 1)
@@ -64,13 +64,13 @@ def displaced(*contents):
 def test_of_several_such_versions_each_is_settled(ada, file):
     wrote(file, 1, b"a\n", b"b\n")
     one, two = displaced(b"x\n", b"y\n")
-    settling.settle(ada, "w1", one.id, by="otto", seen=None)
-    (waiting,) = settling.of_audit(ada, "w1")
-    assert waiting.version == two and settling.question(DB) == "w1"
-    with pytest.raises(Changed, match="already"):
-        settling.settle(ada, "w1", one.id, by="otto", seen=waiting.seen)
-    settling.settle(ada, "w1", two.id, by="otto", seen=waiting.seen)
-    assert file.read_bytes() == b"y\n" and settling.question(DB) is None
+    concurrent_edits.settle(ada, "w1", one.id, by="otto", seen=None)
+    (waiting,) = concurrent_edits.find_by_write(ada, "w1")
+    assert waiting.version == two and concurrent_edits.find_unsettled_write(DB) == "w1"
+    with pytest.raises(FileChanged, match="already"):
+        concurrent_edits.settle(ada, "w1", one.id, by="otto", seen=waiting.seen)
+    concurrent_edits.settle(ada, "w1", two.id, by="otto", seen=waiting.seen)
+    assert file.read_bytes() == b"y\n" and concurrent_edits.find_unsettled_write(DB) is None
 
 
 def test_such_versions_are_not_pruned_until_they_are_settled(ada, file):
@@ -80,7 +80,7 @@ def test_such_versions_are_not_pruned_until_they_are_settled(ada, file):
         services.store_version(DB, NAME, b"%d\n" % number, modified_ms=T0 + 10**10 + number)
     configuration.put("writeGuardianAuditing.maxSnapshotsPerFile", 2)
     snapshot_pruning.prune_snapshots(DB)
-    settling.settle(ada, "w1", one.id, by="otto", seen=None)
+    concurrent_edits.settle(ada, "w1", one.id, by="otto", seen=None)
     assert snapshot_pruning.prune_snapshots(DB) == 1 and not FileSnapshot.objects.using(DB).filter(id=one.id).exists()
 
 

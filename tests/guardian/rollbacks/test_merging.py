@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from guardian.file_bytes import bytes_to_text, text_to_bytes
-from guardian.rollbacks.merging import hunks_of, put_in, take_out
+from guardian.rollbacks.merge import find_hunks, put_in, take_out
 
 LINES = st.lists(st.sampled_from(["tea\n", "coffee\n", "milk\r\n", "\n", "no end", "é\n", "\udcff\n"]), max_size=12)
 texts = LINES.map("".join)
@@ -30,7 +30,7 @@ def test_without_later_changes_the_file_is_as_it_was(before, after):
 def test_what_was_taken_out_already_is_done(before, after):
     merged = take_out(before, after, before)
     assert merged.text == before and merged.is_whole
-    assert len(merged.done) == len(hunks_of(before, after))
+    assert len(merged.done) == len(find_hunks(before, after))
 
 
 @given(texts, texts, texts)
@@ -42,7 +42,7 @@ def test_a_change_elsewhere_stays(before, after, more):
 @given(texts, texts, texts)
 def test_a_conflict_leaves_what_the_file_holds(before, after, current):
     merged = take_out(before, after, current)
-    hunks = hunks_of(before, after)
+    hunks = find_hunks(before, after)
     numbers = [*merged.taken_out, *merged.done, *(conflict.hunk for conflict in merged.conflicts)]
     assert sorted(numbers) == list(range(len(hunks)))
     if not merged.taken_out:

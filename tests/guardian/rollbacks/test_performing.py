@@ -10,8 +10,8 @@ from guardian.file_bytes import read_version_bytes
 from guardian.models import FileSnapshot, Rollback, RollbackIntent, WriteGuardianAudit
 from guardian.recording import write_store
 from guardian.recording.reports import Report, Source
-from guardian.rollbacks import performing, places, planning, workspace
-from guardian.rollbacks.performing import Wish
+from guardian.rollbacks import rollback_plan, service, workspace, workspace_access
+from guardian.rollbacks.service import RollbackRequest
 from people.configuration import keys as configuration
 from tests import faults
 
@@ -46,8 +46,8 @@ def test_a_rollback_is_rolled_back_and_the_write_stays_so(ada, file):
     wrote(file, 1, b"one\n", b"two\n")
     roll_back(ada, 1)
     own = Rollback.objects.using(DB).get().own_audit
-    seen = planning.plan(ada, own.id).seen
-    performing.perform(ada, own.id, Wish("otto", "it was right"), seen=seen)
+    seen = rollback_plan.plan_rollback(ada, own.id).seen
+    service.roll_back(ada, own.id, RollbackRequest("otto", "it was right"), seen=seen)
     assert file.read_bytes() == b"two\n"
     assert row("w1").status == row(own.id).status == "rolled_back"
 
@@ -55,7 +55,7 @@ def test_a_rollback_is_rolled_back_and_the_write_stays_so(ada, file):
 def test_later_lines_stay(ada, file):
     wrote(file, 1, b"a\nb\nc\nd\n", b"a\nB\nc\nd\n")
     wrote(file, 2, b"a\nB\nc\nd\n", b"a\nB\nc\nd\ne\n")
-    assert planning.plan(ada, "w1").has_changed
+    assert rollback_plan.plan_rollback(ada, "w1").has_changed
     roll_back(ada, 1)
     assert file.read_bytes() == b"a\nb\nc\nd\ne\n"
     assert Rollback.objects.using(DB).get().way == "merged"
@@ -176,8 +176,8 @@ def test_nobody_tells_of_what_this_site_did(ada, file):
 
 def test_a_file_is_never_made_larger_than_may_be_read(ada, file):
     wrote(file, 1, b"x" * (5 * 1024 * 1024 + 1), b"b\n")
-    with pytest.raises(planning.NotPossible, match="5 MB"):
-        planning.plan(ada, "w1")
+    with pytest.raises(rollback_plan.NotPossible, match="5 MB"):
+        rollback_plan.plan_rollback(ada, "w1")
     assert file.read_bytes() == b"b\n"
 
 
@@ -188,20 +188,20 @@ def test_a_file_is_never_made_larger_than_may_be_read(ada, file):
 def test_what_cannot_be_rolled_back(ada, file, status, words):
     wrote(file, 1, b"a\n", b"b\n")
     WriteGuardianAudit.objects.using(DB).update(status=status, hunks_json=None)
-    with pytest.raises(planning.NotPossible, match=words):
+    with pytest.raises(rollback_plan.NotPossible, match=words):
         roll_back(ada, 1)
-    with pytest.raises(planning.NoSuchWrite):
-        planning.plan(ada, "w9")
+    with pytest.raises(rollback_plan.NoSuchWrite):
+        rollback_plan.plan_rollback(ada, "w9")
 
 
 def test_without_the_settings_nothing_is_written(ada, file, settings):
     wrote(file, 1, b"a\n", b"b\n")
     configuration.put("writeGuardianAuditing.enableRollback", False)
-    with pytest.raises(places.MayNotWrite, match="Rollbacks are off"):
+    with pytest.raises(workspace_access.MayNotWrite, match="Rollbacks are off"):
         roll_back(ada, 1)
     configuration.put("writeGuardianAuditing.enableRollback", True)
     settings.WORKSPACE_WRITES = False
-    with pytest.raises(places.MayNotWrite, match="OPENCLAW_WEB_WORKSPACE_WRITES"):
+    with pytest.raises(workspace_access.MayNotWrite, match="OPENCLAW_WEB_WORKSPACE_WRITES"):
         roll_back(ada, 1)
     assert file.read_bytes() == b"b\n"
 
@@ -209,7 +209,7 @@ def test_without_the_settings_nothing_is_written(ada, file, settings):
 def test_what_is_displaced_is_copied_unless_nobody_wants_it(ada, file, settings):
     folder = settings.HOME_DIR / "rollback-copies" / "ada"
     wrote(file, 1, b"a\n", b"b\n")
-    performing.perform(ada, "w1", Wish("otto", "wrong", keeps_copy=False), seen=None)
+    service.roll_back(ada, "w1", RollbackRequest("otto", "wrong", keeps_copy=False), seen=None)
     assert not folder.exists()
     wrote(file, 2, b"a\n", b"c\n")
     roll_back(ada, 2)

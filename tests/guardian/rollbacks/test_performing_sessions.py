@@ -5,7 +5,7 @@ import os
 import pytest
 
 from guardian.models import FileSnapshot, Rollback, WriteGuardianAudit
-from guardian.rollbacks import performing, planning, together, workspace
+from guardian.rollbacks import rollback_plan, service, session_plan, workspace
 from tests.factories import SessionFactory
 
 from .rolled import DB, NAME, T0, WISH, row, told, wrote
@@ -15,11 +15,11 @@ pytestmark = pytest.mark.django_db
 
 def session(ada, **more):
     made = planning_of(ada, **more)
-    return performing.perform_session(ada, "s1", WISH, seen=made.hashes, **more)
+    return service.roll_back_session(ada, "s1", WISH, seen=made.hashes, **more)
 
 
 def planning_of(ada, **more):
-    return together.plan_session(ada, "s1", **more)
+    return session_plan.plan_session(ada, "s1", **more)
 
 
 def test_a_session_is_rolled_back_whole(ada, file):
@@ -50,7 +50,7 @@ def test_a_session_is_known_by_its_key_however_its_writes_name_it(ada, file):
     told(file, 1, b"a\n", b"b\n", session_id="s1", session_key="s1")
     told(file, 2, b"b\n", b"c\n", session_id="s1", session_key="agent:ada:main")
     for name in ("s1", "agent:ada:main"):
-        assert [one.audit.id for one in together.plan_session(ada, name).by_file[NAME]] == ["w2", "w1"]
+        assert [one.audit.id for one in session_plan.plan_session(ada, name).by_file[NAME]] == ["w2", "w1"]
 
 
 def test_of_a_session_it_is_told_which_versions_are_back(ada, file):
@@ -63,18 +63,18 @@ def test_of_a_session_it_is_told_which_versions_are_back(ada, file):
 def test_a_version_that_is_missing_is_not_taken_for_no_file(ada, file, side):
     wrote(file, 1, b"a\n", b"b\n")
     FileSnapshot.objects.using(DB).filter(id=getattr(row("w1"), side))._raw_delete(DB)
-    with pytest.raises(planning.NotPossible, match="is missing"):
-        planning.plan(ada, "w1")
-    with pytest.raises(planning.NotPossible, match="is missing"):
+    with pytest.raises(rollback_plan.NotPossible, match="is missing"):
+        rollback_plan.plan_rollback(ada, "w1")
+    with pytest.raises(rollback_plan.NotPossible, match="is missing"):
         planning_of(ada)
     WriteGuardianAudit.objects.using(DB).all().delete()  # else the end of the test finds the names
 
 
 def test_a_session_with_too_many_writes_is_rolled_back_in_parts(ada, file, monkeypatch):
-    monkeypatch.setattr(together, "MOST_WRITES", 2)
+    monkeypatch.setattr(session_plan, "MOST_WRITES", 2)
     for number, (before, after) in enumerate(((b"a\n", b"b\n"), (b"b\n", b"c\n"), (b"c\n", b"d\n"))):
         told(file, number, before, after)
-    with pytest.raises(planning.NotPossible, match="more than 2 writes"):
+    with pytest.raises(rollback_plan.NotPossible, match="more than 2 writes"):
         session(ada)
     session(ada, since=T0 + 1_000)
     assert file.read_bytes() == b"b\n"
@@ -88,7 +88,7 @@ def test_a_file_that_cannot_be_written_leaves_the_others_as_they_were(ada, file)
     assert list(made.by_file) == [NAME, "USER.md"]
     os.link(user, file.parent.parent / "second-name")  # refused when its turn comes
     with pytest.raises(workspace.NotWritten):
-        performing.perform_session(ada, "s1", WISH, seen=made.hashes)
+        service.roll_back_session(ada, "s1", WISH, seen=made.hashes)
     assert (file.read_bytes(), user.read_bytes()) == (b"b\n", b"tea\n")
     assert sorted(os.listdir(file.parent)) == [NAME, "USER.md"]
     assert not Rollback.objects.using(DB).exists() and row("w2").status == "written"

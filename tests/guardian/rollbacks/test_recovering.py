@@ -11,8 +11,8 @@ from guardian import services
 from guardian.file_bytes import read_version_bytes
 from guardian.models import FileSnapshot, Rollback, RollbackIntent, WriteGuardianAudit
 from guardian.recording import snapshot_matching
-from guardian.rollbacks import performing, recording, recovering, settling
-from guardian.rollbacks.steps import Step, Take
+from guardian.rollbacks import concurrent_edits, intent_store, recovery, service
+from guardian.rollbacks.steps import Reversal, Step
 from people.models.kept import AuditEntry
 from tests import faults
 from tests.guardian import written
@@ -33,23 +33,25 @@ def told(file, number, before, after):
 def killed(ada, audit_id):
     """A rollback whose process ends when the file is exchanged and the database does not say so yet."""
     with STEPS["write"](), suppress(Killed):
-        performing.perform(ada, audit_id, WISH, seen=None)
+        service.roll_back(ada, audit_id, WISH, seen=None)
 
 
 def intend(file, now, wanted):
     """What a rollback of w1 is about to do, as it is stored before the file is touched; the name of its draft."""
-    take = Take("w1", "r1", "exact")
-    (intent,) = recording.intend(DB, file.parent, [Step(NAME, now, wanted, ("w1",), (take,))], "otto", "wrong")
+    take = Reversal("w1", "r1", "exact")
+    (intent,) = intent_store.store_intents(
+        DB, file.parent, [Step(NAME, now, wanted, ("w1",), (take,))], "otto", "wrong"
+    )
     return intent.draft_name
 
 
 def check(ada, file, *, holds, is_done):
-    assert [one["state"] for one in recovering.recover(ada)] == ["done" if is_done else "undone"]
+    assert [one["state"] for one in recovery.recover(ada)] == ["done" if is_done else "undone"]
     assert (file.read_bytes() if file.exists() else None) == holds
     assert os.listdir(file.parent) == [NAME] * (holds is not None)
     assert holds is None or file.stat().st_nlink == 1
     assert Rollback.objects.using(DB).exists() == is_done == (row("w1").status == "rolled_back")
-    assert recovering.recover(ada) == []
+    assert recovery.recover(ada) == []
 
 
 def test_an_exchange_in_three_steps_is_taken_back_before_the_second(ada, file):
@@ -104,7 +106,7 @@ def test_an_exchange_without_the_call_is_finished_or_undone_in_every_state(ada, 
     away(file, **state)
     check(ada, file, holds=holds, is_done=is_done)
     assert Rollback.objects.using(DB).exists() == is_done
-    assert recovering.recover(ada) == []
+    assert recovery.recover(ada) == []
 
 
 def test_what_was_moved_away_and_never_seen_is_kept_when_an_agent_made_a_new_file(ada, file):
@@ -113,7 +115,7 @@ def test_what_was_moved_away_and_never_seen_is_kept_when_an_agent_made_a_new_fil
     aside.write_bytes(b"unseen\n")  # renamed over the file between the last look and the first step
     check(ada, file, holds=b"new\n", is_done=False)
     assert b"unseen\n" in [read_version_bytes(one) for one in FileSnapshot.objects.using(DB)]
-    assert settling.question(DB) == "w1"
+    assert concurrent_edits.find_unsettled_write(DB) == "w1"
 
 
 def test_what_was_being_put_back_is_put_back(ada, file):
@@ -155,10 +157,10 @@ def test_a_write_that_a_plugin_tells_of_after_the_kill_is_still_there(ada, file)
     untold = WriteGuardianAudit.objects.using(DB).get(origin="unattributed")
     killed(ada, untold.id)
     written.wrote(DB, 50, b"a\n", b"b\n")  # the same change: a write of its own while the other is rolled back
-    assert [one["state"] for one in recovering.recover(ada)] == ["done"]
+    assert [one["state"] for one in recovery.recover(ada)] == ["done"]
     assert row(untold.id).status == "rolled_back" and Rollback.objects.using(DB).get().audit_id == untold.id
     told(file, 200, b"a\n", b"c\n")
-    performing.perform(ada, "w200", WISH, seen=None)
+    service.roll_back(ada, "w200", WISH, seen=None)
     assert file.read_bytes() == b"a\n"
 
 
@@ -166,7 +168,7 @@ def test_a_rollback_whose_write_is_gone_is_ended(ada, file):
     told(file, 1, b"a\n", b"b\n")
     killed(ada, "w1")
     WriteGuardianAudit.objects.using(DB).filter(id="w1").delete()
-    assert [one["state"] for one in recovering.recover(ada)] == ["done"]
+    assert [one["state"] for one in recovery.recover(ada)] == ["done"]
     assert not RollbackIntent.objects.using(DB).filter(ended_at=None).exists()
     assert WriteGuardianAudit.objects.using(DB).get().origin == "rollback"
 
@@ -175,7 +177,7 @@ def test_who_asked_for_it_is_in_the_log_of_what_people_did(ada, file):
     told(file, 1, b"a\n", b"b\n")
     killed(ada, "w1")
     assert not AuditEntry.objects.filter(action="write_rolled_back").exists()
-    recovering.recover(ada)
+    recovery.recover(ada)
     entry = AuditEntry.objects.get(action="write_rolled_back")
     assert (entry.actor, entry.object_id, entry.agent_id) == ("otto", "w1", "ada")
 
@@ -188,8 +190,8 @@ def test_a_rollback_that_was_done_is_in_that_log_once(ada, file):
     """What was displaced is looked at again, since the database could not say that it had been."""
     told(file, 1, b"a\n", b"b\n")
     with faults.before(DB, lambda sql: sql.startswith("UPDATE") and '"ended_at" =' in sql, _full):
-        performing.perform(ada, "w1", WISH, seen=None)
-    assert [one["state"] for one in recovering.recover(ada)] == ["done"]
+        service.roll_back(ada, "w1", WISH, seen=None)
+    assert [one["state"] for one in recovery.recover(ada)] == ["done"]
     assert AuditEntry.objects.filter(action="write_rolled_back").count() == 1
 
 
@@ -204,9 +206,9 @@ def test_ended_at_any_step_it_is_finished_or_undone(ada, file, before, step):
     wrote(file, 1, before, b"b\n")
     with STEPS[step](), suppress(Killed):
         roll_back(ada, 1)
-    recovered = recovering.recover(ada)
+    recovered = recovery.recover(ada)
     is_done = row("w1").status == "rolled_back"
     assert Rollback.objects.using(DB).exists() == is_done == (step != "draft")
     assert (file.read_bytes() if file.exists() else None) == (before if is_done else b"b\n")
     assert [one.name for one in Path(file.parent).iterdir()] in ([NAME], [])
-    assert recovering.recover(ada) == [] and len(recovered) <= 1
+    assert recovery.recover(ada) == [] and len(recovered) <= 1

@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from agents.models import Agent
 from guardian.models import WriteGuardianAudit
-from guardian.rollbacks import places
+from guardian.rollbacks import workspace_access
 from people.models.kept import AuditEntry
 from tests.guardian.written import wrote
 
@@ -33,8 +33,8 @@ def test_the_third_at_once_is_refused_and_keeps_what_was_typed(as_operator, file
     file.write_bytes(b"# Facts\nLikes tea.\n")
     sent = {"reason": "Not <i>true</i>.", "seen": seen(as_operator.get(page()))}
     with ExitStack() as opened:
-        for number in range(places.AT_ONCE):
-            opened.enter_context(places.alone(Agent(agent_id=f"elsewhere-{number}")))
+        for number in range(workspace_access.MAX_WRITERS):
+            opened.enter_context(workspace_access.exclusive_write(Agent(agent_id=f"elsewhere-{number}")))
         told = as_operator.post(page("rollback_do"), sent)
         session = as_operator.post(page("session_rollback_do", "s1"), sent)
         program = as_operator.post("/api/v1/agents/ada/guardian/writes/w1/rollback", sent, "application/json")

@@ -20,7 +20,7 @@ def place(tmp_path):
 def test_a_file_never_runs_as_its_owner(place):
     (place / NAME).write_bytes(b"old")
     (place / NAME).chmod(0o6750)
-    with workspace.opened(place) as folder:
+    with workspace.open_workspace(place) as folder:
         held = folder.held(NAME)
         folder.write_draft(DRAFT, b"new", held)
         held.close()
@@ -28,7 +28,7 @@ def test_a_file_never_runs_as_its_owner(place):
 
 
 def test_a_file_that_is_not_there_is_created_and_none_is_replaced(place):
-    with workspace.opened(place) as folder:
+    with workspace.open_workspace(place) as folder:
         assert folder.held(NAME) is None
         folder.write_draft(DRAFT, b"first", None)
         assert folder.create(DRAFT, NAME)
@@ -39,30 +39,30 @@ def test_a_file_that_is_not_there_is_created_and_none_is_replaced(place):
 
 def test_a_file_that_is_moved_aside_is_kept(place):
     (place / NAME).write_bytes(b"old")
-    with workspace.opened(place) as folder:
+    with workspace.open_workspace(place) as folder:
         folder.move_aside(NAME, DRAFT)
     assert not (place / NAME).exists() and (place / DRAFT).read_bytes() == b"old"
 
 
 @pytest.mark.parametrize("name", ["AGENTS.md", "../MEMORY.md", "memory/2026-01-01.md", "MEMORY.md/", ""])
 def test_other_files_are_refused(place, name):
-    with workspace.opened(place) as folder, pytest.raises(NotWritten):
+    with workspace.open_workspace(place) as folder, pytest.raises(NotWritten):
         folder.held(name)
 
 
 def test_links_on_the_way_are_refused(place):
     (place.parent / "way").symlink_to(place.parent)
-    with pytest.raises(NotWritten, match="is a link"), workspace.opened(place.parent / "way" / "workspace"):
+    with pytest.raises(NotWritten, match="is a link"), workspace.open_workspace(place.parent / "way" / "workspace"):
         pass
-    with pytest.raises(NotWritten), workspace.opened(place / ".." / "workspace"):
+    with pytest.raises(NotWritten), workspace.open_workspace(place / ".." / "workspace"):
         pass
-    with pytest.raises(NotWritten), workspace.opened(place / "nowhere"):
+    with pytest.raises(NotWritten), workspace.open_workspace(place / "nowhere"):
         pass
 
 
 def test_a_draft_that_cannot_be_written_leaves_nothing(place):
     (place / NAME).write_bytes(b"old")
-    with workspace.opened(place) as folder:
+    with workspace.open_workspace(place) as folder:
         held = folder.held(NAME)
         (place / DRAFT).write_bytes(b"somebody's")
         with pytest.raises(NotWritten):

@@ -1,7 +1,7 @@
 """A workspace of the agent ada that this site may write to."""
 
 from agents.models import CollectorSource
-from guardian.rollbacks import exchanging
+from guardian.rollbacks import apply
 
 
 def open_workspace(ada, settings, tmp_path, monkeypatch):
@@ -22,4 +22,4 @@ def may_write(ada, settings, tmp_path, monkeypatch, path):
     ada.save()
     (tmp_path / "home" / "state").mkdir(parents=True)
     settings.WORKSPACE_WRITES, settings.HOME_DIR = True, tmp_path / "home"
-    monkeypatch.setattr(exchanging, "LOOKS", (0.0,))
+    monkeypatch.setattr(apply, "LOOKS", (0.0,))

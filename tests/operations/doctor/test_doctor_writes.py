@@ -86,7 +86,7 @@ WRITES = "SELECT id, status, diff, hunks_json, lines_added, lines_removed FROM w
 MORE = """
 from pathlib import Path
 from agents.models import Agent
-from guardian.correcting import correcting
+from guardian.corrections import correcting
 from guardian.models import Rollback, RollbackIntent, WriteGuardianAudit
 from guardian.rollbacks import recording
 from guardian.rollbacks.steps import Step, Take

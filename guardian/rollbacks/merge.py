@@ -1,0 +1,196 @@
+"""Taking one write out of a file that was changed since: only its own lines, or a conflict. Pure.
+
+A write turned `before` into `after`; somebody then turned `after` into `current`. Where the two changes lie apart in
+`after`, the write's is turned back and the later one stays. Where both are about the same lines, nobody but a person
+can tell what the file should hold: a conflict. Texts keep every byte (guardian.file_bytes), and only a newline ends a line.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass, field
+
+from openclaw_web.diffs.comparing import Block, compare, lines_of
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """A hunk of the write (numbered from 0) whose lines were changed since.
+
+    `before`, `after` and `current`: the lines there before the write, after it, and now, each with its ending.
+    """
+
+    hunk: int
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+    current: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class MergeResult:
+    """What a file would hold. `text` leaves conflicting hunks as they are now; `done` are those that are gone before.
+
+    `taken_out` and `done` number hunks; a hunk is done when the file already holds there what it held before.
+    """
+
+    text: str
+    lines: list[str] = field(default_factory=list)
+    taken_out: list[int] = field(default_factory=list)
+    done: list[int] = field(default_factory=list)
+    conflicts: list[Conflict] = field(default_factory=list)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether no hunk is left for a person."""
+        return not self.conflicts
+
+
+def find_hunks(before: str, after: str) -> list[Block]:
+    """The places that a write changed, in order: lines of `after` (`old_…`), which were lines of `before` (`new_…`)."""
+    return [block for block in compare(after, before).blocks if not block.is_same]
+
+
+def take_out(before: str, after: str, current: str, *, only: Collection[int] | None = None) -> MergeResult:
+    """Take the hunks of a write (`only`: those of these numbers) out of what a file holds now.
+
+    Where equal lines leave it open which of them a change was about, reading from the end finds another place than
+    reading from the start: then every hunk is a conflict.
+    """
+    lines = _Lines(before, after, current)
+    merged = _merged(lines, only)
+    if merged.is_whole and merged.taken_out and current != after:
+        last = len(_hunks(lines)) - 1
+        other = _merged(lines.turned(), None if only is None else [last - number for number in only])
+        if not other.is_whole or merged.lines != other.lines[::-1] or not _can_be_told_apart(lines, merged, only):
+            numbers = sorted({*merged.taken_out, *merged.done})
+            hunks = _hunks(lines)
+            return MergeResult(current, lines.current, conflicts=[_conflict(n, hunks[n], [], lines) for n in numbers])
+    return merged
+
+
+def put_in(base: str, theirs: str, current: str) -> str | None:
+    """What a file holds now, with what somebody else made of the same `base`; None when both changed the same lines.
+
+    Lines that were only added have a place in any case: behind what is left of the lines before them.
+    """
+    merged = take_out(theirs, base, current)  # their change turned round and taken out: this puts it in
+    if merged.is_whole:
+        return merged.text
+    added = [block for block in compare(base, theirs).blocks if not block.is_same]
+    if any(block.old_start < block.old_end for block in added):
+        return None
+    kept = compare(base, current).blocks
+    lines, theirs_lines = lines_of(current), lines_of(theirs)
+    for block in reversed(added):
+        place = next((_place(one, block.old_start) for one in kept if block.old_start <= one.old_end), len(lines))
+        lines[place:place] = theirs_lines[block.new_start : block.new_end]
+    return None if any(not line.endswith("\n") for line in lines[:-1]) else "".join(lines)
+
+
+def _place(block, old):
+    """Where a line of the base is in what became of its block."""
+    return block.new_start + old - block.old_start if block.is_same else block.new_end
+
+
+class _Lines:
+    """The lines of the three texts of a rollback."""
+
+    def __init__(self, before, after, current, *, is_turned=False):
+        self.is_turned = is_turned
+        self.before, self.after, self.current = (
+            lines_of(text) if isinstance(text, str) else text for text in (before, after, current)
+        )
+        every = {line: number for number, line in enumerate([*self.before, *self.after, *self.current])}
+        self.texts = [
+            "".join(f"{every[line]}\n" for line in lines) for lines in (self.before, self.after, self.current)
+        ]
+
+    def turned(self):
+        """The same from the end to the start."""
+        return _Lines(self.before[::-1], self.after[::-1], self.current[::-1], is_turned=True)
+
+
+def _can_be_told_apart(lines, merged, only):
+    """Whether writing the same again gives what the file held: asked where the write's lines have doubles."""
+    hunks = _hunks(lines)
+    own = {line for hunk in hunks for line in lines.after[hunk.old_start : hunk.old_end]}
+    own |= {line for hunk in hunks for line in lines.before[hunk.new_start : hunk.new_end]}
+    counts = [Counter(some) for some in (lines.before, lines.after, lines.current, merged.lines)]
+    if only is not None or not any(count[line] > 1 for count in counts for line in own if line.strip()):
+        return True
+    return _merged(_Lines(lines.after, lines.before, merged.lines), None).lines == lines.current
+
+
+def _hunks(lines):
+    return find_hunks(lines.texts[0], lines.texts[1])
+
+
+def _merged(lines: _Lines, only) -> MergeResult:
+    later = [block for block in compare(lines.texts[1], lines.texts[2]).blocks if not block.is_same]
+    starts, ends = [block.old_start for block in later], [block.old_end for block in later]
+    merged, edits = MergeResult(""), list[tuple[Block, list[str]]]()
+    for number, hunk in enumerate(_hunks(lines)):
+        if only is not None and number not in only:
+            continue
+        wanted = lines.before[hunk.new_start : hunk.new_end]
+        around = later[bisect_left(ends, hunk.old_start) : bisect_right(starts, hunk.old_end)]
+        near = [block for block in around if _clash(hunk, block) or _would_run_on(hunk, block, lines)]
+        if not near:
+            merged.taken_out.append(number)
+            edits.append((hunk, wanted))
+        elif len(near) == 1 and _same_edit(hunk, wanted, near[0], lines.current):
+            merged.done.append(number)
+        else:
+            merged.conflicts.append(_conflict(number, hunk, near, lines))
+    edits += [(block, lines.current[block.new_start : block.new_end]) for block in later]
+    merged.lines = list(_edited(lines.after, edits))
+    merged.text = "".join(merged.lines)
+    return merged
+
+
+def _clash(hunk, block):
+    """Whether two changes of the same text are about the same lines.
+
+    Side by side their order is known: agents append to their memory, and each line has neighbours. But lines that a
+    write removed come back between two neighbours, and when one of these changed nobody can tell where that is.
+    """
+    if hunk.old_start == hunk.old_end:
+        return block.old_start <= hunk.old_start <= block.old_end
+    if block.old_start == block.old_end:
+        return hunk.old_start < block.old_start < hunk.old_end
+    return max(hunk.old_start, block.old_start) < min(hunk.old_end, block.old_end)
+
+
+def _would_run_on(hunk, block, lines):
+    """Whether a last line without an ending would come back in front of lines that were added after it."""
+    if lines.is_turned or not lines.before or lines.before[-1].endswith("\n"):
+        return False
+    return hunk.new_end == len(lines.before) and hunk.new_start < hunk.new_end and block.old_start == hunk.old_end
+
+
+def _same_edit(hunk, wanted, block, current):
+    same_place = (hunk.old_start, hunk.old_end) == (block.old_start, block.old_end)
+    return same_place and current[block.new_start : block.new_end] == wanted
+
+
+def _conflict(number, hunk, near, lines):
+    """The lines of all three texts around a hunk and the changes that are about the same lines."""
+    first = min([hunk.old_start, *(block.old_start for block in near)])
+    last = max([hunk.old_end, *(block.old_end for block in near)])
+    before = slice(max(0, hunk.new_start - (hunk.old_start - first)), hunk.new_end + (last - hunk.old_end))
+    now = lines.current
+    if near:
+        now = now[
+            max(0, near[0].new_start - (near[0].old_start - first)) : near[-1].new_end + (last - near[-1].old_end)
+        ]
+    return Conflict(number, tuple(lines.before[before]), tuple(lines.after[first:last]), tuple(now))
+
+
+def _edited(lines, edits):
+    """Lines with some of their stretches replaced; the stretches lie apart."""
+    at = 0
+    for block, wanted in sorted(edits, key=lambda edit: (edit[0].old_start, edit[0].old_end)):
+        yield from lines[at : block.old_start]
+        yield from wanted
+        at = block.old_end
+    yield from lines[at:]

@@ -1,0 +1,123 @@
+"""A rollback before it is done, as pages, the API and commands show it."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from agents.models import Agent
+from openclaw_web.diffs import comparing, unified
+from openclaw_web.errors import Refused
+from openclaw_web.pages import glyphs
+
+from ..file_bytes import bytes_to_text, read_version_bytes
+from ..handover import offers
+from ..handover.offers import Offer
+from ..standing import effects
+from ..standing.effects import EffectNotice
+from . import workspace, workspace_access
+from .merge import Conflict
+from .rollback_plan import RollbackPlan, hash_content
+
+MOST_EDITED = 200_000  # characters of a file that a person may edit on a page
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What becomes of a file: `patch` is empty where the change is too long for one."""
+
+    diff: comparing.Diff
+    view: comparing.View
+    patch: str
+
+
+@dataclass(frozen=True, slots=True)
+class RollbackPreview:
+    """One rollback: the change it makes, and what somebody else changed since the write (None: nothing)."""
+
+    plan: RollbackPlan
+    change: Comparison
+    since: Comparison | None
+    problem: str  # why this site does not write it; empty: it does
+    effect: EffectNotice
+    offer: Offer
+
+    @property
+    def conflicts(self) -> list[Conflict]:
+        """What a person has to choose, in words that can be shown."""
+        return [
+            Conflict(one.hunk, *(tuple(map(readable, some)) for some in (one.before, one.after, one.current)))
+            for one in self.plan.conflicts
+        ]
+
+    @property
+    def can_hand_over(self) -> bool:
+        """Whether the change can be handed to the agent; a version can be put back only where this site writes."""
+        return self.offer.is_needed and not self.offer.problem and not (self.offer.puts_back and self.problem)
+
+    @property
+    def editable(self) -> str | None:
+        """What the file would hold, for a person to edit; None where a page would change its bytes."""
+        data = self.plan.wanted or b""
+        try:
+            text = data.decode()
+        except UnicodeDecodeError:
+            return None
+        is_plain = "\0" not in text and len(text) <= MOST_EDITED and ending_of(text) is not None
+        return text if is_plain else None
+
+    @property
+    def has_hidden_characters(self) -> bool:
+        """Whether what may be edited holds characters that an editor does not show, or that reorder the text."""
+        return glyphs.HIDDEN.search(self.editable or "") is not None
+
+
+def build_preview(agent: Agent, plan: RollbackPlan) -> RollbackPreview:
+    """What to show of a plan."""
+    after = read_version_bytes(plan.audit.after_snapshot) if plan.audit.after_snapshot else None
+    since = None if hash_content(after) == hash_content(plan.now) else compare_contents(after, plan.now, plan.name)
+    offer = offers.offer_rollback(agent, plan)
+    is_change = plan.conflicts or plan.contents()
+    effect = effects.build_notice({plan.name: offer.effect} if is_change else {})
+    return RollbackPreview(
+        plan, compare_contents(plan.now, plan.wanted, plan.name), since, find_problem(agent, [plan.name]), effect, offer
+    )
+
+
+def compare_contents(old: bytes | None, new: bytes | None, name: str) -> Comparison:
+    """Two contents of a file beside each other; None: no file."""
+    diff = comparing.compare(*(None if data is None else readable(bytes_to_text(data)) for data in (old, new)))
+    view = comparing.view(diff)
+    patch = "" if view.left else unified.text(view, name, is_new=old is None)
+    return Comparison(diff, view, patch)
+
+
+def find_problem(agent: Agent, names: Iterable[str]) -> str:
+    """Why this site does not write these memory files, or into workspaces at all; empty: it does."""
+    try:
+        workspace_access.check_rollbacks()
+        with workspace.open_workspace(workspace_access.get_workspace(agent)) as folder:
+            for name in names:
+                folder.check(name)
+    except Refused as refused:
+        return refused.sentence
+    return ""
+
+
+def readable(text: str) -> str:
+    """A text that may hold bytes of another encoding, as one that can be sent to a browser."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def ending_of(text: str) -> str | None:
+    """How all lines of a text end; None where they differ, or where a browser would change them."""
+    windows = text.count("\r\n")
+    if text.count("\r") != windows:
+        return None
+    if windows:
+        return "\r\n" if windows == text.count("\n") else None
+    return "\n"
+
+
+def restore_line_endings(text: str, plan: RollbackPlan) -> bytes:
+    """What a person typed into a page, with the ends of lines that the file has: a browser sends others."""
+    ending = ending_of((plan.wanted or b"").decode("utf-8", "replace")) or "\n"
+    return text.replace("\r\n", "\n").replace("\n", ending).encode()

@@ -1,0 +1,206 @@
+"""Proposals of our guardian, decided: looked at as the file is now, written by the only writer, or declined."""
+
+import hashlib
+import os
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from agents.models import Agent
+from openclaw_web.disk import packing
+from openclaw_web.errors import Refused
+from openclaw_web.pages import states
+from people.audit import log as audit
+
+from ..changes import Change, compute_change
+from ..file_bytes import bytes_to_text, text_to_bytes
+from ..models import GuardianRun, WriteGuardianAudit
+from ..rollbacks import apply, recovery, rollback_plan, workspace_access
+from ..rollbacks.apply import FileChanged
+from ..rollbacks.merge import Conflict, take_out
+from ..rollbacks.rollback_plan import hash_content
+from ..rollbacks.steps import OwnWrite, Step
+from ..standing import effects
+from ..standing.forecast import Effect
+from . import proposal_counts, run_outcome
+
+State, Status = GuardianRun.State, WriteGuardianAudit.Status
+LONGEST_REASON = 2_000
+NO_REASON = gettext_lazy("Say why this is declined.")
+
+
+class NoSuchProposal(Refused):
+    """The agent has no such proposal."""
+
+    status = 404
+
+
+@dataclass(frozen=True, slots=True)
+class ProposalPreview:
+    """What approving a proposal would do: `now` is what the file holds (None: no file), `wanted` what it will hold.
+
+    With `is_merged` the file has changed since the model read it, and only the lines of the proposal go in. While there
+    are `conflicts` nobody can tell what the file should hold, and nothing is written.
+    """
+
+    run: GuardianRun
+    place: Path
+    now: bytes | None
+    wanted: bytes
+    is_merged: bool = False
+    conflicts: list[Conflict] = field(default_factory=list)
+
+    @property
+    def seen(self) -> str:
+        """What tells it from the preview of a file that was changed afterwards."""
+        told = f"{hash_content(self.now)} {hash_content(self.wanted)} ".encode() + os.fsencode(self.place)
+        return hashlib.sha256(told).hexdigest()
+
+    @property
+    def change(self) -> Change:
+        """What it changes in the file as it is now."""
+        return compute_change(self.now, self.wanted, self.run.target_file)
+
+
+@dataclass(slots=True)
+class ApprovalResult:
+    """What became of a proposal. `meanwhile`: versions that somebody else wrote at that moment, kept.
+
+    Nothing `is_written` when the file holds by now what it would hold.
+    """
+
+    audit_id: str | None
+    meanwhile: list[str] = field(default_factory=list)
+    is_written: bool = True
+
+
+def find(db: str, run_id: str) -> GuardianRun:
+    """A run of our guardian. Raises NoSuchProposal."""
+    run = GuardianRun.objects.using(db).filter(id=run_id).first()
+    if run is None:
+        raise NoSuchProposal(_("This agent has no proposal %(id)s.") % {"id": run_id})
+    return run
+
+
+def read_contents(run: GuardianRun) -> tuple[bytes | None, bytes | None]:
+    """What the file held when the model was asked (None: no file), and what the model would write (None: nothing)."""
+    before, after = (None if one is None else packing.unpack(bytes(one)) for one in (run.before_zstd, run.after_zstd))
+    return before, after
+
+
+def preview(agent: Agent, run: GuardianRun) -> ProposalPreview:
+    """What approving would do to the file as it is now. Nothing is changed.
+
+    Raises Refused for a run that is no proposal, MayNotWrite and NotWritten for the file itself.
+    """
+    check_open(run)
+    before, after = read_contents(run)
+    place = workspace_access.get_workspace(agent)
+    return build_preview(run, place, before, after or b"", rollback_plan.read_workspace_file(place, run.target_file))
+
+
+def build_preview(
+    run: GuardianRun, place: Path, before: bytes | None, after: bytes, now: bytes | None
+) -> ProposalPreview:
+    """What approving would do to a file of the workspace `place` that holds `now`."""
+    if now == before:
+        return ProposalPreview(run, place, now, after)
+    # The proposal turned round and taken out of what the file holds now: that puts it in.
+    merged = take_out(*(bytes_to_text(one or b"") for one in (after, before, now)))
+    return ProposalPreview(run, place, now, text_to_bytes(merged.text), is_merged=True, conflicts=merged.conflicts)
+
+
+def approve(agent: Agent, run_id: str, *, by: str, seen: str, accepts_effect: bool = False) -> ApprovalResult:
+    """Write a proposal as it was previewed: `seen` is `Preview.seen`.
+
+    Raises NoSuchProposal, Refused for one that was decided, Changed when the file is another one by now, MayNotWrite
+    and NotWritten when nothing may be written.
+    """
+    workspace_access.check_writes()
+    with exclusive_write(agent):
+        recovery.recover_locked(agent)
+        made = preview(agent, find(agent.db, run_id))
+        if made.seen != seen:
+            raise FileChanged(_("%(file)s has changed since the preview. Check the new preview.") % _named(made.run))
+        if made.conflicts:
+            raise FileChanged(conflict_sentence())
+        effect = Effect.NOTHING
+        if made.wanted != made.now:
+            contents = {made.run.target_file: made.wanted}
+            effect = effects.accept_effects(agent, contents, is_accepted=accepts_effect)
+        found = write(agent, made, by=by)
+    _log(agent, "proposal_approved", run_id, by, **effects.effect_to_json(effect))
+    return found
+
+
+def confirm_applied(agent: Agent, run_id: str, *, by: str) -> GuardianRun:
+    """End a proposal that somebody applied to the file by hand. Raises Refused while the file does not hold it."""
+    with exclusive_write(agent):
+        made = preview(agent, find(agent.db, run_id))
+        if made.wanted != made.now:
+            sentence = _("%(file)s does not contain these lines yet. Apply the patch, then confirm again.")
+            raise Refused(sentence % _named(made.run))
+        effects.check_not_handed_over(agent.db, [made.run.target_file])
+        made.run.reason = _("The patch was applied by hand.")
+        run_outcome.end_without_write(agent.db, made.run, State.SKIPPED, Status.SKIPPED, by=by)
+    _log(agent, "proposal_approved", run_id, by)
+    return made.run
+
+
+def write(agent: Agent, made: ProposalPreview, *, by: str) -> ApprovalResult:
+    """Write what was previewed; the caller holds `writing_alone`."""
+    run = made.run
+    if made.wanted == made.now:
+        run.reason = _("The file holds it already.")
+        ended = run_outcome.end_without_write(agent.db, run, State.SKIPPED, Status.SKIPPED, by=by)
+        return ApprovalResult(ended.audit_id, is_written=False)
+    own = OwnWrite(run.id, run_outcome.build_write_columns(run))
+    step = Step(run.target_file, made.now, made.wanted, (), (), own)
+    meanwhile = apply.apply_steps(agent, made.place, [step], by=by, reason="")
+    run.refresh_from_db(using=agent.db)
+    return ApprovalResult(run.audit_id, meanwhile)
+
+
+def decline(agent: Agent, run_id: str, *, by: str, reason: str) -> GuardianRun:
+    """Leave a proposal unwritten, which is a refused write. Raises NoSuchProposal, Refused for one that was decided."""
+    if not reason.strip():
+        raise Refused(str(NO_REASON))
+    if len(reason) > LONGEST_REASON:
+        raise Refused(_("A reason can have at most %(most)s characters.") % {"most": f"{LONGEST_REASON:,}"})
+    with exclusive_write(agent):
+        run = find(agent.db, run_id)
+        check_open(run)
+        effects.check_not_handed_over(agent.db, [run.target_file])
+        run.reason = reason.strip()
+        run_outcome.end_without_write(agent.db, run, State.DECLINED, Status.REFUSED, by=by)
+    _log(agent, "proposal_declined", run_id, by)
+    return run
+
+
+def check_open(run: GuardianRun) -> None:
+    """Raises Refused unless a run is a proposal that waits."""
+    if run.state != State.PROPOSED:
+        words = {"state": str(states.word(run.state)).lower()}
+        raise Refused(_("This proposal does not wait any more: %(state)s.") % words)
+
+
+def exclusive_write(agent: Agent) -> AbstractContextManager[None]:
+    """Hold off everybody else who writes to the files of an agent: rollbacks as well."""
+    return workspace_access.exclusive_write(agent)
+
+
+def conflict_sentence() -> str:
+    """Why a proposal with conflicts is not written, in a sentence."""
+    return _("Out of date: somebody changed the same lines since. Decline this, or have it proposed again.")
+
+
+def _log(agent, action, run_id, by, **about):
+    audit.record(by, action, object_type="proposal", object_id=run_id, agent_id=agent.agent_id, **about)
+    proposal_counts.store_count(agent)
+
+
+def _named(run):
+    return {"file": run.target_file}

@@ -1,0 +1,153 @@
+"""Writing without a person: what speaks against it, and otherwise the write."""
+
+import unicodedata
+
+from django.conf import settings
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from agents.models import Agent
+from agents.runners import switches
+from agents.runners.switches import Switch
+from artifacts.contents import secrets
+from jobs.kinds import DAY_MS
+from openclaw_web import clock
+from openclaw_web.diffs.comparing import lines_of
+from openclaw_web.errors import Refused
+from openclaw_web.llm import endpoint
+from openclaw_web.pages.glyphs import HIDDEN
+from people.audit import log as audit
+from people.configuration import keys as configuration
+
+from ..changes import Change
+from ..file_bytes import bytes_to_text
+from ..files import MEMORY_FILES
+from ..models import GuardianRun, WriteGuardianAudit
+from ..recording.reports import CHANGED
+from ..rollbacks import recovery
+from ..standing import read_live_record
+from ..standing.files import GUARDED
+from . import proposals
+from .llm.config import RUNNER
+from .proposals import ProposalPreview
+from .run_outcome import BY_GUARDIAN
+
+NEVER_UNATTENDED = ("SOUL.md", "IDENTITY.md")  # docs/decisions/0027-what-is-never-written-unattended.md
+
+
+UNATTENDED_FILES = tuple(name for name in MEMORY_FILES if name not in NEVER_UNATTENDED)
+
+
+ADDED, REMOVED, WRITES = (f"writeGuardian.unattended{name}" for name in ("LinesAdded", "LinesRemoved", "WritesPerDay"))
+PLUGIN_DAYS = 7
+Audit = WriteGuardianAudit
+# Letters and marks that are drawn as nothing, beside those of the categories below.
+BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0") | {
+    *map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)))
+}
+UNSEEN = ("Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp", "Zs")
+SPACES = {" ", "\u00a0", "\u3000"}  # blanks that people write; others look like one and are something else
+
+
+def write_or_note(agent: Agent, run: GuardianRun) -> None:
+    """Write a proposal now, or note in it why it waits for a person."""
+    try:
+        with proposals.exclusive_write(agent):
+            recovery.recover_locked(agent)
+            made = proposals.preview(agent, run)
+            if note := find_obstacle(agent, made):
+                _keep(agent.db, run, note)
+                return
+            found = proposals.write(agent, made, by=BY_GUARDIAN)
+    except Refused as refused:  # somebody writes to the file at this moment, or it is none that may be written
+        _keep(agent.db, run, refused.sentence)
+        return
+    if found.is_written:
+        with audit.acting_through("job"):
+            audit.record(
+                BY_GUARDIAN, "proposal_written", object_type="proposal", object_id=run.id, agent_id=agent.agent_id
+            )
+
+
+def read_limits() -> dict[str, int]:
+    """How much may be written unattended: added and removed lines of one write, and writes a day."""
+    values = configuration.several(ADDED, REMOVED, WRITES)
+    return {"added": values[ADDED], "removed": values[REMOVED], "writes": values[WRITES]}
+
+
+def find_obstacle(agent: Agent, made: ProposalPreview) -> str:
+    """Why a proposal waits for a person, in a sentence; empty when nothing speaks against writing it."""
+    if sentence := _why_not_here(agent, made.run.target_file):
+        return sentence
+    if made.is_merged:
+        return _("The file changed while the model worked.")
+    change = made.change
+    return _why_not_so_much(change) or _why_not_these(change, made.wanted) or _why_not_again(agent.db)
+
+
+def _why_not_here(agent, name):
+    if name in NEVER_UNATTENDED:
+        return _("%(file)s is never written unattended.") % {"file": name}
+    switched = switches.read_agent_switches(RUNNER, agent.agent_id).get(name)
+    if switched is None:
+        return _("Unattended writing is off for %(file)s.") % {"file": name}
+    if switched.host != endpoint.from_environment().host:
+        return _("The endpoint is another one than when unattended writing was turned on.")
+    if not settings.WORKSPACE_WRITES:
+        return _("This site does not write into workspaces.")
+    if name in GUARDED and read_live_record(agent, name) is not None:
+        return _("OpenClaw keeps a record of this file: a write of this site may take it out of the prompt.")
+    week = clock.now_ms() - PLUGIN_DAYS * DAY_MS  # a write from the future counts as of now
+    told = Audit.objects.using(agent.db).filter(
+        created_at__gte=week, origin__in=(Audit.Origin.RECORDED, Audit.Origin.IMPORTED), status__in=CHANGED
+    )
+    return _("The plugin wrote here in the last 7 days.") if told.exists() else ""
+
+
+def _why_not_so_much(change: Change):
+    most = configuration.several(ADDED, REMOVED)
+    if change.added > most[ADDED]:
+        text = ngettext("More than %(count)s added line.", "More than %(count)s added lines.", most[ADDED])
+        return text % {"count": f"{most[ADDED]:,}"}
+    if change.removed > most[REMOVED]:
+        text = ngettext("More than %(count)s removed line.", "More than %(count)s removed lines.", most[REMOVED])
+        return text % {"count": f"{most[REMOVED]:,}"}
+    return ""
+
+
+def _why_not_these(change: Change, wanted):
+    lines = lines_of(bytes_to_text(wanted))
+    added = "".join(line for hunk in change.hunks for line in lines[hunk[2] : hunk[3]])
+    if secrets.kinds_in(added):
+        return _("The added lines may hold a secret.")
+    if _any_unseen(added.replace("\r\n", "\n")):
+        return _("The added lines hold characters that are not seen, or that reorder text.")
+    return ""
+
+
+def _any_unseen(text):
+    seen = {*text} - {"\n", "\t", *SPACES}
+    return any(HIDDEN.match(one) or one in BLANK or unicodedata.category(one) in UNSEEN for one in seen)
+
+
+def _why_not_again(db):
+    most, (today, tomorrow) = configuration.number(WRITES), clock.today_ms()
+    runs = GuardianRun.objects.using(db).filter(state=GuardianRun.State.WRITTEN, created_at__gte=today - DAY_MS)
+    if runs.filter(decided_by=BY_GUARDIAN, decided_at__gte=today, decided_at__lt=tomorrow).count() < most:
+        return ""
+    return _("The limit of unattended writes of today is reached.")
+
+
+def _keep(db, run, note):
+    run.note = note
+    GuardianRun.objects.using(db).filter(id=run.id).update(note=note)
+
+
+def turn_on(agent: Agent, name: str, *, by: str) -> Switch:
+    """Write a file unattended from now on; one that is on for this endpoint already stays as it is.
+
+    Raises Refused for a file that is never written so, and while no endpoint is configured: it is named here.
+    """
+    if name not in UNATTENDED_FILES:
+        raise Refused(_("%(file)s is never written unattended.") % {"file": name})
+    return switches.turn_on(RUNNER, agent, name, by=by, host=endpoint.from_environment().host)

@@ -1,0 +1,216 @@
+"""Our own guardian of an agent: how it stands, its runs, its proposals, and writes that are asked for again."""
+
+from collections.abc import Callable
+from functools import wraps
+
+from django.http import Http404, HttpResponse
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from agents.decorators import agent_view
+from agents.runners import pages, switches
+from jobs.notices import after_start
+from ledger.session.evidence import read_evidence
+from openclaw_web.diffs import comparing
+from openclaw_web.errors import Refused
+from openclaw_web.lists.paging import places
+from openclaw_web.pages.doors import needs
+from openclaw_web.pages.html import after_post, refuse_post, render_page
+
+from ..detail.page import read_origin
+from ..handover import handovers
+from ..models import GuardianStep
+from . import job, plans, proposal_page, proposals, retries, status, unattended_writes
+from .forms import DeclineForm, RetryForm, RunForm
+from .llm.config import RUNNER
+
+
+def says_why_not(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """Lead an act on a proposal that is refused back to its page; one that there is not has none."""
+
+    @wraps(view)
+    def answer(request, agent, run_id):
+        try:
+            return view(request, agent, run_id)
+        except proposals.NoSuchProposal as refused:
+            raise Http404 from refused
+        except Refused as refused:
+            return refuse_post(request, refused, to=_address(agent, run_id))
+
+    return answer
+
+
+@require_safe
+@agent_view
+@needs("viewer")
+def own_guardian(request, agent):
+    """What is written unattended, what today has cost, and for operators a plan of the facts that they name."""
+    form, plan = pages.read_plan_form(request, RunForm, lambda asked: plans.plan_run(agent, asked))
+    return _page(request, agent, form, plan)
+
+
+@require_POST
+@agent_view
+@needs("operator")
+def own_guardian_run(request, agent):
+    """Queue a run over the facts that were planned."""
+    form = RunForm(request.POST)
+    if not form.is_valid():
+        return _page(request, agent, form)
+    return pages.start_run(request, RUNNER, agent, lambda: job.start_run(agent, form.choice, by=request.user.username))
+
+
+@require_POST
+@agent_view
+@needs("admin")
+def own_guardian_switch(request, agent):
+    """Write a file unattended from now on, or no longer."""
+    name = request.POST.get("file", "")
+    if request.POST.get("to") == "on":
+        try:
+            unattended_writes.turn_on(agent, name, by=request.user.username)
+        except Refused as refused:
+            return refuse_post(request, refused, to=RUNNER.address(agent))
+        return after_post(request, status.build_switch_sentence(agent, name), to=RUNNER.address(agent))
+    switches.turn_off(RUNNER, agent, name, by=request.user.username)
+    said = _("Nothing is written to %(file)s unattended any more.") % {"file": name}
+    return after_post(request, said, to=RUNNER.address(agent))
+
+
+@require_safe
+@agent_view
+@needs("operator")
+def proposal_list(request, agent):
+    """The proposals that wait, or with `all` every fact that was handled."""
+    is_waiting = "all" not in request.GET
+    page = proposal_page.read_proposal_page(agent, is_waiting=is_waiting, **places(request))
+    return render_page(request, "guardian/proposal_list.html", {"agent": agent, "page": page, "is_waiting": is_waiting})
+
+
+@require_safe
+@agent_view
+@needs("operator")
+def proposal_detail(request, agent, run_id):
+    """One proposal: its change of the file as it is now, and every step of the model."""
+    return _proposal(request, agent, run_id, DeclineForm())
+
+
+@require_POST
+@agent_view
+@needs("operator")
+@says_why_not
+def proposal_approve(request, agent, run_id):
+    """Write a proposal as it was shown, or with `applied` note that somebody did so by hand."""
+    address = _address(agent, run_id)
+    if request.POST.get("applied"):
+        return _confirm_applied(request, agent, run_id, address)
+    about = {"seen": request.POST.get("seen", ""), "accepts_effect": request.POST.get("write_now") == "1"}
+    found = proposals.approve(agent, run_id, by=request.user.username, **about)
+    if not found.is_written:
+        said = _("Nothing was written: the file holds it already.")
+    elif found.meanwhile:
+        said = _("Written. Somebody else wrote to the file at that moment: that version is kept.")
+    else:
+        said = _("The proposal was written.")
+    return after_post(request, said, to=address)
+
+
+@require_POST
+@agent_view
+@needs("operator")
+@says_why_not
+def proposal_hand_over(request, agent, run_id):
+    """Hand a proposal to the agent as it was shown."""
+    about = {"seen": request.POST.get("seen", ""), "puts_back": request.POST.get("puts_back") == "1"}
+    row = handovers.hand_over_proposal(agent, run_id, by=request.user.username, **about)
+    started = handovers.start(agent, row)
+    return after_start(request, started.job, to=row)
+
+
+@require_POST
+@agent_view
+@needs("operator")
+@says_why_not
+def proposal_decline(request, agent, run_id):
+    """Leave a proposal unwritten."""
+    address, form = _address(agent, run_id), DeclineForm(request.POST)
+    if not form.is_valid():
+        return _proposal(request, agent, run_id, form)
+    proposals.decline(agent, run_id, by=request.user.username, reason=form.cleaned_data["reason"])
+    return after_post(request, _("The proposal was declined."), to=address)
+
+
+@require_safe
+@agent_view
+@needs("operator")
+def proposal_patch(request, agent, run_id):
+    """The change of a proposal, for `patch`."""
+    looked = proposal_page.build_proposal_context(agent, _found(agent, run_id))
+    if not looked.has_change:
+        raise Http404
+    response = HttpResponse(looked.patch, content_type="text/x-patch; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{looked.run.target_file}.patch"'
+    return response
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@agent_view
+@needs("operator")
+def write_retry(request, agent, audit_id):
+    """Have a write proposed again, with another fact or file."""
+    audit = retries.find_write(agent.db, audit_id)
+    initial = {"fact": audit.candidate_fact, "file": audit.target_file}
+    form = RetryForm(request.POST) if request.method == "POST" else RetryForm(initial=initial)
+    if form.is_valid():
+        try:
+            run = retries.build_run(agent, audit_id, **form.cleaned_data, by=request.user.username)
+            job = retries.start(agent, run, by=request.user.username)
+        except Refused as refused:
+            form.add_error(None, refused.sentence)
+        else:
+            return after_start(request, job, to=_address(agent, run.id))
+    context = {"agent": agent, "audit": audit, "form": form, "own": status.read_guardian_status(agent)}
+    context["evidence"] = read_evidence(agent.db, audit)
+    return render_page(request, "guardian/write_retry.html", context, status=422 if form.errors else 200)
+
+
+def _confirm_applied(request, agent, run_id, address):
+    proposals.confirm_applied(agent, run_id, by=request.user.username)
+    return after_post(request, _("The proposal is closed: the patch was applied by hand."), to=address)
+
+
+def _found(agent, run_id):
+    try:
+        return proposals.find(agent.db, run_id)
+    except proposals.NoSuchProposal as refused:
+        raise Http404 from refused
+
+
+def _proposal(request, agent, run_id, form):
+    looked = proposal_page.build_proposal_context(agent, _found(agent, run_id))
+    diff = comparing.compare(*looked.texts) if looked.has_change else None
+    context = {
+        "agent": agent,
+        "looked": looked,
+        "run": looked.run,
+        "evidence": read_evidence(agent.db, looked.run),
+        "form": form,
+        "diff": diff,
+        "view": comparing.view(diff) if diff else None,
+        "handovers": handovers.find_by_proposal(agent.db, run_id),
+        "steps": GuardianStep.objects.using(agent.db).filter(run=looked.run).order_by("created_at", "id"),
+        **read_origin(agent, looked.run),
+    }
+    status = 422 if form.errors else 200
+    return render_page(request, "guardian/proposal_detail.html", context, partial="proposal", status=status)
+
+
+def _address(agent, run_id):
+    return reverse("guardian:proposal_detail", args=[agent.agent_id, run_id])
+
+
+def _page(request, agent, form, plan=None):
+    return pages.render_runner_page(
+        request, RUNNER, "guardian/own_guardian.html", agent, status.read_guardian_status(agent), form, plan
+    )

@@ -1,0 +1,103 @@
+"""What rules say of facts, and which writes are flagged."""
+
+import pytest
+
+from guardian.corrections import rules
+from guardian.models import BehaviorCorrection, WriteGuardianAudit
+from tests.guardian.written import T0, wrote
+
+pytestmark = pytest.mark.django_db
+DB = "agent_ada"
+
+
+def rule(number, pattern, **columns):
+    """A rule that was made from the first write."""
+    told = {
+        "original_status": "written",
+        "original_candidate_fact": "Likes tea.",
+        "original_target_file": "MEMORY.md",
+        "corrected_status": "refused",
+        "corrected_candidate_fact": "Likes tea.",
+        "corrected_target_file": "MEMORY.md",
+        "correction_reason": "Said in jest.",
+        "apply_to_future": True,
+        "corrected_by": "oli",
+        "corrected_at": T0 + number,
+    }
+    return BehaviorCorrection.objects.using(DB).create(
+        id=f"r{number}", audit_id="w1", correction_pattern=pattern, **(told | columns)
+    )
+
+
+@pytest.fixture(autouse=True)
+def first():
+    return wrote(DB, 1, None, b"tea\n")
+
+
+def test_the_newest_rule_that_matches_decides():
+    rule(1, "tea")
+    rule(2, "green tea", corrected_status="written", corrected_target_file="USER.md")
+    rule(3, "coffee")
+    rule(4, "tea", switched_off_at=T0)
+    rule(5, "tea", apply_to_future=False)
+    assert rules.find_ruling(DB, fact="Likes green tea", target_file="SOUL.md") == rules.Ruling(
+        "r2", "written", "Likes green tea", "USER.md", "Said in jest."
+    )
+    assert rules.find_ruling(DB, fact="Likes TEA", target_file="SOUL.md").rule_id == "r1"
+    assert rules.find_ruling(DB, fact="Likes milk", target_file="SOUL.md") is None
+
+
+def test_a_pattern_of_another_engine_says_nothing():
+    rule(1, "tea")
+    rule(2, "(?=tea)")
+    assert rules.find_ruling(DB, fact="Likes tea", target_file="SOUL.md").rule_id == "r1"
+
+
+def test_another_fact_takes_the_place_of_what_matches():
+    rule(1, "tea", corrected_status="written", corrected_candidate_fact="Likes hot drinks.")
+    said = rules.find_ruling(DB, fact="Likes green tea", target_file="MEMORY.md")
+    assert (said.fact, said.target_file) == ("Likes hot drinks.", "MEMORY.md")
+
+
+def written(number, **columns):
+    told = {"status": "written", "candidate_fact": "Loves tea", "target_file": "MEMORY.md", "origin": "recorded"}
+    return WriteGuardianAudit(id=f"w{number}", created_at=T0 + 9, session_id="s1", **(told | columns))
+
+
+def test_writes_against_a_rule_are_flagged():
+    rule(1, "tea")
+    rule(2, "coffee", corrected_status="written", corrected_target_file="USER.md")
+    told = {
+        "r1": written(2),
+        None: written(3, candidate_fact="Loves milk"),
+        "": written(4, status="refused"),
+        "own": written(5, origin="own"),
+        "r2": written(6, candidate_fact="coffee"),
+        "as said": written(7, candidate_fact="coffee", target_file="USER.md"),
+    }
+    assert rules.flag_writes(list(told.values()), rules.read_rule_rows(DB)) == 2
+    assert [one.rule_id for one in told.values()] == ["r1", None, None, None, "r2", None]
+    assert {one.status for one in told.values()} == {"written", "refused"}
+
+
+def test_rules_are_for_writes_to_come():
+    rule(10, "tea")
+    rule(11, "loves")
+    known = written(3, rule_id="another")
+    told = [written(2), known]
+    assert rules.flag_writes(told, rules.read_rule_rows(DB)) == 0 and [one.rule_id for one in told] == [None, "another"]
+    told[0].created_at = T0 + 10
+    assert rules.flag_writes(told, rules.read_rule_rows(DB)) == 1 and told[0].rule_id == "r10"
+
+
+def test_what_a_plugin_tells_of_is_flagged_when_it_is_stored():
+    rule(1, "tea")
+    assert wrote(DB, 2, b"tea\n", b"tea!\n", candidate_fact="Loves tea").rule_id == "r1"
+    assert wrote(DB, 3, b"tea!\n", b"milk\n", candidate_fact="Loves milk").rule_id is None
+
+
+def test_flagging_a_hundred_writes_asks_once(django_assert_num_queries):
+    for number in range(1, 4):
+        rule(number, f"tea{number}")
+    with django_assert_num_queries(1, using=DB):
+        rules.flag_writes([written(number) for number in range(2, 102)], rules.read_rule_rows(DB))

@@ -1,0 +1,149 @@
+"""Our own guardian, killed in runs, unattended writes and approvals: file and database agree afterwards."""
+
+import json
+import time
+
+import pytest
+
+from tests.gate.runner.test_gate_kill import ENDS, slowly, stop
+from tests.guardian.faults.killed import INTENTS, LAST, RECOVER, RUNS, Killer, opened, rows
+from tests.llm_endpoint import Endpoint, answer, sends
+from tests.processes import FEW, until_met, wait_for
+
+pytestmark = pytest.mark.kill
+SETTINGS = {
+    "writeGuardian.enabled": True,
+    "llm.model": "small",
+    "writeGuardian.tokensPerDay": 0,
+    "writeGuardian.unattendedWritesPerDay": 1_000,
+}
+SET = """
+from agents.models import Agent
+from people.configuration import keys
+from guardian.runner import switch
+keys.put_all({values!r})
+switch.turn_on(Agent.objects.get(), "MEMORY.md", by="root")
+print("set")
+"""
+# New facts for ever: those for MEMORY.md are written unattended, those for USER.md are proposed and then approved.
+WORK = """
+import itertools, time
+from agents.models import Agent
+from gate.models import MemoryGateDecision
+from guardian.models import GuardianRun
+from guardian.runner import approving, automatic, running
+from guardian.runner.fact_selection import Asked
+from guardian.rollbacks import exchanging, recovering
+from guardian.rollbacks.apply import Changed
+from jobs.progress import Progress
+from openclaw_web import clock
+exchanging.LOOKS = (0.0,)
+main = Agent.objects.get()
+
+def decide(number, decision):
+    MemoryGateDecision.objects.using(main.db).create(
+        id=f"d{number}", session_id="s", decision=decision, reason="r", candidate_fact=f"fact {number}",
+        created_at=clock.now_ms(), origin="own")
+
+def approve():
+    for one in GuardianRun.objects.using(main.db).filter(state="proposed", target_file="USER.md"):
+        try:
+            approving.approve(main, one.id, by="otto", seen=approving.preview(main, one).seen)
+        except Changed:  # a fact whose run was killed was handled together with a new one
+            approving.decline(main, one.id, by="otto", reason="out of date")
+
+print("working", flush=True)
+for number in itertools.count(MemoryGateDecision.objects.using(main.db).count()):
+    decide(number, "UPDATE_MEMORY" if number % 2 else "UPDATE_USER")
+    if number % 2:
+        automatic.JOB.run({}, Progress())
+    else:
+        running.run({"agent": "main", "before_at": clock.now_ms() + 1}, Progress())
+        approve()
+"""
+DECIDE = """
+from agents.models import Agent
+from gate.models import MemoryGateDecision
+from openclaw_web import clock
+for number in range(20):
+    MemoryGateDecision.objects.using(Agent.objects.get().db).create(
+        id=f"d{number}", session_id="s", decision="UPDATE_USER", reason="r", candidate_fact=f"fact {number}",
+        created_at=clock.now_ms(), origin="own")
+print("decided")
+"""
+PAGE_RUN = """
+from agents.models import Agent
+from guardian.runner import running
+from guardian.runner.fact_selection import Asked
+print(running.start(Agent.objects.get(), Asked(), by="otto").id)
+"""
+PROPOSED = "SELECT count(*), count(DISTINCT decision_id) FROM guardian_runs WHERE state = 'proposed'"
+
+
+def model(handler):
+    """Reads the file of the fact, and then writes it with one line more."""
+    messages = handler.request_read.question["messages"]
+    asked = json.loads(messages[1]["content"])
+    tool, arguments = "read", {"file": asked["targetFile"]}
+    if messages[-1]["role"] == "tool":
+        held = json.loads(messages[-1]["content"]).get("content", "")
+        tool, arguments = "write", arguments | {"content": f"{held}- {asked['candidateFact']}\n"}
+    value = answer(None, prompt_tokens=100, completion_tokens=20)
+    called = {"id": "c", "type": "function", "function": {"name": tool, "arguments": json.dumps(arguments)}}
+    value["choices"][0]["message"]["tool_calls"] = [called]
+    sends(value)(handler)
+
+
+@pytest.fixture
+def site(tmp_path, migrated):
+    with opened(tmp_path, migrated) as site, Endpoint(model) as site.endpoint:
+        site.env["OPENCLAW_WEB_LLM_URL"] = site.endpoint.url
+        assert "set" in site.python(SET.format(values=SETTINGS))
+        yield site
+
+
+def check(site):
+    """That each file holds what the last write left there, line by line, and every write is of a run that says so."""
+    names = {"MEMORY.md", "USER.md"}
+    assert [one.name for one in site.folder.iterdir() if one.name not in names] == []
+    assert rows(site, INTENTS) == [(0,)]
+    for name in sorted(names):
+        file = site.folder / name
+        last = rows(site, LAST.format(side="after", name=name))
+        assert (file.read_text() if file.exists() else None) == (last[0][0] if last else None)
+    written = "SELECT id FROM write_guardian_audit WHERE status = 'written' AND origin = 'own' ORDER BY id"
+    assert rows(site, written) == rows(
+        site, "SELECT audit_id FROM guardian_runs WHERE state = 'written' ORDER BY audit_id"
+    )
+    twice = """SELECT decision_id FROM write_guardian_audit WHERE decision_id IS NOT NULL
+               GROUP BY decision_id HAVING count(*) > 1"""
+    assert rows(site, twice) == []
+    assert rows(site, "SELECT count(*) FROM guardian_steps WHERE outcome = 'failed'") == [(0,)]
+
+
+def test_kills_leave_file_and_database_in_agreement(site):
+    killer = Killer(site, 14, pause=1.0)
+    for number in until_met(killer, kills=3 * FEW):  # of runs, unattended writes and approvals
+        work = RUNS.format(since=int(time.time() * 1000)) if number % 3 == 0 else INTENTS
+        process = site.start("shell", "--no-imports", "-c", WORK)
+        wait_for(lambda process=process: "working" in process.said or process.popen.poll() is not None)
+        killer.kill(process, work)
+        site.python(RECOVER)
+        check(site)
+    by = dict(rows(site, "SELECT decided_by, count(*) FROM guardian_runs WHERE state = 'written' GROUP BY 1"))
+    assert by["guardian"] and by["otto"]  # kills met both kinds of writes
+    met = rows(site, "SELECT count(*) FROM guardian_runs WHERE state = 'stopped'")[0][0]
+    assert met + rows(site, "SELECT count(*) FROM rollback_intents WHERE state = 'undone'")[0][0] > 0
+
+
+@pytest.mark.parametrize("number", ENDS)
+def test_a_run_of_a_terminal_ends_with_it_and_its_fact_waits_for_a_person(site, number):
+    site.python(DECIDE)
+    site.endpoint.then(slowly(model))
+    site.start("work")
+    job = stop(site, number, "reflection", "guardian", "run")
+    assert "facts without one can be handled by another run" in job["message"]
+    states = dict(rows(site, "SELECT state, count(*) FROM guardian_runs GROUP BY 1"))
+    assert states.keys() <= {"proposed", "stopped"} and sum(states.values()) < 20
+    site.python(PAGE_RUN)  # the same, asked for on a page
+    wait_for(lambda: rows(site, PROPOSED) == [(20, 20)])
