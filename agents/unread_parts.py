@@ -1,6 +1,6 @@
 """What of OpenClaw's databases is not read: noted by imports for pages, receipts and the doctor.
 
-A row of `kv` for each database, by its path; the value is `ledger.collectors.schemas.UnreadParts` as JSON.
+A row of `kv` for each database, by its path; the value is `ledger.collectors.database_schemas.UnreadParts` as JSON.
 """
 
 from pathlib import Path

@@ -3,7 +3,7 @@
 from django.views.decorators.http import require_safe
 
 from agents.decorators import agent_view
-from ledger.lists.stored_views import tabs_and_rows
+from ledger.lists.stored_views import build_list_context
 from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import render_page
 
@@ -15,4 +15,6 @@ from . import background
 @needs("viewer")
 def background_list(request, agent):
     """Tasks, flows or deliveries of an agent (`?kind=`)."""
-    return render_page(request, "automation/background_list.html", tabs_and_rows(request, agent, background.BACKGROUND))
+    return render_page(
+        request, "automation/background_list.html", build_list_context(request, agent, background.BACKGROUND)
+    )

@@ -7,7 +7,7 @@ from django.db.models import TextField, Value
 from django.db.models.functions import Coalesce
 
 from agents.models import Agent
-from ledger.injected import split
+from ledger.injected_prompts import split_injected
 from ledger.models import Session
 from openclaw_web.lists.paging import Page, page_of
 
@@ -118,7 +118,7 @@ def _side(agent, key, sessions, moment):
     known = sessions.get(key, [])
     begun = [session for session in known if moment is None or session[0] <= moment]
     for _, session_id, title in begun[:1] or known[-1:]:
-        return Side(key, session_id, session_address(agent, session_id), split(title)[1])
+        return Side(key, session_id, session_address(agent, session_id), split_injected(title)[1])
     return Side(key)
 
 

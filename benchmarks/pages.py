@@ -180,7 +180,7 @@ LISTS = {
 
 def insert_transcript(db, session_id, count):
     """One session of `count` records: of every four a question, a call, its output of 3.5 kB, and a reply."""
-    from ledger.transcripts import storing as services
+    from ledger.transcripts import transcript_store as services
 
     records = [{"type": "session", "id": session_id, "version": 3, "timestamp": T0}]
     records += [record(n) for n in range(1, count)]

@@ -10,12 +10,12 @@ from django.utils.translation import gettext as _
 
 from agents import databases, holdings
 from agents.models import Agent, CollectorSource
-from ledger.collectors.database import Damaged
+from ledger.collectors.database import DamagedDatabase
 from ledger.models import RejectedRecord, RemovedSession, Session
-from ledger.outputs import stashing
-from ledger.rebuilding import rereading
-from ledger.rebuilding.rereading import Part, Reread
-from ledger.transcripts import origins, removing
+from ledger.outputs import output_stash
+from ledger.rebuild import reimport
+from ledger.rebuild.reimport import ReimportResult, SessionSource
+from ledger.transcripts import origins, removal
 from openclaw_web.errors import Refused
 
 from .source_listing import about, file_part, note_unread, open_sources
@@ -98,7 +98,7 @@ def _unknown(collection, found, agent_id, report, wanted):
         with open_sources(collection, found, report, known) as sources:
             keys = _keys(stored, sources)
             ids = known | sources.parts.keys() | sources.entries.keys()
-    except (Damaged, Unreadable):
+    except (DamagedDatabase, Unreadable):
         return frozenset()
     return wanted - ids - {keys.get(one) for one in ids}
 
@@ -149,7 +149,7 @@ def _damage_noted(found, report):
     """A database that cannot be read any further ends what is made again of this agent; what was made stays."""
     try:
         yield
-    except (Damaged, Unreadable) as exc:
+    except (DamagedDatabase, Unreadable) as exc:
         note_unread(report, found.database, exc)
 
 
@@ -164,7 +164,7 @@ def _chosen(wanted, stored, sources):
 
 def _reader(collection, found, agent, report, sources, made):
     out = holdings.removed(agent.agent_id)
-    out = {one for one, why in out.items() if why != holdings.Why.OPTED_OUT} | removing.ids(agent.db)
+    out = {one for one, why in out.items() if why != holdings.Why.OPTED_OUT} | removal.read_all_removed_ids(agent.db)
     out |= collection.ignored.get(agent.agent_id, frozenset()) | set(made.taken_out)
     consent = collect_consent.reader(collection, found, agent, report, list(sources.entries.values()))
 
@@ -185,28 +185,30 @@ def _session(collection, agent, beside, session_id, sources, made):
     moved = [file_part(collection, file) for file in sources.moved.get(session_id, ())]
     if not parts and not moved:
         made.without_source.append(session_id)
-        if not collection.opted_out and not (collection.stashes_outputs and stashing.is_due(agent.db, session_id)):
+        if not collection.opted_out and not (
+            collection.stashes_outputs and output_stash.has_due_output(agent.db, session_id)
+        ):
             return
         parts = [_nothing(collection, agent, session_id)]  # withheld, or made artifacts, all the same
     if entry is not None and collection.opted_out:
         entry = collect_consent.untitled(entry)
     stashes = collection.stashes_outputs
-    came = rereading.reread(agent.db, beside, session_id, parts or [], entry, stashes=stashes, moved=moved)
+    came = reimport.reimport_session(agent.db, beside, session_id, parts or [], entry, stashes=stashes, moved=moved)
     if collection.opted_out:  # whose words a line without a place in the tree holds, nobody can tell
         RejectedRecord.objects.using(agent.db).filter(session_id=session_id).update(raw_preview="")
     if came.held.count or came.moved:
         counts.note_rebuilt(agent, session_id, came)
     if came.moved and not came.held.count and entry is None:
-        removing.take_out(agent.db, session_id)
+        removal.delete_session(agent.db, session_id)
     _count(made, session_id, came)
 
 
 def _nothing(collection, agent, session_id):
     state = Session.objects.using(agent.db).filter(id=session_id).values_list("source_state", flat=True).first()
-    return Part(about(collection, session_id, "", 0, state or LIVE), lambda: nullcontext(iter(())))
+    return SessionSource(about(collection, session_id, "", 0, state or LIVE), lambda: nullcontext(iter(())))
 
 
-def _count(made, session_id, came: Reread):
+def _count(made, session_id, came: ReimportResult):
     if came.is_new:
         made.new.append(session_id)
     elif came.is_changed:
@@ -225,7 +227,7 @@ def _take_out(collection, agent, stored, sources, made):
     for session in stored if collection.opted_out else ():
         entry = sources.entries.get(session.id)
         is_theirs = entry is not None and collect_consent.has_opted_out(entry, collection.opted_out)
-        if is_theirs or origins.is_with(session, collection.opted_out):
+        if is_theirs or origins.is_direct_with(session, collection.opted_out):
             holdings.note_removed(agent.agent_id, [session.id], holdings.Why.OPTED_OUT)  # first: a kill is no loss
-            made.artifacts.update(removing.take_out(agent.db, session.id))
+            made.artifacts.update(removal.delete_session(agent.db, session.id))
             made.taken_out.append(session.id)

@@ -23,8 +23,8 @@ from agents.sources import SourceBook
 from datasets import turn_facts
 from jobs.kinds import MINUTE_MS, Every, Kind
 from ledger import consent
-from ledger.outputs import stashing
-from ledger.rebuilding import repeats
+from ledger.outputs import output_stash
+from ledger.rebuild import repeats
 from openclaw_web import amounts
 from openclaw_web.clock import now_ms
 from openclaw_web.disk import locks, reserve, room
@@ -146,10 +146,10 @@ def _collection(home, claimed, params, copies, progress):
         agents=claimed.agents,
         lost=claimed.lost,
         book=SourceBook(home.root),
-        opted_out=consent.opted_out(),
+        opted_out=consent.read_opted_out(),
         include_deleted=includes_deleted(params),
         progress=progress,
-        stashes_outputs=configuration.is_on(stashing.SETTING),
+        stashes_outputs=configuration.is_on(output_stash.SETTING),
         copies=copies,
         ignored=ignored_sessions(home.root),
         only=_only(home, params, claimed),
@@ -261,7 +261,7 @@ def _collect_agent(collection, found, plans):
     _note_skipped(collection, found, agent, accounted, report)
     if problem := presence.problem_of(agent):
         collection.lost[agent.agent_id] = problem
-    repeats.settle(agent.db, is_forced=collection.is_again or bool(short))
+    repeats.mark_repeats(agent.db, is_forced=collection.is_again or bool(short))
     turn_facts.mark_repeated(agent)
     waiting.expect_few_writes(agent.db)
     summaries.refresh(agent, collected_at=now_ms())

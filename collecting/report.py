@@ -4,7 +4,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from agents import unread_parts
-from ledger.collectors.senders import Why
+from ledger.collectors.senders import WithheldReason
 from openclaw_web import amounts
 from openclaw_web.amounts import ngettext_lazy
 from openclaw_web.pages.formatting import joined, listed
@@ -14,10 +14,10 @@ from .inventory.words import REASON_WORDS
 
 SCHEMA = "openclaw-web.collect.v1"
 WITHHELD = {
-    Why.SENDER: gettext_lazy("sender opted out"),
-    Why.UNKNOWN_SENDER: gettext_lazy("sender unknown"),
-    Why.QUOTE: gettext_lazy("may quote somebody who opted out"),
-    Why.ANSWER: gettext_lazy("follows a withheld record"),
+    WithheldReason.SENDER: gettext_lazy("sender opted out"),
+    WithheldReason.UNKNOWN_SENDER: gettext_lazy("sender unknown"),
+    WithheldReason.QUOTE: gettext_lazy("may quote somebody who opted out"),
+    WithheldReason.ANSWER: gettext_lazy("follows a withheld record"),
 }
 # Reasons that stand for a whole database, which is no line.
 OF_DATABASES = ("bad_database", "database_not_copied")

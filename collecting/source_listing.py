@@ -11,14 +11,14 @@ from django.utils.translation import gettext as _
 
 from agents.homes import NotReadable, look, open_regular
 from agents.models import CollectorSource
-from ledger.collectors import agent_database, jsonl, packed
+from ledger.collectors import agent_database, jsonl, zstd_input
 from ledger.collectors.agent_database import COLD, Archive
 from ledger.collectors.database import Database
 from ledger.collectors.database_tables import AGENT
 from ledger.collectors.session_index import IndexEntry
 from ledger.models import Session
-from ledger.rebuilding.rereading import Part
-from ledger.transcripts.storing import Transcript
+from ledger.rebuild.reimport import SessionSource
+from ledger.transcripts.transcript_store import Transcript
 
 from .inventory.indexes import index_path
 from .inventory.transcripts import TranscriptFile, find_transcripts
@@ -35,7 +35,7 @@ LIVE = Session.State.LIVE
 class Sources:
     """Where the sessions of an agent come from, in the order in which a collect reads."""
 
-    parts: dict[str, list[Part]] = field(default_factory=lambda: defaultdict(list))
+    parts: dict[str, list[SessionSource]] = field(default_factory=lambda: defaultdict(list))
     entries: dict[str, IndexEntry] = field(default_factory=dict)
     files: list[TranscriptFile] = field(default_factory=list)
     # Session -> files that an earlier import stored as its transcripts, and that are another session's.
@@ -96,9 +96,9 @@ def note_unread(report: Any, path: Any, exc: Exception) -> None:
 
 
 def _index(database, sources):
-    sources.entries.update((entry.session_id, entry) for entry in agent_database.index(database).entries)
-    for archive in agent_database.archives(database):
-        entry = agent_database.archived_entry(archive)
+    sources.entries.update((entry.session_id, entry) for entry in agent_database.read_index(database).entries)
+    for archive in agent_database.read_archives(database):
+        entry = agent_database.build_archived_entry(archive)
         if entry is not None:
             sources.entries.setdefault(entry.session_id, entry)
 
@@ -117,15 +117,17 @@ def about(collection: Any, session_id: str, file: str, modified_ms: int, state: 
 def _archives(collection, found, database, sources, stored):
     """What the database put away: read with --include-deleted, or when it was here before."""
     names, prefix = set(), collection.book.name(found.database)
-    live = {one.session_id for one in agent_database.contents(database)}
-    for archive in agent_database.archives(database):
+    live = {one.session_id for one in agent_database.read_session_counts(database)}
+    for archive in agent_database.read_archives(database):
         names.add(archive.name)
         name = f"{prefix}!{archive.session_id}/{archive.generation}"
         if not (collection.include_deleted or collection.book.part(name) or _is_orphan(archive, live, stored)):
             continue
         state = LIVE if archive.session_id in live or archive.reason == COLD else archive.reason
         told = about(collection, archive.session_id, name, archive.created_at or 0, state)
-        sources.parts[archive.session_id].append(Part(told, partial(_archived, collection, found, database, archive)))
+        sources.parts[archive.session_id].append(
+            SessionSource(told, partial(_archived, collection, found, database, archive))
+        )
     return names
 
 
@@ -142,7 +144,7 @@ def _archived(collection, found, database, archive: Archive):
         yield iter(())
         return
     with file:
-        yield agent_database.archived_lines(archive, file)
+        yield agent_database.read_archived_lines(archive, file)
 
 
 def _files(collection, files, sources, stored, names):
@@ -160,11 +162,11 @@ def _files(collection, files, sources, stored, names):
             sources.moved[before].append(file)
 
 
-def file_part(collection: Any, file: TranscriptFile) -> Part:
+def file_part(collection: Any, file: TranscriptFile) -> SessionSource:
     """A transcript file as a source of its session."""
     modified = modified_ms(file.stat.st_mtime_ns)
     told = about(collection, file.session_id, collection.book.name(file.path), modified, file.state)
-    return Part(told, partial(_lines, collection, file))
+    return SessionSource(told, partial(_lines, collection, file))
 
 
 @contextmanager
@@ -173,7 +175,7 @@ def _lines(collection, file):
         if opened is None:
             yield iter(())
         elif file.is_packed:
-            yield packed.read_packed_lines(opened)
+            yield zstd_input.read_packed_lines(opened)
         else:
             yield jsonl.read_lines(opened, is_closed=file.state != LIVE or file.is_packed)
 
@@ -194,18 +196,18 @@ def _events(collection, found, database, sources):
     prefix, stat = collection.book.name(found.database), look(found.database)
     modified = modified_ms(stat.st_mtime_ns if stat else 0)
     ids = set()
-    for one in agent_database.contents(database):
+    for one in agent_database.read_session_counts(database):
         if one.session_id:
             ids.add(one.session_id)
             name = f"{prefix}#{one.session_id}"
             told = about(collection, one.session_id, name, modified, LIVE)
-            sources.parts[one.session_id].append(Part(told, partial(_event_lines, database, one.session_id)))
+            sources.parts[one.session_id].append(SessionSource(told, partial(_event_lines, database, one.session_id)))
     return ids
 
 
 @contextmanager
 def _event_lines(database, session_id):
-    yield agent_database.events(database, session_id)
+    yield agent_database.read_events(database, session_id)
 
 
 def _leftovers(collection, files, sources, stored, in_database):

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from agents import databases
 from ledger.markup import markdown
-from ledger.session import doings
+from ledger.session import turn_actions
 from ledger.session.schemas import EvidenceOut
 from openclaw_web.pages import glyphs
 from people.configuration import catalogue
@@ -131,4 +131,4 @@ def _done(sample):
         return {"doings": None, "doings_problem": _("No transcripts of this agent are stored.")}
     except databases.OldAgentFile as old:
         return {"doings": None, "doings_problem": str(old)}
-    return {"doings": doings.of_turn(db, sample.session_id, sample.turn_number), "doings_problem": ""}
+    return {"doings": turn_actions.read_turn_actions(db, sample.session_id, sample.turn_number), "doings_problem": ""}

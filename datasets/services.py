@@ -13,7 +13,7 @@ from gate.models import MemoryGateDecision
 from ledger import consent
 from ledger.models import ConversationTurn, Session
 from ledger.transcripts.contexts import SETTING as WINDOW_SETTING
-from ledger.transcripts.contexts import keep_contexts
+from ledger.transcripts.contexts import store_contexts
 from openclaw_web import clock
 from openclaw_web.amounts import ngettext_lazy
 from openclaw_web.errors import Refused
@@ -125,7 +125,7 @@ def _make_batch(agent, session_id, moments, result, chosen, status, *, is_all):
         else:
             usable.append(by_number[number])
     gate = {**turns.decisions(agent.db, usable), **chosen}
-    contexts = consent.usable_messages(agent.db, _keep_contexts(agent, usable))
+    contexts = consent.filter_messages(agent.db, _keep_contexts(agent, usable))
     rows = []
     for turn in usable:
         seen = turns.Seen(turn, said[turn.id], contexts.get(turn.id, []), gate.get(turn.id))
@@ -139,7 +139,7 @@ def _make_batch(agent, session_id, moments, result, chosen, status, *, is_all):
 def _keep_contexts(agent, turns):
     size = configuration.number(WINDOW_SETTING)
     with transaction.atomic(using=agent.db):
-        return keep_contexts(agent.db, turns, size)
+        return store_contexts(agent.db, turns, size)
 
 
 def _add_where_here(agent, rows, made, result):

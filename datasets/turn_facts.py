@@ -9,7 +9,7 @@ from typing import Any
 
 from agents.models import Agent
 from ledger.collectors.machine_prompts import prompt_kind
-from ledger.collectors.records import Facts, facts, injected, is_silent
+from ledger.collectors.records import Facts, find_injected_kind, is_silent, read_facts
 from ledger.models import ConversationTurn, Session, TranscriptEvent, TranscriptEventIdentity
 from ledger.transcripts.trimming import full_record
 from openclaw_web.sqlite.json_columns import decode
@@ -34,7 +34,7 @@ class Ended:
 
 def prompted_by(user_text: str, reply: str) -> str:
     """Which prompt of OpenClaw's own begins with these words, `silent` for a reply that is not to be sent; or empty."""
-    return injected(user_text) or (SILENT if is_silent(reply) else "")
+    return find_injected_kind(user_text) or (SILENT if is_silent(reply) else "")
 
 
 def turn_prompt(user: Facts, reply: Facts, session: Session) -> str:
@@ -142,7 +142,7 @@ def _records(db, session_id, record_ids):
     """The records of a session with these ids, as facts."""
     names = {seq: name for name, seq in _places(db, session_id, record_ids).items()}
     events = TranscriptEvent.objects.using(db).filter(session_id=session_id, seq__in=names)
-    return {names[event.seq]: facts(full_record(event)) for event in events.iterator(chunk_size=50)}
+    return {names[event.seq]: read_facts(full_record(event)) for event in events.iterator(chunk_size=50)}
 
 
 def _places(db, session_id, record_ids):

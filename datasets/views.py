@@ -8,7 +8,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from agents.decorators import agent_view
 from ledger.models import Session
-from ledger.session.session_forms import TurnsShown
+from ledger.session.session_forms import TurnNumbersForm
 from openclaw_web.errors import Refused
 from openclaw_web.lists.answers import answer
 from openclaw_web.lists.declaration import shows
@@ -63,7 +63,7 @@ def sample_label(request, sample_id):
 @needs("viewer")
 def session_samples(request, agent, session_id):
     """The samples of turns that the session's page shows, each for its place beside the turn (HTMX, out of band)."""
-    found = sample_order.of_turns(agent.agent_id, session_id, TurnsShown(request.GET).numbers())
+    found = sample_order.of_turns(agent.agent_id, session_id, TurnNumbersForm(request.GET).read_numbers())
     return render(request, "datasets/session_samples.html", {"samples": found})
 
 

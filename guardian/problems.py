@@ -160,7 +160,7 @@ OPTED_OUT_LINES = Kind(
     link=lambda facts: Link(gettext_lazy("View lines"), "guardian:opted_out", (facts["agent"],)),
     role="viewer",
     check_agent=check_opted_out,
-    probe=lambda: ("write_guardian_audit",) if consent.opted_out() else (),
+    probe=lambda: ("write_guardian_audit",) if consent.read_opted_out() else (),
 )
 UNATTRIBUTED = Kind(
     label=gettext_lazy("Unattributed changes"),

@@ -13,8 +13,8 @@ import orjson
 from django.db.models import Q
 
 from agents.models import Agent
-from ledger.collectors.records import ToolCall, facts
-from ledger.injected import split
+from ledger.collectors.records import ToolCall, read_facts
+from ledger.injected_prompts import split_injected
 from ledger.models import Session, TranscriptEvent
 from openclaw_web.lists.paging import Listing, Page
 from openclaw_web.sqlite.json_columns import decode
@@ -89,7 +89,7 @@ def _names(name):
 
 def _calls(row):
     row["record"] = decode(row["event_json"])
-    return [call for call in facts(row["record"]).calls if call.name in WRITERS]
+    return [call for call in read_facts(row["record"]).calls if call.name in WRITERS]
 
 
 def _is_about(call: ToolCall, name: str) -> bool:
@@ -104,7 +104,7 @@ def _is_about(call: ToolCall, name: str) -> bool:
 
 def _titles(db, ids):
     titles = Session.objects.using(db).filter(id__in=ids).values_list("id", "title") if ids else ()
-    return {session_id: split(title)[1] or session_id for session_id, title in titles}
+    return {session_id: split_injected(title)[1] or session_id for session_id, title in titles}
 
 
 def _failed(db, called):
@@ -116,7 +116,7 @@ def _failed(db, called):
         return set()
     results = TranscriptEvent.objects.using(db).filter(near, kind="tool_result", is_failed=True)
     found = results.values_list("session_id", "event_json").order_by()[: SHOWN * RESULTS_NEAR]
-    return {(session_id, facts(decode(text)).tool_call_id) for session_id, text in found}
+    return {(session_id, read_facts(decode(text)).tool_call_id) for session_id, text in found}
 
 
 def _write(row, call, titles, failed):

@@ -69,7 +69,7 @@ def find_newest(agent: Agent, name: str):
 
 def find_memory_names(agent: Agent) -> list[str]:
     """The memory files of which there is a version, in the order of MEMORY_FILES."""
-    seen = facets.values_of(agent.db, ["file_name"], FileSnapshot._meta.db_table)["file_name"]
+    seen = facets.read_values(agent.db, ["file_name"], FileSnapshot._meta.db_table)["file_name"]
     return [name for name in MEMORY_FILES if name in seen]
 
 

@@ -2,7 +2,7 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from ledger.session.evidence import speaker_of, speaker_word
+from ledger.session.evidence import format_speaker, get_speaker_name
 from openclaw_web.pages import states
 from openclaw_web.pages.formatting import listed
 
@@ -93,4 +93,4 @@ MADE = (
     write_source_words,
     rollback_way_sentence,
 )
-FILTERS = {made.__name__: made for made in MADE} | {"speaker_name": speaker_of, "speaker_word": speaker_word}
+FILTERS = {made.__name__: made for made in MADE} | {"speaker_name": get_speaker_name, "speaker_word": format_speaker}

@@ -10,7 +10,7 @@ from openclaw_web.pages.formatting import listed
 from openclaw_web.sqlite.integrity import DIFFERENT, Check
 
 from .models import RemovedSession, SessionDay
-from .rebuilding import repeats, sum_checks, sums, whole_checks
+from .rebuild import deep_checks, quick_checks, repeats, sums
 
 COLUMNS_NAMED = 4  # of each session
 UNCHECKED = ngettext_lazy(
@@ -25,7 +25,7 @@ UNCHECKED = ngettext_lazy(
 def wrong_sessions(db: str, *, is_deep: bool) -> dict[str, list[str]]:
     """Which sums of which sessions are not what their records add up to; `is_deep` compares every derived column."""
     wrong: dict[str, list[str]] = {}
-    for session in (*sum_checks.quick(db), *(whole_checks.whole(db) if is_deep else ())):
+    for session in (*quick_checks.find_differences(db), *(deep_checks.find_differences(db) if is_deep else ())):
         names = wrong.setdefault(session.session_id, [])
         names += [name for name in session.names if name not in names]
     return dict(sorted(wrong.items()))
@@ -46,7 +46,7 @@ def _removed_with_days(db):
 def mend_sessions(agent) -> int:
     """Make all sums again that are not what the records add up to, by every column; of how many sessions."""
     wrong = wrong_sessions(agent.db, is_deep=True)
-    repeats.settle(agent.db, is_forced=True)
+    repeats.mark_repeats(agent.db, is_forced=True)
     for session_id in wrong:
         sums.rebuild_session(agent.db, session_id)
     sums.rebuild_tool_days(agent.db)
@@ -55,7 +55,7 @@ def mend_sessions(agent) -> int:
 
 def mend_tool_days(agent) -> int:
     """Add the tools of all sessions up again; how many days were wrong."""
-    count = sum(1 for _day in sum_checks.different_tool_days(agent.db))
+    count = sum(1 for _day in quick_checks.find_different_tool_days(agent.db))
     sums.rebuild_tool_days(agent.db)
     return count
 
@@ -76,7 +76,7 @@ CHECKS = (
         sentence=DIFFERENT,
         noun="totals",
         target=_("the sessions"),
-        find=sum_checks.different_tool_days,
+        find=quick_checks.find_different_tool_days,
         repair=mend_tool_days,
         is_last=True,
     ),

@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 
 from people.configuration import keys as configuration
 
-from .collectors.records import facts
-from .collectors.senders import why_withheld
+from .collectors.records import read_facts
+from .collectors.senders import find_withheld_reason
 from .models import ConversationTurn, Session, TranscriptEvent, TranscriptEventIdentity
 from .transcripts import origins
 from .transcripts.trimming import full_record
@@ -24,19 +24,19 @@ Key = TypeVar("Key", str, str | None)
 Messages = list[dict[str, Any]]
 
 
-def opted_out() -> frozenset[str]:
+def read_opted_out() -> frozenset[str]:
     """Who has opted out, today."""
     return frozenset(configuration.texts(SETTING))
 
 
-def withheld(db: str, turns: Collection[ConversationTurn]) -> set[str]:
+def find_withheld(db: str, turns: Collection[ConversationTurn]) -> set[str]:
     """Ids of those of these turns whose words may not be used today; none while nobody has opted out."""
-    names = opted_out() if turns else frozenset()
+    names = read_opted_out() if turns else frozenset()
     if not names:
         return set()
     messages = _messages(db, turns)
     sessions = Session.objects.using(db).in_bulk({turn.session_id for turn in turns})
-    theirs = {session.id for session in sessions.values() if origins.is_with(session, names)}
+    theirs = {session.id for session in sessions.values() if origins.is_direct_with(session, names)}
     alone = {session.id for session in sessions.values() if not origins.is_group(session)}
     return {
         turn.id
@@ -45,28 +45,28 @@ def withheld(db: str, turns: Collection[ConversationTurn]) -> set[str]:
     }
 
 
-def withheld_keys(db: str, turn_ids: Iterable[Key]) -> set[Key]:
+def find_withheld_keys(db: str, turn_ids: Iterable[Key]) -> set[Key]:
     """Those of these ids that lead to no turn whose words may be used today; none while nobody has opted out.
 
     That of no turn, and None, is one of them: nobody can tell whose the words are.
     """
     keys, usable = set(turn_ids), set[str]()
-    if not keys or not opted_out():
+    if not keys or not read_opted_out():
         return set()
     ids = sorted(key for key in keys if key)
     for start in range(0, len(ids), CHUNK):
         turns = ConversationTurn.objects.using(db).in_bulk(ids[start : start + CHUNK])
-        usable |= turns.keys() - withheld(db, turns.values())
+        usable |= turns.keys() - find_withheld(db, turns.values())
     return keys - usable
 
 
-def usable_messages(db: str, messages: Mapping[Key, Messages]) -> Mapping[Key, Messages]:
+def filter_messages(db: str, messages: Mapping[Key, Messages]) -> Mapping[Key, Messages]:
     """Those of the messages that may be used today, by the turn in which or before which they were said.
 
     All of them while nobody has opted out. Left out are messages of turns that are withheld, and those that no turn of
     the session up to that one has. A key that leads to no usable turn has no entry.
     """
-    if not messages or not opted_out():
+    if not messages or not read_opted_out():
         return messages
     turns = ConversationTurn.objects.using(db).in_bulk([key for key in messages if key])
     by_session = defaultdict(list)
@@ -89,7 +89,7 @@ def _usable_messages(db, turns, messages):
             if spoken in wanted:
                 speakers[spoken].append(turn)
     involved = {turn.id: turn for some in (turns, *speakers.values()) for turn in some}
-    hidden = withheld(db, involved.values())
+    hidden = find_withheld(db, involved.values())
 
     def may_use(message, turn):
         of = [speaker for speaker in speakers[_spoken(message)] if speaker.first_seq <= turn.first_seq]
@@ -115,8 +115,8 @@ def _is_withheld(turn, messages, names, *, is_group):
             return True
     if kind == WITHHELD or record is None:
         return True
-    found = facts(record)
-    return why_withheld(found.sender, found.around, names, is_group=is_group) is not None
+    found = read_facts(record)
+    return find_withheld_reason(found.sender, found.around, names, is_group=is_group) is not None
 
 
 def _messages(db, turns):

@@ -12,8 +12,8 @@ from openclaw_web.sqlite import statements
 from .collectors import lineage
 from .collectors.session_index import IndexEntry
 from .models import PromptReport, Session
-from .transcripts import removing, tool_days
-from .transcripts.storing import INSERT_SESSION, SESSION_COLUMNS
+from .transcripts import removal, tool_days
+from .transcripts.transcript_store import INSERT_SESSION, SESSION_COLUMNS
 
 CHUNK_ENTRIES = 10_000  # of a session index
 DEFAULTS = {field.attname: field.get_default() for field in Session._meta.concrete_fields}
@@ -37,7 +37,7 @@ def store_index(db: str, entries: Iterable[IndexEntry]) -> int:
 
 def _store_entries(db, entries, reports):
     """Store entries with as few statements as there are kinds of change; how many there were."""
-    removed = removing.among(db, [entry.session_id for entry in entries])
+    removed = removal.find_removed_ids(db, [entry.session_id for entry in entries])
     entries = [entry for entry in entries if entry.session_id not in removed]
     known = Session.objects.using(db).in_bulk([entry.session_id for entry in entries])
     new, changed = {}, {}
@@ -77,11 +77,11 @@ def _apply_entry(db, session, entry, reports):
     session.index_entry = entry.metadata or None
     session.last_activity_at = max(session.last_activity_at, entry.updated_at or 0)
     if entry.parents:
-        session.parents = lineage.joined(session.parents, entry.parents)
+        session.parents = lineage.add_parents(session.parents, entry.parents)
     if entry.report:
         session.prompt_report_id = _report(db, entry.report, reports)
     if session.channel_id != before["channel_id"] and session.record_count:
-        tool_days.move(db, session.id, session.channel_id)
+        tool_days.move_sums(db, session.id, session.channel_id)
     return session.__dict__ != before
 
 

@@ -8,27 +8,27 @@ from agents.models import Agent
 from openclaw_web.clock import now_ms
 
 from .collectors import agent_database, session_index
-from .collectors.database import Damaged, Database
+from .collectors.database import DamagedDatabase, Database
 from .collectors.database_tables import AGENT
 from .collectors.session_index import IndexEntry
 
 MAX_INDEX_BYTES = 64 * 1024 * 1024
 
 
-def note(agent: Agent, home_name: str, entries: Iterable[IndexEntry]) -> None:
+def store_newest(agent: Agent, home_name: str, entries: Iterable[IndexEntry]) -> None:
     """Keep what the newest report says, when it is newer than the one that is kept."""
-    at, folder = newest(home_name, entries)
+    at, folder = find_newest(home_name, entries)
     if folder and at > (agent.workspace_reported_at or 0):
         _save(agent, at, folder)
 
 
-def note_none(agent: Agent) -> None:
+def store_none(agent: Agent) -> None:
     """Keep that no report names a workspace, when none does: its indexes were read."""
     if agent.workspace_reported_at is None:
         _save(agent, 0, "")
 
 
-def newest(home_name: str, entries: Iterable[IndexEntry]) -> tuple[int, str]:
+def find_newest(home_name: str, entries: Iterable[IndexEntry]) -> tuple[int, str]:
     """When the newest prompt of an agent was made, and in which workspace; (0, "") when no report says so.
 
     A time later than now counts as now, so that a clock that was wrong once does not win for ever.
@@ -38,14 +38,14 @@ def newest(home_name: str, entries: Iterable[IndexEntry]) -> tuple[int, str]:
     return (max(1, min(last.workspace_at, now_ms())), last.workspace) if last else (0, "")
 
 
-def look(home: Home, found: HomeAgent, copies: Copies) -> tuple[int, str]:
+def read_newest(home: Home, found: HomeAgent, copies: Copies) -> tuple[int, str]:
     """The same from the indexes of an agent as they are now; what cannot be read says nothing."""
     entries: list[IndexEntry] = []
     for database in found.databases:
         try:
             with copies.of(home.root, database) as copy, Database(copy.path, AGENT) as opened:
-                entries += agent_database.index(opened).entries
-        except (Damaged, NotReadable, NotCopied):
+                entries += agent_database.read_index(opened).entries
+        except (DamagedDatabase, NotReadable, NotCopied):
             continue
     for folder in found.session_folders:
         index = found.index if found.index and found.index.parent == folder else folder / "sessions.json"
@@ -54,7 +54,7 @@ def look(home: Home, found: HomeAgent, copies: Copies) -> tuple[int, str]:
                 entries += session_index.read(file.read(MAX_INDEX_BYTES))
         except (NotReadable, ValueError):
             continue
-    return newest(found.home_name, entries)
+    return find_newest(found.home_name, entries)
 
 
 def _is_own(home_name, key):

@@ -27,13 +27,13 @@ class Ending:
     is_new: bool = False  # the last record was in no source before
     is_linked: bool = True  # the first record says which one it follows
 
-    def meet(self, row: Row, record: dict[str, Any], *, is_new: bool) -> None:
+    def advance(self, row: Row, record: dict[str, Any], *, is_new: bool) -> None:
         """Go on to the next record of the source."""
         is_linked = "parentId" in record or self.before is None or self.leaf_id is not None
         self.is_linked = self.is_linked and is_linked
         self.before, self.leaf_id, self.is_new = row, _leaf(row, record) or self.leaf_id, is_new
 
-    def become(self, other: "Ending") -> None:
+    def copy_from(self, other: "Ending") -> None:
         """Take over how far another one went."""
         for name in (each.name for each in fields(self)):
             setattr(self, name, getattr(other, name))
@@ -63,7 +63,7 @@ class SourceRecords:
         return other.last_id in self.parents and self.last_id not in other.ids and self.last_id not in other.parents
 
 
-def in_order(sources: Iterable[SourceRecords]) -> list[SourceRecords]:
+def order_sources(sources: Iterable[SourceRecords]) -> list[SourceRecords]:
     """Sources of one session, the one that has the last word last; the same in whatever order they come."""
     left = sorted((one for one in sources if one.last_id), key=lambda one: (one.last_at, one.name))
     if len(left) > MOST:
@@ -77,7 +77,7 @@ def in_order(sources: Iterable[SourceRecords]) -> list[SourceRecords]:
     return ordered[::-1]
 
 
-def settle(db: str, session_id: str, ending: Ending, *, is_new: bool) -> bool:
+def update_leaf(db: str, session_id: str, ending: Ending, *, is_new: bool) -> bool:
     """Let the branch end where a source ends that continues all others; False when that cannot be told from it alone.
 
     `is_new`: the reading added records. Then the session has to be made again from all its sources.
@@ -87,7 +87,7 @@ def settle(db: str, session_id: str, ending: Ending, *, is_new: bool) -> bool:
         return not is_new or ending.is_new
     if not (ending.is_new and ending.is_linked and ending.before) or _has_rewinds(db, session_id):
         return False
-    known = turns.known_nodes(db, session)
+    known = turns.read_known_nodes(db, session)
     nodes = {record_id: node for record_id, (node, *_) in known.items()}
     earlier, last = session.leaf_record_id, ending.before.record_id
     if any(node.parent_id == last for node in nodes.values()) or not _follows(nodes, ending.leaf_id, earlier):
@@ -102,27 +102,27 @@ def move_leaf(db: str, session_id: str, leaf_id: str) -> None:
     """Let the active branch of a session end with this record, and bring up to date what follows from it."""
     with transaction.atomic(using=db, durable=True):
         session = Session.objects.using(db).get(id=session_id)
-        known = turns.known_nodes(db, session)
+        known = turns.read_known_nodes(db, session)
         session.leaf_record_id = leaf_id
-        refresh = turns.place(db, session, Tree(node for node, *_ in known.values()), [], known)
+        refresh = turns.assign_turns(db, session, Tree(node for node, *_ in known.values()), [], known)
         day_sums.add(db, session.id, {}, turns.store_turns(db, session, [], refresh), is_new=False)
         session.model = _last_model(db, session, known) or session.model
         session.save(using=db)
 
 
-def refresh_facts(db: str, session_id: str) -> None:
+def refresh_title_and_model(db: str, session_id: str) -> None:
     """Set model and title of a session to those of its active branch, whatever order its sources were stored in.
 
     A title that is none of its messages stays: an index gave it.
     """
     session = Session.objects.using(db).get(id=session_id)
-    known = turns.known_nodes(db, session)
+    known = turns.read_known_nodes(db, session)
     stored = ConversationTurn.objects.using(db).filter(session_id=session_id, is_active=True)
     words = {row[0]: row[1:] for row in stored.values_list("user_message_id", "user_message_content", "user_metadata")}
-    titles = {turns.title_of([each]) for each in words.values()}
+    titles = {turns.find_title([each]) for each in words.values()}
     if session.title in titles:
         in_order = [words[record_id] for record_id in _branch(session, known) if record_id in words]
-        session.title = turns.title_of(in_order[: turns.TITLE_TURNS])
+        session.title = turns.find_title(in_order[: turns.TITLE_TURNS])
     session.model = _last_model(db, session, known) or session.model
     session.save(using=db, update_fields=["title", "model"])
 

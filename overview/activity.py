@@ -10,7 +10,7 @@ from django.db.models import QuerySet, Sum
 from django.urls import reverse
 from django.utils.translation import gettext_lazy
 
-from ledger.transcripts.rows import added_up
+from ledger.transcripts.rows import sum_totals
 from openclaw_web.pages import states
 from openclaw_web.pages.small_charts import Sparkline, sparkline
 from openclaw_web.sqlite.fields import JoinedTexts, KnownCost
@@ -59,7 +59,7 @@ def totals(rows: Sequence[AgentSummary]) -> dict:
     return {
         "agent_count": len(rows),
         "last_collected_at": max(collected, default=None),
-        **{name: added_up(getattr(row, name) for row in rows) or NOTHING.get(name, 0) for name in SUMS},
+        **{name: sum_totals(getattr(row, name) for row in rows) or NOTHING.get(name, 0) for name in SUMS},
     }
 
 

@@ -4,7 +4,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from agents.models import Agent, CollectorSource
-from ledger.rebuilding.sum_checks import differ
+from ledger.rebuild.quick_checks import is_different
 from openclaw_web.sqlite.integrity import DIFFERENT, Check, Refers, missing
 
 from . import site_sums, summaries
@@ -19,14 +19,16 @@ def wrong_totals(db: str) -> list[str]:
     stored = AgentSummary.objects.filter(agent_id=agent.agent_id).values(*summary).first()
     if stored is None and not days and not any(summary.values()):
         return []  # nothing was collected yet
-    names = [f"agent_summaries.{name}" for name in summary if stored is None or differ(summary[name], stored[name])]
+    names = [
+        f"agent_summaries.{name}" for name in summary if stored is None or is_different(summary[name], stored[name])
+    ]
     known_days = {row.date: row for row in AgentDailyStat.objects.filter(agent_id=agent.agent_id)}
     if known_days.keys() != {day.date for day in days}:
         names.append("agent_daily_stats")
     for day in days:
         known = known_days.get(day.date, day)
         for name in ("session_count", *summaries.SUMMED, *summaries.REMOVED):
-            if differ(getattr(day, name), getattr(known, name)):
+            if is_different(getattr(day, name), getattr(known, name)):
                 names.append(f"agent_daily_stats.{name}")
         if not summaries.has_details_of(known, day):
             names.append("agent_daily_stats.latency_json")

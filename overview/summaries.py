@@ -12,7 +12,7 @@ from agents import services as agents
 from agents.models import Agent
 from ledger.models import RejectedRecord, RemovedSession, Session, SessionDay, TranscriptEvent
 from ledger.transcripts.rows import TOTALS
-from ledger.transcripts.storing import UNKNOWN_ENVELOPE
+from ledger.transcripts.transcript_store import UNKNOWN_ENVELOPE
 from ledger.transcripts.turns import utc_day
 from openclaw_web import clock
 from openclaw_web.sqlite import statements

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ledger.collectors.jsonl import load_object
-from ledger.collectors.records import moment_ms
+from ledger.collectors.records import parse_moment_ms
 
 
 @dataclass(slots=True)
@@ -46,7 +46,7 @@ def read_jobs(data: bytes) -> list[Job]:
 
 def read_run(record: dict[str, Any], *, job_id: str) -> Run:
     """A line of `cron/runs/<job>.jsonl`; raises ValueError without a usable time."""
-    ts = moment_ms(record.get("ts")) or moment_ms(record.get("timestamp"))
+    ts = parse_moment_ms(record.get("ts")) or parse_moment_ms(record.get("timestamp"))
     if ts is None:
         raise ValueError("there is no time in it")
     duration = record.get("durationMs")
@@ -72,9 +72,9 @@ def job_of(job: dict[str, Any]) -> Job:
         enabled=job.get("enabled") is not False,
         prompt=_text(payload, "message") or _text(payload, "text") or _text(job, "prompt"),
         schedule=schedule if isinstance(schedule, dict) else {},
-        created_at=moment_ms(job.get("createdAtMs")) or moment_ms(job.get("createdAt")),
-        updated_at=moment_ms(job.get("updatedAtMs")) or moment_ms(job.get("updatedAt")),
-        next_run_at=moment_ms(state.get("nextRunAtMs")) or moment_ms(job.get("nextRunAt")),
+        created_at=parse_moment_ms(job.get("createdAtMs")) or parse_moment_ms(job.get("createdAt")),
+        updated_at=parse_moment_ms(job.get("updatedAtMs")) or parse_moment_ms(job.get("updatedAt")),
+        next_run_at=parse_moment_ms(state.get("nextRunAtMs")) or parse_moment_ms(job.get("nextRunAt")),
         raw=job,
     )
 

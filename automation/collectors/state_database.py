@@ -6,10 +6,10 @@ from typing import Any
 
 import orjson
 
-from ledger.collectors.agent_database import text
+from ledger.collectors.agent_database import decode_text
 from ledger.collectors.database import Database
 from ledger.collectors.jsonl import load_object
-from ledger.collectors.records import moment_ms
+from ledger.collectors.records import parse_moment_ms
 
 from . import cron, subagents
 
@@ -54,10 +54,15 @@ def jobs(database: Database) -> Iterator[cron.Job]:
     """Scheduled jobs; one whose definition is no JSON object is known by its columns."""
     columns = ("job_id", "name", "enabled", "agent_id", "updated_at", "job_json", "state_json")
     for job_id, name, enabled, agent, updated, job_json, state_json in database.rows("cron_jobs", *columns):
-        if not text(job_id):
+        if not decode_text(job_id):
             continue
-        raw = {"name": text(name), "enabled": enabled != 0, "agentId": text(agent), "updatedAtMs": updated}
-        raw |= _object(job_json) | {"id": text(job_id)}
+        raw = {
+            "name": decode_text(name),
+            "enabled": enabled != 0,
+            "agentId": decode_text(agent),
+            "updatedAtMs": updated,
+        }
+        raw |= _object(job_json) | {"id": decode_text(job_id)}
         if state := _object(state_json):
             raw["state"] = state
         raw.setdefault("updatedAtMs", updated)
@@ -80,7 +85,7 @@ def subagent_runs(database: Database) -> Iterator[subagents.SubagentRun]:
     more = ("started_at", "ended_at", "task", "label", "model", "outcome_json", "ended_reason", "cleanup_handled")
     for row in database.rows("subagent_runs", *columns, *more, "payload_json"):
         values = dict(zip((*columns, *more), row, strict=False))
-        run_id, outcome = text(values.pop("run_id")), _object(values.pop("outcome_json"))
+        run_id, outcome = decode_text(values.pop("run_id")), _object(values.pop("outcome_json"))
         handled = values.pop("cleanup_handled")
         run: dict[str, Any] = {_camel(name): _plain(value) for name, value in values.items() if value is not None}
         if outcome:
@@ -95,7 +100,7 @@ def tasks(database: Database) -> Iterator[Item]:
     """Tasks that are no runs of scheduled jobs."""
     for row in database.rows("task_runs", *TASK, "agent_id", "owner_key", order="created_at"):
         item = _item(TASK, row)
-        item.agent = text(row[-2]) or _agent_of(item.values["requester_session_key"] or text(row[-1]))
+        item.agent = decode_text(row[-2]) or _agent_of(item.values["requester_session_key"] or decode_text(row[-1]))
         if item.values["runtime"] != "cron" and item.values["task_id"]:
             yield item
 
@@ -123,37 +128,37 @@ def _of_tasks(database):
     for row in database.rows("task_runs", *columns, "detail_json", where="runtime = 'cron'", order="created_at"):
         job, agent, status, error, summary, started, ended, created, detail = row
         entry = _object(detail)
-        entry.setdefault("status", text(status))
-        entry.setdefault("error", text(error))
-        entry.setdefault("summary", text(summary))
+        entry.setdefault("status", decode_text(status))
+        entry.setdefault("error", decode_text(error))
+        entry.setdefault("summary", decode_text(summary))
         entry.setdefault("runAtMs", started or created)
         entry.setdefault("ts", ended or started or created)
-        yield from _timed(entry, text(job), text(agent))
+        yield from _timed(entry, decode_text(job), decode_text(agent))
 
 
 def _of_run_logs(database):
     columns = ("job_id", "ts", "status", "error", "summary", "session_id", "run_at_ms", "duration_ms")
     for row in database.rows("cron_run_logs", *columns, "entry_json", order="ts"):
         job, ts, status, error, summary, session, run_at, duration = row[:-1]
-        entry = {"ts": ts, "status": text(status), "error": text(error), "summary": text(summary)}
-        entry |= {"sessionId": text(session), "runAtMs": run_at or ts, "durationMs": duration}
+        entry = {"ts": ts, "status": decode_text(status), "error": decode_text(error), "summary": decode_text(summary)}
+        entry |= {"sessionId": decode_text(session), "runAtMs": run_at or ts, "durationMs": duration}
         entry |= _object(row[-1])
-        yield from _timed(entry, text(job), "")
+        yield from _timed(entry, decode_text(job), "")
 
 
 def _of_receipts(database):
     columns = ("job_id", "agent_id", "status", "started_at_ms", "finished_at_ms", "error_text")
     for job, agent, status, started, finished, error in database.rows("cron_run_receipts", *columns):
-        word = text(status)
+        word = decode_text(status)
         entry = {"ts": finished or started, "runAtMs": started, "status": RECEIPT_STATUSES.get(word, word)}
-        entry |= {"error": text(error), "receiptStatus": word}
+        entry |= {"error": decode_text(error), "receiptStatus": word}
         if isinstance(started, int) and isinstance(finished, int):
             entry["durationMs"] = finished - started
-        yield from _timed(entry, text(job), text(agent))
+        yield from _timed(entry, decode_text(job), decode_text(agent))
 
 
 def _timed(entry, job_id, agent):
-    began_at = moment_ms(entry.get("runAtMs"))
+    began_at = parse_moment_ms(entry.get("runAtMs"))
     if began_at is None or not job_id:
         return
     entry = {name: value for name, value in entry.items() if value not in (None, "")} | {"jobId": job_id}
@@ -169,14 +174,14 @@ def _item(columns, row):
 
 def _typed(name, value):
     if name.endswith("_at"):
-        return moment_ms(value) or (0 if name in ORDERS else None)
+        return parse_moment_ms(value) or (0 if name in ORDERS else None)
     if name.endswith("_count"):
         return value if isinstance(value, int) and 0 <= value < 2**31 else 0
-    return text(value)[:MAX_TEXT].replace("\x00", "\ufffd")
+    return decode_text(value)[:MAX_TEXT].replace("\x00", "\ufffd")
 
 
 def _plain(value):
-    return text(value) if isinstance(value, bytes) else value
+    return decode_text(value) if isinstance(value, bytes) else value
 
 
 def _camel(name):

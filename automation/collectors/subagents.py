@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ledger.collectors.jsonl import load_object
-from ledger.collectors.records import moment_ms
+from ledger.collectors.records import parse_moment_ms
 
 
 @dataclass(slots=True)
@@ -43,8 +43,8 @@ def run_of(run_id: str, run: dict[str, Any]) -> SubagentRun:
         child_session_key=text("childSessionKey") or "",
         requester_session_key=text("requesterSessionKey") or "",
         controller_session_key=text("controllerSessionKey"),
-        created_at=moment_ms(run.get("createdAt")) or moment_ms(run.get("startedAt")) or 0,
-        ended_at=moment_ms(run.get("endedAt")),
+        created_at=parse_moment_ms(run.get("createdAt")) or parse_moment_ms(run.get("startedAt")) or 0,
+        ended_at=parse_moment_ms(run.get("endedAt")),
         cleanup_handled=run.get("cleanupHandled") is True,
         payload=run,
     )

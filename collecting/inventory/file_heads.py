@@ -6,10 +6,10 @@ from typing import Any, BinaryIO
 
 import zstandard
 
-from ledger.collectors.jsonl import Line, parse
-from ledger.collectors.packed import unpacked_start
+from ledger.collectors.jsonl import Line, parse_line
 from ledger.collectors.records import KINDS_BY_TYPE
 from ledger.collectors.session_index import SESSION_ID
+from ledger.collectors.zstd_input import read_unpacked_start
 
 FIRST, MOST = 4096, 64 * 1024  # bytes: of most files the first few hold the header
 LINES = 20
@@ -31,7 +31,7 @@ def read_head(file: BinaryIO, *, is_packed: bool = False) -> TranscriptHead:
     file.seek(0)
     if is_packed:
         try:
-            return classify(unpacked_start(file, MOST))
+            return classify(read_unpacked_start(file, MOST))
         except (zstandard.ZstdError, ValueError):
             return TranscriptHead(False)
     data = file.read(FIRST)
@@ -46,7 +46,7 @@ def classify(data: bytes) -> TranscriptHead:
     is_transcript = False
     lines = data.split(b"\n", LINES)
     for raw in lines[:LINES]:
-        record = parse(Line(0, len(raw), raw.strip())).record if raw.strip() else None
+        record = parse_line(Line(0, len(raw), raw.strip())).record if raw.strip() else None
         if record is None:
             continue
         if session_id := _header_id(record):

@@ -8,7 +8,7 @@ from agents.models import Agent, SkippedSource
 from agents.services import normalise_agent_id
 from agents.skipped_sources import Kind, Reason, Skipped
 from ledger import index_rows
-from ledger.collectors.session_index import IndexEntry, last_name, read_entries
+from ledger.collectors.session_index import IndexEntry, get_file_name, read_entries
 from ledger.models import Session
 from openclaw_web.errors import Refused
 
@@ -42,9 +42,9 @@ def explain_entries(
             if owner := (_other_owner(key, found) if entry.session_id in full else elsewhere):
                 named.append(Skipped(Kind.INDEX_ENTRY, key, Reason.OTHER_AGENT, owner, entry.session_id))
             elif entry.session_id not in full:
-                reason = by_session.get(entry.session_id) or by_name.get(last_name(file))
+                reason = by_session.get(entry.session_id) or by_name.get(get_file_name(file))
                 reason = reason or (Reason.EMPTY if _is_read(found, entry, file) else Reason.NO_RECORDS)
-                named.append(Skipped(Kind.INDEX_ENTRY, key, reason, last_name(file), entry.session_id))
+                named.append(Skipped(Kind.INDEX_ENTRY, key, reason, get_file_name(file), entry.session_id))
     return named
 
 
@@ -97,7 +97,7 @@ def _is_own(found, name):
 
 
 def _is_read(found, entry, file):
-    names = (last_name(file), f"{entry.session_id}.jsonl")
+    names = (get_file_name(file), f"{entry.session_id}.jsonl")
     return any(name and (folder / name).is_file() for name in names for folder in found.session_folders)
 
 

@@ -10,7 +10,7 @@ from agents.homes import HomeAgent, NotReadable, normalise_or_empty, open_regula
 from agents.layout.home_agents import default_of
 from agents.models import CollectorSource, SkippedSource
 from agents.skipped_sources import Kind, is_unchanged
-from ledger.collectors.session_index import IndexEntry, last_name
+from ledger.collectors.session_index import IndexEntry, get_file_name
 
 from .file_heads import TranscriptHead, read_head
 from .file_names import hint_of, reason_beside
@@ -53,7 +53,7 @@ class SharedFolder:
 
     def owner_of_named(self, entry: IndexEntry, file: str) -> str:
         """The agent whose file an entry names; empty where none is known."""
-        names = {last_name(file), f"{entry.session_id}.jsonl"}
+        names = {get_file_name(file), f"{entry.session_id}.jsonl"}
         return next((owner for path, owner in self._owners.items() if path.name in names), "")
 
     def _owner(self, file):
@@ -91,7 +91,7 @@ class SharedFolder:
             for entry in read_index(self.collection, agent).entries:
                 owner = self.owner_of_key(entry.session_key)
                 self._by_session.setdefault(entry.session_id, owner)
-                self._by_file |= {last_name(path): owner for path in entry.files.values() if path}
+                self._by_file |= {get_file_name(path): owner for path in entry.files.values() if path}
 
     def _told(self, file):
         """The agent that the index, the header or the name leads to; empty for none."""

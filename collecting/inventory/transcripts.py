@@ -11,7 +11,7 @@ from typing import Any
 from agents.homes import NEVER_FOLDERS, NEVER_NAMES, HomeAgent, NotReadable, open_regular
 from agents.models import CollectorSource, SkippedSource
 from agents.skipped_sources import Kind, Reason, Skipped, is_unchanged
-from ledger.collectors.session_index import IndexEntry, last_name
+from ledger.collectors.session_index import IndexEntry, get_file_name
 from ledger.models import Session
 
 from . import file_names
@@ -74,8 +74,8 @@ class Identity:
         self._named: dict[str, list[tuple[int, str, str]]] = defaultdict(list)
         for entry in entries:
             for path in filter(None, entry.files.values()):
-                parent = last_name(path.rstrip("/\\")[: -len(last_name(path)) - 1])
-                self._named[last_name(path)].append((entry.updated_at or 0, entry.session_id, parent))
+                parent = get_file_name(path.rstrip("/\\")[: -len(get_file_name(path)) - 1])
+                self._named[get_file_name(path)].append((entry.updated_at or 0, entry.session_id, parent))
 
     def named(self, path: Path, header_id: str = "") -> str:
         """The session that an index gives the file; of several the one its header names, else the latest."""

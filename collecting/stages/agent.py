@@ -21,7 +21,7 @@ from guardian.collectors import workspace as workspaces
 from ledger import index_rows, prompt_workspaces
 from ledger.collectors.jsonl import Line
 from ledger.models import Session
-from ledger.transcripts import removing, storing
+from ledger.transcripts import removal, transcript_store
 from openclaw_web.clock import now_ms
 
 from ..inventory import index_entries
@@ -36,7 +36,7 @@ from .transcripts import Transcripts, modified_ms
 Kind = CollectorSource.Kind
 LIVE = Session.State.LIVE
 # A session, what one of its sources added to it, and what notes that this source was read.
-Read = tuple[str, storing.Stored, Callable[[], None]]
+Read = tuple[str, transcript_store.StoreResult, Callable[[], None]]
 
 
 @dataclass(slots=True)
@@ -126,14 +126,14 @@ def _follow_index(collection, found, agent, plan, source, identity):
             _plan_file(collection, plan, file)
         if file.state == LIVE and file.is_certain:
             plan.live.add(file.session_id)
-            storing.mark_state(agent.db, file.session_id, LIVE)
+            transcript_store.mark_state(agent.db, file.session_id, LIVE)
         elif file.state != LIVE and file.is_known and not collection.include_deleted:
             plan.renamed.append(file)
 
 
 def collect(collection, found, agent, plan, report) -> None:
     """Read what the plan says into the agent's file, and fill the report."""
-    removed = removing.ids(agent.db)
+    removed = removal.read_all_removed_ids(agent.db)
     _index(collection, found, agent, plan, report, removed)
     with agent_database.source_of(collection, plan, agent, report) as source:
         if source.was_opened:
@@ -223,7 +223,7 @@ def _mark_renamed(collection, agent, plan, source, report):
             continue
         report.transcripts[f"skipped_{file.state}"] += 1
         if file.session_id and file.session_id not in live:
-            storing.mark_state(agent.db, file.session_id, file.state)
+            transcript_store.mark_state(agent.db, file.session_id, file.state)
 
 
 def read_on(collection, found, agent, mended, report) -> Plan:
@@ -304,10 +304,12 @@ def _index(collection, found, agent, plan, report, removed, *, also_known=False)
     row = next((row for row in plan.rows if (row.kind, row.path) == (Skip.FILE, name)), None)
     index = own_index(collection, found, read_index(collection, found, row))
     if index.problem:
-        storing.reject(agent.db, name, [Line(0, stat.st_size, b"", None, "bad_index", index.problem)])
+        transcript_store.store_rejected_lines(
+            agent.db, name, [Line(0, stat.st_size, b"", None, "bad_index", index.problem)]
+        )
         report.rejected["bad_index"] += 1
         return
-    prompt_workspaces.note(agent, found.home_name, index.entries)
+    prompt_workspaces.store_newest(agent, found.home_name, index.entries)
     own = [entry for entry in index.entries if not index_entries.is_elsewhere(entry, found)]
     collection.elsewhere += [entry for entry in index.entries if index_entries.is_elsewhere(entry, found)]
     kept = consent.kept(collection, agent, report, own)
@@ -333,7 +335,7 @@ def _follow_report(collection, found, agent, *, is_indexed):
         return found
     followed = found  # the newest report of all imports before was followed when the home was read
     if is_indexed or agent.workspace_reported_at is None:
-        prompt_workspaces.note_none(agent)
+        prompt_workspaces.store_none(agent)
         followed = follow_report(collection.home, found, agent.reported_workspace)
     check_memory(collection.home, followed)
     workspace = str(followed.workspace.resolve()) if followed.workspace else ""

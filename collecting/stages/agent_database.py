@@ -15,15 +15,15 @@ from agents.homes import NotReadable, look, open_regular
 from agents.models import CollectorSource
 from agents.sources import Part
 from ledger import index_rows, prompt_workspaces
-from ledger.collectors import agent_database, schemas
-from ledger.collectors.agent_database import Archive, Contents
-from ledger.collectors.database import Damaged, Database
+from ledger.collectors import agent_database, database_schemas
+from ledger.collectors.agent_database import Archive, SessionCounts
+from ledger.collectors.database import DamagedDatabase, Database
 from ledger.collectors.database_tables import AGENT
-from ledger.collectors.records import moment_ms
+from ledger.collectors.records import parse_moment_ms
 from ledger.collectors.session_index import IndexEntry
 from ledger.models import Session
-from ledger.outputs.stashing import Outputs
-from ledger.transcripts import storing
+from ledger.outputs.output_stash import Outputs
+from ledger.transcripts import transcript_store
 from openclaw_web.clock import now_ms
 from openclaw_web.sqlite import failures
 
@@ -98,13 +98,13 @@ class Source:
         with self.reading() as database:
             if database is None:
                 return
-            found = agent_database.index(database)
+            found = agent_database.read_index(database)
             named = {one.session_id for one in found.entries}
-            for archive in agent_database.archives(database):
-                entry = agent_database.archived_entry(archive)
+            for archive in agent_database.read_archives(database):
+                entry = agent_database.build_archived_entry(archive)
                 if entry is not None and entry.session_id not in named:
                     self.put_away[entry.session_id] = entry
-            prompt_workspaces.note(self.agent, self.agent.home_name, found.entries)
+            prompt_workspaces.store_newest(self.agent, self.agent.home_name, found.entries)
             kept = consent.kept(self.collection, self.agent, self.report, found.entries)
             self.report.sessions_indexed += index_rows.store_index(self.agent.db, kept)
             self.entries = [*found.entries, *self.put_away.values()]
@@ -120,9 +120,9 @@ class Source:
         with self.reading() as database:
             if database is None:
                 return
-            live = {one.session_id for one in agent_database.contents(database)}
+            live = {one.session_id for one in agent_database.read_session_counts(database)}
             with taking_outputs(self.collection, self.agent, self.report) as outputs:
-                for archive in agent_database.archives(database):
+                for archive in agent_database.read_archives(database):
                     self.names.add(archive.name)
                     is_cold = archive.reason == agent_database.COLD  # only moved away: nobody deleted it
                     state = Session.State.LIVE if is_cold or archive.session_id in live else archive.reason
@@ -130,7 +130,7 @@ class Source:
                     if not is_wanted:
                         self.report.transcripts[f"skipped_{archive.reason}"] += 1
                         self.left[archive.session_id] = archive.reason
-                        storing.mark_state(self.agent.db, archive.session_id, state)
+                        transcript_store.mark_state(self.agent.db, archive.session_id, state)
                     elif may_read(archive.session_id):
                         with self.guarding(archive.session_id):
                             self._archive(database, archive, state, outputs)
@@ -140,9 +140,9 @@ class Source:
         with self.reading() as database:
             if database is None:
                 return
-            contents = list(agent_database.contents(database))
+            contents = list(agent_database.read_session_counts(database))
             per_record = databases.size_of(self.path) / (sum(one.count for one in contents) or 1)
-            generations = agent_database.generations(database)
+            generations = agent_database.read_generations(database)
             for group in _groups(contents, per_record):
                 with taking_outputs(self.collection, self.agent, self.report) as outputs:
                     self._write_ahead(database, group, may_read, outputs)
@@ -167,7 +167,7 @@ class Source:
             return
         self.database, self.was_opened = database, True
         with self.reading():
-            databases.note_unread(self.collection, self.path, database, schemas.AGENT)
+            databases.note_unread(self.collection, self.path, database, database_schemas.AGENT)
 
     def finish(self) -> None:
         """Remember a database that was read to its end."""
@@ -187,7 +187,7 @@ class Source:
         self.is_whole = self.is_whole and not failed
 
     def _write_ahead(
-        self, database: Database, group: list[Contents], may_read: Callable[[str], bool], outputs: Outputs
+        self, database: Database, group: list[SessionCounts], may_read: Callable[[str], bool], outputs: Outputs
     ):
         """Write the outputs of new sessions; with somebody opted out it is not known yet which of them are kept."""
         if self.collection.opted_out or outputs.batch is None:
@@ -195,7 +195,7 @@ class Source:
         for one in group:
             is_new = one.session_id and self.collection.book.part(self.prefix + one.session_id) is None
             if is_new and may_read(one.session_id):
-                outputs.write_ahead(agent_database.raw_events(database, one.session_id))
+                outputs.write_ahead(agent_database.read_raw_events(database, one.session_id))
 
     def _refuse_odd(self, one):
         if not one.session_id:
@@ -210,12 +210,12 @@ class Source:
                 batch.add(source)
 
     def _source(
-        self, database: Database, one: Contents, generation: str, outputs: Outputs, size: int
+        self, database: Database, one: SessionCounts, generation: str, outputs: Outputs, size: int
     ) -> SessionSource | None:
         """What is new of a session's records; None when nothing is read of it now."""
         book, name = self.collection.book, self.prefix + one.session_id
         part = book.part(name)
-        mark = generation or agent_database.prefix(database, one.session_id, part.end if part else 0)
+        mark = generation or agent_database.hash_prefix(database, one.session_id, part.end if part else 0)
         why = why_read(part, one, mark)
         if why == "unchanged":
             self.report.transcripts[why] += 1
@@ -226,14 +226,14 @@ class Source:
         has_others = book.has_others(self.agent.agent_id, one.session_id, name)
 
         def store(batch):
-            lines = agent_database.events(database, one.session_id, start)
+            lines = agent_database.read_events(database, one.session_id, start)
             about = self._about(one.session_id, name)
             about.goes_on, about.has_others, about.batch = start > 0, has_others, batch
-            return storing.store_transcript(self.agent.db, about, lines, outputs=outputs)
+            return transcript_store.store_transcript(self.agent.db, about, lines, outputs=outputs)
 
         def save(stored):
             end = max(stored.end, start)
-            mark = generation or agent_database.prefix(database, one.session_id, end)
+            mark = generation or agent_database.hash_prefix(database, one.session_id, end)
             book.save_part(name, Part(end, one.count, mark), agent_id=self.agent.agent_id)
 
         done, guarding = partial(self._count, why), partial(self.guarding, one.session_id)
@@ -262,8 +262,8 @@ class Source:
                 if problem := agent_database.problem_of(archive, file):
                     self._refuse_archive(archive, problem)
                     return
-                lines = agent_database.archived_lines(archive, file)
-                stored = storing.store_transcript(self.agent.db, about, lines, outputs=outputs)
+                lines = agent_database.read_archived_lines(archive, file)
+                stored = transcript_store.store_transcript(self.agent.db, about, lines, outputs=outputs)
         except NotReadable as exc:
             self._refuse_archive(archive, f"{archive.name}: {exc}")
             return
@@ -276,7 +276,7 @@ class Source:
 
     def _save_archive(self, archive: Archive, name: str, part: Part) -> None:
         self.collection.book.save_part(name, part, agent_id=self.agent.agent_id)
-        file = self.path.parent.parent / agent_database.archive_file(archive)
+        file = self.path.parent.parent / agent_database.get_archive_path(archive)
         if archive.reason == agent_database.COLD and (stat := look(file)):
             about = {"agent_id": self.agent.agent_id, "session_id": archive.session_id}
             self.collection.book.save(Kind.TRANSCRIPT, file, stat, offset=stat.st_size, **about)
@@ -288,10 +288,12 @@ class Source:
         self.is_whole = False
 
     def _about(self, session_id, name, state=Session.State.LIVE, created_at=None):
-        modified = (self.stats[0] and moment_ms(self.stats[0].st_mtime_ns // 1_000_000)) or now_ms()
+        modified = (self.stats[0] and parse_moment_ms(self.stats[0].st_mtime_ns // 1_000_000)) or now_ms()
         entry = self.put_away.get(session_id)
         key = entry.session_key if entry else ""
-        return storing.Transcript(session_id, name, created_at or modified, state, self.collection.opted_out, key)
+        return transcript_store.Transcript(
+            session_id, name, created_at or modified, state, self.collection.opted_out, key
+        )
 
     def _count(self, why, stored):
         self.report.transcripts[why] += 1
@@ -306,7 +308,7 @@ class Source:
         """What a step does with the database; one that stumbles ends the reading of this database, not of the rest."""
         try:
             yield self.database
-        except Damaged as exc:
+        except DamagedDatabase as exc:
             self._fail("bad_database", failures.in_words(str(exc)))
 
     def _fail(self, reason, detail):
@@ -326,10 +328,10 @@ class Source:
 
 def open_archive(root: Path, source: Path, database: Database, archive: Archive) -> BinaryIO:
     """The bytes of an archive of the database `source`, from its row or its own file. Raises NotReadable."""
-    blob = agent_database.blob_of(database, archive)
+    blob = agent_database.read_blob(database, archive)
     if blob is not None:
         return io.BytesIO(blob)
-    return open_regular(root, source.parent.parent / agent_database.archive_file(archive))
+    return open_regular(root, source.parent.parent / agent_database.get_archive_path(archive))
 
 
 @contextmanager
@@ -345,9 +347,9 @@ def source_of(collection: Any, plan: Plan, agent: Any, report: Any) -> Iterator[
         source.finish()
 
 
-def _groups(contents: list[Contents], per_record: float) -> Iterator[list[Contents]]:
+def _groups(contents: list[SessionCounts], per_record: float) -> Iterator[list[SessionCounts]]:
     """Sessions whose outputs become durable together: syncing for each alone would take longer than the rest."""
-    group: list[Contents] = []
+    group: list[SessionCounts] = []
     size = 0.0
     for one in contents:
         group.append(one)
@@ -359,7 +361,7 @@ def _groups(contents: list[Contents], per_record: float) -> Iterator[list[Conten
         yield group
 
 
-def why_read(part: Part | None, one: Contents, mark: str) -> str:
+def why_read(part: Part | None, one: SessionCounts, mark: str) -> str:
     """Why a session in a database is to be read; `unchanged` when it is not."""
     if part is None:
         return "new"

@@ -11,12 +11,12 @@ from agents.homes import NEVER_FOLDERS, NEVER_NAMES, NotReadable, is_folder, loo
 from agents.models import CollectorSource
 from agents.skipped_sources import Reason
 from agents.sources import HEAD, Part
-from ledger.collectors import around, jsonl, trajectories
-from ledger.collectors.database import Damaged
+from ledger.collectors import database_extras, jsonl, trajectories
+from ledger.collectors.database import DamagedDatabase
 from ledger.collectors.database_tables import MEMORY
-from ledger.collectors.records import moment_ms
+from ledger.collectors.records import parse_moment_ms
 from ledger.collectors.session_index import SESSION_ID
-from ledger.transcripts import around as store
+from ledger.transcripts import extras_store as store
 
 from ..inventory.file_names import TRAJECTORY
 from . import databases
@@ -37,22 +37,26 @@ def database(source: Any, may_read: Any) -> None:
         if opened is None:
             return
         name = source.collection.book.name(source.path)
-        for session_id, last in around.step_counts(opened).items():
+        for session_id, last in database_extras.read_last_step_seqs(opened).items():
             part = source.collection.book.part(f"{name}~{session_id}")
             start = part.end if part else 0
             if last >= start and may_read(session_id):
                 with source.guarding(f"trajectory_runtime_events {session_id}"):
-                    _store_steps(source.report, source.agent.db, around.steps(opened, session_id, start))
+                    _store_steps(
+                        source.report, source.agent.db, database_extras.read_session_steps(opened, session_id, start)
+                    )
                     done = Part(last + 1, 0, "")
                     source.collection.book.save_part(f"{name}~{session_id}", done, agent_id=source.agent.agent_id)
         if opened.has("memory_index_sources"):
             with source.guarding("memory_index_sources"):
-                found = around.indexed_files(opened)
-                source.report.indexed_files += store.store_indexed(source.agent.db, name, found)
-        if any(opened.has(table) for table in store.KINDS):
+                found = database_extras.read_indexed_files(opened)
+                source.report.indexed_files += store.store_indexed_files(source.agent.db, name, found)
+        if any(opened.has(table) for table in store.ARTIFACT_KINDS):
             secrets = NEVER_NAMES | NEVER_FOLDERS
             with source.guarding("vfs_entries"):
-                kept = store.store_contents(source.agent.db, around.contents(opened), is_secret=secrets)
+                kept = store.store_database_files(
+                    source.agent.db, database_extras.read_database_files(opened), is_secret=secrets
+                )
                 source.report.contents += kept
 
 
@@ -139,7 +143,7 @@ def _bundle(collection, workspace, folder: Path, agent, report, may_read):
         with open_regular(workspace, manifest) as file:
             told = jsonl.load_object(file.read(MAX_MANIFEST))
         session_id = _session_of(told)
-        at, meta = moment_ms(told.get("generatedAt")), {"bundle": folder.name[:500]}
+        at, meta = parse_moment_ms(told.get("generatedAt")), {"bundle": folder.name[:500]}
         if not session_id or not may_read(session_id):
             return
         if step := _last_given(workspace, folder / "events.jsonl"):
@@ -179,9 +183,9 @@ def _memory(collection, path: Path, agent, report):
     stats, size = databases.stats_of(path), databases.size_of(path)
     try:
         with databases.opened(collection, path, MEMORY) as opened:
-            found = around.indexed_files(opened)
-            report.indexed_files += store.store_indexed(agent.db, collection.book.name(path), found)
-    except (Unreadable, Damaged) as exc:
+            found = database_extras.read_indexed_files(opened)
+            report.indexed_files += store.store_indexed_files(agent.db, collection.book.name(path), found)
+    except (Unreadable, DamagedDatabase) as exc:
         words = {"file": path.name, "reason": databases.why(exc)}
         report.notes.append(_("%(file)s was not read: %(reason)s.") % words)
         return

@@ -11,11 +11,11 @@ from django.utils.translation import gettext as _
 
 from agents.models import Agent
 from agents.sources import SourceBook
-from ledger.collectors.database import Damaged
+from ledger.collectors.database import DamagedDatabase
 from ledger.models import Session
-from ledger.outputs import stashing
-from ledger.outputs.stashing import UNWRITABLE, Outputs
-from ledger.transcripts.storing import Stored
+from ledger.outputs import output_stash
+from ledger.outputs.output_stash import UNWRITABLE, Outputs
+from ledger.transcripts.transcript_store import StoreResult
 
 from .guard import UNFORESEEN
 
@@ -37,16 +37,16 @@ class SessionSource:
     session_id: str
     size: int
     is_alone: bool
-    store: Callable[[Before | None], Stored]
-    save: Callable[[Stored], None]
-    done: Callable[[Stored], None]
+    store: Callable[[Before | None], StoreResult]
+    save: Callable[[StoreResult], None]
+    done: Callable[[StoreResult], None]
     guarding: Callable[[], AbstractContextManager[Any]]
 
 
 @contextmanager
 def taking_outputs(collection: Any, agent: Any, report: Any) -> Iterator[Outputs]:
     """`stashing.outputs` for what is stored in the block; a store that cannot be written is noted once."""
-    with stashing.outputs(agent.db, is_on=collection.stashes_outputs) as outputs:
+    with output_stash.open_outputs(agent.db, is_on=collection.stashes_outputs) as outputs:
         yield outputs
     if outputs.problem:
         advice = _(
@@ -62,7 +62,7 @@ def batching(book: SourceBook, agent: Agent, plan: Any) -> Iterator["Batch"]:
     batch = Batch(book, agent, plan)
     try:
         yield batch
-    except Damaged:
+    except DamagedDatabase:
         batch.flush()
         raise
     batch.flush()
@@ -101,7 +101,7 @@ class Batch:
             return
         try:
             stored = self._store_together(sources)
-        except (*UNFORESEEN, *UNWRITABLE, Damaged):
+        except (*UNFORESEEN, *UNWRITABLE, DamagedDatabase):
             for source in sources:
                 self._store_alone(source)
         else:

@@ -7,7 +7,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from ledger.collectors import session_index
-from ledger.collectors.senders import is_of
+from ledger.collectors.senders import is_opted_out
 from ledger.collectors.session_index import IndexEntry
 from ledger.models import Session
 from ledger.transcripts import origins
@@ -18,7 +18,7 @@ from ..inventory.shared_folders import own_index
 
 def has_opted_out(entry: IndexEntry, opted_out: frozenset[str]) -> bool:
     """A direct conversation is its person's: with them opted out, none of it is kept."""
-    return entry.origin == "direct" and is_of({entry.target, *origins.people_in(entry.metadata)}, opted_out)
+    return entry.origin == "direct" and is_opted_out({entry.target, *origins.find_people(entry.metadata)}, opted_out)
 
 
 @dataclass(slots=True)
@@ -61,15 +61,15 @@ def kept(collection, agent, report, entries: list[IndexEntry]) -> list[IndexEntr
 
 def untitled(entry):
     """A shared session without a title that OpenClaw may have made of the first message, whoever sent that."""
-    if entry.origin in origins.ALONE:
+    if entry.origin in origins.ONE_PERSON_ORIGINS:
         return entry
     own = (f"{entry.channel}:", f"{entry.origin}:")
     metadata = {
         name: value
         for name, value in entry.metadata.items()
-        if name not in session_index.MADE_OF_WORDS or str(value).startswith(own)
+        if name not in session_index.MODEL_TEXT_FIELDS or str(value).startswith(own)
     }
-    return replace(entry, label=session_index.title_in(metadata), metadata=metadata)
+    return replace(entry, label=session_index.find_title(metadata), metadata=metadata)
 
 
 def without_ignored(collection, agent, report, may_read: Callable[[str], bool]) -> Callable[[str], bool]:
@@ -105,4 +105,4 @@ def entries(collection, found, report, in_database) -> list[IndexEntry]:
 def _named_before(agent, opted_out):
     rows = Session.objects.using(agent.db).filter(session_key__isnull=False)
     known = rows.only("id", "session_key", "origin", "conversation_target", "metadata")
-    return {session.id for session in known.iterator() if not origins.is_with(session, opted_out)}
+    return {session.id for session in known.iterator() if not origins.is_direct_with(session, opted_out)}

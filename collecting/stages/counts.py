@@ -6,8 +6,8 @@ from agents import holdings
 from agents.holdings import Holding
 from agents.models import Agent
 from ledger.models import RemovedSession, Session
-from ledger.rebuilding.rereading import Reread
-from ledger.transcripts import counting
+from ledger.rebuild.reimport import ReimportResult
+from ledger.transcripts import session_holdings
 
 
 def is_short(agent: Agent, session_id: str, mended: Collection[str] = ()) -> bool:
@@ -19,10 +19,10 @@ def is_short(agent: Agent, session_id: str, mended: Collection[str] = ()) -> boo
     session = Session.objects.using(db).filter(id=session_id).first()
     if not noted.count and (session is None or not session.record_count):
         return False
-    rows = counting.holding_of(db, session_id)
+    rows = session_holdings.count_holding(db, session_id)
     if rows is None or session is None or rows.count != session.record_count:
         return True
-    own = counting.known(session)
+    own = session_holdings.get_holding(session)
     is_damaged = own.kinds != rows.kinds or not own.has_same_ids(rows)
     return is_damaged or (session_id not in mended and rows.lacks(noted))
 
@@ -33,7 +33,7 @@ def stored_sessions(agent: Agent) -> set[str]:
     return holdings.noted_sessions(agent.agent_id) | set(rows.values_list("id", flat=True))
 
 
-def note_rebuilt(agent: Agent, session_id: str, came: Reread) -> None:
+def note_rebuilt(agent: Agent, session_id: str, came: ReimportResult) -> None:
     """Note what a session holds that was just made again from its sources.
 
     What it lacks of the records noted before is in no source any more, and stays noted. A record that is of another
@@ -54,7 +54,7 @@ def note_rebuilt(agent: Agent, session_id: str, came: Reread) -> None:
 def count_again(agent: Agent, session_ids: Iterable[str]) -> None:
     """Note what sessions hold that nobody noted, now that all that there is of them was read."""
     for session_id in sorted(session_ids):
-        counts = counting.count_again(agent.db, session_id)
+        counts = session_holdings.recount_holding(agent.db, session_id)
         holdings.note(agent.agent_id, session_id, counts)
 
 

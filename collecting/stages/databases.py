@@ -11,11 +11,11 @@ from django.utils.translation import gettext as _
 from agents import database_copies, unread_parts
 from agents.database_copies import NotCopied
 from agents.homes import NotReadable, look
-from ledger.collectors import schemas
-from ledger.collectors.database import Damaged, Database
+from ledger.collectors import database_schemas
+from ledger.collectors.database import DamagedDatabase, Database
 from ledger.collectors.database_tables import Extract, Tables
 from ledger.collectors.jsonl import Line
-from ledger.transcripts import storing
+from ledger.transcripts import transcript_store
 from openclaw_web.sqlite import failures
 
 READER = 3  # raised when readers learn to read more: databases that have not changed are then read again
@@ -46,7 +46,7 @@ def opened(
                 copy.is_checked = True
             _note_computed(collection, source, database)
             yield database
-    except Damaged as exc:
+    except DamagedDatabase as exc:
         raise Unreadable("bad_database", failures.in_words(str(exc))) from exc
     except (NotReadable, NotCopied) as exc:
         raise Unreadable("database_not_copied", str(exc)) from exc
@@ -61,18 +61,18 @@ def _note_computed(collection, source, database):
             collection.home.notes.append(note)
 
 
-def note_unread(collection: Any, source: Path, database: Database, schema: schemas.Schema) -> None:
+def note_unread(collection: Any, source: Path, database: Database, schema: database_schemas.Schema) -> None:
     """Note what of a database is not read; one that is older than any known version says so in the notes."""
-    unread_parts.note_parts(source, schemas.unread_parts(database, schema).as_json())
+    unread_parts.note_parts(source, database_schemas.find_unread_parts(database, schema).as_json())
     if database.version < schema.versions.start:
         words = {"file": collection.book.name(source), "version": database.version}
         note = _("%(file)s has the unknown version %(version)s; only its known parts were imported.") % words
         collection.home.notes.append(note)
 
 
-def why(exc: Unreadable | Damaged) -> str:
+def why(exc: Unreadable | DamagedDatabase) -> str:
     """Why a database was not read, as the end of a sentence."""
-    return failures.in_words(str(exc)) if isinstance(exc, Damaged) else str(exc)
+    return failures.in_words(str(exc)) if isinstance(exc, DamagedDatabase) else str(exc)
 
 
 def is_known(collection: Any, source: Path) -> bool:
@@ -110,7 +110,7 @@ def log(source: Path) -> Path:
 def reject(collection: Any, agent: Any, source: Path, reason: str, detail: str, *, of: str = "") -> None:
     """Show under Rejected records that a database, or the part `of` it, was not read."""
     line = Line(0, 0 if of else size_of(source), b"", None, reason, detail)
-    storing.reject(agent.db, collection.book.name(source) + of, [line])
+    transcript_store.store_rejected_lines(agent.db, collection.book.name(source) + of, [line])
 
 
 def _ways(collection):

@@ -8,11 +8,11 @@ from typing import Any
 from django.db import DataError, IntegrityError
 from django.utils.translation import gettext as _
 
-from ledger.outputs.stashing import UNWRITABLE
-from ledger.transcripts import storing
+from ledger.outputs.output_stash import UNWRITABLE
+from ledger.transcripts import transcript_store
 
 # And what the store refuses: a text longer than SQLite takes, a row that does not go with those it has.
-UNFORESEEN = (*storing.UNFORESEEN, DataError, IntegrityError)
+UNFORESEEN = (*transcript_store.UNFORESEEN, DataError, IntegrityError)
 
 log = logging.getLogger(__name__)
 

@@ -20,8 +20,8 @@ from agents.sources import SourceBook
 from artifacts.errors import NoRoom
 from artifacts.store import importing, inventory
 from ledger.collectors.jsonl import Line
-from ledger.collectors.session_index import origin_of
-from ledger.transcripts import storing
+from ledger.collectors.session_index import parse_session_key
+from ledger.transcripts import transcript_store
 from openclaw_web.errors import Refused
 
 Kind = CollectorSource.Kind
@@ -76,7 +76,7 @@ class Store:
         """With somebody opted out, only what a direct conversation with somebody else stashed is surely not theirs."""
         if not self.opted_out:
             return False
-        origin, _channel, target = origin_of(content.session_key)
+        origin, _channel, target = parse_session_key(content.session_key)
         names = {target, target.split(":", 1)[-1]} if target else set()
         return origin != "direct" or not names or bool(self.opted_out & names)
 
@@ -132,7 +132,9 @@ def _take(collection, store, group, counts):
     for content in group:
         if sentence := problems.get(content.sha256):
             line = Line(0, content.stat.st_size, b"", None, BAD, sentence)
-            storing.reject(databases.alias(store.agents[0]), store.book.name(content.path), [line])
+            transcript_store.store_rejected_lines(
+                databases.alias(store.agents[0]), store.book.name(content.path), [line]
+            )
         collection.add_bytes(content.stat.st_size)
         if os.access(content.path, os.R_OK):  # else it is tried again: permissions change without a trace
             store.book.save_read(content.path, content.stat, store.how, agent_id="", kind=Kind.ARTIFACT)

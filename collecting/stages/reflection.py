@@ -14,9 +14,9 @@ from gate.collectors.source_decisions import Rejection
 from gate.models import MemoryGateDecision
 from gate.recording import api_import, foreign_decisions, log_import
 from guardian.recording import unattributed_changes
-from ledger.collectors.database import Damaged
+from ledger.collectors.database import DamagedDatabase
 from ledger.collectors.jsonl import Line
-from ledger.transcripts import storing
+from ledger.transcripts import transcript_store
 from openclaw_web import clock
 from people.configuration import keys as configuration
 
@@ -124,7 +124,7 @@ def _database(collection, agent, source, counts):
         with databases.opened(collection, source, reflection_db.TABLES, root=source.parents[1]) as database:
             for some in split_batches(reflection_db.read(database), lambda _one: 0, AT_ONCE):
                 _store_rows(collection, agent, source, some, counts)
-    except (Unreadable, Damaged) as exc:
+    except (Unreadable, DamagedDatabase) as exc:
         counts["rejected"] += 1
         words = {"file": collection.book.name(source), "reason": databases.why(exc)}
         collection.home.notes.append(_("%(file)s was not read: %(reason)s.") % words)
@@ -176,7 +176,7 @@ def _reject(collection, file, line, counts, agent=None):
     """Show a line that cannot be used under Rejected records: of the agent, or of the first one."""
     counts["rejected"] += 1
     owner = agent or next(iter(collection.agents.values()))
-    storing.reject(owner.db, collection.book.name(file), [line])
+    transcript_store.store_rejected_lines(owner.db, collection.book.name(file), [line])
 
 
 def _match_again(collection, counts):

@@ -43,7 +43,7 @@ def _is_of(file, removed):
 def transcripts(source: Any, removed: set[str]) -> None:
     """The same for the transcripts in an agent's opened database."""
     with source.reading() as database:
-        for one in agent_database.contents(database) if database and removed else ():
+        for one in agent_database.read_session_counts(database) if database and removed else ():
             if one.session_id in removed:
                 _transcript(source, one, removed)
 

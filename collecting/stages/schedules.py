@@ -13,7 +13,7 @@ from agents.sources import HEAD
 from automation.collectors import cron, subagents
 from automation.models import CronJob, CronRunLog, SubagentRun
 from ledger.collectors import jsonl
-from ledger.transcripts import storing
+from ledger.transcripts import transcript_store
 
 Kind = CollectorSource.Kind
 MAX_BYTES = 64 * 1024 * 1024
@@ -120,7 +120,7 @@ def _run_log(collection, path, counts):
     counts["cron_runs"] += store_logged(job_id, rows, goes_on=reading.goes_on)
     agent = next((agent for agent in collection.agents.values() if agent.agent_id == agent_id), None)
     if bad and agent:
-        storing.reject(agent.db, collection.book.name(path), bad)
+        transcript_store.store_rejected_lines(agent.db, collection.book.name(path), bad)
     counts["rejected"] += len(bad)
     collection.book.save_appended(Kind.CRON_RUNS, path, stat, agent_id=agent_id, head=head, tail=reading.tail)
 

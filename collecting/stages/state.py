@@ -13,8 +13,8 @@ from automation.collectors import state_database
 from automation.models import CronRunLog, DeliveryQueueEntry, FlowRun, TaskRun
 from guardian.collectors import provenance
 from guardian.standing import provenance as records_of_files
-from ledger.collectors import jsonl, schemas
-from ledger.collectors.database import Damaged, Database
+from ledger.collectors import database_schemas, jsonl
+from ledger.collectors.database import DamagedDatabase, Database
 from ledger.collectors.database_tables import PROVENANCE, STATE
 from openclaw_web.clock import now_ms
 
@@ -49,10 +49,10 @@ def _database(collection, source, counts):
     stats, size = databases.stats_of(source), databases.size_of(source)
     try:
         with databases.opened(collection, source, STATE, extracts=(PROVENANCE,)) as database:
-            databases.note_unread(collection, source, database, schemas.STATE)
+            databases.note_unread(collection, source, database, database_schemas.STATE)
             _read(collection, database, counts)
             counts["provenance"] += _store_provenance(collection, database)
-    except (Unreadable, Damaged) as exc:
+    except (Unreadable, DamagedDatabase) as exc:
         counts["rejected"] += 1
         counts["unread_databases"] = 1
         words = {"file": STATE_DATABASE, "reason": databases.why(exc)}

@@ -14,11 +14,11 @@ from agents.models import CollectorSource
 from agents.skipped_sources import Reason
 from agents.sources import HEAD, Reading, Tail
 from ledger.collectors import jsonl
-from ledger.collectors.packed import read_packed_lines
-from ledger.collectors.records import moment_ms
+from ledger.collectors.records import parse_moment_ms
+from ledger.collectors.zstd_input import read_packed_lines
 from ledger.models import Session
-from ledger.outputs.stashing import ROLES, Outputs
-from ledger.transcripts import storing
+from ledger.outputs.output_stash import ROLES, Outputs
+from ledger.transcripts import transcript_store
 from openclaw_web.clock import now_ms
 
 from ..inventory.file_heads import read_head
@@ -211,7 +211,7 @@ class Transcripts:
             lines = jsonl.read_lines(one.lines, reading.offset, is_closed=one.is_closed, take=one.tail.take)
             hear = partial(self._hear, one) if batch is None else None
         about = self._about(one, has_others, batch)
-        return storing.store_transcript(self.db, about, lines, outputs=outputs, on_bytes=hear)
+        return transcript_store.store_transcript(self.db, about, lines, outputs=outputs, on_bytes=hear)
 
     def _hear(self, one, offset):
         self.collection.add_bytes(offset - one.told)
@@ -238,7 +238,7 @@ class Transcripts:
     def _about(self, one, has_others, batch):
         file, modified = one.file, modified_ms(one.stat.st_mtime_ns)
         is_live = file.session_id in self.plan.live or file.session_id in self.source.live
-        return storing.Transcript(
+        return transcript_store.Transcript(
             file.session_id,
             one.name,
             modified,
@@ -269,10 +269,10 @@ def _may_hold_output(one):
 
 def modified_ms(mtime_ns: int) -> int:
     """A file's time, or now when it lies where no calendar of ours goes."""
-    return moment_ms(mtime_ns // 1_000_000) or now_ms()
+    return parse_moment_ms(mtime_ns // 1_000_000) or now_ms()
 
 
-def count(report: Any, why: str, stored: storing.Stored, *, unfinished: bool) -> None:
+def count(report: Any, why: str, stored: transcript_store.StoreResult, *, unfinished: bool) -> None:
     """Count in what a transcript added."""
     report.transcripts[why] += 1
     report.records += stored.kinds

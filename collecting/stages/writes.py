@@ -26,10 +26,10 @@ from guardian.handover import outcomes
 from guardian.recording import api_import, log_import, snapshot_matching, write_provenance, write_store
 from guardian.recording.reports import FileChange, Source
 from guardian.standing import attribution
-from ledger.collectors.database import Damaged
+from ledger.collectors.database import DamagedDatabase
 from ledger.collectors.jsonl import Line
 from ledger.models import RejectedRecord
-from ledger.transcripts import storing as ledger_storing
+from ledger.transcripts import transcript_store as ledger_storing
 from openclaw_web.clock import now_ms
 from people.configuration import keys as configuration
 
@@ -198,7 +198,7 @@ def _database(collection, place, counts):
     try:
         with databases.opened(collection, source, reflection_db.TABLES, root=place.workspace) as database:
             _rows(collection, database, source, place, counts)
-    except (Unreadable, Damaged) as exc:
+    except (Unreadable, DamagedDatabase) as exc:
         counts["rejected"] += 1
         words = {"file": collection.book.name(source), "reason": databases.why(exc)}
         collection.home.notes.append(_("%(file)s was not read: %(reason)s.") % words)
@@ -273,7 +273,7 @@ def _reject(collection, agent, file, lines, counts):
     rows = RejectedRecord.objects.using(agent.db).filter(file=name)
     known = set(rows.filter(byte_offset__in=[line.offset for line in lines]).values_list("byte_offset", flat=True))
     counts["rejected"] += sum(line.offset not in known for line in lines)
-    ledger_storing.reject(agent.db, name, lines)
+    ledger_storing.store_rejected_lines(agent.db, name, lines)
 
 
 def _how(collection):

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from gate.recording.windows import Window
-from ledger.collectors.unwrapping import unwrapped
+from ledger.collectors.message_unwrapping import unwrap_message
 
 from .. import turn_facts
 from ..exporters.samples import ENVELOPE, UNRECOGNIZED
@@ -16,7 +16,7 @@ def unwrap_window(window: Window) -> Window:
     return replace(
         window,
         recent=tuple(message for message in recent if message["message"]),
-        user=window.user and unwrapped(window.user).words,
+        user=window.user and unwrap_message(window.user).words,
     )
 
 
@@ -35,8 +35,8 @@ def read_facts(window: Window) -> dict[str, Any]:
 
 def _is_odd(window):
     texts = (message["message"] for message in window.recent if message["role"] == "user")
-    return any(unwrapped(text).unknown for text in (*texts, window.user or ""))
+    return any(unwrap_message(text).unknown for text in (*texts, window.user or ""))
 
 
 def _plain(role, text):
-    return unwrapped(text).words if role == "user" else text
+    return unwrap_message(text).words if role == "user" else text

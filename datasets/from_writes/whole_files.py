@@ -120,7 +120,7 @@ def alias_of(sample: DatasetSample) -> str | None:
 
 def _read_version(db, name, at):
     """What a file held at a moment; None where nobody knows, or a line may be of somebody who has opted out."""
-    if not name or consent.opted_out():
+    if not name or consent.read_opted_out():
         return None
     version = services.find_held_versions(db, name).filter(created_at__lte=at).order_by("-created_at", "-id").first()
     try:

@@ -229,7 +229,7 @@ def add_own(agent: Agent, sample: DatasetSample) -> tuple[DatasetSample, bool]:
 def _judgeable(decisions):
     """Those of a turn, and those with a window while nobody has opted out."""
     alone = {row.id for row in decisions if row.turn_id is None and row.window_hash is not None}
-    alone = set() if alone and consent.opted_out() else alone
+    alone = set() if alone and consent.read_opted_out() else alone
     return alone | {row.id for row in decisions if row.turn_id is not None}
 
 

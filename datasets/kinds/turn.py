@@ -15,8 +15,8 @@ from gate import decisions as gate
 from gate.models import MemoryGateDecision
 from ledger import consent
 from ledger.collectors.machine_prompts import HANDOVER
-from ledger.collectors.records import Facts, facts
-from ledger.collectors.senders import Why, why_withheld
+from ledger.collectors.records import Facts, read_facts
+from ledger.collectors.senders import WithheldReason, find_withheld_reason
 from ledger.models import ConversationTurn, Session, TranscriptEvent, TranscriptEventIdentity
 from ledger.transcripts import origins
 from ledger.transcripts.trimming import full_record
@@ -29,9 +29,11 @@ from .kind import SampleKind
 
 TYPE = DatasetSample.Type.ANNOTATED_TURN
 NOT_USED = {
-    Why.SENDER: gettext_lazy("The sender opted out, so the text is not used."),
-    Why.UNKNOWN_SENDER: gettext_lazy("Somebody opted out and the sender is unknown, so the text is not used."),
-    Why.QUOTE: gettext_lazy("The text may quote somebody who opted out, so it is not used."),
+    WithheldReason.SENDER: gettext_lazy("The sender opted out, so the text is not used."),
+    WithheldReason.UNKNOWN_SENDER: gettext_lazy(
+        "Somebody opted out and the sender is unknown, so the text is not used."
+    ),
+    WithheldReason.QUOTE: gettext_lazy("The text may quote somebody who opted out, so it is not used."),
 }
 
 
@@ -65,10 +67,10 @@ def sample_id(agent_id: str, turn_id: str) -> str:
 
 def exchanges(db: str, turns: list[ConversationTurn]) -> dict[str, Exchange]:
     """What was said in each of these turns of one session, by turn id."""
-    opted_out = consent.opted_out()
+    opted_out = consent.read_opted_out()
     session = _session(db, turns)
-    if opted_out and session is not None and origins.is_with(session, opted_out):
-        return {turn.id: Exchange(problem=NOT_USED[Why.SENDER]) for turn in turns}
+    if opted_out and session is not None and origins.is_direct_with(session, opted_out):
+        return {turn.id: Exchange(problem=NOT_USED[WithheldReason.SENDER]) for turn in turns}
     records, resting = _records(db, turns), turn_facts.resting_on_tools(db, turns)
     return {turn.id: _exchange(turn, records, opted_out, session, turn.id in resting) for turn in turns}
 
@@ -116,7 +118,7 @@ def _records(db, turns):
         .values_list("seq", "event_id")
     )
     events = TranscriptEvent.objects.using(db).filter(session_id=session_id, seq__in=seqs)
-    return {seqs[event.seq]: (event.kind, facts(full_record(event))) for event in events.iterator(chunk_size=50)}
+    return {seqs[event.seq]: (event.kind, read_facts(full_record(event))) for event in events.iterator(chunk_size=50)}
 
 
 def _session(db, turns):
@@ -135,7 +137,7 @@ def _exchange(turn, records, opted_out, session, rests_on_tools):
         return Exchange(problem=_("The sender opted out, so the text is not used."))
     if opted_out and user:
         is_group = session is None or origins.is_group(session)
-        if why := why_withheld(user.sender, user.around, opted_out, is_group=is_group):
+        if why := find_withheld_reason(user.sender, user.around, opted_out, is_group=is_group):
             return Exchange(problem=NOT_USED[why])
     if turn.agent_message_id is None:
         return Exchange(problem=_("No reply."))

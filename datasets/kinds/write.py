@@ -164,7 +164,7 @@ def is_file_withheld(db: str, audit: WriteGuardianAudit, choice: WriteGuardianAu
     That is the file before the write and after it, and after `choice`, the rollback in which a person chose what it
     holds. Nothing is withheld while nobody has opted out.
     """
-    if not consent.opted_out():
+    if not consent.read_opted_out():
         return False
     past = FileBlame(db, audit.target_file or "")
     held = (past.blame_before(audit), past.blame_after(audit), past.blame_after(choice) if choice else None)

@@ -6,7 +6,7 @@ Only this file has the facts that decisions were about; it has neither ids nor c
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from ledger.collectors.records import moment_ms
+from ledger.collectors.records import parse_moment_ms
 
 from .log_lines import parse_object
 from .source_decisions import UPDATES, Rejection
@@ -37,7 +37,7 @@ def read(lines: Iterable[bytes]) -> Iterator[WriteAttempt | Rejection]:
 
 
 def _written(entry):
-    at, decision, status = moment_ms(entry.get("timestamp")), entry.get("decision"), entry.get("status")
+    at, decision, status = parse_moment_ms(entry.get("timestamp")), entry.get("decision"), entry.get("status")
     target, reason, fact = (entry.get(name) for name in ("targetFile", "reason", "candidateFact"))
     if at is None:
         return Rejection("bad_decision", "no time")

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ledger.collectors.jsonl import MAX_LINE, Line, parse
+from ledger.collectors.jsonl import MAX_LINE, Line, parse_line
 
 from .source_decisions import Rejection
 
@@ -14,7 +14,7 @@ def parse_object(raw: bytes) -> dict[str, Any] | Rejection | None:
     text = raw.strip()
     if not text:
         return None
-    line = parse(Line(0, len(raw), text), is_typed=False)
+    line = parse_line(Line(0, len(raw), text), is_typed=False)
     return Rejection(line.reason, line.detail) if line.record is None else line.record
 
 

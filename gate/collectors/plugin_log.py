@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from ledger.collectors.records import moment_ms
+from ledger.collectors.records import parse_moment_ms
 
 from .buffers import PluginState, Question
 from .log_lines import get_count, get_flag, get_object, get_text, parse_object
@@ -103,7 +103,7 @@ class LogReader:
 
     def _take(self, entry):
         at, key, details = (
-            moment_ms(entry.get("timestamp")),
+            parse_moment_ms(entry.get("timestamp")),
             get_text(entry, "sessionKey"),
             get_object(entry, "details"),
         )
@@ -179,7 +179,7 @@ class LogReader:
         message = get_object(details, "bufferMessage")
         key = key or _key_in(message, "sessionKey")
         hook, role = get_text(details, "hookName"), get_text(message, "role")
-        text, moment = message.get("message"), moment_ms(message.get("timestamp"))
+        text, moment = message.get("message"), parse_moment_ms(message.get("timestamp"))
         if hook not in HOOKS:
             self._count(f"hook {hook}")
         if role not in ROLES:

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ledger.collectors.database import Damaged, Database
+from ledger.collectors.database import DamagedDatabase, Database
 from ledger.collectors.database_tables import Tables
 from ledger.collectors.jsonl import load_object
-from ledger.collectors.records import MAX_NAME, moment_ms
+from ledger.collectors.records import MAX_NAME, parse_moment_ms
 
 from .batches import count_row_bytes, split_batches
 from .log_lines import get_text
@@ -95,7 +95,7 @@ def read(connection: sqlite3.Connection | Database) -> Iterator[DatabaseDecision
             yield Rejection("bad_database", f"{DECISION} lacks one of the columns {', '.join(NEEDED)}")
         else:
             yield Rejection("bad_database", f"there is no table {DECISION}")
-    except Damaged as exc:
+    except DamagedDatabase as exc:
         yield Rejection("damaged_database", str(exc))
 
 
@@ -304,6 +304,6 @@ def _moment(row, name):
         return None
     if isinstance(value, bytes):
         value = value.decode(errors="replace")
-    if (found := moment_ms(value)) is None:
+    if (found := parse_moment_ms(value)) is None:
         raise _Unusable(f"{name} is no time")
     return found

@@ -6,7 +6,7 @@ from django.views.decorators.http import require_safe
 
 from agents.decorators import agent_view
 from ledger.models import ConversationTurn
-from ledger.session.session_forms import TurnsShown
+from ledger.session.session_forms import TurnNumbersForm
 from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import render_page
 
@@ -63,7 +63,7 @@ def prompt_detail(request, agent, prompt_id):
 @needs("viewer")
 def session_decisions(request, agent, session_id):
     """The decisions on turns that the session's page shows, each for its place beside the turn (HTMX, out of band)."""
-    numbers = TurnsShown(request.GET).numbers()
+    numbers = TurnNumbersForm(request.GET).read_numbers()
     turns = ConversationTurn.objects.using(agent.db).filter(session_id=session_id, turn_number__in=numbers)
     ids = dict(turns.values_list("id", "turn_number"))
     found = decisions.find_by_turn(agent.db, list(ids))

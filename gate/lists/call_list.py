@@ -84,5 +84,5 @@ CALLS = List(
     fields=FIELDS,
     prepare=lambda page, _filters, agent: {"rows": page, **list_context.read_row_context(agent.db, page)},
     read=lambda rows: rows.values(*FIELDS, "place"),
-    amounts=lambda agent, ms: SEGMENTS.amounts(lambda column: facets.amounts_of(agent.db, column, ms, TABLE)),
+    amounts=lambda agent, ms: SEGMENTS.amounts(lambda column: facets.count_values(agent.db, column, ms, TABLE)),
 )

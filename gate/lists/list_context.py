@@ -6,7 +6,7 @@ from django.db.models import QuerySet
 from django.db.models.functions import Substr
 
 from agents.models import Agent
-from ledger.lists.session_list import titles
+from ledger.lists.session_list import read_titles
 from ledger.models import ConversationTurn
 from openclaw_web.lists.paging import Term
 
@@ -35,4 +35,4 @@ def read_row_context(db: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
     ids = {row["turn_id"] for row in rows if row["turn_id"]}
     turns = ConversationTurn.objects.using(db).filter(id__in=ids)
     begun = turns.values("id", "turn_number", said=Substr("user_message_content", 1, FIRST_CHARACTERS))
-    return {"titles": titles(db, rows), "turns": {turn["id"]: turn for turn in begun}}
+    return {"titles": read_titles(db, rows), "turns": {turn["id"]: turn for turn in begun}}

@@ -39,7 +39,7 @@ def record_reports(agent: Agent, decisions: Sequence[DecisionIn]) -> StoreResult
     turns = ConversationTurn.objects.using(agent.db).in_bulk(named)
     _check_turns(agent, decisions, turns)
     told = [_told(agent, one, turns.get(one.turn_id)) for one in decisions]
-    hidden = consent.withheld_keys(agent.db, [one.row.turn_id for one in told])
+    hidden = consent.find_withheld_keys(agent.db, [one.row.turn_id for one in told])
     usable = [one for one in told if one.row.turn_id not in hidden]
     return replace(decision_store.store_reports(agent.db, usable), withheld=len(told) - len(usable))
 

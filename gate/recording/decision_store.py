@@ -201,8 +201,8 @@ def _see_windows(db, new):
         by_session.setdefault(turn.session_id, []).append(turn)
     size, kept = configuration.number(contexts.SETTING), {}
     for some in by_session.values():
-        before = contexts.keep_contexts(db, some, size, given=given)
-        kept |= consent.usable_messages(db, before)
+        before = contexts.store_contexts(db, some, size, given=given)
+        kept |= consent.filter_messages(db, before)
     for one in new:
         turn = turns.get(one.row.turn_id)
         if turn and not one.window:

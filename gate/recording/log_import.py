@@ -40,7 +40,7 @@ def add_facts(agent: Agent, facts: dict[str, str]) -> None:
     """Give decisions that were stored without a fact the one that was told later, but for those of opted-out words."""
     rows = MemoryGateDecision.objects.using(agent.db).filter(id__in=facts, candidate_fact=None)
     turn_of = dict(rows.values_list("id", "turn_id"))
-    hidden = consent.withheld_keys(agent.db, turn_of.values())
+    hidden = consent.find_withheld_keys(agent.db, turn_of.values())
     decision_store.add_facts(agent.db, {id_: facts[id_] for id_, turn_id in turn_of.items() if turn_id not in hidden})
 
 
@@ -58,7 +58,7 @@ def rematch_turns(agent: Agent, *, since: int | None = None) -> int:
         place = turn_matching.match_turn(
             agent.db, agent.agent_id, keys, row.created_at, window.reply if window else None
         )
-        if place.turn_id and not consent.withheld_keys(agent.db, [place.turn_id]):
+        if place.turn_id and not consent.find_withheld_keys(agent.db, [place.turn_id]):
             decision_store.assign_turn(agent.db, row.id, place)
             found += 1
     return found
@@ -69,7 +69,7 @@ def _store_some(agent, found, source, result):
     told: list[Report] = []
     windows: dict[tuple[int, str | None, str | None], Window | None] = {}
     placed = [(one, _place(agent, one)) for one in _unknown(agent.db, found)]
-    hidden = consent.withheld_keys(agent.db, [place.turn_id for _one, place in placed])
+    hidden = consent.find_withheld_keys(agent.db, [place.turn_id for _one, place in placed])
     for one, place in placed:
         if one.failure:
             calls.append(build_failed_call(one, session_id=place.session_id, turn_id=place.turn_id))

@@ -95,14 +95,14 @@ def find_withheld_windows(db: str, seen: Iterable[tuple[MemoryGateDecision, Wind
     A window is a text: who said its messages is looked up in the turns of the session up to the decision's. Without a
     turn it is withheld, as it is for a message that nobody can tell who said.
     """
-    if not consent.opted_out():
+    if not consent.read_opted_out():
         return set()
     asked, by_turn = [], defaultdict(list)
     for row, window in seen:
         messages = _messages_in(window, is_sure=row.match in SURE)
         asked.append((row, messages))
         by_turn[row.turn_id] += messages
-    usable = consent.usable_messages(db, by_turn)
+    usable = consent.filter_messages(db, by_turn)
     return {
         row.id
         for row, messages in asked

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from agents.runners.choice import Choice, NoSuchSession
 from ledger import consent
 from ledger.collectors.machine_prompts import prompt_kind
-from ledger.collectors.records import injected, is_silent
+from ledger.collectors.records import find_injected_kind, is_silent
 from ledger.models import ConversationTurn
 from openclaw_web import clock
 
@@ -55,7 +55,7 @@ def select_turns(db: str, asked: TurnChoice, model: str, prompt_version: str) ->
     rows = _wanted(db, asked, model, prompt_version)
     chosen = TurnSelection()
     for some in split_rows(turn for turn in rows.iterator(chunk_size=BATCH_SIZE) if _is_for_us(turn)):
-        hidden = consent.withheld(db, some)
+        hidden = consent.find_withheld(db, some)
         for turn in some:
             if turn.id in hidden:
                 chosen.withheld += 1
@@ -135,7 +135,7 @@ def _is_prompt(turn):
     sender = turn.sender
     if prompt_kind(sender, turn.session_key, turn.session_id):
         return True
-    return not sender.get("is_person") and bool(injected(turn.asked_start))
+    return not sender.get("is_person") and bool(find_injected_kind(turn.asked_start))
 
 
 def _rest(turn):

@@ -5,7 +5,7 @@ from typing import Any
 
 from ledger import consent
 from ledger.models import ConversationTurn
-from ledger.transcripts.resets import active_resets, last_before
+from ledger.transcripts.resets import find_last_before, list_active_resets
 
 from ..recording.windows import Window
 
@@ -16,7 +16,7 @@ def build_window(db: str, turn: ConversationTurn, size: int) -> Window | None:
     Messages of other turns that are withheld are left out, and none takes their place.
     """
     before = _turns_before(db, turn, size)
-    hidden = consent.withheld(db, [*before, turn])
+    hidden = consent.find_withheld(db, [*before, turn])
     if turn.id in hidden:
         return None
     said = [(one.id, message) for one in before for message in _messages(one)][-size:] if size else []
@@ -27,7 +27,7 @@ def build_window(db: str, turn: ConversationTurn, size: int) -> Window | None:
 def _turns_before(db, turn, size):
     """The turns before one on the active branch since the last reset, oldest first: as many as messages are wanted."""
     turns = ConversationTurn.objects.using(db).active().filter(session_id=turn.session_id)
-    begin = last_before(active_resets(db, [turn.session_id]).get(turn.session_id, []), turn.first_seq)
+    begin = find_last_before(list_active_resets(db, [turn.session_id]).get(turn.session_id, []), turn.first_seq)
     near = turns.filter(first_seq__gt=begin, first_seq__lt=turn.first_seq).order_by("-first_seq")
     return list(reversed(near.defer("user_metadata", "agent_metadata")[:size]))
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ledger.collectors.database import Database
 from ledger.collectors.database_tables import PROVENANCE
 from ledger.collectors.jsonl import load_object
-from ledger.collectors.records import moment_ms
+from ledger.collectors.records import parse_moment_ms
 
 from ..files import MEMORY_FILES
 
@@ -89,7 +89,7 @@ def read_record(workspace_key: str, path_hash: str, value: object) -> Record | N
         workspace_key=workspace_key,
         file_hash=file_hash,
         origin_class=origin_class,
-        observed_at=moment_ms(fields.get("observedAt")),
+        observed_at=parse_moment_ms(fields.get("observedAt")),
         session_id=_text(fields, "sessionId"),
         session_key=_text(fields, "sessionKey"),
         version=version if isinstance(version, int) and 0 <= version < 2**31 else None,

@@ -12,9 +12,9 @@ from itertools import islice
 from typing import Any
 
 from gate.collectors.source_decisions import Rejection
-from ledger.collectors.database import Damaged, Database
+from ledger.collectors.database import DamagedDatabase, Database
 from ledger.collectors.database_tables import Tables
-from ledger.collectors.records import MAX_NAME, moment_ms
+from ledger.collectors.records import MAX_NAME, parse_moment_ms
 
 from ..files import LONGEST_FACT, MEMORY_FILES
 from .source_writes import STATUSES, SourceCorrection, SourceRollback, SourceWrite
@@ -90,7 +90,7 @@ class SnapshotReader:
             is_there = self.database.has(SNAPSHOT, "id")
             rows = self.database.ask(sql, tuple(wanted)) if is_there else ()
             self._places = {id_: place for place, id_ in rows if isinstance(id_, bytes)}
-        except Damaged:
+        except DamagedDatabase:
             self._places = None
 
     def read_snapshot(self, name: str, snapshot_id: str | None) -> DatabaseSnapshot | None:
@@ -100,19 +100,19 @@ class SnapshotReader:
         version = self._kept.get(snapshot_id) or self._read(name, snapshot_id)
         self._keep(snapshot_id, version)
         if version.file_name not in (None, name.encode()):
-            raise Damaged(f"there is no version {snapshot_id[:MAX_NAME]} of {name}")
+            raise DamagedDatabase(f"there is no version {snapshot_id[:MAX_NAME]} of {name}")
         return version
 
     def _read(self, name, snapshot_id):
         row = next(self._rows(snapshot_id), None)
         if row is None:
-            raise Damaged(f"there is no version {snapshot_id[:MAX_NAME]} of {name}")
+            raise DamagedDatabase(f"there is no version {snapshot_id[:MAX_NAME]} of {name}")
         data = row["content"]
         if not isinstance(data, bytes):
-            raise Damaged(f"the version {snapshot_id[:MAX_NAME]} is no text")
+            raise DamagedDatabase(f"the version {snapshot_id[:MAX_NAME]} is no text")
         digest, told = hashlib.sha256(data).hexdigest(), row["content_hash"]
         if told is not None and told != digest.encode():
-            raise Damaged(f"the version {snapshot_id[:MAX_NAME]} has another hash than its content")
+            raise DamagedDatabase(f"the version {snapshot_id[:MAX_NAME]} has another hash than its content")
         return DatabaseSnapshot(row["file_name"], data, digest)
 
     def _rows(self, snapshot_id):
@@ -144,7 +144,7 @@ def read(database: Database) -> Iterator[SourceWrite | Rejection]:
             corrections = _beside(database, CORRECTION, some, "corrected_at", MOST_CORRECTIONS)
             for row in some:
                 yield from _write(database, row, rollbacks, corrections)
-    except Damaged as exc:
+    except DamagedDatabase as exc:
         yield Rejection("damaged_database", str(exc))
 
 
@@ -306,6 +306,6 @@ def _moment(row, name):
     value = row[name]
     if isinstance(value, bytes):
         value = value.decode(errors="replace")
-    if value is not None and moment_ms(value) is None:
+    if value is not None and parse_moment_ms(value) is None:
         raise _Unusable(f"{name} is no time")
-    return None if value is None else moment_ms(value)
+    return None if value is None else parse_moment_ms(value)

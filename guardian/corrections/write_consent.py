@@ -31,4 +31,4 @@ def is_withheld(db: str, audit: WriteGuardianAudit) -> bool:
     While anybody has, that is every write without a turn. Of a write with a decision, what the gate saw counts too.
     """
     decision = MemoryGateDecision.objects.using(db).defer("raw_response").filter(id=audit.decision_id)
-    return bool(consent.withheld_keys(db, [audit.turn_id]) or windows.find_withheld(db, decision))
+    return bool(consent.find_withheld_keys(db, [audit.turn_id]) or windows.find_withheld(db, decision))

@@ -7,7 +7,7 @@ from typing import Any
 
 from agents.models import Agent
 from ledger.models import ConversationTurn, Session
-from ledger.session.evidence import speaker_of
+from ledger.session.evidence import get_speaker_name
 from openclaw_web.diffs import pieces
 
 from ..models import WriteGuardianAudit
@@ -34,7 +34,7 @@ class LineRun:
     @property
     def speaker(self) -> str:
         """Who wrote the message; empty: nobody is known."""
-        return speaker_of(self.turn) if self.turn else ""
+        return get_speaker_name(self.turn) if self.turn else ""
 
     @property
     def fact(self) -> str:

@@ -45,13 +45,13 @@ class OptedOutLines:
 
 def find_opted_out_lines(agent: Agent) -> OptedOutLines:
     """The lines of an agent's memory files that come from people who opted out; nothing while nobody has."""
-    if not consent.opted_out():
+    if not consent.read_opted_out():
         return OptedOutLines(is_asked=False)
     found = OptedOutLines(is_asked=True)
     by_write = _by_write(agent, found)
     audits = _audits(agent.db, by_write)
     turn_ids = _turn_ids(audits)
-    hidden = consent.withheld_keys(agent.db, turn_ids.values())
+    hidden = consent.find_withheld_keys(agent.db, turn_ids.values())
     turns = ConversationTurn.objects.using(agent.db).in_bulk([name for name in turn_ids.values() if name])
     for row in sorted(audits, key=lambda row: (row.created_at, row.place), reverse=True):
         left = WriteLines(row, turns.get(turn_ids[row.id]), by_write[row.id])
@@ -70,13 +70,13 @@ def has_withheld_lines(db: str, versions: Iterable[Blame | None]) -> bool:
 
     A line of one of several writes may be used when each of them leads to such a turn. Blank lines are nobody's.
     """
-    return bool(consent.opted_out()) and any(_has_withheld_lines(db, blamed) for blamed in versions if blamed)
+    return bool(consent.read_opted_out()) and any(_has_withheld_lines(db, blamed) for blamed in versions if blamed)
 
 
 def _has_withheld_lines(db, blamed):
     writes = _writes_of(blamed)
     turn_ids = _turn_ids(_audits(db, [one for some in writes.values() for one in some]))
-    hidden = consent.withheld_keys(db, {*turn_ids.values(), None})
+    hidden = consent.find_withheld_keys(db, {*turn_ids.values(), None})
     usable = {name for name, some in writes.items() if all(turn_ids.get(one) not in hidden for one in some)}
     return any(line.text.strip() and line.audit_id not in usable for line in blamed.lines)
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 
 from agents.models import Agent
-from ledger.collectors.records import facts
+from ledger.collectors.records import read_facts
 from ledger.models import ConversationTurn, Session, TranscriptEvent
 from ledger.transcripts.trimming import full_record
 from openclaw_web.errors import Refused
@@ -111,5 +111,5 @@ def _is_clean_turn(db, record):
         return False
     events = TranscriptEvent.objects.using(db).filter(session_id=session.id, turn_number=turn.turn_number)
     rows = list(events.filter(kind=TranscriptEvent.Kind.ASSISTANT).order_by("seq")[: MOST_RECORDS + 1])
-    calls = [call.name for row in rows for call in facts(full_record(row)).calls]
+    calls = [call.name for row in rows for call in read_facts(full_record(row)).calls]
     return len(rows) <= MOST_RECORDS and not any(map(WEB_TOOL.search, calls))

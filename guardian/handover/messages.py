@@ -8,7 +8,7 @@ import secrets
 
 import orjson
 
-from ledger.collectors.machine_prompts import OF_THIS_SITE
+from ledger.collectors.machine_prompts import SITE_TASK_PREFIX
 from openclaw_web.pages.glyphs import HIDDEN
 
 from .edits import find_edits
@@ -74,7 +74,7 @@ def build_cure_message(name: str, content: str, *, is_twice: bool) -> str:
 def _message(text, data, **words):
     quoted = HIDDEN.sub(_escape, orjson.dumps(data, option=orjson.OPT_INDENT_2).decode())
     mark = secrets.token_hex(8)
-    return text % {"site": OF_THIS_SITE, "file": data["file"], "mark": mark, "data": quoted, **words}
+    return text % {"site": SITE_TASK_PREFIX, "file": data["file"], "mark": mark, "data": quoted, **words}
 
 
 def _escape(run):

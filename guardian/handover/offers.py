@@ -48,7 +48,7 @@ def offer_rollback(agent: Agent, plan: RollbackPlan, chosen: bytes | None = None
     is_open = bool(plan.conflicts) and chosen is None  # what a person will choose is not known yet
     wanted = plan.wanted if chosen is None else chosen
     offer = _offer(agent, plan.name, plan.now, (wanted or b"") if is_open else wanted, is_open=is_open)
-    if not offer.problem and offer.is_needed and consent.opted_out():
+    if not offer.problem and offer.is_needed and consent.read_opted_out():
         is_withheld = chosen is not None or _has_withheld_lines(agent.db, plan.audit)
         return _refused(offer, _withheld()) if is_withheld else offer
     return offer
@@ -57,7 +57,7 @@ def offer_rollback(agent: Agent, plan: RollbackPlan, chosen: bytes | None = None
 def offer_proposal(agent: Agent, preview: ProposalPreview) -> Offer:
     """The offer for a proposal of our guardian as it is previewed."""
     offer = _offer(agent, preview.run.target_file, preview.now, preview.wanted)
-    if not offer.problem and offer.is_needed and consent.withheld_keys(agent.db, [preview.run.turn_id]):
+    if not offer.problem and offer.is_needed and consent.find_withheld_keys(agent.db, [preview.run.turn_id]):
         return _refused(offer, _withheld())
     return offer
 
@@ -81,7 +81,7 @@ def _offer(agent, name, now, wanted, *, is_open=False) -> Offer:
         return _refused(offer, sentence % {"file": name})
     if why_unreadable(before):
         return _refused(offer, _unreadable(name))
-    if consent.opted_out():  # whose lines an older version holds is not looked up
+    if consent.read_opted_out():  # whose lines an older version holds is not looked up
         return _refused(offer, _withheld())
     return replace(offer, before=before, puts_back=True)
 

@@ -141,5 +141,5 @@ WRITES = List(
     fields=FIELDS,
     prepare=lambda page, _filters, agent: _beside(agent.db, page),
     read=_read,
-    amounts=lambda agent, ms: SEGMENTS.amounts(lambda column: facets.amounts_of(agent.db, column, ms, TABLE)),
+    amounts=lambda agent, ms: SEGMENTS.amounts(lambda column: facets.count_values(agent.db, column, ms, TABLE)),
 )

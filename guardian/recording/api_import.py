@@ -43,7 +43,7 @@ def record_reports(agent: Agent, writes: Sequence[WriteIn], *, by: str = "") -> 
     _check_turns(agent, writes, turns)
     _check_decisions(agent, writes, decisions)
     places = [_behind(agent, one, turns.get(one.turn_id), decisions.get(one.decision_id)) for one in writes]
-    hidden = consent.withheld_keys(agent.db, [place.turn_id for place in places])
+    hidden = consent.find_withheld_keys(agent.db, [place.turn_id for place in places])
     told = [_told(one, place, by) for one, place in zip(writes, places, strict=True) if place.turn_id not in hidden]
     stored = replace(write_store.store_reports(agent.db, told), withheld=len(writes) - len(told))
     refresh_sums(agent.db)

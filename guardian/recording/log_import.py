@@ -11,7 +11,7 @@ from django.db import IntegrityError
 from agents.models import Agent
 from gate.models import MemoryGateDecision
 from ledger import consent
-from ledger.collectors.database import Damaged
+from ledger.collectors.database import DamagedDatabase
 from ledger.models import ConversationTurn
 from openclaw_web.clock import now_ms
 from openclaw_web.sqlite import writing
@@ -79,7 +79,7 @@ def rematch_turns(agent: Agent, *, since: int | None = None) -> int:
     found = 0
     for row in rows.defer("diff", "hunks_json")[:AGAIN]:
         place = _found_by_now(agent, row)
-        if place.turn_id and not consent.withheld_keys(agent.db, [place.turn_id]):
+        if place.turn_id and not consent.find_withheld_keys(agent.db, [place.turn_id]):
             WriteGuardianAudit.objects.using(agent.db).filter(id=row.id, turn_id=None).update(**place.columns)
             found += 1
     return found
@@ -106,7 +106,7 @@ def _told_of(agent, found, source, bits, result):
         if one.id in told or (one.id in known and not _has_more(one)):
             continue
         place = _place(agent, one)
-        if consent.withheld_keys(agent.db, [place.turn_id]):
+        if consent.find_withheld_keys(agent.db, [place.turn_id]):
             result.withheld += 1
             continue
         row = _told(one, place, source)
@@ -166,9 +166,9 @@ def _change(one, change, result):
     try:
         found = change(one) if one.snapshots else None
         if found and max(len(side or b"") for side in (found.before, found.after)) > MOST_BYTES:
-            raise Damaged("a version of more than 5 MB")
+            raise DamagedDatabase("a version of more than 5 MB")
         return found
-    except Damaged as exc:
+    except DamagedDatabase as exc:
         result.refused.append((one.id, str(exc)))
         return None
 

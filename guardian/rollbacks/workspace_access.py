@@ -73,7 +73,7 @@ def _home_agent(root, agent) -> HomeAgent | None:
         return None
     if agent.workspace_reported_at is None:  # stored by a version that did not ask
         with Copies() as copies:
-            at, folder = prompt_workspaces.look(home, found, copies)
+            at, folder = prompt_workspaces.read_newest(home, found, copies)
         agent.workspace_reported_at, agent.reported_workspace = at, folder
         Agent.objects.filter(agent_id=agent.agent_id).update(workspace_reported_at=at, reported_workspace=folder)
     return follow_report(home, found, agent.reported_workspace)

@@ -52,7 +52,7 @@ def handle_fact(
     Raises LimitReached and CallFailed, and Refused for a file that nobody may touch: the fact can be asked about again.
     """
     run.state, run.prompt_version, run.llm_model = State.RUNNING, prompts.VERSION, guardian.model
-    if consent.withheld_keys(agent.db, [run.turn_id]):
+    if consent.find_withheld_keys(agent.db, [run.turn_id]):
         return _withheld(agent.db, run)
     if _is_refused_by_rule(agent.db, run):
         run.llm_model = run.prompt_version = ""

@@ -98,6 +98,6 @@ def _for_us(db, rows: Iterable[MemoryGateDecision], asked) -> Iterator[MemoryGat
 def _told(db, rows, memory: Memory) -> Iterator[tuple[MemoryGateDecision, bool]]:
     """Each with whether it is withheld: its turn is, or its file."""
     for some in split_rows(rows):
-        hidden = consent.withheld_keys(db, [row.turn_id for row in some])
+        hidden = consent.find_withheld_keys(db, [row.turn_id for row in some])
         for row in some:
             yield row, row.turn_id in hidden or memory.is_hidden(get_target_file(row))

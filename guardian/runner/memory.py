@@ -47,7 +47,9 @@ class Memory:
         nobody can read is not: nothing of it is sent.
         """
         if name not in self._hidden:
-            self._hidden[name] = bool(consent.opted_out()) and self.can_read(name) and self._has_withheld_lines(name)
+            self._hidden[name] = (
+                bool(consent.read_opted_out()) and self.can_read(name) and self._has_withheld_lines(name)
+            )
         return self._hidden[name]
 
     def _has_withheld_lines(self, name):

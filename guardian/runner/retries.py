@@ -40,7 +40,7 @@ def build_run(agent: Agent, audit_id: str, *, fact: str | None, file: str | None
         raise Refused(_("Say the fact, in at most 20,000 characters."))
     if file not in MEMORY_FILES:
         raise Refused(_("%(file)s is not a memory file.") % {"file": file or "–"})
-    if consent.withheld_keys(agent.db, [audit.turn_id]):
+    if consent.find_withheld_keys(agent.db, [audit.turn_id]):
         raise Refused(_("Nothing is sent: somebody of this conversation has opted out."))
     return GuardianRun(
         id=str(ULID()),

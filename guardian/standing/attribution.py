@@ -50,7 +50,7 @@ def _is_within(record, change):
 
 def _attribute(agent, change, record):
     place = write_provenance.match_by_time(agent, [record.session_id or record.session_key], record.observed_at)
-    if consent.withheld_keys(agent.db, [place.turn_id]):
+    if consent.find_withheld_keys(agent.db, [place.turn_id]):
         return False
     columns = place.columns | {"session_key": record.session_key, "origin": Origin.AGENT}
     rows = WriteGuardianAudit.objects.using(agent.db).filter(id=change.id, origin=Origin.UNATTRIBUTED)

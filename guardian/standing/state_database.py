@@ -5,7 +5,7 @@ from pathlib import Path
 from agents.database_copies import Copies, NotCopied
 from agents.homes import STATE_DATABASE, NotReadable
 from agents.models import Agent, CollectorSource
-from ledger.collectors.database import Damaged, Database
+from ledger.collectors.database import DamagedDatabase, Database
 from ledger.collectors.database_tables import PROVENANCE
 from openclaw_web.clock import now_ms
 
@@ -24,7 +24,7 @@ def read_live_record(agent: Agent, file_name: str) -> Record | None:
         return None
     try:
         records = _read(Path(source.root))
-    except (Damaged, NotCopied, NotReadable):
+    except (DamagedDatabase, NotCopied, NotReadable):
         return Record(file_name)
     own = assign_records(_agents_of(source.root), records).get(agent.agent_id, {})
     return next((own[name] for name in get_spellings(file_name) if name in own), None)
@@ -37,7 +37,7 @@ def _read(root):
         Database(copy.path, {}, (PROVENANCE,)) as database,
     ):
         if is_unfamiliar(database):
-            raise Damaged(f"{PROVENANCE.table} has other columns than any known version")
+            raise DamagedDatabase(f"{PROVENANCE.table} has other columns than any known version")
         return list(read_records(database, now_ms()))
 
 

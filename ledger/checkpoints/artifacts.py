@@ -10,10 +10,10 @@ from artifacts.contents import content_types
 from artifacts.looking.selectors import Selector
 from artifacts.models import Artifact
 
-from ..transcripts.trimming import stashed
-from .compactions import Seen
-from .latest import Latest
-from .texts import words
+from ..transcripts.trimming import parse_stashed
+from .compactions import PartRecord
+from .recent_items import RecentItems
+from .texts import clip_line
 
 ARTIFACTS, SUMMARY = 100, 240
 CHARS = 2_000  # of what a hint asks for
@@ -35,14 +35,14 @@ ERRORS = "error|exception|traceback|fatal|fail"
 class PartArtifacts:
     """Collects handles from records."""
 
-    found: Latest = field(default_factory=lambda: Latest(ARTIFACTS))
+    found: RecentItems = field(default_factory=lambda: RecentItems(ARTIFACTS))
 
-    def note(self, seen: Seen) -> None:
+    def note(self, seen: PartRecord) -> None:
         """Look at the next record."""
-        outputs = {output.handle: output for output in stashed(seen.row["trim_json"])}
+        outputs = {output.handle: output for output in parse_stashed(seen.row["trim_json"])}
         for handle, output in outputs.items():
             told = {"chars": output.chars, "bytes": output.bytes, "lines": output.lines}
-            told |= {"summary": words(output.summary, SUMMARY), "content_type": _type(output.summary)}
+            told |= {"summary": clip_line(output.summary, SUMMARY), "content_type": _type(output.summary)}
             self._put(handle, seen, "output", told)
         for handle in _within(seen.record):
             if handle not in outputs:
@@ -57,14 +57,14 @@ class PartArtifacts:
         for item in items:
             if row := known.get(item["handle"]):
                 item |= {name: getattr(row, name) for name in ("chars", "bytes", "lines", "content_type")}
-                item["summary"] = words(row.summary, SUMMARY)
+                item["summary"] = clip_line(row.summary, SUMMARY)
             item["fetch"] = command(item, agent_id)
         return items
 
     def _put(self, handle, seen, relation, told):
         empty = dict.fromkeys(("chars", "bytes", "lines", "content_type"))
         before = self.found.get(handle) or {"handle": handle, "relation": relation, "uses": 0, "summary": "", **empty}
-        place = {"record_id": seen.record_id, "turn": seen.row["turn_number"], "tool": words(_tool(seen), 100)}
+        place = {"record_id": seen.record_id, "turn": seen.row["turn_number"], "tool": clip_line(_tool(seen), 100)}
         if relation == "mentioned" and before["relation"] == "output":
             place = {}  # where it came from says more than where it was named again
         relation = "output" if "output" in (relation, before["relation"]) else relation

@@ -50,7 +50,7 @@ class Filling:
             self.room -= cost
 
 
-def compose(pack: dict[str, Any], budget: int) -> dict[str, Any]:
+def compose_bundle(pack: dict[str, Any], budget: int) -> dict[str, Any]:
     """The `bundle` of a pack: `text` of at most `budget` characters, and how much of what was left out.
 
     `budget` is LEAST_CHARS or more: that much is needed to say what it is about.
@@ -84,8 +84,8 @@ def _head(pack):
     sizes = f", context {before:,} before" if before is not None else ""
     sizes += f", {after:,} after" if after is not None else ""
     lines = [
-        f"Checkpoint of session {texts.words(pack['session']['id'], 80)} (agent {texts.words(pack['agent'], 60)}).",
-        f"Compaction {texts.words(compaction['record_id'], 80)}, {_time(compaction['at'])}{sizes}.",
+        f"Checkpoint of session {texts.clip_line(pack['session']['id'], 80)} (agent {texts.clip_line(pack['agent'], 60)}).",
+        f"Compaction {texts.clip_line(compaction['record_id'], 80)}, {_time(compaction['at'])}{sizes}.",
         f"It took {part['record_count']:,} records of {part['turn_count']:,} turns out of sight.",
     ]
     if part["withheld_count"]:
@@ -96,7 +96,7 @@ def _head(pack):
 def _foot(pack, left_out):
     words = ["checkpoint", "show", "--session", pack["session"]["id"]]
     show = shlex.join(["openclaw-web", *words, *([] if pack["agent"] == "main" else ["--agent", pack["agent"]])])
-    if len(show) > 120 or texts.words(show, 120) != show:
+    if len(show) > 120 or texts.clip_line(show, 120) != show:
         show = "openclaw-web checkpoint show"
     if not left_out:
         return "Nothing was left out."
@@ -135,14 +135,14 @@ def _sections(pack):
 def _summary_text(pack):
     if pack["summary"]["is_withheld"]:
         return "It is withheld: it would tell of people who opted out."
-    return "\n".join(texts.lines(pack["summary"]["text"])).strip("\n")
+    return "\n".join(texts.split_lines(pack["summary"]["text"])).strip("\n")
 
 
 def _kept(text, room):
     """The beginning of the summary that fits into so many characters with its title, cut at a line if possible."""
     if _cost(text) <= room:
         return text
-    end = texts.whole(text, max(0, room - _cost(" ") + 1))
+    end = texts.find_cut(text, max(0, room - _cost(" ") + 1))
     line = text.rfind("\n", end * 3 // 4, end)
     return text[: line if line > 0 else end].rstrip()
 
@@ -153,14 +153,14 @@ def _cost(kept):
 
 
 def _call(item):
-    answered = f" (answered by {texts.words(item['answered_by'], 60)})" if item["answered_by"] else ""
+    answered = f" (answered by {texts.clip_line(item['answered_by'], 60)})" if item["answered_by"] else ""
     return f"- {item['tool']} {item['argument']}{_where(item)}{answered}"
 
 
 def _error(item):
     code = f" exit {item['exit_code']}" if item["exit_code"] else ""
     times = f" ({item['count']:,} times)" if item["count"] > 1 else ""
-    right = f" (put right by {texts.words(item['put_right_by'], 60)})" if item["put_right_by"] else ""
+    right = f" (put right by {texts.clip_line(item['put_right_by'], 60)})" if item["put_right_by"] else ""
     what = " ".join(part for part in (item["tool"] or "model", item["argument"]) if part)
     return f"- {what}{code}{times}: {item['text']}{_where(item)}{right}"
 
@@ -170,7 +170,7 @@ def _decision(item):
 
 
 def _file(item):
-    return f"- {texts.words(item['path'], 300)}"
+    return f"- {texts.clip_line(item['path'], 300)}"
 
 
 def _output(item):

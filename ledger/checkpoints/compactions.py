@@ -8,11 +8,11 @@ from django.utils.translation import gettext as _
 
 from openclaw_web.errors import Refused
 
-from ..collectors.records import Facts, facts
+from ..collectors.records import Facts, read_facts
 from ..models import Session, TranscriptEvent
-from ..session import reach
+from ..session import branch_records
 from ..transcripts import trimming
-from ..transcripts.resets import last_before, list_resets
+from ..transcripts.resets import find_last_before, list_resets
 
 LATEST, ALL = "latest", "all"
 BATCH = 100
@@ -27,7 +27,7 @@ class Compaction:
     record_id: str
     seq: int
     created_at: int
-    way: reach.Reach
+    way: branch_records.BranchRecords
     record: dict[str, Any] | None
 
     @property
@@ -51,7 +51,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class PartRecord:
     """One record on its way into an index: its row, its id, the record with its long texts, and what that says."""
 
     row: dict[str, Any]
@@ -60,7 +60,7 @@ class Seen:
     said: Facts
 
 
-def asked_for(session: Session, which: str) -> Iterator[Compaction]:
+def find_compactions(session: Session, which: str) -> Iterator[Compaction]:
     """The compactions that `latest`, `all` or a record's id means, in order. Raises Refused when there is none."""
     ids = list(_identities(session).order_by("seq").values_list("event_id", "seq"))
     if not ids:
@@ -76,7 +76,7 @@ def asked_for(session: Session, which: str) -> Iterator[Compaction]:
     return (_load(session, *each) for each in ids)
 
 
-def part_of(compaction: Compaction) -> Part:
+def find_part(compaction: Compaction) -> Part:
     """What a compaction took out of sight: from where the one before it on its branch had stopped, or from a reset.
 
     Every record of a branch is in the part of one compaction at most. Without a usable first kept record it goes up
@@ -93,7 +93,7 @@ def part_of(compaction: Compaction) -> Part:
     return Part(first, max(first, end), kept, before.record_id if before else None)
 
 
-def records(compaction: Compaction, first_seq: int, end_seq: int) -> Iterator[Seen]:
+def read_records(compaction: Compaction, first_seq: int, end_seq: int) -> Iterator[PartRecord]:
     """The records of a stretch of the compaction's branch in order; a few are in memory at any time."""
     session, seq = compaction.session, first_seq - 1
     while seq < end_seq - 1:
@@ -104,7 +104,7 @@ def records(compaction: Compaction, first_seq: int, end_seq: int) -> Iterator[Se
         ids = dict(named.values_list("seq", "event_id"))
         for row in rows:
             record = _whole(session, row)
-            yield Seen(row, ids.get(row["seq"], ""), record, facts(record))
+            yield PartRecord(row, ids.get(row["seq"], ""), record, read_facts(record))
         seq = rows[-1]["seq"]
 
 
@@ -124,8 +124,8 @@ def _identities(session):
 def _latest(session, ids):
     """The last one on the branch that the session ended with; on any, when there is none."""
     seqs = [seq for _id, seq in ids]
-    for start in range(len(seqs), 0, -reach.BATCH):
-        near = session.events.filter(is_active=True, seq__in=seqs[max(0, start - reach.BATCH) : start])
+    for start in range(len(seqs), 0, -branch_records.BATCH):
+        near = session.events.filter(is_active=True, seq__in=seqs[max(0, start - branch_records.BATCH) : start])
         if (seq := near.order_by("-seq").values_list("seq", flat=True).first()) is not None:
             return ids[seqs.index(seq)]
     return ids[-1]
@@ -134,7 +134,11 @@ def _latest(session, ids):
 def _load(session, record_id, seq, way=None):
     event = TranscriptEvent.objects.using(session._state.db).get(session_id=session.id, seq=seq)
     if way is None:
-        way = reach.Reach(session) if event.is_active else reach.of_branch(session, record_id)
+        way = (
+            branch_records.BranchRecords(session)
+            if event.is_active
+            else branch_records.find_branch_records(session, record_id)
+        )
     record = None if event.kind == "withheld" else trimming.untrim(event.event_json, event.full_zstd)
     return Compaction(session, record_id, seq, event.created_at, way, record)
 
@@ -153,7 +157,7 @@ def _after_reset(compaction):
     """The first place after the last reset before a compaction on its branch; 0 when there is none."""
     session, way = compaction.session, compaction.way
     resets = list_resets(session._state.db, session.id)
-    return last_before([seq for seq, is_active in resets if way.holds(seq, is_active)], compaction.seq) + 1
+    return find_last_before([seq for seq, is_active in resets if way.holds(seq, is_active)], compaction.seq) + 1
 
 
 def _kept(compaction):

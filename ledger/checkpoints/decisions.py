@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from .compactions import Seen
-from .texts import words
+from .compactions import PartRecord
+from .texts import clip_line
 
 DECISIONS, LENGTH = 100, 300
 EACH = 5  # of one record
@@ -32,14 +32,14 @@ class Decision:
 
     def as_item(self) -> dict[str, Any]:
         """As a pack holds it."""
-        return {**asdict(self), "text": words(self.text, LENGTH)}
+        return {**asdict(self), "text": clip_line(self.text, LENGTH)}
 
 
 # What an app above adds: given database, session and the time until which, the decisions that it knows of.
-Source = Callable[[str, str, int], Iterable[Decision]]
+DecisionSource = Callable[[str, str, int], Iterable[Decision]]
 
 
-def stated(seen: Seen) -> Iterator[Decision]:
+def find_stated_decisions(seen: PartRecord) -> Iterator[Decision]:
     """The decisions that a record states: a label, an event called a decision, or lines of an answer that say so."""
     place = (seen.record_id, seen.row["turn_number"], seen.row["created_at"])
     kind = seen.row["kind"]
@@ -55,7 +55,7 @@ def stated(seen: Seen) -> Iterator[Decision]:
         yield from (Decision("answer", text, *place) for text in found[:EACH])
 
 
-def of_summary(summary: str, record_id: str, at: int) -> Iterator[Decision]:
+def find_summary_decisions(summary: str, record_id: str, at: int) -> Iterator[Decision]:
     """The points under the headings of a compaction's summary that name decisions, each once."""
     is_about, found = False, {}
     for line in summary[:LOOKED_AT].splitlines():

@@ -153,12 +153,12 @@ class Pack(Schema):
     bundle: PackBundle
 
 
-def seal(pack: dict[str, Any]) -> bytes:
+def pack_to_bytes(pack: dict[str, Any]) -> bytes:
     """The bytes of a pack: the same for the same values, wherever and whenever it is built."""
     return orjson.dumps(pack, option=orjson.OPT_SORT_KEYS)
 
 
-def opened(db: str, handle: str) -> tuple[Artifact, dict[str, Any]]:
+def read_pack(db: str, handle: str) -> tuple[Artifact, dict[str, Any]]:
     """The pack behind a handle, checked against its hash and its format, with the row that refers to it.
 
     Raises NotAHandle, NoSuchArtifact, Damaged, and Refused for an artifact that is no pack.

@@ -9,10 +9,10 @@ from typing import Any
 
 from ..collectors.records import ToolCall
 from ..session.timeline import MAIN_ARGUMENTS
-from ..transcripts.trimming import stashed
-from .compactions import Seen
-from .latest import Latest
-from .texts import clip, words
+from ..transcripts.trimming import parse_stashed
+from .compactions import PartRecord
+from .recent_items import RecentItems
+from .texts import clip, clip_line
 
 FILES, CALLS, ERRORS = 200, 50, 50
 WAITING = 5_000  # calls without an answer that are remembered; more are open at once
@@ -27,7 +27,7 @@ THE_MODEL = ("", "")  # stands for its own calls among those of tools
 
 
 @dataclass(slots=True)
-class Waiting:
+class PendingCall:
     """A call that nobody answered yet."""
 
     call: dict[str, Any]
@@ -41,14 +41,14 @@ class Waiting:
 class Work:
     """Collects from records; afterwards `read`, `modified`, `open_calls` and `open_errors` are known."""
 
-    read: Latest = field(default_factory=lambda: Latest(FILES))
-    modified: Latest = field(default_factory=lambda: Latest(FILES))
-    open_errors: Latest = field(default_factory=lambda: Latest(ERRORS))
-    open_calls: Latest = field(default_factory=lambda: Latest(CALLS))
-    _waiting: dict[str, Waiting] = field(default_factory=dict)
+    read: RecentItems = field(default_factory=lambda: RecentItems(FILES))
+    modified: RecentItems = field(default_factory=lambda: RecentItems(FILES))
+    open_errors: RecentItems = field(default_factory=lambda: RecentItems(ERRORS))
+    open_calls: RecentItems = field(default_factory=lambda: RecentItems(CALLS))
+    _waiting: dict[str, PendingCall] = field(default_factory=dict)
     _is_kept: bool = False
 
-    def note(self, seen: Seen) -> None:
+    def note(self, seen: PartRecord) -> None:
         """Look at the next record."""
         kind = seen.row["kind"]
         if kind == "assistant" and not seen.row["is_synthetic"]:
@@ -56,7 +56,7 @@ class Work:
         elif kind == "tool_result":
             self._note_result(seen)
 
-    def end_of_part(self) -> None:
+    def end_part(self) -> None:
         """What comes from here on was kept: it ends things, and begins none."""
         self._is_kept = True
         for waiting in self._waiting.values():
@@ -67,7 +67,7 @@ class Work:
         """Whether records that were kept may still end something."""
         return bool(self.open_calls.items or self.open_errors.items)
 
-    def named(self, read: list[str], modified: list[str]) -> None:
+    def add_named_files(self, read: list[str], modified: list[str]) -> None:
         """Add the files that the compaction itself names."""
         for found, paths in ((self.read, read), (self.modified, modified)):
             for path in paths:
@@ -113,13 +113,13 @@ class Work:
         exit_code = seen.said.details.get("exitCode")
         error = {
             "kind": kind,
-            "tool": words(key[0], ARGUMENT),
+            "tool": clip_line(key[0], ARGUMENT),
             "argument": key[1],
             "record_id": seen.record_id,
             "turn": seen.row["turn_number"],
             "at": seen.row["created_at"],
             "exit_code": exit_code if type(exit_code) is int and abs(exit_code) < 2**31 else None,
-            "text": words(text, LINE),
+            "text": clip_line(text, LINE),
             "count": (before["count"] if before else 0) + 1,
             "put_right_by": None,
         }
@@ -145,13 +145,13 @@ def _waiting(seen, number, call: ToolCall, *, is_kept):
     about = {
         "record_id": seen.record_id,
         "number": number,
-        "tool": words(call.name, ARGUMENT),
+        "tool": clip_line(call.name, ARGUMENT),
         "argument": main,
         "turn": seen.row["turn_number"],
         "at": seen.row["created_at"],
         "answered_by": None,
     }
-    return Waiting(about, (call.name, main), *_files(call), is_kept)
+    return PendingCall(about, (call.name, main), *_files(call), is_kept)
 
 
 def _files(call):
@@ -169,12 +169,12 @@ def _files(call):
 
 def _main_argument(arguments):
     texts = (arguments[name] for name in MAIN_ARGUMENTS if isinstance(arguments.get(name), str))
-    return words(next(texts, ""), ARGUMENT)
+    return clip_line(next(texts, ""), ARGUMENT)
 
 
 def _complaint(seen):
     """The line of a result that says what is wrong: of an output that is an artifact, its summary."""
-    if outputs := stashed(seen.row["trim_json"]):
+    if outputs := parse_stashed(seen.row["trim_json"]):
         return outputs[0].summary
     error = seen.said.details.get("error")
     if isinstance(error, str) and error:

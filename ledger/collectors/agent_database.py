@@ -9,11 +9,11 @@ from typing import Any, BinaryIO
 import orjson
 
 from . import session_index
-from .database import Damaged, Database
-from .jsonl import MAX_LINE, Line, load_object, parse
-from .packed import read_packed_lines, unpack_record
-from .records import moment_ms
+from .database import DamagedDatabase, Database
+from .jsonl import MAX_LINE, Line, load_object, parse_line
+from .records import parse_moment_ms
 from .session_index import SESSION_ID, IndexEntry
+from .zstd_input import read_packed_lines, unpack_record
 
 ARCHIVES, COLD_ARCHIVES, COLD = "session_transcript_archives", "session_transcript_cold_archives", "cold"
 EVENTS = ("seq", "event_json", "event_zstd")
@@ -24,12 +24,12 @@ BAD_ARCHIVE = "bad_archive"
 HASHED = 1024 * 1024  # bytes at once
 # What a line of a cold archive is of: a record, or what OpenClaw computes from records.
 COLD_EVENT, COLD_OTHERS = "event", ("header", "identity", "active", "index", "fts")
-END = 2**53  # every `seq` is below it: what is not, no other program could tell apart
-IS_PLACE = f"typeof(seq) = 'integer' AND seq >= 0 AND seq < {END}"
+SEQ_LIMIT = 2**53  # every `seq` is below it: what is not, no other program could tell apart
+IS_VALID_SEQ = f"typeof(seq) = 'integer' AND seq >= 0 AND seq < {SEQ_LIMIT}"
 
 
 @dataclass(frozen=True, slots=True)
-class Contents:
+class SessionCounts:
     """One session of `transcript_events`, without its records: how many, up to which `seq`, how many without one."""
 
     session_id: str
@@ -67,25 +67,25 @@ def is_agent_database(database: Database) -> bool:
     return database.has("transcript_events", "session_id", "seq", "event_json")
 
 
-def contents(database: Database) -> Iterator[Contents]:
+def read_session_counts(database: Database) -> Iterator[SessionCounts]:
     """Every session that has records; a session whose id no page could name has an empty id."""
     if not is_agent_database(database):
         return
-    told = f"count(*), sum({IS_PLACE}), max(CASE WHEN {IS_PLACE} THEN seq END)"
+    told = f"count(*), sum({IS_VALID_SEQ}), max(CASE WHEN {IS_VALID_SEQ} THEN seq END)"
     sql = f"SELECT session_id, {told} FROM transcript_events GROUP BY session_id ORDER BY session_id"  # noqa: S608 - constants
     for raw, rows, count, last in database.ask(sql):
-        name = text(raw)
+        name = decode_text(raw)
         placed = (count or 0, -1 if last is None else last)
-        yield Contents(name if SESSION_ID.fullmatch(name) else "", *placed, misplaced=rows - (count or 0))
+        yield SessionCounts(name if SESSION_ID.fullmatch(name) else "", *placed, misplaced=rows - (count or 0))
 
 
-def generations(database: Database) -> dict[str, str]:
+def read_generations(database: Database) -> dict[str, str]:
     """Session -> a name that changes when its records are written anew; of older schemas there is none."""
     rows = database.rows("transcript_rewrite_watermarks", "session_id", "generation")
-    return {text(session): text(generation) for session, generation in rows}
+    return {decode_text(session): decode_text(generation) for session, generation in rows}
 
 
-def prefix(database: Database, session_id: str, end: int) -> str:
+def hash_prefix(database: Database, session_id: str, end: int) -> str:
     """A fingerprint of a session's records before `end`, for schemas that do not number rewrites.
 
     When each was written, their ids, and what the last one says: a record without an id may have been written in the
@@ -98,13 +98,13 @@ def prefix(database: Database, session_id: str, end: int) -> str:
             for seq, value in database.rows(table, "seq", name, where=where, values=values, order="seq"):
                 digest.update(f"{seq}:{value!r}\n".encode())
                 last = seq if isinstance(seq, int) else last
-    with suppress(Damaged):  # `events` says so
+    with suppress(DamagedDatabase):  # `events` says so
         for row in database.rows("transcript_events", *EVENTS, where=f"{where} AND seq >= ?", values=(*values, last)):
             digest.update(repr(row).encode())
     return digest.hexdigest()
 
 
-def events(database: Database, session_id: str, start: int = 0) -> Iterator[Line]:
+def read_events(database: Database, session_id: str, start: int = 0) -> Iterator[Line]:
     """The records of a session from `seq` `start` on, as lines: `offset` is the seq.
 
     A value that SQLite will not hand out is one rejected line; what cannot be read any further ends with one.
@@ -112,14 +112,16 @@ def events(database: Database, session_id: str, start: int = 0) -> Iterator[Line
     failures = 0
     while True:
         where = "session_id = ? AND seq >= ? AND seq < ?"
-        rows = database.rows("transcript_events", *EVENTS, where=where, values=(session_id, start, END), order="seq")
+        rows = database.rows(
+            "transcript_events", *EVENTS, where=where, values=(session_id, start, SEQ_LIMIT), order="seq"
+        )
         try:
             for seq, plain, packed in rows:
                 if isinstance(seq, int):
                     start = seq + 1
                     yield _line(seq, plain, packed)
             return
-        except Damaged as exc:
+        except DamagedDatabase as exc:
             failures += 1
             reason = "too_long" if "too big" in str(exc) else "damaged_database"
             yield Line(start, start + 1, b"", reason=reason, detail=str(exc))
@@ -128,10 +130,10 @@ def events(database: Database, session_id: str, start: int = 0) -> Iterator[Line
             start = _next_seq(database, session_id, start)
 
 
-def raw_events(database: Database, session_id: str) -> Iterator[bytes]:
+def read_raw_events(database: Database, session_id: str) -> Iterator[bytes]:
     """The records of a session as they were written; those that cannot be had are left out, `events` says why."""
     rows = database.rows("transcript_events", *EVENTS[1:], where="session_id = ?", values=(session_id,), order="seq")
-    with suppress(Damaged):
+    with suppress(DamagedDatabase):
         for plain, packed in rows:
             with suppress(ValueError):
                 if isinstance(plain, bytes):
@@ -140,21 +142,28 @@ def raw_events(database: Database, session_id: str) -> Iterator[bytes]:
                     yield unpack_record(packed)
 
 
-def archives(database: Database) -> Iterator[Archive]:
+def read_archives(database: Database) -> Iterator[Archive]:
     """What was put away, without what was said."""
     columns = ("session_id", "session_key", "generation", "archive_name", "created_at", "reason", "encoding")
     rows = database.rows(ARCHIVES, *columns, order="created_at")
     for session, key, generation, name, created, reason, encoding in rows:
-        about = (text(session), text(key), text(generation), text(name), text(reason), moment_ms(created))
-        yield from _usable(Archive(*about, is_packed=text(encoding) == "zstd"))
+        about = (
+            decode_text(session),
+            decode_text(key),
+            decode_text(generation),
+            decode_text(name),
+            decode_text(reason),
+            parse_moment_ms(created),
+        )
+        yield from _usable(Archive(*about, is_packed=decode_text(encoding) == "zstd"))
     cold = ("session_id", "generation", "archive_name", "archived_at", "archive_sha256", "archive_bytes")
     for session, generation, name, archived, sha256, size in database.rows(COLD_ARCHIVES, *cold, order="archived_at"):
-        about = (text(session), "", text(generation), text(name), COLD, moment_ms(archived))
+        about = (decode_text(session), "", decode_text(generation), decode_text(name), COLD, parse_moment_ms(archived))
         size = size if isinstance(size, int) else None
-        yield from _usable(Archive(*about, is_packed=True, sha256=text(sha256), size=size))
+        yield from _usable(Archive(*about, is_packed=True, sha256=decode_text(sha256), size=size))
 
 
-def blob_of(database: Database, archive: Archive) -> bytes | None:
+def read_blob(database: Database, archive: Archive) -> bytes | None:
     """The lines of an archive as they are stored; None when they are in a file of its name."""
     table = COLD_ARCHIVES if archive.reason == COLD else ARCHIVES
     where = "session_id = ? AND generation = ?"
@@ -162,7 +171,7 @@ def blob_of(database: Database, archive: Archive) -> bytes | None:
     return next((blob for (blob,) in rows if isinstance(blob, bytes)), None)
 
 
-def archive_file(archive: Archive) -> str:
+def get_archive_path(archive: Archive) -> str:
     """The place of a cold archive's file, relative to the folder of its agent."""
     return f"sessions/cold/{archive.name}"
 
@@ -183,15 +192,15 @@ def problem_of(archive: Archive, file: BinaryIO) -> str:
     return ""
 
 
-def archived_lines(archive: Archive, file: BinaryIO) -> Iterator[Line]:
+def read_archived_lines(archive: Archive, file: BinaryIO) -> Iterator[Line]:
     """The records of an archive, or one rejected line where its bytes are not those of its row."""
     if problem := problem_of(archive, file):
         return iter([Line(0, archive.size or 1, b"", reason=BAD_ARCHIVE, detail=problem)])
-    lines = read_packed_lines(file) if archive.is_packed else (parse(line) for line in _plain_lines(file.read()))
+    lines = read_packed_lines(file) if archive.is_packed else (parse_line(line) for line in _plain_lines(file.read()))
     return _cold_records(lines) if archive.reason == COLD else lines
 
 
-def index(database: Database) -> Index:
+def read_index(database: Database) -> Index:
     """The session index: a node speaks for its current session, a window for itself with what its node says."""
     found = Index()
     nodes = _nodes(database, found)
@@ -208,7 +217,7 @@ def index(database: Database) -> Index:
     return found
 
 
-def archived_entry(archive: Archive) -> IndexEntry | None:
+def build_archived_entry(archive: Archive) -> IndexEntry | None:
     """What an archive says of its session, for one that no node or window names; None when it has no key."""
     if not archive.session_key:
         return None
@@ -227,13 +236,13 @@ def _nodes(database, found):
             except ValueError:
                 found.unusable += 1
                 entry = {}
-            entry = _flat(entry) | snapshots.get(text(key), {})
-            entry["sessionId"] = text(current) or entry.get("sessionId")
+            entry = _flat(entry) | snapshots.get(decode_text(key), {})
+            entry["sessionId"] = decode_text(current) or entry.get("sessionId")
             entry.setdefault("updatedAt", updated)
-            entry.setdefault("label", text(label))
-            entry.setdefault("displayName", text(shown))
-            _add_origin(entry, *map(text, origin))
-            nodes[text(key)] = entry
+            entry.setdefault("label", decode_text(label))
+            entry.setdefault("displayName", decode_text(shown))
+            _add_origin(entry, *map(decode_text, origin))
+            nodes[decode_text(key)] = entry
     return nodes
 
 
@@ -255,7 +264,7 @@ def _snapshots(database, found):
         if not isinstance(raw, bytes) or raw == b"null":
             continue
         try:
-            snapshots.setdefault(text(key), {})[text(field_name)] = load_object(raw)
+            snapshots.setdefault(decode_text(key), {})[decode_text(field_name)] = load_object(raw)
         except ValueError:
             found.unusable += 1
     return snapshots
@@ -273,12 +282,12 @@ def _line(seq, plain, packed):
             return line
     if len(line.raw) > MAX_LINE:
         return Line(seq, seq + 1, line.raw[:4096], reason="too_long", detail=f"over {MAX_LINE} bytes")
-    return parse(line)
+    return parse_line(line)
 
 
 def _next_seq(database, session_id, start):
     sql = "SELECT min(seq) FROM transcript_events WHERE session_id = ? AND seq >= ? AND seq < ?"
-    for (seq,) in database.ask(sql, (session_id, start, END)):
+    for (seq,) in database.ask(sql, (session_id, start, SEQ_LIMIT)):
         return seq + 1 if isinstance(seq, int) else start + 1
     return start + 1
 
@@ -295,7 +304,7 @@ def _cold_records(lines):
         kind, values = row.get("kind"), row.get("row")
         event = values.get("event_json") if isinstance(values, dict) else None
         if kind == COLD_EVENT and isinstance(event, str):
-            yield parse(Line(line.offset, line.end, event.encode()))
+            yield parse_line(Line(line.offset, line.end, event.encode()))
         elif kind not in COLD_OTHERS:
             yield line
 
@@ -319,7 +328,7 @@ def _flat(entry):
 
 def _windows(database):
     conversations = {
-        text(row[0]): {"target": text(row[1]), "label": text(row[2]), "kind": text(row[3])}
+        decode_text(row[0]): {"target": decode_text(row[1]), "label": decode_text(row[2]), "kind": decode_text(row[3])}
         for row in database.rows("conversations", "conversation_id", "delivery_target", "label", "kind")
     }
     columns = ("session_id", "session_key", "previous_session_id", "reason", "updated_at", "chat_type", "channel")
@@ -327,7 +336,7 @@ def _windows(database):
     for row in database.rows("session_windows", *columns, *more, order="updated_at"):
         about = dict(zip((*columns, *more), row, strict=True))
         updated = about.pop("updated_at")
-        about = {name: text(value) for name, value in about.items()}
+        about = {name: decode_text(value) for name, value in about.items()}
         conversation = conversations.get(about["primary_conversation_id"], {})
         yield about["session_id"], about["session_key"], {**about, "updated_at": updated, "conversation": conversation}
 
@@ -355,7 +364,7 @@ def _add_window(entry, about):
         entry.channel = about["channel"]
 
 
-def text(value: Any) -> str:
+def decode_text(value: Any) -> str:
     """A text column as text; empty for anything else, and for what is not UTF-8."""
     if not isinstance(value, bytes):
         return ""

@@ -20,7 +20,7 @@ NAME = re.compile(r"[a-z_]+")
 MAX_VALUE = 4 * MAX_LINE  # bytes of one value: archives are bigger than records
 
 
-class Damaged(Exception):
+class DamagedDatabase(Exception):
     """The file is no database, or its pages do not fit together."""
 
 
@@ -44,12 +44,12 @@ class Database:
                 sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True) if isinstance(file, Path) else file
             )
         except sqlite3.Error as exc:
-            raise Damaged(str(exc)) from exc
+            raise DamagedDatabase(str(exc)) from exc
         try:
             self._prepare()
         except sqlite3.Error as exc:
             self.close()
-            raise Damaged(str(exc)) from exc
+            raise DamagedDatabase(str(exc)) from exc
 
     def _prepare(self):
         self._connection.text_factory = bytes
@@ -103,11 +103,11 @@ class Database:
         Raises Damaged with its first complaint.
         """
         if next(self.ask(SHARED), None):
-            raise Damaged("two tables have the same pages")
+            raise DamagedDatabase("two tables have the same pages")
         for what in self.columns if self.computed else ("1",):
             found = next(self.ask(f"PRAGMA quick_check({what})"), (b"no answer",))
             if found != (b"ok",):
-                raise Damaged(found[0].decode(errors="replace"))
+                raise DamagedDatabase(found[0].decode(errors="replace"))
 
     def has(self, table: str, *columns: str) -> bool:
         """Whether the table is there with all of these columns."""
@@ -140,7 +140,7 @@ class Database:
         try:
             yield from self._connection.execute(sql, values)
         except (sqlite3.Error, UnicodeError) as exc:
-            raise Damaged(str(exc)) from exc
+            raise DamagedDatabase(str(exc)) from exc
 
     def _columns_of(self, table):
         """The names of its columns; None where one of them is computed."""

@@ -57,7 +57,7 @@ class Block:
 
 
 @dataclass(slots=True)
-class Unwrapped:
+class UnwrappedMessage:
     """`words` without what stood around them; `unknown` begins what looks like an envelope and is not understood.
 
     `images` and `files` came with the words, as lines name them. `is_unnamed`: a header tells of no sender.
@@ -77,7 +77,7 @@ def content_digest(record: dict[str, Any]) -> str:
 
     `record` is a parsed line of a transcript, or `trimming.full_record` of a row.
     """
-    return hashlib.sha256(_canonical(comparable(record))).hexdigest()
+    return hashlib.sha256(_canonical(normalise_record(record))).hexdigest()
 
 
 def fingerprint(raw: bytes, record: dict[str, Any]) -> int | str:
@@ -92,7 +92,7 @@ def is_header(text: str) -> bool:
     return "⟦openclaw" in text or text.startswith((*FENCED, LEGACY_CONTEXT, LEGACY_HISTORY), start)
 
 
-def comparable(record: dict[str, Any]) -> dict[str, Any]:
+def normalise_record(record: dict[str, Any]) -> dict[str, Any]:
     """The record with its envelopes in today's spelling, without an output it repeats; `record` is left alone.
 
     What the model saw of a message is left out too: OpenClaw adds it to a record that may have been read before.
@@ -141,7 +141,7 @@ def with_repeated_output(record: dict[str, Any], length: int | None) -> dict[str
     return record
 
 
-def respelled(text: str) -> str:
+def respell_text(text: str) -> str:
     """The text with its envelopes in today's spelling, as OpenClaw's own doctor writes them."""
     if "ntrusted" not in text:
         return text
@@ -160,7 +160,7 @@ def respelled(text: str) -> str:
 
 def _respelled(content):
     if isinstance(content, str):
-        return respelled(content)
+        return respell_text(content)
     if not isinstance(content, list):
         return content
     told = [_respelled_block(block) for block in content]
@@ -169,7 +169,7 @@ def _respelled(content):
 
 def _respelled_block(block):
     text = block.get("text") if isinstance(block, dict) else None
-    if not isinstance(text, str) or (told := respelled(text)) == text:
+    if not isinstance(text, str) or (told := respell_text(text)) == text:
         return block
     return {**block, "text": told}
 

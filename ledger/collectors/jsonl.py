@@ -49,14 +49,14 @@ def read_lines(
         if not text:
             take(raw)
             continue
-        line = parse(Line(start, offset, text))
+        line = parse_line(Line(start, offset, text))
         if not ended and line.record is None and not is_closed:
             return
         take(raw)
         yield line
 
 
-def parse(line: Line, *, is_typed: bool = True) -> Line:
+def parse_line(line: Line, *, is_typed: bool = True) -> Line:
     """Fill in the record of a line, or the reason why it has none; records of `is_typed` formats have a `type`."""
     try:
         record = orjson.loads(line.raw)

@@ -21,13 +21,13 @@ PARTS = (":thread:", ":topic:")  # of a key: what stands before is the key of th
 SPAWNED = ("spawnedBy", "spawnDepth")
 
 
-def parents_among(records: Iterable[dict[str, Any] | None]) -> list[str]:
+def find_parents(records: Iterable[dict[str, Any] | None]) -> list[str]:
     """The sessions that headers among the records of a transcript name."""
     headers = (record for record in records if record is not None and record["type"] == "session")
     return [name for record in headers for name in _named(record)]
 
 
-def entry_parents(key: str, entry: dict[str, Any]) -> list[str]:
+def find_entry_parents(key: str, entry: dict[str, Any]) -> list[str]:
     """The sessions that an entry of a session index names."""
     if not NAMES & entry.keys():
         return []
@@ -42,14 +42,14 @@ def entry_parents(key: str, entry: dict[str, Any]) -> list[str]:
     return found
 
 
-def joined(column: str, names: Iterable[str]) -> str:
+def add_parents(column: str, names: Iterable[str]) -> str:
     """The column of a session with more parents in it."""
-    known = parents_in(column)
+    known = decode_parents(column)
     new = sorted({*names} - {*known})
     return encode(sorted([*known, *new])[:MOST]) if new else column
 
 
-def parents_in(column: str) -> list[str]:
+def decode_parents(column: str) -> list[str]:
     """The parents in the column of a session: ids, and keys behind KEY."""
     return decode(column, list)
 

@@ -16,7 +16,7 @@ CONTINUATION, NAMING, DREAM_DIARY, STARTUP = "continuation", "naming", "dream_di
 COMMAND, INTERNAL, HANDOVER = "command", "internal", "handover"
 JANUARY, FEBRUARY, SEPTEMBER = "2026.1.30", "2026.2.26", "2026.9.6"
 ALL = f"{JANUARY} to {SEPTEMBER}"
-OF_THIS_SITE = "[OpenClaw Web task]"  # how each text begins that this site hands to an agent
+SITE_TASK_PREFIX = "[OpenClaw Web task]"  # how each text begins that this site hands to an agent
 HANDOVER_SESSION = "openclaw-web"  # and the part of the key of the session that it is handed over in
 # The label of a task may be the task itself, over several lines.
 RESULT = r'A [a-z][a-z -]{2,40} "(?:.|\n){0,4000}?" just (?:completed|timed out|failed|finished)'
@@ -133,7 +133,7 @@ TEXTS = (
         "get-reply-inline-actions",
         is_pattern=True,
     ),
-    PromptText(HANDOVER, OF_THIS_SITE, "none: this site writes it", "guardian/handover/messages.py"),
+    PromptText(HANDOVER, SITE_TASK_PREFIX, "none: this site writes it", "guardian/handover/messages.py"),
 )
 
 STARTS = tuple(text.start for text in TEXTS if not text.is_pattern)
@@ -195,13 +195,13 @@ def text_kind(text: str, at: int = 0) -> str:
     return ""
 
 
-def provenance_origin(provenance: Any, text: str) -> Origin | None:
+def parse_provenance(provenance: Any, text: str) -> Origin | None:
     """What the provenance of a message says of it; None when it has none."""
     if not isinstance(provenance, dict) or not provenance:
         return None
     kind, tool, prefix = (provenance.get(name) for name in ("kind", "sourceTool", "sourcePromptPrefix"))
     if kind == PERSON:
-        return Origin(HANDOVER if text.startswith(OF_THIS_SITE) else "")
+        return Origin(HANDOVER if text.startswith(SITE_TASK_PREFIX) else "")
     if kind in (INTER_SESSION, SYSTEM):
         name = SOURCES.get(tool.strip().lower(), "") if isinstance(tool, str) else ""
         return Origin(name or text_kind(text) or (OTHER_SESSION if kind == INTER_SESSION else INTERNAL))

@@ -37,7 +37,7 @@ _HINTS = ("truncated", "redacted", "***", "…", "[circular]", "[unserializable]
 _WORDS = {"truncated": TRUNCATED, "redacted": REDACTED}
 
 
-def found_in(text: str) -> str:
+def find_placeholder(text: str) -> str:
     """Why a text is not whole: one of TRUNCATED and REDACTED; empty when it is."""
     lowered = text.lower()
     if not any(hint in lowered for hint in _HINTS):
@@ -49,11 +49,11 @@ def found_in(text: str) -> str:
     return REDACTED if _REDACTED.search(text) else ""
 
 
-def found_anywhere(value: Any) -> str:
+def find_nested_placeholder(value: Any) -> str:
     """The same of a value of JSON, its names and whatever is nested in it; UNKNOWN_FORM when it cannot be told."""
     if isinstance(value, str):
-        return found_in(value)
+        return find_placeholder(value)
     try:
-        return found_in(orjson.dumps(value).decode())
+        return find_placeholder(orjson.dumps(value).decode())
     except TypeError:  # half a surrogate pair, or nested too deeply
         return UNKNOWN_FORM

@@ -11,7 +11,7 @@ SIGN = PROJECTION.encode()  # in every line that may have one
 VERSION = 1
 
 
-def projection_of(record: dict[str, Any]) -> dict[str, Any] | None:
+def get_projection(record: dict[str, Any]) -> dict[str, Any] | None:
     """The projection of a user message, of any version; None when there is none."""
     message = record.get("message")
     own = message.get(OWN) if isinstance(message, dict) and message.get("role") == "user" else None
@@ -19,16 +19,16 @@ def projection_of(record: dict[str, Any]) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
-def projected_text(record: dict[str, Any]) -> str:
+def get_projected_text(record: dict[str, Any]) -> str:
     """The text that the model saw; empty when the record does not say, or in an unknown version."""
-    found = projection_of(record)
+    found = get_projection(record)
     text = found.get("text") if found and found.get("version") == VERSION else None
     return text if isinstance(text, str) else ""
 
 
 def without_projection(record: dict[str, Any]) -> dict[str, Any]:
     """The record without its projection; the record itself when it has none."""
-    if projection_of(record) is None:
+    if get_projection(record) is None:
         return record
     own = {name: value for name, value in record["message"][OWN].items() if name != PROJECTION}
     message = {name: value for name, value in record["message"].items() if name != OWN}

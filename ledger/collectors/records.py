@@ -12,10 +12,10 @@ from typing import Any
 import orjson
 
 from .jsonl import is_too_deep
-from .machine_prompts import SYSTEM_MESSAGE, provenance_origin, text_kind
-from .projections import projected_text
-from .senders import sender_of
-from .unwrapping import Unwrapped, may_be_wrapped, unwrapped
+from .machine_prompts import SYSTEM_MESSAGE, parse_provenance, text_kind
+from .message_unwrapping import UnwrappedMessage, may_be_wrapped, unwrap_message
+from .projections import get_projected_text
+from .senders import read_sender
 from .usage import Usage, read_usage
 
 SYNTHETIC_MODELS = frozenset({"delivery-mirror", "gateway-injected"})
@@ -80,21 +80,21 @@ class Facts:
     usage: Usage | None = None
     sender: dict[str, Any] = field(default_factory=dict)
     details: dict[str, Any] = field(default_factory=dict)
-    around: Unwrapped | None = None  # what stood around the words of a person
+    around: UnwrappedMessage | None = None  # what stood around the words of a person
     is_unwrapped: bool = False  # and something did
     model_prompt: str = ""  # what the model saw of a person's message; never what the person said
 
 
-def facts(record: dict[str, Any]) -> Facts:
+def read_facts(record: dict[str, Any]) -> Facts:
     """Read one record. Never raises for odd shapes: what cannot be understood is left out."""
     message = _message(record)
     if message is not None:
-        found = said(record)
+        found = read_message_facts(record)
         if found.kind == "assistant":
             _read_assistant(found, message)
         elif found.kind == "user":
             _read_sender(found, message)
-            found.model_prompt = projected_text(record)
+            found.model_prompt = get_projected_text(record)
     else:
         type_ = record.get("type", "")
         base = type_.split(":", 1)[0]  # the specification writes custom:<customType>
@@ -106,14 +106,14 @@ def facts(record: dict[str, Any]) -> Facts:
     return found
 
 
-def said(record: dict[str, Any]) -> Facts:
+def read_message_facts(record: dict[str, Any]) -> Facts:
     """What a message says, as `facts` reads it, without who, when and with which model: for readers of very many.
 
     Of a record that is no message, all of it.
     """
     message = _message(record)
     if message is None:
-        return facts(record)
+        return read_facts(record)
     role = message.get("role")
     found = Facts("message", KINDS_BY_ROLE.get(role, "message") if isinstance(role, str) else "message")
     _read_content(found, message.get("content"))
@@ -123,14 +123,14 @@ def said(record: dict[str, Any]) -> Facts:
     elif found.kind == "tool_result":
         _read_tool_result(found, message)
     elif found.kind == "user" and may_be_wrapped(found.text):
-        found.around = around = unwrapped(found.text)
+        found.around = around = unwrap_message(found.text)
         found.is_unwrapped = around.words != found.text
         found.text = around.words
         found.images, found.files = max(found.images, around.images), max(found.files, around.files)
     return found
 
 
-def content_facts(record: dict[str, Any]) -> Facts:
+def read_content_facts(record: dict[str, Any]) -> Facts:
     """The blocks of a message's content, with a person's words as they are wrapped."""
     found = Facts("message", "message")
     _read_content(found, (_message(record) or {}).get("content"))
@@ -149,13 +149,13 @@ def own_parent(record: dict[str, Any]) -> str | None:
 
 def own_moment(record: dict[str, Any]) -> int | None:
     """When a record says it was written, in milliseconds; None when it does not say."""
-    if moment := moment_ms(record.get("timestamp")):
+    if moment := parse_moment_ms(record.get("timestamp")):
         return moment
     message = _message(record)
-    return (message and moment_ms(message.get("timestamp"))) or None
+    return (message and parse_moment_ms(message.get("timestamp"))) or None
 
 
-def run_of(record: dict[str, Any]) -> str:
+def get_run_id(record: dict[str, Any]) -> str:
     """The run that wrote a message, when the record says so; empty otherwise."""
     message = record.get("message")
     own = message.get("__openclaw") if isinstance(message, dict) else None
@@ -163,7 +163,7 @@ def run_of(record: dict[str, Any]) -> str:
     return run_id if isinstance(run_id, str) else ""
 
 
-def moment_ms(value: Any) -> int | None:
+def parse_moment_ms(value: Any) -> int | None:
     """An ISO text or a number of milliseconds as milliseconds since 1970 UTC; None for anything absurd."""
     if isinstance(value, str):
         try:
@@ -181,13 +181,13 @@ def moment_ms(value: Any) -> int | None:
     return int(value) if EARLIEST_MS <= value <= LATEST_MS else None
 
 
-def is_text(block: Any) -> bool:
+def is_text_block(block: Any) -> bool:
     """Whether a block of a message's content holds words; its `type` may be of any JSON type."""
     kind = block.get("type") if isinstance(block, dict) else None
     return isinstance(kind, str) and kind in TEXT_BLOCKS
 
 
-def file_lists(summary: str, details: dict[str, Any]) -> tuple[list[str], list[str]]:
+def read_file_lists(summary: str, details: dict[str, Any]) -> tuple[list[str], list[str]]:
     """The files a compaction says were read and modified: from its details, else from the tags in its summary."""
     read, modified = _texts(details.get("readFiles")), _texts(details.get("modifiedFiles"))
     return read or _tagged(summary, "read-files"), modified or _tagged(summary, "modified-files")
@@ -299,7 +299,7 @@ def _read_other(found, record):
 SILENT, HEARTBEAT = "NO_REPLY", "HEARTBEAT_OK"
 
 
-def injected(text: str) -> str:
+def find_injected_kind(text: str) -> str:
     """Which of OpenClaw's own prompts a text is by its words alone (`machine_prompts.TEXTS`); empty for others."""
     return text_kind(text)
 
@@ -314,19 +314,19 @@ def _read_sender(found, message):
     """Who said the words of a user, from the lines that the gateway puts around a channel message."""
     own, around = message.get("__openclaw"), found.around
     if around is not None:
-        found.sender = sender_of(around.blocks, own)
+        found.sender = read_sender(around.blocks, own)
         if around.system_lines:
             found.sender["system_lines"] = around.system_lines
         if around.unknown:
             found.sender["envelope"] = "unknown"
     elif own is not None:
-        found.sender = sender_of([], own)
+        found.sender = read_sender([], own)
     _read_prompt(found, message.get("provenance"))
 
 
 def _read_prompt(found, provenance):
     """Whether somebody typed the words: the record's own provenance says it, else the words."""
-    origin = provenance_origin(provenance, found.text)
+    origin = parse_provenance(provenance, found.text)
     kind = text_kind(found.text) if origin is None or origin.is_unknown else origin.kind
     if not kind and origin is None and not found.text.strip() and "system_lines" in found.sender:
         kind = SYSTEM_MESSAGE  # events alone, without words of anybody

@@ -11,7 +11,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any
 
-from .unwrapping import CONVERSATION, FORWARDED, OTHER, QUOTE, SENDER, Block, Unwrapped
+from .message_unwrapping import CONVERSATION, FORWARDED, OTHER, QUOTE, SENDER, Block, UnwrappedMessage
 
 NAMES = ("sender_id", "sender", "senderId", "senderName", "senderUsername", "e164", "username", "name", "id", "label")
 OWN = ("senderId", "senderName", "senderUsername")
@@ -26,7 +26,7 @@ GROUP_SIGNS = ("is_group_chat", "group_subject", "group_channel", "group_space",
 MAX_NAME, MAX_KEYS, MAX_OTHERS = 256, 40, 20
 
 
-class Why(StrEnum):
+class WithheldReason(StrEnum):
     """Why a record is withheld: its sender opted out or cannot be told, it may quote or follow one, or was before."""
 
     SENDER = "sender"
@@ -37,14 +37,14 @@ class Why(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Quoted:
+class QuotedPerson:
     """Who is quoted once, by every name given; `is_told` when an id is among them."""
 
     names: frozenset[str]
     is_told: bool
 
 
-def sender_of(blocks: list[Block], own: Any) -> dict[str, Any]:
+def read_sender(blocks: list[Block], own: Any) -> dict[str, Any]:
     """What the blocks around a message say of its sender, short enough for a column; `own` is its `__openclaw`.
 
     The Sender block comes first, then the conversation block, then the record; of several blocks the first.
@@ -67,33 +67,33 @@ def sender_of(blocks: list[Block], own: Any) -> dict[str, Any]:
     return sender
 
 
-def sender_ids(sender: dict[str, Any]) -> set[str]:
+def find_sender_ids(sender: dict[str, Any]) -> set[str]:
     """Every id or name that a user message gives its sender."""
     others = sender.get("others")
     found = {str(sender[key]) for key in NAMES if sender.get(key)}
     return found | {str(name) for name in others if name} if isinstance(others, list) else found
 
 
-def is_of(names: Iterable[str | None], opted_out: frozenset[str]) -> bool:
+def is_opted_out(names: Iterable[str | None], opted_out: frozenset[str]) -> bool:
     """Whether one of these ids or names is that of somebody who opted out, however it is spelled."""
     wanted = _all_spellings(opted_out)
     return any(name and not wanted.isdisjoint(_spellings(name)) for name in names)
 
 
-def why_withheld(
-    sender: dict[str, Any], found: Unwrapped | None, opted_out: frozenset[str], *, is_group: bool
-) -> Why | None:
+def find_withheld_reason(
+    sender: dict[str, Any], found: UnwrappedMessage | None, opted_out: frozenset[str], *, is_group: bool
+) -> WithheldReason | None:
     """Why a user message is not kept, with these people opted out; None when it may be.
 
     In a group, what cannot be told is withheld: who speaks, or whom a message quotes.
     """
-    names = sender_ids(sender)
-    if is_of(names, opted_out):
-        return Why.SENDER
+    names = find_sender_ids(sender)
+    if is_opted_out(names, opted_out):
+        return WithheldReason.SENDER
     is_group = is_group or any(sender.get(sign) for sign in GROUP_SIGNS)
     if is_group and (not names or (found is not None and (found.unknown or found.is_unnamed))):
-        return Why.UNKNOWN_SENDER
-    return Why.QUOTE if found is not None and _may_quote(found, opted_out, is_group) else None
+        return WithheldReason.UNKNOWN_SENDER
+    return WithheldReason.QUOTE if found is not None and _may_quote(found, opted_out, is_group) else None
 
 
 def _may_quote(found, opted_out, is_group):
@@ -103,19 +103,19 @@ def _may_quote(found, opted_out, is_group):
         strict = is_group or block.kind == FORWARDED  # a forwarded message is somebody else's in every chat
         if block.kind in (QUOTE, FORWARDED, OTHER):
             for quoted in _quoted(block.value):
-                if is_of(quoted.names, opted_out) or (strict and not quoted.is_told):
+                if is_opted_out(quoted.names, opted_out) or (strict and not quoted.is_told):
                     return True
             if not is_group and _mentions(_lines(block.value), opted_out):
                 return True
     return False
 
 
-def _quoted(value: Any) -> Iterator[Quoted]:
+def _quoted(value: Any) -> Iterator[QuotedPerson]:
     """Everybody whom a block quotes; plain lines and odd values quote somebody who is not told."""
     entries = value if isinstance(value, list) else [value]
     for entry in entries:
         if not isinstance(entry, dict):
-            yield Quoted(frozenset(), is_told=False)
+            yield QuotedPerson(frozenset(), is_told=False)
             continue
         person = entry.get("sender")
         told = entry
@@ -124,7 +124,7 @@ def _quoted(value: Any) -> Iterator[Quoted]:
         names = frozenset(str(told[key]) for key in QUOTED_NAMES if isinstance(told.get(key), str | int))
         is_forwarded = any(entry.get(key) for key in ("forwarded_from", "forwarded_from_username"))
         ids = ("forwarded_from_id",) if is_forwarded else QUOTED_IDS
-        yield Quoted(names, is_told=any(_plain(told.get(key)) for key in ids))
+        yield QuotedPerson(names, is_told=any(_plain(told.get(key)) for key in ids))
 
 
 def _lines(value):

@@ -8,7 +8,7 @@ from typing import Any
 from . import lineage
 from .envelopes import is_header
 from .jsonl import load_object
-from .records import moment_ms
+from .records import parse_moment_ms
 
 SESSION_ID = re.compile(r"[A-Za-z0-9][\w.:-]{0,127}", re.ASCII)
 # What a program calls its own sessions (`tui-<uuid>`) where a key of older times names a channel.
@@ -44,7 +44,7 @@ KEPT: dict[str, type | tuple[type, ...]] = {
     "snoozedUntil": (int, float),
 }
 # Titles and recaps that a model may have made of what somebody said.
-MADE_OF_WORDS = ("label", "displayName", "autoLabel", "activitySummary")
+MODEL_TEXT_FIELDS = ("label", "displayName", "autoLabel", "activitySummary")
 RECAP, RECAP_TEXTS = "activitySummary", ("text", "summary", "recap")
 MAX_RECAP = 4_000  # characters
 BIGGEST = 2**53
@@ -119,12 +119,12 @@ def read_entries(index: dict[str, Any], unusable: list[str] | None = None) -> It
     yield from found.values()
 
 
-def last_name(path: str) -> str:
+def get_file_name(path: str) -> str:
     """The last name of a path that some system wrote, Windows too."""
     return re.split(r"[/\\]", path)[-1]
 
 
-def origin_of(key: str) -> tuple[str, str | None, str | None]:
+def parse_session_key(key: str) -> tuple[str, str | None, str | None]:
     """What a session key says: origin (main, direct, group, cron, ...), channel, target."""
     parts = key.split(":", 4)
     if parts[0] == "channel" and len(parts) >= 2:
@@ -143,13 +143,13 @@ def origin_of(key: str) -> tuple[str, str | None, str | None]:
     return "unknown", channel, ":".join(parts[3:]) or None
 
 
-def title_in(metadata: dict[str, Any]) -> str:
+def find_title(metadata: dict[str, Any]) -> str:
     """The title that an entry gives its session: a person's before one that a model made."""
     return metadata.get("label") or metadata.get("displayName") or metadata.get("autoLabel") or ""
 
 
 def _entry(key, session_id, entry):
-    origin, channel, target = origin_of(key)
+    origin, channel, target = parse_session_key(key)
     delivery = _dict(entry, "deliveryContext")
     model = entry.get("model")
     if isinstance(model, dict):
@@ -166,13 +166,13 @@ def _entry(key, session_id, entry):
         channel=channel or "unknown",
         target=target or _text(delivery, "to") or _text(entry, "lastTo"),
         account=_text(delivery, "accountId") or _text(entry, "lastAccountId"),
-        updated_at=moment_ms(entry.get("updatedAt")),
+        updated_at=parse_moment_ms(entry.get("updatedAt")),
         model=model if isinstance(model, str) else None,
-        label=title_in(metadata),
+        label=find_title(metadata),
         metadata={name: value for name, value in metadata.items() if value not in ("", {})},
         report=_report(entry),
         **_workspace(entry),
-        parents=lineage.entry_parents(key, entry),
+        parents=lineage.find_entry_parents(key, entry),
         files={key: (_text(entry, "sessionFile") or "")[:MAX_FILE]},
     )
 
@@ -180,7 +180,7 @@ def _entry(key, session_id, entry):
 def _workspace(entry):
     """The workspace of a session's last prompt; none of one made in a sandbox, which has a folder of its own."""
     report = _dict(entry, "systemPromptReport")
-    folder, at = _text(report, "workspaceDir"), moment_ms(report.get("generatedAt"))
+    folder, at = _text(report, "workspaceDir"), parse_moment_ms(report.get("generatedAt"))
     if not folder or len(folder) > MAX_PATH or _dict(report, "sandbox").get("sandboxed") is True:
         return {}
     return {"workspace": folder, "workspace_at": at or 0}
@@ -189,7 +189,7 @@ def _workspace(entry):
 def _prompt(entry):
     """When and where the last prompt was made."""
     report, place = _dict(entry, "systemPromptReport"), _workspace(entry)
-    at = moment_ms(report.get("generatedAt"))
+    at = parse_moment_ms(report.get("generatedAt"))
     about = {"at": at, "workspace": place.get("workspace")}
     if _dict(report, "sandbox").get("sandboxed") is True:
         about["isSandboxed"] = True

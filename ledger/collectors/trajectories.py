@@ -9,7 +9,7 @@ import orjson
 
 from . import placeholders
 from .jsonl import Line
-from .records import moment_ms
+from .records import parse_moment_ms
 from .usage import read_usage
 
 SCHEMA = "openclaw-trajectory"
@@ -23,7 +23,7 @@ FACTS = (
 )
 MAX_FACT = 500  # characters
 # What a model was given, and the fact that says why it is not whole in a step that should hold it.
-GIVEN = {"systemPrompt": "systemPromptNotWhole", "tools": "toolsNotWhole"}
+MODEL_INPUTS = {"systemPrompt": "systemPromptNotWhole", "tools": "toolsNotWhole"}
 
 
 @dataclass(slots=True)
@@ -44,7 +44,7 @@ class Step:
     @property
     def is_cut(self) -> bool:
         """Whether OpenClaw did not record whole what the model was given."""
-        return any(name in self.about for name in GIVEN.values())
+        return any(name in self.about for name in MODEL_INPUTS.values())
 
     @property
     def id(self) -> str:
@@ -83,7 +83,7 @@ def _step(record, seq, session_id):
         seq=seq,
         run_id=_text(record.get("runId")),
         type=_text(record.get("type")),
-        created_at=moment_ms(record.get("ts")),
+        created_at=parse_moment_ms(record.get("ts")),
         about=about,
         moment=_text(record.get("ts")),
         prompt=prompt if isinstance(prompt, str) and prompt else None,
@@ -93,9 +93,9 @@ def _step(record, seq, session_id):
 
 def _not_whole(data):
     """Why what the model was given is not whole, where it is not."""
-    for name, fact in GIVEN.items():
+    for name, fact in MODEL_INPUTS.items():
         value = data.get(name)
-        if value and (why := placeholders.found_anywhere(value) or _unknown(name, value)):
+        if value and (why := placeholders.find_nested_placeholder(value) or _unknown(name, value)):
             yield fact, why
 
 
@@ -103,7 +103,7 @@ def _unknown(name, value):
     return "" if isinstance(value, str if name == "systemPrompt" else list) else placeholders.UNKNOWN_FORM
 
 
-def schemas(tools: list[Any]) -> bytes:
+def tools_to_json(tools: list[Any]) -> bytes:
     """Tool schemas as one text, the same for the same tools."""
     return orjson.dumps(tools, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS)
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-MOST = 10**12
+MAX_AMOUNT = 10**12
 INPUT = ("input", "inputTokens", "input_tokens")
 PROMPT = ("promptTokens", "prompt_tokens", "promptTokenCount")  # with what came from the cache
 OUTPUT = ("output", "outputTokens", "output_tokens", "completionTokens", "completion_tokens", "candidatesTokenCount")
@@ -65,7 +65,7 @@ def _count(usage, names):
     """The first of these numbers that is not 0."""
     for name in names:
         value = usage.get(name)
-        if value and isinstance(value, int | float) and value is not True and 0 < value <= MOST:
+        if value and isinstance(value, int | float) and value is not True and 0 < value <= MAX_AMOUNT:
             return int(value)
     return 0
 
@@ -80,5 +80,5 @@ def _cost(cost, tokens):
 
 
 def _dollars(value):
-    is_usable = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= MOST
+    is_usable = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= MAX_AMOUNT
     return float(value) if is_usable else None

@@ -6,7 +6,7 @@ stands behind the words. Whoever types such a line removes their own words and n
 
 import re
 
-from .envelopes import FORWARDED, QUOTE, SENDER, Block, Unwrapped
+from .envelopes import FORWARDED, QUOTE, SENDER, Block, UnwrappedMessage
 
 # auto-reply/reply/queue/drain (2026.1.30 to 2026.9.6), each message after its own separator.
 QUEUE = "[Queued messages while agent was busy]"
@@ -63,7 +63,7 @@ ODD = re.compile(
 )
 
 
-def is_odd(text: str, at: int) -> bool:
+def is_odd_wrapper(text: str, at: int) -> bool:
     """Whether what begins here has the shape of a wrapper, and is none that is known."""
     if text.startswith(QUEUE, at) and QUEUED.search(text, at):
         return False
@@ -72,7 +72,7 @@ def is_odd(text: str, at: int) -> bool:
     return ODD.match(text, at) is not None
 
 
-def wrapper_end(text: str, at: int, found: Unwrapped) -> int:
+def find_wrapper_end(text: str, at: int, found: UnwrappedMessage) -> int:
     """Take in the line or bracket that begins here; where it ends, -1 when none does."""
     if text.startswith("[", at):
         return _bracket_end(text, at, found)
@@ -88,7 +88,7 @@ def wrapper_end(text: str, at: int, found: Unwrapped) -> int:
     return -1
 
 
-def queued_messages(text: str, at: int) -> list[tuple[str, str]] | None:
+def split_queued_messages(text: str, at: int) -> list[tuple[str, str]] | None:
     """The messages that waited, when such a list begins here: of each the name of its sender, if told, and its text.
 
     Every separator counts, also one that somebody typed: a real one is never taken for words.
@@ -105,7 +105,7 @@ def queued_messages(text: str, at: int) -> list[tuple[str, str]] | None:
     return [(name, message) for name, message in messages if name or message.strip()]
 
 
-def without_trailers(words: str, found: Unwrapped) -> str:
+def strip_trailers(words: str, found: UnwrappedMessage) -> str:
     """The words without ids, senders, quotes and files behind them."""
     end, kept, speaker = len(words), len(words), ""
     has_header = found.is_unnamed or any(block.kind == SENDER for block in found.blocks)
@@ -132,7 +132,7 @@ def without_trailers(words: str, found: Unwrapped) -> str:
     return words[begin:kept].rstrip("\n") if kept < len(words) else words
 
 
-def spoken_words(text: str, found: Unwrapped) -> str:
+def find_spoken_words(text: str, found: UnwrappedMessage) -> str:
     """What a person wrote and said, where media were put into words; what a program saw in them is left out."""
     if text.strip() == NO_CAPTION:
         found.images = found.images or 1

@@ -26,7 +26,7 @@ class AgentFilters(DayFilters):
 
     def offer(self, whose):
         """Fill in the values that fields offer, with one query."""
-        known = facets.values_of(whose.db, list(self.OFFERED.values()), self.TABLE)
+        known = facets.read_values(whose.db, list(self.OFFERED.values()), self.TABLE)
         self.offered = {
             name: [(value, glyphs.plain(self.in_words(name, value))) for value in known[column]]
             for name, column in self.OFFERED.items()

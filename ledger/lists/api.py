@@ -11,7 +11,7 @@ from openclaw_web.endpoints.schemas import Page, listed
 from openclaw_web.pages.doors import needs
 
 from ..models import TranscriptEventIdentity
-from ..session.api import BUDGET_BYTES, HEAVY, event_bytes, open_payloads, turn_bytes
+from ..session.api import BUDGET_BYTES, PAYLOAD_COLUMNS, annotate_payloads, count_event_bytes, count_turn_bytes
 from ..session.schemas import RejectedOut, SessionOut
 from .event_list import EVENTS
 from .rejected_list import REJECTED
@@ -36,12 +36,12 @@ def session_list(request, agent, filters: Query[SessionQuery]):
 def event_list(request, agent, filters: Query[EventQuery]):
     """Records of all sessions of an agent, newest first. A search may return fewer than `limit`, and a `next`."""
     found = EVENTS.fits(agent, **filters.asked())
-    rows = found.rows.defer("full_zstd") if filters.include_payload else found.rows.defer(*HEAVY)
+    rows = found.rows.defer("full_zstd") if filters.include_payload else found.rows.defer(*PAYLOAD_COLUMNS)
     found = replace(found, rows=with_identities(rows))
-    limits = {"budget": BUDGET_BYTES, "weigh": event_bytes} if filters.include_payload else {}
+    limits = {"budget": BUDGET_BYTES, "weigh": count_event_bytes} if filters.include_payload else {}
     page = found.page(**filters.place, **limits)
     if filters.include_payload:
-        open_payloads(page)
+        annotate_payloads(page)
     return listed(page)
 
 
@@ -51,7 +51,7 @@ def event_list(request, agent, filters: Query[EventQuery]):
 def turn_list(request, agent, filters: Query[AgentTurnQuery]):
     """Turns of all sessions of an agent, newest first. A search may return fewer than `limit`, and a `next`."""
     found = TURNS.fits(agent, **filters.asked())
-    return listed(found.page(**filters.place, budget=BUDGET_BYTES, weigh=turn_bytes))
+    return listed(found.page(**filters.place, budget=BUDGET_BYTES, weigh=count_turn_bytes))
 
 
 @router.get("/agents/{agent}/rejected", Page[RejectedOut], 404, 409, 503)

@@ -14,11 +14,11 @@ from openclaw_web.lists.declaration import PLAIN, TITLE, List, file_columns
 from openclaw_web.lists.paging import Listing, Term, in_order, narrowed, terms
 from openclaw_web.sqlite.json_columns import decode
 
-from ..collectors.records import facts
+from ..collectors.records import read_facts
 from ..models import TranscriptEvent, TranscriptEventIdentity
 from ..words import EVENT_WORDS
 from .agent_filters import COUNTED, AgentFilters
-from .session_list import SESSIONS, titles
+from .session_list import SESSIONS, read_titles
 from .turn_list import FIRST_CHARACTERS
 
 WINDOW = 1_000  # records are big: fewer of them are looked through
@@ -87,7 +87,7 @@ def _beginning(body):
     record = decode(body)
     if not record:  # only its beginning was read
         return body[:FIRST_CHARACTERS]
-    said = facts(record)
+    said = read_facts(record)
     calls = " ".join(f"{call.name} {orjson.dumps(call.arguments).decode()}" for call in said.calls[:3])
     return (said.text or calls or said.thinking or said.error or "")[:FIRST_CHARACTERS]
 
@@ -100,7 +100,7 @@ def _prepared(page, _filters, agent):
     for event in page:
         event["text"] = _beginning(event["body"])
     words = {kind: str(EVENT_WORDS.get(kind, kind)) for kind in {event["kind"] for event in page}}
-    return {"rows": page, "titles": titles(agent.db, page), "kinds": words}
+    return {"rows": page, "titles": read_titles(agent.db, page), "kinds": words}
 
 
 EVENTS = List(

@@ -23,7 +23,7 @@ COUNTED = (
 )
 
 
-def values_of(db: str, columns: list[str], table: str = "sessions") -> dict[str, list[str]]:
+def read_values(db: str, columns: list[str], table: str = "sessions") -> dict[str, list[str]]:
     """The first MOST values of each of these indexed columns of a table, in order."""
     found: dict[str, list[str]] = {column: [] for column in columns}
     asked = " UNION ALL ".join(VALUES.format(column, MOST, table) for column in columns)
@@ -32,7 +32,7 @@ def values_of(db: str, columns: list[str], table: str = "sessions") -> dict[str,
     return found
 
 
-def amounts_of(db: str, column: str, budget_ms: int, table: str = "sessions") -> dict[str, Amount]:
+def count_values(db: str, column: str, budget_ms: int, table: str = "sessions") -> dict[str, Amount]:
     """How many rows have each value of an indexed column, as far as that is counted; nothing when it takes long."""
     counted = COUNTED.format(column, MOST, COUNTED_UP_TO + 1, table)
     with time_box(db, budget_ms) as is_up:

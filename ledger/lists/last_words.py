@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from openclaw_web.sqlite import statements, words
 from openclaw_web.sqlite.json_columns import encode
 
-from ..injected import Injected, split
+from ..injected_prompts import InjectedPrompt, split_injected
 
 READ = 400  # characters of each side: what OpenClaw put before them is cut away
 SHOWN = 160
@@ -30,17 +30,17 @@ class LastWords:
 
     text: str
     is_reply: bool
-    injected: Injected | None
+    injected: InjectedPrompt | None
     user_from: str | None = None
     user_metadata: str | None = None
 
 
-def of(db: str, session_ids: list[str]) -> dict[str, LastWords]:
+def read_last_words(db: str, session_ids: list[str]) -> dict[str, LastWords]:
     """The last words of these sessions; those without a turn have none."""
     rows = statements.rows(db, LAST, [encode(session_ids)])
     return {session_id: _said(*turn) for session_id, *turn in rows}
 
 
 def _said(user, reply, *sender):
-    injected, asked = split(user)
+    injected, asked = split_injected(user)
     return LastWords(" ".join(MARKS.sub("", reply or asked).split())[:SHOWN], bool(reply), injected, *sender)

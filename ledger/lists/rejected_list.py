@@ -31,7 +31,7 @@ class RejectedFilters(ListFilters):
 
 
 @dataclass(slots=True)
-class Rejected:
+class RejectedRow:
     """One line as the page shows it; `session_id` only when that session is in the store."""
 
     row: RejectedRecord
@@ -54,7 +54,7 @@ def _prepared(page, _filters, agent):
 
 
 def _in_words(row, known_sessions):
-    return Rejected(
+    return RejectedRow(
         row=row,
         session_id=row.session_id if row.session_id in known_sessions else None,
         reason=REJECT_WORDS.get(row.reason, row.reason),

@@ -80,14 +80,14 @@ def fits(agent, *, sort=SessionFilters.DEFAULT, segment="", **asked) -> Listing:
     return narrowed(rows, wanted, order=order, seeks=seeks, window=window)
 
 
-def titles(db: str, rows: list[dict[str, Any]]) -> dict[str, str]:
+def read_titles(db: str, rows: list[dict[str, Any]]) -> dict[str, str]:
     """The titles of the sessions that rows of a list belong to, by their ids."""
     ids = {row["session_id"] for row in rows}
     return dict(Session.objects.using(db).filter(id__in=ids).values_list("id", "title"))
 
 
 def _prepared(page, _filters, agent):
-    return {"rows": page, "last_words": last_words.of(agent.db, [session.id for session in page])}
+    return {"rows": page, "last_words": last_words.read_last_words(agent.db, [session.id for session in page])}
 
 
 SESSIONS = List(
@@ -120,5 +120,5 @@ SESSIONS = List(
         *("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens"),
     ),
     prepare=_prepared,
-    amounts=lambda agent, ms: SEGMENTS.amounts(lambda column: facets.amounts_of(agent.db, column, ms)),
+    amounts=lambda agent, ms: SEGMENTS.amounts(lambda column: facets.count_values(agent.db, column, ms)),
 )

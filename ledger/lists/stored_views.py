@@ -7,7 +7,7 @@ from openclaw_web.lists.paging import places
 from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import render_page
 
-from . import stored
+from . import stored_tables
 
 
 @require_safe
@@ -15,12 +15,19 @@ from . import stored
 @needs("viewer")
 def stored_list(request, agent):
     """What the memory index of an agent holds, or the files in its database (`?kind=`); read only."""
-    return render_page(request, "ledger/stored_list.html", tabs_and_rows(request, agent, stored.STORED))
+    return render_page(
+        request, "ledger/stored_list.html", build_list_context(request, agent, stored_tables.STORED_LISTS)
+    )
 
 
-def tabs_and_rows(request, agent, lists):
+def build_list_context(request, agent, lists):
     """What a page of several lists shows, one of them chosen (`?kind=`)."""
     wanted = request.GET.get("kind")
     shown = next((one for one in lists if one.name == wanted), lists[0])
     tabs = [{"label": one.label, "href": f"?kind={one.name}", "is_current": one is shown} for one in lists]
-    return {"agent": agent, "shown": shown, "rows": stored.page(agent, shown, **places(request)), "tabs": tabs}
+    return {
+        "agent": agent,
+        "shown": shown,
+        "rows": stored_tables.read_page(agent, shown, **places(request)),
+        "tabs": tabs,
+    }

@@ -14,7 +14,7 @@ from openclaw_web.lists.paging import Listing, Term, in_order, narrowed, terms
 
 from ..models import ConversationTurn, TranscriptEvent
 from .agent_filters import COST, COUNTED, SECONDS, TOKENS, AgentFilters
-from .session_list import SESSIONS, titles
+from .session_list import SESSIONS, read_titles
 
 FIRST_CHARACTERS = 240
 COLUMNS = {
@@ -107,7 +107,7 @@ TURNS = List(
     ),
     table=ConversationTurn,
     fields=FIELDS,
-    prepare=lambda page, _filters, agent: {"rows": page, "titles": titles(agent.db, page)},
+    prepare=lambda page, _filters, agent: {"rows": page, "titles": read_titles(agent.db, page)},
     read=_read,
     file=_read,
     shape=lambda turn: {name: turn[name] for name in FIELDS},

@@ -1,12 +1,17 @@
 """What templates can do with the words of transcripts. Formatting only: no queries, no HTML but Markdown's."""
 
+import re
+from collections.abc import Iterator
+
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from artifacts.handles import PREFIX
 from openclaw_web import amounts
 from openclaw_web.pages.formatting import duration, money, tokens
 
-from .. import injected as injecting
+from .. import injected_prompts as injecting
 from ..words import (
     CHANNEL_WORDS,
     COPY_WORDS,
@@ -18,7 +23,37 @@ from ..words import (
     STEP_WORDS,
     STOP_WORDS,
 )
-from . import handle_links, markdown
+from . import markdown
+
+HANDLE = re.compile(rf"(?<![0-9A-Za-z_])({PREFIX}[0-9a-f]{{64}})(?![0-9a-f])")
+
+
+TAG = re.compile(r"(<[^>]*>)")
+
+
+# Within these a link would be in the way of another one, or of opening a fold.
+CLOSED = ("a", "summary")
+
+
+def handles(html: SafeString) -> Iterator[tuple[SafeString, str]]:
+    """`html`, made of escaped texts, in pieces: each with the name of the content when it is a handle, else with ""."""
+    kept, closed = "", 0
+    for number, part in enumerate(TAG.split(html)):
+        if number % 2:
+            if part.strip("</>").split(" ", 1)[0] in CLOSED:
+                closed += -1 if part.startswith("</") else 1
+            kept += part
+        elif closed:
+            kept += part
+        else:
+            text, *found = HANDLE.split(part)
+            kept += text
+            for handle, after in zip(found[::2], found[1::2], strict=True):
+                yield SafeString(kept), ""
+                yield SafeString(handle), handle.removeprefix(PREFIX)
+                kept = after
+    yield SafeString(kept), ""
+
 
 WORDS = 160  # characters of a turn in a table
 
@@ -93,12 +128,12 @@ def first_words(text):
 
 def injected(text):
     """A prompt as the words of a chip, empty when a person wrote it, and what is left of it."""
-    found, words = injecting.split(text or "")
+    found, words = injecting.split_injected(text or "")
     return injected_word(found), words
 
 
 def injected_word(found):
-    """What a chip says of why OpenClaw asked (ledger.injected.Injected): the name of a scheduled task."""
+    """What a chip says of why OpenClaw asked (ledger.injected_prompts.InjectedPrompt): the name of a scheduled task."""
     return str(found.name or INJECTED_WORDS[found.kind]) if found else ""
 
 
@@ -151,7 +186,4 @@ _WORDS = (
     *(copy_word, kind_word, event_word, origin_word, channel_word, reject_word, step_word),
     *(characters, chars, errors, share_of, first_words),
 )
-FILTERS = {
-    made.__name__: made
-    for made in (*_WORDS, injected, injected_word, turn_sums, entry_notes, rich, handle_links.handles)
-}
+FILTERS = {made.__name__: made for made in (*_WORDS, injected, injected_word, turn_sums, entry_notes, rich, handles)}

@@ -22,8 +22,8 @@ from openclaw_web.sqlite.fields import (
 )
 from openclaw_web.sqlite.json_columns import Decoded
 
-from .around import IndexedFile, TrajectoryEvent, VfsEntry  # noqa: F401 - Django looks for models here
-from .removed import RemovedSession  # noqa: F401 - as above
+from .database_extras import IndexedFile, TrajectoryEvent, VfsEntry  # noqa: F401 - Django looks for models here
+from .removed_sessions import RemovedSession  # noqa: F401 - as above
 from .sums import SessionDay, SessionTool, ToolDay, Totals  # noqa: F401 - as above
 
 
@@ -125,7 +125,7 @@ class Session(Totals):
         """Whose session it is: its file is called after the agent."""
         return self._state.db.removeprefix("agent_")
 
-    def mark(self):
+    def cache_key(self):
         """What is different once its records are: for what is computed from them and remembered."""
         names = ("record_count", "leaf_record_id", "last_activity_at", "turn_count", "compaction_count", "error_count")
         return tuple(getattr(self, name) for name in (*names, "tool_call_count", "total_tokens", "created_at", "title"))

@@ -26,7 +26,7 @@ class SessionDay(Totals):
     """What one session adds up to on one UTC day: the rows that `agent_daily_stats` is summed from."""
 
     pk = models.CompositePrimaryKey("session_id", "date")
-    # Sums stay when their session is removed because of its age (ledger.transcripts.removing).
+    # Sums stay when their session is removed because of its age (ledger.transcripts.removal).
     session = models.ForeignKey(
         "ledger.Session", models.CASCADE, db_index=False, db_constraint=False, related_name="days"
     )

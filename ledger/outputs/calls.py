@@ -5,10 +5,10 @@ from typing import Any
 from openclaw_web.sqlite import statements, words
 from openclaw_web.sqlite.json_columns import decode, encode
 
-from ..collectors.records import facts
-from ..injected import split
+from ..collectors.records import read_facts
+from ..injected_prompts import split_injected
 from ..models import Session
-from ..session.timeline import main_argument
+from ..session.timeline import find_main_argument
 
 NEAR = 60  # records between a call and its result, at most: other calls of the same answer, and their results
 # For each use a step to its record and a few back: the last one before it that asked under this id.
@@ -26,7 +26,7 @@ CALLS = f"""
 """  # noqa: S608 - constants
 
 
-def of_uses(db: str, uses: list[dict[str, Any]]) -> tuple[dict[str, str], dict[str, str]]:
+def find_calls(db: str, uses: list[dict[str, Any]]) -> tuple[dict[str, str], dict[str, str]]:
     """The main argument of the call of each use (`artifacts.naming.PLACE`) by its id, and the titles of sessions."""
     whole = [use for use in uses if all(use.values())]
     rows = statements.rows(db, CALLS, [encode(whole)]) if whole else []
@@ -34,9 +34,9 @@ def of_uses(db: str, uses: list[dict[str, Any]]) -> tuple[dict[str, str], dict[s
     said = {use_id: _said(text, wanted[use_id]) for use_id, text in rows}
     ids = {use["session_id"] for use in uses if use["session_id"]}
     titles = Session.objects.using(db).filter(id__in=ids).values_list("id", "title") if ids else ()
-    return said, {session_id: split(title)[1] for session_id, title in titles}
+    return said, {session_id: split_injected(title)[1] for session_id, title in titles}
 
 
 def _said(text, call_id):
-    calls = facts(decode(text)).calls
-    return next((main_argument(call.arguments) for call in calls if call.id == call_id), "")
+    calls = read_facts(decode(text)).calls
+    return next((find_main_argument(call.arguments) for call in calls if call.id == call_id), "")

@@ -21,9 +21,9 @@ router = Operations("ledger_savings_api", tags=["ledger"])
 @needs("viewer")
 def agent_savings(request, agent, filters: Query[SavingsQuery]):
     """Totals of an agent's outputs, the largest and the repeated outputs, and the size of its prompts by day."""
-    scope = sums.Scope(agent.db, sums.since(agent.db, int(filters.days)), filters.tool, filters.channel)
-    found = _answer(sums.of_agent(scope))
-    return found | {"since": str(scope.since), "prompts": prompts.of_agent(scope)}
+    scope = sums.Scope(agent.db, sums.find_first_day(agent.db, int(filters.days)), filters.tool, filters.channel)
+    found = _answer(sums.read_agent_savings(scope))
+    return found | {"since": str(scope.since), "prompts": prompts.read_agent_prompts(scope)}
 
 
 @router.get("/agents/{agent}/sessions/{session_id}/savings", SessionSavingsOut, 404, 409, 503)
@@ -32,9 +32,9 @@ def agent_savings(request, agent, filters: Query[SavingsQuery]):
 def session_savings(request, agent, session_id: str, place: Query[TurnsQuery]):
     """The same for one session, with the size of its prompts by turn."""
     session = get_object_or_404(Session.objects.using(agent.db), id=session_id)
-    found = prompts.of_session(session, after=place.after, before=place.before)
+    found = prompts.read_session_prompts(session, after=place.after, before=place.before)
     page = {"next": found.page.next, "previous": found.page.previous}
-    return _answer(sums.of_session(session)) | {"prompts": {"turns": found.turns, "band": found.band, **page}}
+    return _answer(sums.read_session_savings(session)) | {"prompts": {"turns": found.turns, "band": found.band, **page}}
 
 
 def _answer(found):

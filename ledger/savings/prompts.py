@@ -19,7 +19,7 @@ from openclaw_web.pages.charts import Chart, Point, Series, line_chart
 from openclaw_web.pages.formatting import day_in_words
 
 from ..models import ConversationTurn, Session, TranscriptEventIdentity, TranscriptSnapshot
-from .sums import Scope, newest_of
+from .sums import Scope, limit_to_newest
 
 TURNS = 60  # points of a session's chart
 NEWEST = 10_000  # turns that an agent's chart is made of
@@ -79,7 +79,7 @@ class AgentPrompts:
     since: int | None
 
 
-def of_session(session: Session, *, after: str | None = None, before: str | None = None) -> SessionPrompts:
+def read_session_prompts(session: Session, *, after: str | None = None, before: str | None = None) -> SessionPrompts:
     """The latest TURNS turns of a session's active branch, or those beside them by a cursor of the page."""
     turns = session.turns.active().only(*COLUMNS)
     page = page_of(turns, order=("-turn_number",), after=after, before=before, size=TURNS)
@@ -89,10 +89,10 @@ def of_session(session: Session, *, after: str | None = None, before: str | None
     return SessionPrompts(found, band([turn.prompt_tokens for turn in found if turn.prompt_tokens]), page)
 
 
-def of_agent(scope: Scope) -> AgentPrompts:
+def read_agent_prompts(scope: Scope) -> AgentPrompts:
     """The newest prompts of an agent in the days of a scope; of one tool there are none of their own."""
     turns = ConversationTurn.objects.using(scope.db).filter(is_active=True, prompt_tokens__gt=0)
-    turns, since = newest_of(turns, NEWEST, since=scope.since_ms)
+    turns, since = limit_to_newest(turns, NEWEST, since=scope.since_ms)
     newest = list(scope.of_channel(turns).order_by("created_at").values_list("created_at", "prompt_tokens"))
     by_day = groupby(newest, key=lambda row: row[0] // 86_400_000)
     days = [_day(number, sorted(prompt for _at, prompt in rows)) for number, rows in by_day]
@@ -112,7 +112,7 @@ def percentile(ordered: Sequence[int], share: float) -> int:
     return ordered[max(ceil(share * len(ordered)) - 1, 0)]
 
 
-def session_chart(found: SessionPrompts, here: str) -> Chart:
+def build_session_chart(found: SessionPrompts, here: str) -> Chart:
     """A point for each turn, its band shaded, compactions as dashed lines; `here` is the transcript's address."""
     return line_chart(
         [_point(turn, here) for turn in found.turns],
@@ -124,7 +124,7 @@ def session_chart(found: SessionPrompts, here: str) -> Chart:
     )
 
 
-def agent_chart(found: AgentPrompts) -> Chart:
+def build_agent_chart(found: AgentPrompts) -> Chart:
     """Median and high end of each day; days without a turn are left out."""
     return line_chart(
         [_day_point(day) for day in found.days],

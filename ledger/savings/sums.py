@@ -18,7 +18,7 @@ from artifacts.services import KIND
 from openclaw_web import clock
 
 from ..models import Session, SessionDay, ToolDay, TranscriptEvent, TranscriptEventIdentity
-from ..transcripts.tool_days import COUNTED, PROMPT
+from ..transcripts.tool_days import COUNT_COLUMNS, PROMPT_COLUMNS
 
 CHARS_PER_TOKEN = 4
 SHOWN = 20
@@ -143,7 +143,7 @@ class Scope:
         """The first moment of the first day."""
         return moment_of(self.since) if self.since else 0
 
-    def of_channel(self, rows: QuerySet) -> QuerySet:
+    def filter_by_channel(self, rows: QuerySet) -> QuerySet:
         """Those of rows whose session has the channel; looked up row by row, so narrow them by something else first."""
         if not self.channel:
             return rows
@@ -156,11 +156,11 @@ class Scope:
         return days.filter(channel_id=self.channel) if self.channel else days
 
 
-def of_agent(scope: Scope) -> Savings:
+def read_agent_savings(scope: Scope) -> Savings:
     """The savings of an agent in the days of a scope."""
     days = scope.tool_days()
     every = _own(Artifact.objects.using(scope.db).filter(record_id__isnull=False, kind=KIND))
-    uses, newest = newest_of(every, LOOKED_AT, since=scope.since_ms)
+    uses, newest = limit_to_newest(every, LOOKED_AT, since=scope.since_ms)
     uses = scope.of_channel(uses.filter(tool=scope.tool) if scope.tool else uses)
     found = list(uses.order_by().values_list("handle", "chars", "id"))  # once: each of these rows lies somewhere else
     ids = [row_id for _chars, _handle, row_id in nlargest(SHOWN, ((row[1], row[0], row[2]) for row in found))]
@@ -174,12 +174,12 @@ def of_agent(scope: Scope) -> Savings:
     )
 
 
-def of_session(session: Session) -> Savings:
+def read_session_savings(session: Session) -> Savings:
     """The savings of one session."""
     uses = Artifact.objects.using(session._state.db).filter(session_id=session.id, record_id__isnull=False, kind=KIND)
     uses = _own(uses).order_by("-chars", "-handle")  # as their index has them: the largest come first
     found = list(uses.values_list("handle", "chars")[: LOOKED_AT + 1])
-    read = sum(getattr(session, name) for name in PROMPT)
+    read = sum(getattr(session, name) for name in PROMPT_COLUMNS)
     looked_at = (uses, found[:LOOKED_AT], uses.values(*USE)[:SHOWN])
     return _found(
         _by_tool(session.tools.all()),
@@ -200,7 +200,7 @@ def _own(uses):
     return uses.exclude(Exists(repeated.filter(session_id=OuterRef("session_id"), seq__in=known.values("seq"))))
 
 
-def newest_of(rows: QuerySet, count: int, *, since: int) -> tuple[QuerySet, int | None]:
+def limit_to_newest(rows: QuerySet, count: int, *, since: int) -> tuple[QuerySet, int | None]:
     """Those of rows with a `created_at` since a moment, at most `count`, and after which one (None: these are all)."""
     found = rows.filter(created_at__gte=since)
     newest = found.order_by("-created_at").values_list("created_at", flat=True)[count : count + 1].first()
@@ -208,7 +208,7 @@ def newest_of(rows: QuerySet, count: int, *, since: int) -> tuple[QuerySet, int 
     return (found, None) if newest is None else (rows.filter(created_at__gt=newest), newest)
 
 
-def since(db: str, days: int) -> date:
+def find_first_day(db: str, days: int) -> date:
     """The first of the last `days` UTC days; they end today, or with the latest day when that is long ago."""
     today = datetime.fromtimestamp(clock.now_ms() / 1000, UTC).date()
     last = SessionDay.objects.using(db).filter(date__lte=str(today)).aggregate(last=Max("date"))["last"]
@@ -227,18 +227,18 @@ def tokens_of(chars: int) -> int:
 
 
 def _by_tool(sums):
-    added = {f"sum_{name}": Sum(name) for name in COUNTED}
+    added = {f"sum_{name}": Sum(name) for name in COUNT_COLUMNS}
     return sums.values("tool").annotate(**added).order_by("-sum_chars", "tool").iterator()
 
 
 def _found(by_tool, looked_at, prompt_tokens, **more):
     uses, found, largest = looked_at
-    totals, tools = dict.fromkeys(COUNTED, 0), []
+    totals, tools = dict.fromkeys(COUNT_COLUMNS, 0), []
     for row in by_tool:  # names of tools come from transcripts: there may be many
-        for name in COUNTED:
+        for name in COUNT_COLUMNS:
             totals[name] += row[f"sum_{name}"]
         if len(tools) <= TOOLS and row["sum_call_count"] + row["sum_result_count"]:
-            tools.append(Sums(**{name: row[f"sum_{name}"] for name in COUNTED}, tool=row["tool"]))
+            tools.append(Sums(**{name: row[f"sum_{name}"] for name in COUNT_COLUMNS}, tool=row["tool"]))
     return Savings(
         totals=Sums(**totals),
         tools=tools[:TOOLS],

@@ -32,7 +32,7 @@ class SavingsFilters(forms.Form):
         if not self.is_valid():
             raise Refused(_("This address is not valid for savings. Remove the filters from the address."))
         said = self.cleaned_data
-        return sums.Scope(db, sums.since(db, said["days"]), said["tool"], said["channel"])
+        return sums.Scope(db, sums.find_first_day(db, said["days"]), said["tool"], said["channel"])
 
 
 @require_safe
@@ -47,21 +47,21 @@ def savings(request, agent):
         "filters": filters.cleaned_data,
         "days": DAYS,
         "since": scope.since,
-        "channels": facets.values_of(agent.db, ["channel_id"])["channel_id"],
-        **_shown(agent.db, sums.of_agent(scope)),
+        "channels": facets.read_values(agent.db, ["channel_id"])["channel_id"],
+        **_shown(agent.db, sums.read_agent_savings(scope)),
     }
-    by_day = prompts.of_agent(scope)
-    context |= {"prompts": by_day, "chart": prompts.agent_chart(by_day)}
+    by_day = prompts.read_agent_prompts(scope)
+    context |= {"prompts": by_day, "chart": prompts.build_agent_chart(by_day)}
     return render_page(request, "ledger/savings.html", context)
 
 
-def of_session(session: Session, *, after: str, before: str) -> dict[str, Any]:
+def build_session_savings_context(session: Session, *, after: str, before: str) -> dict[str, Any]:
     """What the page of a session's savings shows; `after` and `before` are cursors of its turns."""
-    by_turn = prompts.of_session(session, after=after, before=before)
+    by_turn = prompts.read_session_prompts(session, after=after, before=before)
     return {
-        **_shown(session._state.db, sums.of_session(session)),
+        **_shown(session._state.db, sums.read_session_savings(session)),
         "prompts": by_turn,
-        "chart": prompts.session_chart(by_turn, session.get_absolute_url()),
+        "chart": prompts.build_session_chart(by_turn, session.get_absolute_url()),
     }
 
 

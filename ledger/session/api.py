@@ -15,9 +15,9 @@ from openclaw_web.pages.doors import needs
 from people.configuration import keys as configuration
 
 from ..models import Session, TranscriptEventIdentity
-from ..outputs import reading as outputs
+from ..outputs import stashed_outputs as outputs
 from ..transcripts import contexts, forks
-from . import reach
+from . import branch_records
 from .schemas import (
     BranchList,
     ContextOut,
@@ -30,7 +30,7 @@ from .schemas import (
 
 router = Operations("ledger_api", tags=["ledger"])
 BUDGET_BYTES = 2_000_000  # of texts in one answer
-HEAVY = ("event_json", "trim_json", "full_zstd")
+PAYLOAD_COLUMNS = ("event_json", "trim_json", "full_zstd")
 
 
 @router.get("/agents/{agent}/sessions/{session_id}", SessionDetailOut, 404, 503)
@@ -48,11 +48,11 @@ def session_events(request, agent, session_id: str, filters: Query[EventQuery]):
     """The records of a session in order; their content only with `include_payload`."""
     session = get_object_or_404(Session.objects.using(agent.db).only("id", "leaf_record_id"), id=session_id)
     events = _events(session, filters)
-    limits = {"budget": BUDGET_BYTES, "weigh": event_bytes} if filters.include_payload else {}
+    limits = {"budget": BUDGET_BYTES, "weigh": count_event_bytes} if filters.include_payload else {}
     page = page_of(events, order=("seq",), **filters.place, **limits)
     _say_who(page, session)
     if filters.include_payload:
-        open_payloads(page)
+        annotate_payloads(page)
     return listed(page)
 
 
@@ -62,10 +62,10 @@ def session_events(request, agent, session_id: str, filters: Query[EventQuery]):
 def session_branches(request, agent, session_id: str):
     """The abandoned branches of a session, latest first."""
     session = get_object_or_404(Session.objects.using(agent.db), id=session_id)
-    found = forks.branches(session)
+    found = forks.find_branches(session)
     items = [
         asdict(branch) | ({"fork_seq": None, "fork_id": None} if branch.fork_seq == forks.ROOT else {})
-        for branch in forks.described(session, found[: forks.SHOWN])
+        for branch in forks.describe_branches(session, found[: forks.MAX_BRANCHES])
     ]
     return {"items": items, "count": len(found)}
 
@@ -84,24 +84,24 @@ def session_turns(request, agent, session_id: str, filters: Query[TurnQuery]):
 @needs("viewer")
 def turn_context(request, agent, turn_id: str = Query(..., max_length=2000, description="`id` of a turn")):
     """The messages before a turn: as stored, or computed now with the setting `memoryGate.windowSize`."""
-    found = contexts.context_of(agent.db, configuration.number(contexts.SETTING), id=turn_id)
+    found = contexts.read_context(agent.db, configuration.number(contexts.SETTING), id=turn_id)
     request.opened = ("session", found.turn.session_id)
     return found.as_json()
 
 
 def _events(session, filters):
-    way = reach.of_branch(session, "" if filters.branch == "active" else filters.branch)
+    way = branch_records.find_branch_records(session, "" if filters.branch == "active" else filters.branch)
     if way is None:
         raise Refused(_("This session has no such branch. See the list of its branches."))
     columns = {"kind": filters.kind, "is_failed": filters.failed, "tool_name": filters.tool}
     events = way.events().filter(**{name: value for name, value in columns.items() if value is not None})
-    return events.defer("full_zstd") if filters.include_payload else events.defer(*HEAVY)
+    return events.defer("full_zstd") if filters.include_payload else events.defer(*PAYLOAD_COLUMNS)
 
 
 def _turn_page(turns, filters, *, order):
     if filters.branch == "active":
         turns = turns.active()
-    page = page_of(turns, order=order, **filters.place, budget=BUDGET_BYTES, weigh=turn_bytes)
+    page = page_of(turns, order=order, **filters.place, budget=BUDGET_BYTES, weigh=count_turn_bytes)
     return listed(page)
 
 
@@ -117,23 +117,23 @@ def _say_who(events, session):
         event.record_id, event.parent_id = known.get(event.seq, (None, None))
 
 
-def open_payloads(events):
+def annotate_payloads(events):
     """Give events of a page what they hold; of one that is too big only its size."""
-    told = outputs.as_told(events)
+    told = outputs.outputs_to_json(events)
     for event in events:
-        event.payload_bytes = event_bytes(event)
+        event.payload_bytes = count_event_bytes(event)
         event.payload = event.record if event.payload_bytes <= BUDGET_BYTES else None
         trimmed = {name: value for name, value in event.trim.items() if name != "stashed"}  # told by itself
         event.trimmed = trimmed or None
         event.stashed = told.get((event.session_id, event.seq), [])
 
 
-def event_bytes(event):
+def count_event_bytes(event):
     """How much a record adds to an answer."""
     return len(event.event_json.encode())
 
 
-def turn_bytes(turn):
+def count_turn_bytes(turn):
     """How much a turn adds to an answer."""
     texts = (turn.user_message_content, turn.agent_message_content, turn.user_metadata, turn.agent_metadata)
     return sum(len((text or "").encode()) for text in texts)

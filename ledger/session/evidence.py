@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from .. import consent
-from .. import injected as injecting
+from .. import injected_prompts as injecting
 from ..models import ConversationTurn, RemovedSession, Session
 from ..words import INJECTED_WORDS
 from .timeline import SENDER_NAMES
@@ -63,12 +63,12 @@ class Evidence:
     after: list[Message] = field(default_factory=list)
 
 
-def speaker_of(turn: ConversationTurn) -> str:
+def get_speaker_name(turn: ConversationTurn) -> str:
     """The name that the channel gave, what sent an automatic message, or an id; empty: nobody is known."""
-    return speaker_word(speaker_key(turn))
+    return format_speaker(get_speaker_key(turn))
 
 
-def speaker_key(turn: ConversationTurn) -> str:
+def get_speaker_key(turn: ConversationTurn) -> str:
     """The same to be stored: what sent an automatic message by its kind, which `speaker_word` names."""
     sender = turn.sender
     if kind := sender.get("injected"):
@@ -77,7 +77,7 @@ def speaker_key(turn: ConversationTurn) -> str:
     return next(names, turn.user_from or "")[:LONGEST_NAME]
 
 
-def speaker_word(key: str) -> str:
+def format_speaker(key: str) -> str:
     """A stored speaker, in the language of the reader."""
     kind = key.removeprefix(INJECTED)
     return key if kind == key else str(INJECTED_WORDS.get(kind, kind))
@@ -87,7 +87,7 @@ def read_evidence(db: str, row: Any, *, neighbors: bool = True) -> Evidence:
     """The message behind a write, a decision or a sample: anything with `turn_id` and `session_id`."""
     turn = _turns(db, LONGEST).filter(id=row.turn_id).first() if row.turn_id else None
     before, after = _turns_around(db, turn) if turn and neighbors else ([], [])
-    hidden = consent.withheld(db, [turn, *before, *after]) if turn else set()
+    hidden = consent.find_withheld(db, [turn, *before, *after]) if turn else set()
     session = _sessions(db).filter(id=turn.session_id if turn else row.session_id or "").first()
     evidence = _evidence(row, turn, session, hidden, _removals(db, [row] if turn is None else []))
     if evidence.message is None or not neighbors:
@@ -100,7 +100,7 @@ def read_messages(db: str, rows: Iterable[Any]) -> dict[str, Evidence]:
     """The same of each of many rows by its `id`, without the messages around theirs."""
     rows = list(rows)
     turns = _turns(db, LONGEST_NEIGHBOR).in_bulk({row.turn_id for row in rows if row.turn_id})
-    hidden = consent.withheld(db, turns.values())
+    hidden = consent.find_withheld(db, turns.values())
     ids = {turn.session_id for turn in turns.values()} | {row.session_id for row in rows if row.session_id}
     sessions = _sessions(db).in_bulk(ids)
     removed = _removals(db, [row for row in rows if row.turn_id and row.turn_id not in turns])
@@ -186,7 +186,7 @@ def _why_missing(row, why):
 
 
 def _user_message(turn: Any) -> Message:
-    prompt, words = injecting.split(turn.user_words)
+    prompt, words = injecting.split_injected(turn.user_words)
     kind = turn.sender.get("injected") or (prompt.kind if prompt else "")
     automatic = str(INJECTED_WORDS.get(kind, kind)) if kind else ""
     if prompt and prompt.name:
@@ -199,7 +199,7 @@ def _user_message(turn: Any) -> Message:
         turn_number=turn.turn_number,
         record_id=turn.user_message_id,
         at=turn.created_at,
-        author="" if automatic else speaker_of(turn),
+        author="" if automatic else get_speaker_name(turn),
         injected=str(kind),
         automatic=automatic,
     )

@@ -17,7 +17,7 @@ class PieceForm(forms.Form):
     call = forms.IntegerField(required=False, min_value=0, max_value=BIGGEST)
     offset = forms.IntegerField(required=False, min_value=0, max_value=BIGGEST)
 
-    def asked(self):
+    def read_place(self):
         """`field` (may be empty), `call` and `offset`. Raises Refused for a piece that cannot exist."""
         if not self.is_valid():
             raise Refused(_("This address is not a part of a record. Open the record from its session."))

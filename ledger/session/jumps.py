@@ -5,7 +5,7 @@ from urllib.parse import quote, urlencode
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from .reach import Reach
+from .branch_records import BranchRecords
 
 CONDITIONS = {
     "turn": Q(kind="user"),
@@ -13,7 +13,7 @@ CONDITIONS = {
     "compaction": Q(kind__in=("compaction", "branch_summary")),
     "tool": Q(tool_call_count__gt=0),
 }
-NONE_LEFT = {
+NO_TARGET_NOTICES = {
     "turn": (_("There is no later turn."), _("There is no earlier turn.")),
     "error": (_("There is no later error."), _("There is no earlier error.")),
     "compaction": (_("There is no later compaction."), _("There is no earlier compaction.")),
@@ -21,7 +21,7 @@ NONE_LEFT = {
 }
 
 
-def target(reach: Reach, kind: str, seq: int, *, backwards: bool) -> str | None:
+def find_target(reach: BranchRecords, kind: str, seq: int, *, backwards: bool) -> str | None:
     """The id of the nearest record of a kind after (or before) `seq` on a way; None when there is none."""
     look = reach.before if backwards else reach.after
     rows = look(seq, 1, "seq", only=CONDITIONS[kind])
@@ -30,7 +30,7 @@ def target(reach: Reach, kind: str, seq: int, *, backwards: bool) -> str | None:
     return reach.session.identities.filter(seq=rows[0]["seq"]).values_list("event_id", flat=True).first()
 
 
-def address(reach: Reach, *, record_id: str | None = None, seq: int = 0, backwards: bool = False) -> str:
+def build_address(reach: BranchRecords, *, record_id: str | None = None, seq: int = 0, backwards: bool = False) -> str:
     """Where a record is on a way; without one, the place that was looked from."""
     asked = {"branch": reach.branch} if reach.branch else {}
     if record_id is None:

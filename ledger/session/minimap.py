@@ -17,7 +17,7 @@ from openclaw_web.pages.formatting import listed
 from ..models import Session, TranscriptEvent
 
 PARTS = 80
-LEAST = 30  # records from which on a session has a map
+MIN_RECORDS = 30  # records from which on a session has a map
 TALLEST = 17
 TOOLS = 100  # names
 KEPT = 128  # sessions
@@ -62,12 +62,12 @@ class Strip:
     kept: str
 
 
-def outline(session: Session) -> Outline:
+def read_outline(session: Session) -> Outline:
     """The outline of a session, read again only when the session has changed."""
     return _outline(session._state.db, session.id, session.mark())
 
 
-def strip(found: Outline, branch: str, first: int, last: int) -> Strip:
+def build_strip(found: Outline, branch: str, first: int, last: int) -> Strip:
     """The strip; `branch` is kept in its links, `first` and `last` are the records on the page."""
     place = (round(first / found.width, 2), round(max((last - first + 1) / found.width, 0.6), 2)) if first >= 0 else ()
     kept = f"&branch={quote(branch, safe='')}" if branch else ""

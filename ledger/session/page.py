@@ -10,7 +10,7 @@ from openclaw_web.lists.paging import page_of
 from ..models import Session
 from ..savings import views as savings_views
 from ..transcripts import forks, origins
-from . import about, live, minimap, reading, steps
+from . import live_update, minimap, session_metadata, steps, transcript_page
 
 TURNS = 100
 TURN_COLUMNS = (
@@ -21,15 +21,15 @@ TURN_COLUMNS = (
 FORKS = 60  # branches named on one page
 
 
-def around(session: Session) -> dict[str, Any]:
+def build_session_context(session: Session) -> dict[str, Any]:
     """What every view of a session shows above its content."""
     return {
         "session": session,
         "here": session.get_absolute_url(),
-        "about": about.session(session),
-        "origin": origins.of_session(session),
+        "about": session_metadata.build_session_metadata(session),
+        "origin": origins.read_origin(session),
         "sources": _sources(session),
-        "outline": minimap.outline(session),
+        "outline": minimap.read_outline(session),
     }
 
 
@@ -54,24 +54,24 @@ def _sources(session):
     return [Source(name, titles.get(name) or name, count) for name, count in counts.items()]
 
 
-def transcript(session: Session, form, outline) -> dict[str, Any]:
+def build_transcript_context(session: Session, form, outline) -> dict[str, Any]:
     """The chunk of the transcript that an address asks for, with its map and what a live page asks next."""
-    page = reading.page(session, reading.find(session, **form.asked()), form.filter())
+    page = transcript_page.read_page(session, transcript_page.find_place(session, **form.asked()), form.filter())
     origins.link_children(session, page.sections)
     if not page.found:
         show_forks(session, page)
-    strip = minimap.strip(outline, page.place.branch, page.first_seq, page.last_seq) if has_map(session) else None
+    strip = minimap.build_strip(outline, page.place.branch, page.first_seq, page.last_seq) if has_map(session) else None
     return {
         "page": page,
         "aside_count": page.aside_count,
         "form": form,
         "chips": list(form.chips()),
         "map": strip,
-        "news": live.beginning(session, page),
+        "news": live_update.build_first_update(session, page),
     }
 
 
-def turns(session: Session, *, branch: str, after: str, before: str) -> dict[str, Any]:
+def build_turns_context(session: Session, *, branch: str, after: str, before: str) -> dict[str, Any]:
     """A page of the turns of a session as a table; of every branch with `branch="all"`."""
     rows = session.turns.all() if branch == "all" else session.turns.active()
     rows = rows.only(*TURN_COLUMNS, "session_id").order_by("turn_number")
@@ -79,25 +79,25 @@ def turns(session: Session, *, branch: str, after: str, before: str) -> dict[str
     return _aside(session) | {"turns": page}
 
 
-def branches(session: Session) -> dict[str, Any]:
+def build_branches_context(session: Session) -> dict[str, Any]:
     """The branches of a session that were left, the latest first; at most forks.SHOWN, with how many there are."""
-    found = forks.branches(session)
+    found = forks.find_branches(session)
     return _aside(session) | {
-        "branches": forks.described(session, found[: forks.SHOWN]),
+        "branches": forks.describe_branches(session, found[: forks.MAX_BRANCHES]),
         "branch_count": len(found),
         "active_count": session.events.filter(is_active=True).count(),
     }
 
 
-def run_steps(session: Session, *, after: str, before: str) -> dict[str, Any]:
+def build_steps_context(session: Session, *, after: str, before: str) -> dict[str, Any]:
     """A page of the steps of a session's runs."""
-    page = steps.page(session, after=after, before=before)
-    return _aside(session) | {"steps": page, "rows": [(step, steps.told(step)) for step in page]}
+    page = steps.read_page(session, after=after, before=before)
+    return _aside(session) | {"steps": page, "rows": [(step, steps.describe_step(step)) for step in page]}
 
 
-def savings(session: Session, *, after: str, before: str) -> dict[str, Any]:
+def build_savings_context(session: Session, *, after: str, before: str) -> dict[str, Any]:
     """What keeping big outputs off the prompt would save; the cursors are those of its turns."""
-    return _aside(session) | savings_views.of_session(session, after=after, before=before)
+    return _aside(session) | savings_views.build_session_savings_context(session, after=after, before=before)
 
 
 def _aside(session):
@@ -107,22 +107,22 @@ def _aside(session):
 
 def has_map(session: Session) -> bool:
     """Whether a session is long enough for a map."""
-    return session.record_count >= minimap.LEAST
+    return session.record_count >= minimap.MIN_RECORDS
 
 
-def show_forks(session: Session, page: reading.Page) -> None:
+def show_forks(session: Session, page: transcript_page.TranscriptPage) -> None:
     """Give the records on a page the branches that go on from them, when those are few enough to look for."""
-    if not 0 < page.aside_count <= forks.NEAR:
+    if not 0 < page.aside_count <= forks.MAX_ASIDE_RECORDS:
         return
     shown = [
         branch
-        for branch in forks.branches(session)
+        for branch in forks.find_branches(session)
         if page.first_seq <= branch.fork_seq <= page.last_seq or (branch.fork_seq < 0 and page.earlier is None)
     ]
     shown = [branch for branch in shown if branch.leaf_id != page.place.branch][:FORKS]
     if not shown and not page.reach.is_aside:
         return
-    shown = forks.described(session, shown)
+    shown = forks.describe_branches(session, shown)
     places = {entry.record_id: entry for section in page.sections for entry in section.entries}
     for entry in list(places.values()):
         places |= {call.result.record_id: entry for call in entry.calls if call.result}

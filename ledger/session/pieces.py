@@ -5,11 +5,11 @@ from typing import Any
 
 from django.http import Http404
 
-from ..collectors.records import Facts, facts
+from ..collectors.records import Facts, read_facts
 from ..models import TranscriptEvent
-from ..outputs import reading as outputs
+from ..outputs import stashed_outputs as outputs
 from ..transcripts import trimming
-from .timeline import pretty
+from .timeline import format_json
 
 SIZE = 16_000  # characters
 WORDS = ("text", "model_prompt", "thinking")
@@ -50,27 +50,27 @@ class Piece:
         return self.last if self.last < self.length else None
 
 
-def of_record(agent_id: str, event: TranscriptEvent, *, field="", call=0, offset=0) -> dict[str, Any]:
+def build_record_context(agent_id: str, event: TranscriptEvent, *, field="", call=0, offset=0) -> dict[str, Any]:
     """What a page says of a record: `said` (its facts), `pieces` of all its texts, `piece` the one asked for,
     `repeated` how many characters were left out because its own text holds them, `outputs` that are artifacts,
     `problem` why one of those cannot be read (its preview stands for it) or nothing.
     """
     packed = (event.event_json, event.full_zstd, event.trim_json)
-    record, problem = outputs.readable_whole(*packed) if event.record else ({}, "")
-    said = facts(record)
-    whole = Whole(event.seq, record, said)
+    record, problem = outputs.read_whole_record(*packed) if event.record else ({}, "")
+    said = read_facts(record)
+    whole = WholeRecord(event.seq, record, said)
     asked = whole.piece(field or "raw", call, offset)
     found = [asked if each.html_id == asked.html_id else each for each in whole.first_pieces()]
     if asked not in found:
         found.insert(-1, asked)
-    repeated = trimming.repeated(event.trim_json)
-    stashed = outputs.of_event(agent_id, event)
+    repeated = trimming.parse_repeated_length(event.trim_json)
+    stashed = outputs.read_event_outputs(agent_id, event)
     told = {"problem": problem, "outputs": stashed}
     return {"said": said, "pieces": found, "piece": asked, "repeated": repeated} | told
 
 
 @dataclass(frozen=True, slots=True)
-class Whole:
+class WholeRecord:
     """A record to cut pieces from."""
 
     seq: int
@@ -95,7 +95,7 @@ class Whole:
         if field in WORDS:
             return getattr(self.said, field), ""
         if field == "raw":
-            return pretty(self.record), ""
+            return format_json(self.record), ""
         if call >= len(self.said.calls):
             raise Http404
-        return pretty(self.said.calls[call].arguments), self.said.calls[call].name
+        return format_json(self.said.calls[call].arguments), self.said.calls[call].name

@@ -7,7 +7,7 @@ from django.utils.translation import gettext_lazy as _
 
 from openclaw_web.errors import Refused
 
-from . import within
+from . import record_filter
 
 BIGGEST = 2**53
 JUMPS = ("turn", "error", "compaction", "tool")
@@ -31,15 +31,15 @@ class TableForm(forms.Form):
     after = forms.CharField(required=False, max_length=1000)
     before = forms.CharField(required=False, max_length=1000)
 
-    def asked(self):
+    def read_values(self):
         """The cleaned values. Raises Refused for what is no place."""
         if not self.is_valid():
             raise Refused(_("This address is not a place in a session. Open the session from the list."))
         return self.cleaned_data
 
-    def place(self):
+    def read_cursors(self):
         """The cursors alone. Raises Refused for what is no place."""
-        asked = self.asked()
+        asked = self.read_values()
         return {"after": asked["after"], "before": asked["before"]}
 
 
@@ -52,7 +52,7 @@ class PlaceForm(forms.Form):
     record = forms.CharField(required=False, max_length=1000, strip=False)
     branch = forms.CharField(required=False, max_length=1000, strip=False)
     all = forms.BooleanField(required=False)
-    kind = _choice(within.KINDS)
+    kind = _choice(record_filter.KINDS)
     tool = forms.CharField(required=False, max_length=256, strip=False)
     find = forms.CharField(required=False, max_length=200)
 
@@ -61,7 +61,7 @@ class PlaceForm(forms.Form):
         if not self.is_valid():
             raise Refused(_("This address is not a place in a session. Open the session from the list."))
 
-    def asked(self):
+    def read_place(self):
         """Arguments for `reading.find`. Raises Refused for a place that cannot exist."""
         self.require()
         said = self.cleaned_data
@@ -69,11 +69,11 @@ class PlaceForm(forms.Form):
 
     def kinds(self):
         """The kinds of records to narrow to: value and words."""
-        return within.KINDS.items()
+        return record_filter.KINDS.items()
 
-    def filter(self):
+    def read_filter(self):
         """What the page is narrowed to (within.Filter)."""
-        return within.Filter(**{name: self.cleaned_data[name] for name in FILTERS})
+        return record_filter.RecordFilter(**{name: self.cleaned_data[name] for name in FILTERS})
 
     def chips(self):
         """`(label, value, address without it)` of every filter in force."""
@@ -84,7 +84,7 @@ class PlaceForm(forms.Form):
                 query = QueryDict(mutable=True)
                 kept = ("branch", "all", *(other for other in FILTERS if other != name))
                 query.update({other: self.data[other] for other in kept if self.data.get(other)})
-                shown = str(within.KINDS[said[name]]) if name == "kind" else said[name]
+                shown = str(record_filter.KINDS[said[name]]) if name == "kind" else said[name]
                 yield labels[name], shown, f"?{query.urlencode()}"
 
 
@@ -99,7 +99,7 @@ class JumpForm(forms.Form):
         super().__init__(data)
         self.fields["from"] = forms.IntegerField(required=False, min_value=-1, max_value=BIGGEST)
 
-    def asked(self):
+    def read_jump(self):
         """`(kind, whether backwards, seq, branch)`. Raises Refused for a jump that cannot be made."""
         if not self.is_valid() or not (self.cleaned_data["next"] or self.cleaned_data["prev"]):
             raise Refused(_("This address is not a place in a session. Open the session from the list."))
@@ -128,25 +128,25 @@ class LiveForm(forms.Form):
     branch = _choice(["all"])
     all = forms.BooleanField(required=False)
 
-    def asked(self):
+    def read_state(self):
         """The cleaned values. Raises Refused for a poll that this site did not write."""
         if not self.is_valid():
             raise Refused(_("This page is out of date. Reload the page."))
         return self.cleaned_data
 
-    def kept(self):
+    def build_place_query(self):
         """What of the poll is a place of the page: links in its answer lead on from there."""
         query = QueryDict(mutable=True)
         query.update({name: self.data[name] for name in ("branch", "all") if self.data.get(name)})
         return query
 
 
-class TurnsShown(forms.Form):
+class TurnNumbersForm(forms.Form):
     """Which turns a page of a session shows: `turn`, once for each."""
 
     MOST = 200
 
-    def numbers(self):
+    def read_numbers(self):
         """Their numbers; what is none is left out."""
         texts = self.data.getlist("turn")[: self.MOST]
         return [int(text) for text in texts if text.isascii() and text.isdecimal() and len(text) < 10]

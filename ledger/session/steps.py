@@ -15,7 +15,7 @@ from openclaw_web.sqlite.json_columns import decode
 
 from ..models import Session, TrajectoryEvent
 from ..words import STEP_ENDS
-from .timeline import pretty
+from .timeline import format_json
 
 ORDER = ("created_at", "seq", "place")
 SIZE = 100
@@ -26,7 +26,7 @@ BAD = frozenset({"error", "failed", "failure", "aborted", "timeout"})
 
 
 @dataclass(slots=True)
-class Told:
+class StepDescription:
     """What a step says: `words` for a line of a list, `given` as `(label, sha256 of an artifact)`, `usage` counts."""
 
     words: list[str] = field(default_factory=list)
@@ -55,20 +55,20 @@ class Told:
         return _number(self.usage.get("cost")) or (None if self.tokens_in or self.tokens_out else 0)
 
 
-def of(session: Session):
+def find_steps(session: Session):
     """The steps of a session's runs."""
     steps = TrajectoryEvent.objects.using(session._state.db).annotate(place=Place())
     return steps.filter(session_id=session.id, created_at__isnull=False)
 
 
-def exist(db: str) -> Exists:
+def has_steps(db: str) -> Exists:
     """Whether a session of a query has any, asked along with it."""
     return Exists(TrajectoryEvent.objects.using(db).filter(session_id=OuterRef("id")))
 
 
-def page(session: Session, *, size: int = SIZE, **place: Any) -> Page:
+def read_page(session: Session, *, size: int = SIZE, **place: Any) -> Page:
     """One page of steps, the earliest first. `place`: see page_of."""
-    return page_of(of(session), order=ORDER, size=size, **place, budget=BUDGET_BYTES, weigh=weight)
+    return page_of(find_steps(session), order=ORDER, size=size, **place, budget=BUDGET_BYTES, weigh=weight)
 
 
 def weight(step: TrajectoryEvent) -> int:
@@ -76,20 +76,20 @@ def weight(step: TrajectoryEvent) -> int:
     return len(step.about_json) + len(step.run_id) + len(step.type)
 
 
-def about(step: TrajectoryEvent) -> dict[str, Any]:
+def read_step_facts(step: TrajectoryEvent) -> dict[str, Any]:
     """The facts of a step."""
     return decode(step.about_json)
 
 
-def told(step: TrajectoryEvent) -> Told:
+def describe_step(step: TrajectoryEvent) -> StepDescription:
     """A step for people."""
-    facts = about(step)
+    facts = read_step_facts(step)
     status = facts.get("status") or facts.get("finalStatus") or ""
     words = [facts.get(name) for name in ("name", "modelId", "trigger", "stopReason")]
     words.append(str(states.word(status)) if isinstance(status, str) and status else "")
     words += [str(word) for name, word in STEP_ENDS.items() if facts.get(name) is True]
     usage = facts.get("usage")
-    return Told(
+    return StepDescription(
         words=[word for word in words if isinstance(word, str) and word],
         given=[(label, found) for name, label in GIVEN.items() if (found := _sha256(facts.get(name)))],
         usage=usage if isinstance(usage, dict) else {},
@@ -97,9 +97,9 @@ def told(step: TrajectoryEvent) -> Told:
     )
 
 
-def whole(step: TrajectoryEvent) -> str:
+def format_facts(step: TrajectoryEvent) -> str:
     """All facts of a step as JSON on several lines."""
-    return pretty(about(step))
+    return format_json(read_step_facts(step))
 
 
 def _number(value):

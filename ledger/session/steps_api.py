@@ -29,7 +29,7 @@ class StepOut(table_schema(TrajectoryEvent)):
 
     @staticmethod
     def resolve_about(step):
-        return steps.about(step)
+        return steps.read_step_facts(step)
 
 
 @router.get("/agents/{agent}/sessions/{session_id}/steps", Page[StepOut], 404, 409, 503)
@@ -38,4 +38,4 @@ class StepOut(table_schema(TrajectoryEvent)):
 def session_steps(request, agent, session_id: str, filters: Query[PageQuery]):
     """The runs of a session, step by step as measured by OpenClaw; earliest first."""
     session = get_object_or_404(Session.objects.using(agent.db).only("id"), id=session_id)
-    return listed(steps.page(session, **filters.place))
+    return listed(steps.read_page(session, **filters.place))

@@ -11,7 +11,7 @@ from urllib.parse import quote
 import orjson
 
 from ..collectors import projections
-from ..collectors.records import Facts, ToolCall, facts, file_lists
+from ..collectors.records import Facts, ToolCall, read_facts, read_file_lists
 from ..transcripts import trimming
 
 MAX_INDENTED = 32_000  # bytes of a JSON value that is shown on several lines
@@ -66,7 +66,7 @@ class Result:
     exit_code: int | None
     duration_ms: int | None
     diff: Preview | None
-    outputs: list[Any] = field(default_factory=list)  # that are artifacts (ledger.outputs.reading.Output)
+    outputs: list[Any] = field(default_factory=list)  # that are artifacts (ledger.outputs.stashed_outputs.Output)
 
 
 @dataclass(slots=True)
@@ -175,10 +175,10 @@ class Section:
         return bool(self.turn and self.turn["is_active"] and not self.turn["repeat_of"] and not self.is_continued)
 
 
-def sections(rows, turns, *, show_all=False, keep=None, outputs=NO_OUTPUTS) -> list[Section]:
+def build_sections(rows, turns, *, show_all=False, keep=None, outputs=NO_OUTPUTS) -> list[Section]:
     """Rows in order as sections. `turns` maps a turn's number to its values; `keep` is a record to show in any case.
 
-    `outputs` are those of the rows that are artifacts (ledger.outputs.reading.of_rows).
+    `outputs` are those of the rows that are artifacts (ledger.outputs.stashed_outputs.read_outputs).
     """
     found: list[Section] = []
     calls: dict[str, Call] = {}
@@ -189,7 +189,7 @@ def sections(rows, turns, *, show_all=False, keep=None, outputs=NO_OUTPUTS) -> l
         if row["kind"] in HIDDEN_KINDS and not show_all and row["record_id"] != keep:
             section.hidden += 1
             continue
-        said = facts(row["record"])
+        said = read_facts(row["record"])
         missing, stashed = _missing(row["trim_json"]), outputs.get(row["seq"], ())
         if row["kind"] == "tool_result":
             missing["text"] += sum(output.missing for output in stashed)
@@ -212,18 +212,18 @@ def sections(rows, turns, *, show_all=False, keep=None, outputs=NO_OUTPUTS) -> l
     return found
 
 
-def shown_length(row) -> int:
+def estimate_length(row) -> int:
     """About how many characters `sections` shows of a row."""
     cap = SHORT * 2 if row["kind"] == "tool_result" else WORDS * 3
     return min(len(row["event_json"]), cap)
 
 
-def preview(text: str, limit: int, missing: int = 0) -> Preview:
+def build_preview(text: str, limit: int, missing: int = 0) -> Preview:
     """The first `limit` characters of a text that is `missing` characters longer than what is given."""
     return Preview(text[:limit], len(text) + missing)
 
 
-def pretty(value: Any) -> str:
+def format_json(value: Any) -> str:
     """A JSON value on several lines; on one when it is so big or deep that indenting would multiply it."""
     try:
         plain = orjson.dumps(value)
@@ -247,7 +247,7 @@ def _entry(row, said: Facts, missing, calls=None):
         created_at=row["created_at"],
         is_active=bool(row["is_active"]),
         is_failed=bool(row["is_failed"]),
-        text=preview(said.text, WORDS, missing["text"]),
+        text=build_preview(said.text, WORDS, missing["text"]),
         images=said.images,
         calls=calls or [],
         repeat_of=row["repeat_of"],
@@ -270,7 +270,7 @@ def _shape_user(entry, row, said, missing):
         "system_lines": str(said.sender.get("system_lines", "")),
     }
     if said.model_prompt:
-        entry.model_prompt = preview(said.model_prompt, WORDS // 2, missing["model_prompt"])
+        entry.model_prompt = build_preview(said.model_prompt, WORDS // 2, missing["model_prompt"])
 
 
 def _shape_assistant(entry, row, said, missing):
@@ -278,13 +278,13 @@ def _shape_assistant(entry, row, said, missing):
     entry.model = row["model"]
     entry.error, entry.stop_reason = said.error and said.error[:SHORT], said.stop_reason
     if said.thinking:
-        entry.thinking = preview(said.thinking, WORDS // 2, missing["thinking"])
+        entry.thinking = build_preview(said.thinking, WORDS // 2, missing["thinking"])
     entry.calls = [_call(entry.url_id, number, call) for number, call in enumerate(said.calls[:CALLS])]
     entry.more_calls = len(said.calls) - len(entry.calls)
 
 
 def _shape_compaction(entry, row, said, missing):
-    read, modified = file_lists(said.text, said.details)
+    read, modified = read_file_lists(said.text, said.details)
     entry.read_files, entry.modified_files = read[:FILES], modified[:FILES]
     before = row["record"].get("tokensBefore")
     entry.tokens_before = before if isinstance(before, int) else None
@@ -292,12 +292,12 @@ def _shape_compaction(entry, row, said, missing):
 
 def _shape_model(entry, row, said, missing):
     name = "/".join(part for part in (said.provider, said.model) if part)
-    entry.text = preview(name, SHORT)
+    entry.text = build_preview(name, SHORT)
 
 
 def _shape_header(entry, row, said, missing):
     cwd = row["record"].get("cwd")
-    entry.text = preview(cwd if isinstance(cwd, str) else "", SHORT)
+    entry.text = build_preview(cwd if isinstance(cwd, str) else "", SHORT)
 
 
 def _shape_words(entry, row, said, missing):
@@ -334,14 +334,14 @@ def _call(url_id, number, call: ToolCall):
     for name, value in call.arguments.items():
         if left <= 0:
             break
-        part = preview(value if isinstance(value, str) else pretty(value), left)
+        part = build_preview(value if isinstance(value, str) else format_json(value), left)
         shown.append((name[:80], part))
         left -= len(part.text) + 20  # twenty empty arguments weigh something too
     is_cut = len(shown) < len(call.arguments) or any(part.is_cut for _, part in shown)
-    return Call(url_id, number, call.name[:80] or "–", main_argument(call.arguments), shown, is_cut)
+    return Call(url_id, number, call.name[:80] or "–", find_main_argument(call.arguments), shown, is_cut)
 
 
-def main_argument(arguments: dict[str, Any]) -> str:
+def find_main_argument(arguments: dict[str, Any]) -> str:
     """What says most about a call, on one line: its command, path, address or query."""
     texts = (arguments[name] for name in MAIN_ARGUMENTS if isinstance(arguments.get(name), str))
     text = next(texts, None) or next((value for value in arguments.values() if isinstance(value, str)), "")
@@ -356,23 +356,23 @@ def _result(row, said: Facts, missing, outputs):
         url_id=quote(row["record_id"], safe=""),
         created_at=row["created_at"],
         is_failed=bool(row["is_failed"]),
-        text=preview(said.text, SHORT, missing["text"]),
+        text=build_preview(said.text, SHORT, missing["text"]),
         images=said.images,
         exit_code=exit_code if isinstance(exit_code, int) else None,
         duration_ms=round(duration) if isinstance(duration, int | float) and 0 <= duration < 1e15 else None,
-        diff=preview(diff, SHORT) if isinstance(diff, str) and diff else None,
+        diff=build_preview(diff, SHORT) if isinstance(diff, str) and diff else None,
         outputs=list(outputs),
     )
 
 
 def _raw(row):
-    return preview(pretty(row["record"]), SHORT)
+    return build_preview(format_json(row["record"]), SHORT)
 
 
 def _missing(trim_json):
     """How many characters of which part are not in `event_json`: what is kept compressed only."""
     missing: Counter[str] = Counter()
-    for path, count in trimming.missing(trim_json):
+    for path, count in trimming.parse_cuts(trim_json):
         missing[_part(path)] += count
     return missing
 

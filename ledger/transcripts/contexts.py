@@ -15,8 +15,8 @@ from openclaw_web.sqlite import statements, words
 
 from ..models import ConversationContext, ConversationTurn
 from . import forks
-from .late_projections import model_prompt_of
-from .resets import active_resets, last_before, list_resets
+from .late_projections import read_model_prompt
+from .resets import find_last_before, list_active_resets, list_resets
 
 Messages = list[dict[str, Any]]
 NONE_GIVEN: Mapping[str, Messages] = MappingProxyType({})
@@ -60,7 +60,7 @@ class Context:
         }
 
 
-def context_of(db: str, size: int, **which: Any) -> Context:
+def read_context(db: str, size: int, **which: Any) -> Context:
     """What was said before one turn: as it was kept, else the `size` messages before it now. Raises NoSuchTurn.
 
     Nothing from before a reset of the session is in it. `which` is `id`, or `session` and `turn_number`. A turn off
@@ -79,7 +79,7 @@ def context_of(db: str, size: int, **which: Any) -> Context:
             for number, message in enumerate(before)
         ]
     fitting = _fitting(items)
-    return Context(turn, fitting, is_kept, len(items) - len(fitting), model_prompt_of(turn))
+    return Context(turn, fitting, is_kept, len(items) - len(fitting), read_model_prompt(turn))
 
 
 def _fitting(items):
@@ -93,7 +93,7 @@ def _fitting(items):
     return items[start:]
 
 
-def keep_contexts(
+def store_contexts(
     db: str, turns: list[ConversationTurn], size: int, *, given: Mapping[str, Messages] = NONE_GIVEN
 ) -> dict[str, Messages]:
     """Write down the `size` messages before each of these turns of one session; returns them by turn id.
@@ -132,7 +132,7 @@ def _before(db, turns, size):
 
 def _before_aside(db, turn, size):
     """Of a turn on a branch that was left: its own turns, and those of the active branch before it forks off."""
-    way = forks.way(turn.session, turn.id.removeprefix(f"{turn.session_id}:"))
+    way = forks.find_branch_path(turn.session, turn.id.removeprefix(f"{turn.session_id}:"))
     if way is None:
         return _before_active(db, [turn], size)[turn.id]
     shared, aside = Q(is_active=True, first_seq__lte=way.fork_seq), Q(is_active=False, first_seq__in=way.own[-OWN:])
@@ -141,7 +141,7 @@ def _before_aside(db, turn, size):
     resets = [
         seq for seq, active in list_resets(db, turn.session_id) if (seq <= way.fork_seq if active else seq in own)
     ]
-    begin = last_before(resets, turn.first_seq)
+    begin = find_last_before(resets, turn.first_seq)
     near = turns.filter(first_seq__gt=begin, first_seq__lt=turn.first_seq).order_by("-first_seq")
     near = near.values_list("turn_number", flat=True)
     numbers = list(near[:size])
@@ -156,10 +156,10 @@ def _before_active(db, turns, size):
     active = ConversationTurn.objects.using(db).active().filter(session_id=turns[0].session_id)
     places = list(active.order_by("first_seq").values_list("first_seq", "turn_number"))
     seqs = [seq for seq, _ in places]
-    resets = active_resets(db, [turns[0].session_id]).get(turns[0].session_id, [])
+    resets = list_active_resets(db, [turns[0].session_id]).get(turns[0].session_id, [])
     near: dict[str, list[int]] = {}
     for turn in turns:
-        begin = bisect_right(seqs, last_before(resets, turn.first_seq))
+        begin = bisect_right(seqs, find_last_before(resets, turn.first_seq))
         end = bisect_left(seqs, turn.first_seq)
         before = places[max(begin, end - size) : end]  # each turn has one message at least
         near[turn.id] = [number for _, number in before]

@@ -7,14 +7,14 @@ from openclaw_web.sqlite import statements
 from openclaw_web.sqlite.rows import insert_sql
 
 from ..models import SessionDay
-from .rows import TOTALS, Sums, plus
+from .rows import TOTALS, RecordSums, add_totals
 
 COLUMNS = tuple(field.attname for field in SessionDay._meta.concrete_fields)
 INSERT = insert_sql("session_days", COLUMNS)
 ADDED = (*TOTALS, "record_count")
 
 
-def add(db: str, session_id: str, new: Mapping[str, Sums], turns_by_day: Counter[str], *, is_new: bool) -> None:
+def add(db: str, session_id: str, new: Mapping[str, RecordSums], turns_by_day: Counter[str], *, is_new: bool) -> None:
     """Count new records in, by day, and set the turns of all days, in the caller's transaction."""
     stored = {} if is_new else _stored(db, session_id)
     fresh = []
@@ -23,7 +23,7 @@ def add(db: str, session_id: str, new: Mapping[str, Sums], turns_by_day: Counter
         before = dict(day.__dict__)
         day.turn_count = turns_by_day[date]
         for name in ADDED if date in new else ():
-            setattr(day, name, plus(getattr(day, name), getattr(new[date], name)))
+            setattr(day, name, add_totals(getattr(day, name), getattr(new[date], name)))
         if date not in stored:
             fresh.append(day)
         elif day.__dict__ != before:

@@ -9,12 +9,12 @@ from functools import lru_cache
 
 from openclaw_web.sqlite.json_columns import decode
 
-from ..collectors.records import facts
+from ..collectors.records import read_facts
 from ..models import Session
 from .trees import Node
 
-NEAR = 2_000  # records off the active branch up to which a page of the transcript shows its forks
-SHOWN = 200  # branches in one list
+MAX_ASIDE_RECORDS = 2_000  # records off the active branch up to which a page of the transcript shows its forks
+MAX_BRANCHES = 200  # branches in one list
 WORDS = 120  # characters
 ROOT = -1  # where a branch forks off that has a beginning of its own
 BATCH = 500
@@ -36,7 +36,7 @@ class Branch:
 
 
 @dataclass(slots=True)
-class Way:
+class BranchPath:
     """The records of one branch: those of the active branch up to `fork_seq`, then its `own` in order."""
 
     fork_seq: int
@@ -66,14 +66,14 @@ class Forest:
         seq = self.outside.get(node.parent_id, node.seq - 1)
         return self.places.get(seq, seq)
 
-    def way(self, leaf: Node) -> Way:
+    def way(self, leaf: Node) -> BranchPath:
         """The records from the leaf up to where its branch forks off, in order."""
         own: dict[int, None] = {}
         place: Node | int = leaf
         while isinstance(place, Node) and place.seq not in own:
             own[place.seq] = None
             place = self.parent(place)
-        return Way(place if isinstance(place, int) else ROOT, sorted(own))
+        return BranchPath(place if isinstance(place, int) else ROOT, sorted(own))
 
     def branches(self) -> list[Branch]:
         """Every branch, the latest leaf first. Each record is looked at once, however many branches share it."""
@@ -100,19 +100,19 @@ def forest(session: Session) -> Forest:
     return found
 
 
-def branches(session: Session) -> tuple[Branch, ...]:
+def find_branches(session: Session) -> tuple[Branch, ...]:
     """Every branch that was left, the latest leaf first; looked for again only when the session has changed."""
     return _branches(session._state.db, session.id, session.mark())
 
 
-def way(session: Session, leaf_id: str) -> Way | None:
+def find_branch_path(session: Session, leaf_id: str) -> BranchPath | None:
     """The records of the branch that ends with a record; None when that is on no branch that was left."""
     found = forest(session)
     leaf = found.nodes.get(leaf_id)
     return found.way(leaf) if leaf else None
 
 
-def described(session: Session, branches: Sequence[Branch]) -> list[Branch]:
+def describe_branches(session: Session, branches: Sequence[Branch]) -> list[Branch]:
     """The same branches with the id of their fork, the time of their end and their first words."""
     forks = dict(_ids(session, {branch.fork_seq for branch in branches} - {ROOT}))
     ends = dict(
@@ -159,6 +159,6 @@ def _ids(session, seqs):
 
 
 def _words(event_json):
-    said = facts(decode(event_json))
+    said = read_facts(decode(event_json))
     text = said.text or next((f"{call.name} …" for call in said.calls), "")
     return " ".join(text[: WORDS * 4].split())[:WORDS]

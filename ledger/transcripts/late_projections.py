@@ -21,7 +21,7 @@ def add_projections(db: str, session_id: str, lines: Iterable[Line], known: Cont
     late = {}
     for line in lines:
         if line.record is not None and projections.SIGN in line.raw and (record_id := own_id(line.record)) in known:
-            late[record_id] = projections.projection_of(line.record)
+            late[record_id] = projections.get_projection(line.record)
     ids, added = [record_id for record_id, projection in late.items() if projection], 0
     for start in range(0, len(ids), BATCH):
         rows = TranscriptEventIdentity.objects.using(db).filter(
@@ -35,7 +35,7 @@ def add_projections(db: str, session_id: str, lines: Iterable[Line], known: Cont
 
 def _add(db, event, projection):
     record = trimming.untrim(event.event_json, event.full_zstd)
-    if projections.projection_of(record) is not None or trimming.stashed(event.trim_json):
+    if projections.get_projection(record) is not None or trimming.parse_stashed(event.trim_json):
         return False
     changed = projections.with_projection(record, projection)
     event_json, trim_json, full_zstd = trimming.trim(changed, orjson.dumps(changed))
@@ -45,10 +45,10 @@ def _add(db, event, projection):
     return True
 
 
-def model_prompt_of(turn: ConversationTurn) -> str | None:
+def read_model_prompt(turn: ConversationTurn) -> str | None:
     """The text that the model saw of a turn's message; None when OpenClaw did not record it."""
     events = TranscriptEvent.objects.using(turn._state.db).filter(session_id=turn.session_id, seq=turn.first_seq)
     event = events.first()
     if event is None:
         return None
-    return projections.projected_text(trimming.untrim(event.event_json, event.full_zstd)) or None
+    return projections.get_projected_text(trimming.untrim(event.event_json, event.full_zstd)) or None

@@ -12,40 +12,42 @@ import orjson
 from agents.services import AGENT_ID
 from openclaw_web.sqlite.json_columns import decode
 
-from ..collectors.senders import is_of
-from ..collectors.session_index import NAMED_ORIGINS, origin_of
+from ..collectors.senders import is_opted_out
+from ..collectors.session_index import NAMED_ORIGINS, parse_session_key
 from ..models import Session
 
 KEY = re.compile(r"agent:([^:]{1,64}):(cron|subagent):(.{1,400})", re.DOTALL)
 SPAWNERS = frozenset({"sessions_spawn"})
 LONGEST = 100_000  # characters of an answer that may name a child
-ALONE = frozenset({"direct", *NAMED_ORIGINS})  # where one person at most speaks, or a program
+ONE_PERSON_ORIGINS = frozenset({"direct", *NAMED_ORIGINS})  # where one person at most speaks, or a program
 GROUPS = ("group", "channel", "room", "thread")
 PARENT_NAMES = ("spawnedBy", "parentSessionKey", "requesterSessionKey")
 
 
 def is_group(session: Session) -> bool:
     """Whether several people may speak in a session; true as well when its origin cannot be told."""
-    origin = origin_of(session.session_key)[0] if session.session_key else session.origin
-    return origin not in ALONE or about(session.metadata).get("chatType") in GROUPS
+    origin = parse_session_key(session.session_key)[0] if session.session_key else session.origin
+    return origin not in ONE_PERSON_ORIGINS or decode_metadata(session.metadata).get("chatType") in GROUPS
 
 
-def is_with(session: Session, names: frozenset[str]) -> bool:
+def is_direct_with(session: Session, names: frozenset[str]) -> bool:
     """Whether a session is a direct conversation with one of these people: all that was said in it is theirs."""
-    origin, _channel, target = origin_of(session.session_key) if session.session_key else (session.origin, None, None)
+    origin, _channel, target = (
+        parse_session_key(session.session_key) if session.session_key else (session.origin, None, None)
+    )
     if origin != "direct":
         return False
-    return is_of({target, session.conversation_target, *people_in(about(session.metadata))}, names)
+    return is_opted_out({target, session.conversation_target, *find_people(decode_metadata(session.metadata))}, names)
 
 
-def people_in(metadata: dict[str, Any]) -> set[str]:
+def find_people(metadata: dict[str, Any]) -> set[str]:
     """What the index calls the person of a direct conversation, besides its key."""
     found = metadata.get("origin")
     told = found if isinstance(found, dict) else {}
     return {name for key in ("from", "to", "label") if isinstance(name := told.get(key), str)}
 
 
-def about(metadata: str | None) -> dict[str, Any]:
+def decode_metadata(metadata: str | None) -> dict[str, Any]:
     """What the index said of a session, from the column `metadata`; empty for anything that is no object."""
     return decode(metadata)
 
@@ -73,14 +75,14 @@ class Child:
     session_id: str = ""
 
 
-def of_session(session: Session) -> Origin:
+def read_origin(session: Session) -> Origin:
     """Where a session came from, by its key and by what its index said."""
     found = Origin(key=session.session_key or "")
     if match := KEY.fullmatch(found.key):
         found.kind = match[2]
         found.job_id = match[3].partition(":")[0] if found.kind == "cron" else ""
     if session.metadata and any(f'"{name}"' in session.metadata for name in PARENT_NAMES):
-        said = about(session.metadata)
+        said = decode_metadata(session.metadata)
         keys = (said.get(name) for name in PARENT_NAMES)
         found.parent_key = next((key[:500] for key in keys if isinstance(key, str) and key), "")
     if found.parent_key:

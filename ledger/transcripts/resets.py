@@ -20,7 +20,7 @@ def list_resets(db: str, session_id: str) -> list[tuple[int, bool]]:
     return [(seq, bool(is_active)) for _id, seq, is_active in rows]
 
 
-def active_resets(db: str, session_ids: Sequence[str]) -> dict[str, list[int]]:
+def list_active_resets(db: str, session_ids: Sequence[str]) -> dict[str, list[int]]:
     """Places of resets on the active branch, in order, of those of these sessions that have any."""
     found: dict[str, list[int]] = {}
     for start in range(0, len(session_ids), BATCH):
@@ -33,6 +33,6 @@ def active_resets(db: str, session_ids: Sequence[str]) -> dict[str, list[int]]:
     return found
 
 
-def last_before(resets: Sequence[int], seq: int) -> int:
+def find_last_before(resets: Sequence[int], seq: int) -> int:
     """The last of these places before `seq`; BEGINNING when there is none."""
     return max((place for place in resets if place < seq), default=BEGINNING)

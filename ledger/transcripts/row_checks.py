@@ -25,7 +25,7 @@ def is_session_id(name: Any) -> bool:
     return isinstance(name, str) and 0 < len(name) <= LONGEST_ID and name.isprintable() and "/" not in name
 
 
-def fits(field: models.Field, value: Any) -> bool:
+def is_valid_value(field: models.Field, value: Any) -> bool:
     """Whether a value is of a column's type and within its bounds."""
     if isinstance(field, models.BinaryField):
         return isinstance(value, bytes)
@@ -39,7 +39,7 @@ def fits(field: models.Field, value: Any) -> bool:
     return type(value) is int and -most <= value <= most
 
 
-def wrong_column(table: str, row: dict[str, Any]) -> str:
+def find_wrong_column(table: str, row: dict[str, Any]) -> str:
     """The first column of a row with right types that does not hold what it has to, or ""."""
     for name, is_right in RULES.get(table, {}).items():
         if row[name] is not None and not is_right(row[name], row):
@@ -75,7 +75,7 @@ def _is_trim(text, row):
     if not _is_object(text, row):
         return False
     try:
-        notes, cut = trimming.stashed(text), list(trimming.missing(text))
+        notes, cut = trimming.parse_stashed(text), list(trimming.parse_cuts(text))
     except (TypeError, ValueError):
         return False
     places = [note.path for note in notes] + [path for path, _length in cut]

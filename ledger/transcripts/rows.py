@@ -6,7 +6,7 @@ from functools import reduce
 from typing import Any
 
 from ..collectors.jsonl import Line
-from ..collectors.records import Facts, facts
+from ..collectors.records import Facts, read_facts
 from .trimming import Keep, trim
 
 TOTALS = (
@@ -133,14 +133,14 @@ class Row:
         )
 
 
-def row_of(line: Line, *, before: Row | None, fallback_ms: int) -> Row:
+def build_row(line: Line, *, before: Row | None, fallback_ms: int) -> Row:
     """The row of a line that holds a record; `before` is the record before it, for what the line leaves out.
 
     What the record said is filled in by `fill`, or is left out by `withheld`.
     """
     record = line.record
     assert record is not None  # noqa: S101 - the caller sorted lines without a record out
-    found = facts(record)
+    found = read_facts(record)
     parent_id = found.parent_id
     if parent_id is None and "parentId" not in record and found.kind != "session":
         parent_id = before.record_id if before else None  # older lines have no links: the file's order is the chain
@@ -158,32 +158,32 @@ def row_of(line: Line, *, before: Row | None, fallback_ms: int) -> Row:
     )
 
 
-def fill(row: Row, line: Line, keep: Keep | None = None) -> None:
+def fill_row(row: Row, line: Line, keep: Keep | None = None) -> None:
     """Put what the line's record says into its row; `keep` as for `trimming.trim`."""
     assert line.record is not None  # noqa: S101 - it has a row
     event_json, row.trim_json, row.full_zstd = trim(line.record, line.raw, keep)
     row.event_json = event_json.decode()
 
 
-def withheld(row: Row) -> Row:
+def withhold_row(row: Row) -> Row:
     """The same place in the tree without anything that was said."""
     row.facts = Facts(row.facts.type, "withheld", record_id=row.record_id)
     row.event_json, row.trim_json, row.full_zstd, row.idempotency_key = '{"type":"withheld"}', None, None, None
     return row
 
 
-def plus(one: Any, other: Any) -> Any:
+def add_totals(one: Any, other: Any) -> Any:
     """The sum of two totals, of which each may be unknown."""
     return other if one is None else one if other is None else one + other
 
 
-def added_up(numbers: Iterable[Any]) -> Any:
+def sum_totals(numbers: Iterable[Any]) -> Any:
     """The sum of totals; unknown (None) when none of them is known."""
-    return reduce(plus, numbers, None)
+    return reduce(add_totals, numbers, None)
 
 
 @dataclass(slots=True)
-class Sums:
+class RecordSums:
     """What rows add up to; synthetic assistants and repeated records add nothing."""
 
     tool_call_count: int = 0

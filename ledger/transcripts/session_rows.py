@@ -84,13 +84,13 @@ TABLES = (
     Table(RejectedRecord, "file, byte_offset", is_shared=True, is_numbered=True),
     Table(Artifact, "id", is_shared=True),
 )
-BY_NAME = {table.name: table for table in TABLES}
+TABLES_BY_NAME = {table.name: table for table in TABLES}
 # What goes with a session: not its sums, which its days are made of, and not a prompt report that others may have.
 STAYING = {PromptReport, SessionDay, SessionTool}
 GOING = tuple(table for table in reversed(TABLES) if table.model not in STAYING)
 
 
-def lines(db: str, session_id: str) -> Iterator[tuple[str, bytes]]:
+def read_row_lines(db: str, session_id: str) -> Iterator[tuple[str, bytes]]:
     """Every row of a session in a fixed order, as (table, JSON with a line feed)."""
     for table in TABLES:
         names = list(table.columns)
@@ -101,29 +101,29 @@ def lines(db: str, session_id: str) -> Iterator[tuple[str, bytes]]:
             yield table.name, orjson.dumps(told, option=orjson.OPT_APPEND_NEWLINE)
 
 
-def digest(db: str, session_id: str) -> str:
+def compute_digest(db: str, session_id: str) -> str:
     """A sha256 of all rows of a session as they are now."""
     found = hashlib.sha256()
-    for table, line in lines(db, session_id):
-        found.update(counting(table, line))
+    for table, line in read_row_lines(db, session_id):
+        found.update(strip_row_id(table, line))
     return found.hexdigest()
 
 
-def counting(table: str, line: bytes) -> bytes:
+def strip_row_id(table: str, line: bytes) -> bytes:
     """What the digest takes of a line: all of it, but no number that another file would give otherwise."""
-    if not BY_NAME[table].is_numbered:
+    if not TABLES_BY_NAME[table].is_numbered:
         return line
     told = orjson.loads(line)
     told["row"] = {name: value for name, value in _row(told).items() if name != "id"}
     return orjson.dumps(told, option=orjson.OPT_APPEND_NEWLINE)
 
 
-def check(session_id: str, table: str, row: Any) -> None:
+def check_row(session_id: str, table: str, row: Any) -> None:
     """Whether `insert` would take a row. Raises WrongRow."""
-    _checked(session_id, BY_NAME[table], BY_NAME[table].columns, row)
+    _checked(session_id, TABLES_BY_NAME[table], TABLES_BY_NAME[table].columns, row)
 
 
-def insert(db: str, session_id: str, table: Table, rows: Iterable[dict[str, Any]]) -> None:
+def insert_rows(db: str, session_id: str, table: Table, rows: Iterable[dict[str, Any]]) -> None:
     """Put rows back that `lines` told, in the caller's transaction. Raises WrongRow.
 
     A number that another row has by now is given anew.
@@ -138,7 +138,7 @@ def insert(db: str, session_id: str, table: Table, rows: Iterable[dict[str, Any]
         statements.run_many(db, query, [_checked(session_id, table, columns, row) for row in some])
 
 
-def delete(db: str, session_id: str) -> None:
+def delete_rows(db: str, session_id: str) -> None:
     """Delete what goes with a session, in the caller's transaction."""
     for table in GOING:
         statements.run(db, f"DELETE FROM {table.name} WHERE {table.condition}", [session_id])  # noqa: S608 - our tables
@@ -155,7 +155,7 @@ def _checked(session_id, table, columns, row):
     if name := _not_own(session_id, table, row):
         raise _wrong(table, name)
     values = {name: _value(table, name, field, row) for name, field in columns.items()}
-    if name := row_checks.wrong_column(table.name, values):
+    if name := row_checks.find_wrong_column(table.name, values):
         raise _wrong(table, name)
     return list(values.values())
 
@@ -173,7 +173,7 @@ def _not_own(session_id, table, row):
 def _value(table, name, field, row):
     value = _bytes(row[name]) if isinstance(field, models.BinaryField) else row[name]
     field = field.target_field if field.is_relation else field
-    is_right = (value is None and (field.null or table.columns[name].null)) or row_checks.fits(field, value)
+    is_right = (value is None and (field.null or table.columns[name].null)) or row_checks.is_valid_value(field, value)
     if not is_right:
         raise _wrong(table, name)
     return value

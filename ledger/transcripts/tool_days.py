@@ -13,7 +13,7 @@ from openclaw_web.sqlite import statements
 from openclaw_web.sqlite.json_columns import decode
 from openclaw_web.sqlite.rows import insert_sql
 
-from ..collectors.records import facts
+from ..collectors.records import read_facts
 from ..models import Session, SessionTool, TranscriptEvent
 from . import trimming
 from .rows import Row
@@ -23,19 +23,19 @@ Kind = TranscriptEvent.Kind
 CALLS = (Kind.ASSISTANT.value, Kind.COMPACTION.value, Kind.BRANCH_SUMMARY.value, Kind.USAGE.value)
 KINDS = frozenset({*CALLS, Kind.TOOL_RESULT.value, Kind.RESET.value})
 ENDS = (Kind.COMPACTION, Kind.RESET)  # of what is in the context
-COUNTED = (
+COUNT_COLUMNS = (
     *("call_count", "result_count", "failed_count", "chars"),
     *("stashed_count", "stashed_chars", "kept_chars", "carried_chars"),
 )
-ADDED = (*COUNTED, "prompt_tokens")
-PROMPT = ("input_tokens", "cache_read_tokens", "cache_write_tokens")
+SUM_COLUMNS = (*COUNT_COLUMNS, "prompt_tokens")
+PROMPT_COLUMNS = ("input_tokens", "cache_read_tokens", "cache_write_tokens")
 NO_TOOL = ""
 PLACE, TOTAL_PLACE = ("session_id", "date", "tool"), ("date", "tool", "channel_id")
 
 
 def _upsert(table, place, others, last=""):
-    columns = (*place, *others, *ADDED)
-    added = ", ".join(f"{name} = {table}.{name} + excluded.{name}" for name in ADDED)
+    columns = (*place, *others, *SUM_COLUMNS)
+    added = ", ".join(f"{name} = {table}.{name} + excluded.{name}" for name in SUM_COLUMNS)
     return f"{insert_sql(table, columns)} ON CONFLICT ({', '.join(place)}) DO UPDATE SET {added}{last}"
 
 
@@ -43,7 +43,7 @@ ADD = _upsert("session_tools", PLACE, ("channel_id", "open_chars"), ", open_char
 ADD_TOTAL = _upsert("tool_days", TOTAL_PLACE, ())
 # A day from which everything was taken back is as if it had never been.
 DELETE_NOTHING = f"DELETE FROM tool_days WHERE {' AND '.join(f'{name} = %s' for name in TOTAL_PLACE)} AND " + (  # noqa: S608
-    " AND ".join(f"{name} = 0" for name in ADDED)
+    " AND ".join(f"{name} = 0" for name in SUM_COLUMNS)
 )
 STORED = ("kind", "created_at", "is_failed", "is_synthetic", "repeat_of", "trim_json", "event_json")
 
@@ -57,7 +57,7 @@ class Step:
     tool: str = NO_TOOL
     calls: Sequence[str] = ()
     chars: int = 0
-    notes: Sequence[trimming.Stashed] = ()
+    notes: Sequence[trimming.StashedOutput] = ()
     is_failed: bool = False
     has_read: bool = False
     prompt_tokens: int = 0
@@ -96,33 +96,33 @@ def add(db: str, session: Session, rows: Iterable[Row]) -> None:
     _save(db, session.id, _channel(session, stored), counted(steps, _open(stored)))
 
 
-def of_records(db: str, session_id: str) -> Buckets:
+def compute_sums(db: str, session_id: str) -> Buckets:
     """The sums of a session by day and tool, from what is stored of its records."""
     return counted(_stored(db, session_id), {})
 
 
-def replace(db: str, session_id: str, channel: str, buckets: Buckets) -> None:
+def replace_sums(db: str, session_id: str, channel: str, buckets: Buckets) -> None:
     """Write the sums of a session instead of those it has, counted to `channel`; in the caller's transaction."""
-    take_back(db, session_id)
+    remove_sums(db, session_id)
     _save(db, session_id, channel, buckets)
 
 
-def take_back(db: str, session_id: str) -> None:
+def remove_sums(db: str, session_id: str) -> None:
     """Remove the sums of a session, from those of its days too; in the caller's transaction."""
     rows = SessionTool.objects.using(db).filter(session_id=session_id)
     _add_to_days(db, rows, -1)
     rows.delete()
 
 
-def move(db: str, session_id: str, channel: str) -> None:
+def move_sums(db: str, session_id: str, channel: str) -> None:
     """Count a session to another channel: the index told of it later; in the caller's transaction."""
     rows = SessionTool.objects.using(db).filter(session_id=session_id)
     _add_to_days(db, rows, -1)
     rows.update(channel_id=channel)
-    put_back(db, session_id)
+    add_to_days(db, session_id)
 
 
-def put_back(db: str, session_id: str) -> None:
+def add_to_days(db: str, session_id: str) -> None:
     """Count rows of `session_tools` that were put back into those of their days; in the caller's transaction."""
     _add_to_days(db, SessionTool.objects.using(db).filter(session_id=session_id), 1)
 
@@ -148,7 +148,7 @@ def counted(steps: Iterable[Step], known: Buckets) -> Buckets:
     return buckets
 
 
-def kept(note: trimming.Stashed) -> int:
+def kept(note: trimming.StashedOutput) -> int:
     """How many characters would stay of an output that is an artifact: preview, summary and handle."""
     return min(note.chars, previews.CHARS) + len(note.summary) + len(note.handle)
 
@@ -180,7 +180,7 @@ def _of_row(row: Row) -> Step:
     step = Step(found.kind, row.created_at, is_failed=found.is_failed)
     if found.kind == Kind.TOOL_RESULT:
         step.tool, step.chars = found.tool_name or NO_TOOL, len(found.text)
-        step.notes = trimming.stashed(row.trim_json) if row.trim_json else ()
+        step.notes = trimming.parse_stashed(row.trim_json) if row.trim_json else ()
     elif found.kind in CALLS and not found.is_synthetic:
         _of_call(step, found)
     return step
@@ -201,9 +201,9 @@ def _stored(db, session_id) -> Iterator[Step]:
         record = decode(event_json)
         if not record:  # a row that a disk or a person damaged: the rest is counted
             continue
-        found, step = facts(record), Step(kind, created_at, is_failed=is_failed, is_repeated=bool(repeat_of))
+        found, step = read_facts(record), Step(kind, created_at, is_failed=is_failed, is_repeated=bool(repeat_of))
         if kind == Kind.TOOL_RESULT:
-            step.tool, step.notes = found.tool_name or NO_TOOL, trimming.stashed(trim_json)
+            step.tool, step.notes = found.tool_name or NO_TOOL, trimming.parse_stashed(trim_json)
             step.chars = len(found.text) + _left_out(trim_json, step.notes, record)
         elif kind in CALLS and not (is_synthetic or repeat_of):
             _of_call(step, found)
@@ -212,8 +212,8 @@ def _stored(db, session_id) -> Iterator[Step]:
 
 def _left_out(trim_json, notes, record):
     """The characters of a result's texts that are not in its row."""
-    cut = sum(count for path, count in trimming.missing(trim_json) if _is_text(path))
-    return cut + sum(note.chars - len(trimming.text_at(record, note.path)) for note in notes)
+    cut = sum(count for path, count in trimming.parse_cuts(trim_json) if _is_text(path))
+    return cut + sum(note.chars - len(trimming.get_text(record, note.path)) for note in notes)
 
 
 def _is_text(path):
@@ -237,12 +237,16 @@ def _open(stored) -> Buckets:
 
 
 def _add_to_days(db, rows, factor):
-    sums = [(*row[:3], *(number * factor for number in row[3:])) for row in rows.values_list(*TOTAL_PLACE, *ADDED)]
+    sums = [
+        (*row[:3], *(number * factor for number in row[3:])) for row in rows.values_list(*TOTAL_PLACE, *SUM_COLUMNS)
+    ]
     statements.run_many(db, ADD_TOTAL, sums)
     statements.run_many(db, DELETE_NOTHING, [row[:3] for row in sums])
 
 
 def _save(db, session_id, channel, buckets):
-    sums = [(key, [getattr(bucket, name) for name in ADDED], bucket.open_chars) for key, bucket in buckets.items()]
+    sums = [
+        (key, [getattr(bucket, name) for name in SUM_COLUMNS], bucket.open_chars) for key, bucket in buckets.items()
+    ]
     statements.run_many(db, ADD, [(session_id, *key, channel, left, *added) for key, added, left in sums])
     statements.run_many(db, ADD_TOTAL, [(*key, channel, *added) for key, added, _left in sums if any(added)])

@@ -16,7 +16,7 @@ from openclaw_web.disk import packing
 from openclaw_web.sqlite.json_columns import decode, encode
 
 from ..collectors.envelopes import without_repeated_output
-from ..collectors.records import KINDS_BY_ROLE, is_text
+from ..collectors.records import KINDS_BY_ROLE, is_text_block
 from ..models import TranscriptEvent
 
 CAP = 8_000  # characters of one text; a record of no more bytes has none that is longer
@@ -26,7 +26,7 @@ ANSWER = ("message", "content")
 
 
 @dataclass(frozen=True, slots=True)
-class Stashed:
+class StashedOutput:
     """An output that is an artifact: the record has its preview in the place `path`, with `summary` in one line.
 
     `chars`, `bytes` and `lines` are those of the whole; `secrets` are names of `artifacts.contents.secrets.KINDS`.
@@ -41,14 +41,14 @@ class Stashed:
     secrets: list[str]
 
 
-def stashed(trim_json: str | None) -> list[Stashed]:
+def parse_stashed(trim_json: str | None) -> list[StashedOutput]:
     """The outputs of a record that are artifacts, in the order of their places; none at once for most notes."""
     if not trim_json or '"stashed"' not in trim_json:
         return []
-    return [Stashed(**note) for note in decode(trim_json).get("stashed", ())]
+    return [StashedOutput(**note) for note in decode(trim_json).get("stashed", ())]
 
 
-Keep = Callable[[str, str], tuple[str, Stashed] | None]
+Keep = Callable[[str, str], tuple[str, StashedOutput] | None]
 Rest = tuple[tuple[str | int, ...], int, int, str]  # a text's place, how much is kept of it, where the rest begins
 
 
@@ -65,13 +65,13 @@ def trim(record: dict[str, Any], line: bytes, keep: Keep | None = None) -> tuple
     return _trimmed(told, orjson.dumps(told) if told is not record else line, left_out, notes)
 
 
-def texts(message: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def find_texts(message: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """The texts of a message's content, each with its place in the record (`message.content.0.text`)."""
     content = message.get("content")
     if isinstance(content, str):
         yield "message.content", content
     for index, block in enumerate(content if isinstance(content, list) else ()):
-        if is_text(block) and isinstance(text := block.get("text"), str):
+        if is_text_block(block) and isinstance(text := block.get("text"), str):
             yield f"message.content.{index}.text", text
 
 
@@ -85,23 +85,23 @@ def untrim(event_json: str, full_zstd: bytes | memoryview | None, trim_json: str
     record = orjson.loads(event_json)
     if full_zstd:
         record = _with_rests(record, orjson.loads(packing.unpack(bytes(full_zstd))))
-    for note in stashed(trim_json):
+    for note in parse_stashed(trim_json):
         _put(record, note.path, _content(note))
     return record
 
 
-def missing(trim_json: str | None) -> Iterator[tuple[str, int]]:
+def parse_cuts(trim_json: str | None) -> Iterator[tuple[str, int]]:
     """The texts of a record that were cut: each one's place, and how many characters `event_json` leaves out."""
     for path, length, kept in decode(trim_json).get("capped", ()):
         yield path, length - kept
 
 
-def repeated(trim_json: str | None) -> int | None:
+def parse_repeated_length(trim_json: str | None) -> int | None:
     """How many characters of an output a record said again in another place, and were left out; None: it did not."""
     return decode(trim_json).get("aggregated")
 
 
-def text_at(record: dict[str, Any], path: str) -> str:
+def get_text(record: dict[str, Any], path: str) -> str:
     """The text of a place that `message.content.0.text` names."""
     return _at(record, path.split("."))
 
@@ -130,7 +130,7 @@ def _at(value, way):
 def _with_previews(record, keep):
     """The record with the preview in the place of each text that became an artifact, and the notes of those."""
     message = record.get("message")
-    found = [(path, *kept) for path, text in texts(message) if (kept := keep(path, text))] if message else []
+    found = [(path, *kept) for path, text in find_texts(message) if (kept := keep(path, text))] if message else []
     if not found:
         return record, []
     content = message["content"]

@@ -13,14 +13,14 @@ from openclaw_web.sqlite import statements
 from openclaw_web.sqlite.json_columns import decode
 from openclaw_web.sqlite.rows import insert_sql
 
-from ..collectors.records import content_facts, facts, file_lists
+from ..collectors.records import read_content_facts, read_facts, read_file_lists
 from ..models import ConversationTurn, Session, TranscriptEvent, TranscriptEventIdentity, TranscriptSnapshot
-from .rows import TOTALS, TURN_COLUMNS, Row, Sums
+from .rows import TOTALS, TURN_COLUMNS, RecordSums, Row
 from .trees import Node, Tree
 from .trimming import CAP
 
 # record id -> its node, whether it is on the active branch, its kind, its turn number
-Known = dict[str, tuple[Node, bool, str, int | None]]
+KnownNodes = dict[str, tuple[Node, bool, str, int | None]]
 INSERT_TURN = insert_sql("conversation_turns", TURN_COLUMNS)
 TITLE = 120
 TITLE_TURNS = 20
@@ -40,7 +40,7 @@ def _day(number):
     return date.fromordinal(EPOCH + number).isoformat()
 
 
-def known_nodes(db: str, session: Session) -> Known:
+def read_known_nodes(db: str, session: Session) -> KnownNodes:
     """Every record the store has of a session."""
     events = TranscriptEvent.objects.using(db).filter(session_id=session.id)
     columns = ("seq", "is_active", "kind", "turn_number")
@@ -52,18 +52,18 @@ def known_nodes(db: str, session: Session) -> Known:
     }
 
 
-def last_row(session: Session, known: Known) -> Row | None:
+def build_last_row(session: Session, known: KnownNodes) -> Row | None:
     """The record that came last before now: what an appended line without links follows."""
     if not known:
         return None
     record_id, (node, *_) = max(known.items(), key=lambda item: item[1][0].seq)
-    row = Row(record_id, None, session.last_activity_at, facts({"type": "unknown"}), "", None, None, None)
+    row = Row(record_id, None, session.last_activity_at, read_facts({"type": "unknown"}), "", None, None, None)
     row.seq = node.seq
     return row
 
 
-def place(
-    db: str, session: Session, tree: Tree, rows: list[Row], known: Known, before: Mapping[str, int] = NONE
+def assign_turns(
+    db: str, session: Session, tree: Tree, rows: list[Row], known: KnownNodes, before: Mapping[str, int] = NONE
 ) -> set[int]:
     """Give new rows their turn and branch, move known ones; returns the numbers of stored turns to refresh.
 
@@ -102,7 +102,7 @@ def _number_before(turn, before, given):
     return next((number for number in known if number and number not in given), None)
 
 
-def users(rows: list[Row], known: Known) -> dict[int, str]:
+def find_user_records(rows: list[Row], known: KnownNodes) -> dict[int, str]:
     """The record of the user message of each turn, by the turn's number; call it after `place`."""
     found = {number: record_id for record_id, (node, _, _, number) in known.items() if node.starts_turn and number}
     return found | {row.turn_number: row.record_id for row in rows if row.facts.kind == "user" and row.turn_number}
@@ -133,7 +133,7 @@ def store_turns(db: str, session: Session, rows: list[Row], refresh: set[int]) -
         words = [*active.values_list("user_message_content", "user_metadata")[:TITLE_TURNS]]
     session.turn_count = days.total()
     if not session.title:
-        session.title = title_of(words)
+        session.title = find_title(words)
     return days
 
 
@@ -156,12 +156,12 @@ def store_snapshots(db: str, session: Session, tree: Tree, rows: Iterable[Row]) 
     )
 
 
-def turn_row(session: Session, rows: list[Row]) -> dict[str, Any]:
+def build_turn_row(session: Session, rows: list[Row]) -> dict[str, Any]:
     """The values of TURN_COLUMNS of the turn that these records are, its user message first."""
     return {**_begun(session, rows[0]), **_summed(rows)}
 
 
-def snapshot_row(session: Session, tree: Tree, row: Row) -> TranscriptSnapshot:
+def build_snapshot_row(session: Session, tree: Tree, row: Row) -> TranscriptSnapshot:
     """What is written down of a compaction, not saved yet."""
     return _snapshot(session, tree, row)
 
@@ -200,7 +200,7 @@ def _begun(session, user):
 
 def _summed(rows):
     """The columns of a turn that follow from its records, the user's first."""
-    user, sums = rows[0], Sums()
+    user, sums = rows[0], RecordSums()
     for row in rows:
         sums.add(row)
     # What the agent says after a reset answers nobody before it.
@@ -245,7 +245,7 @@ def _stored_rows(db, turn):
     rows = []
     for event in events.defer("full_zstd").order_by("seq").iterator(chunk_size=BATCH):
         # The words of the user count for no sum, and unwrapping them would take most of the time.
-        read = content_facts if event.kind == "user" else facts
+        read = read_content_facts if event.kind == "user" else read_facts
         found = read(orjson.loads(event.event_json))
         found.kind, found.is_failed = event.kind, event.is_failed
         row = Row(ids[event.seq], None, event.created_at, found, "", None, None, None)
@@ -257,7 +257,7 @@ def _stored_rows(db, turn):
 
 def _snapshot(session, tree, row):
     record = decode(row.event_json)
-    read, modified = file_lists(row.facts.text, row.facts.details)
+    read, modified = read_file_lists(row.facts.text, row.facts.details)
     about = {"summary": row.facts.text, "readFiles": read, "modifiedFiles": modified}
     for name in ("firstKeptEntryId", "tokensBefore", "tokensAfter", "fromHook"):
         if record.get(name) is not None:
@@ -272,7 +272,7 @@ def _snapshot(session, tree, row):
     )
 
 
-def title_of(words: Iterable[tuple[str, str | None]]) -> str:
+def find_title(words: Iterable[tuple[str, str | None]]) -> str:
     """The first words a person said; the first injected prompt when nobody said any."""
     first = ""
     for text, metadata in words:

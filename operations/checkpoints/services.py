@@ -9,7 +9,7 @@ from agents.models import Agent
 from artifacts import handles
 from artifacts.models import Artifact
 from gate import decisions
-from ledger.checkpoints import building, bundle, compactions, pack
+from ledger.checkpoints import bundle, compactions, pack, pack_builder
 from ledger.models import Session
 from openclaw_web.errors import Refused
 from people.audit import log as audit
@@ -29,14 +29,14 @@ def session_of(agent: Agent, name: str) -> Session:
 
 def make(
     agent: Agent, session: Session, which: str = compactions.LATEST, *, budget: int = bundle.USUAL_CHARS, by: str
-) -> Iterator[building.Built]:
+) -> Iterator[pack_builder.StoredPack]:
     """Build and seal the packs of `latest`, `all` or one compaction, one after the other.
 
     Building again gives the same handle. Raises Refused when there is no such compaction.
     """
-    for compaction in compactions.asked_for(session, which):
-        made = building.build(agent.agent_id, compaction, budget=budget, sources=SOURCES)
-        built = building.save(compaction, made)
+    for compaction in compactions.find_compactions(session, which):
+        made = pack_builder.build_pack(agent.agent_id, compaction, budget=budget, sources=SOURCES)
+        built = pack_builder.store_pack(compaction, made)
         about = {"session": session.id, "compaction": compaction.record_id, "new": built.is_new}
         audit.record(
             by,
@@ -51,7 +51,7 @@ def make(
 
 def latest(session: Session) -> Artifact:
     """The pack of the latest compaction that has one. Raises Refused when none was made."""
-    found = building.sealed(session)
+    found = pack_builder.find_packs(session)
     if not found:
         raise Refused(_("This session has no checkpoint yet. Create one with “openclaw-web checkpoint build”."))
     return found[0]
@@ -59,7 +59,7 @@ def latest(session: Session) -> Artifact:
 
 def opened(agent: Agent, name: str) -> tuple[Artifact, dict[str, Any]]:
     """The row and the pack behind a handle, or behind its 64 digits. Raises like `pack.opened`."""
-    return pack.opened(agent.db, handles.named(name))
+    return pack.read_pack(agent.db, handles.named(name))
 
 
 def facts(agent: Agent, row: Artifact) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from collecting import collect, runs
 from collecting.models import MigrationRun, MigrationSource
 from jobs import kinds as job_kinds
 from jobs.progress import Cancelled
-from ledger.transcripts import removing
+from ledger.transcripts import removal
 from openclaw_web import amounts, clock, reasons
 from openclaw_web.disk import locks, room
 from openclaw_web.errors import Refused
@@ -226,7 +226,9 @@ def _kept_out(made):
     ignored = made.collection.ignored
     agents = made.names.values()
     return {
-        agent: removing.ids(databases.alias(agent)) | holdings.removed(agent).keys() | ignored.get(agent, frozenset())
+        agent: removal.read_all_removed_ids(databases.alias(agent))
+        | holdings.removed(agent).keys()
+        | ignored.get(agent, frozenset())
         for agent in agents
     }
 

@@ -20,7 +20,7 @@ from collecting.inclusion import includes_deleted
 from collecting.report import OF_DATABASES
 from jobs import kinds as job_kinds
 from ledger import consent
-from ledger.outputs import stashing
+from ledger.outputs import output_stash
 from openclaw_web import amounts, clock
 from openclaw_web.errors import Refused
 from people.configuration import keys as configuration
@@ -147,10 +147,10 @@ def look_at_home(plan: Plan, params: dict[str, Any], progress: Any, copies: Copi
         home=home,
         agents={},
         book=SourceBook(plan.root),
-        opted_out=consent.opted_out(),
+        opted_out=consent.read_opted_out(),
         include_deleted=includes_deleted(params),
         progress=progress,
-        stashes_outputs=configuration.is_on(stashing.SETTING),
+        stashes_outputs=configuration.is_on(output_stash.SETTING),
         copies=copies,
         ignored=runs.ignored_sessions(plan.root),
     )

@@ -15,7 +15,7 @@ from datasets import turn_facts
 from gate.models import MemoryGateDecision
 from jobs import kinds as job_kinds
 from ledger.models import Session, SessionDay
-from ledger.rebuilding import repeats, sums
+from ledger.rebuild import repeats, sums
 from ledger.transcripts import session_rows, tool_days
 from openclaw_web.errors import Refused
 from openclaw_web.pages import states
@@ -51,7 +51,7 @@ def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
                 removed[agent_id] += _remove(agent_id, db, session_id)
                 holdings.note_removed(agent_id, [session_id], holdings.Why.UNDONE)
                 done += 1
-            repeats.settle(db)  # what was counted in them counts where it is left
+            repeats.mark_repeats(db)  # what was counted in them counts where it is left
             sums.rebuild_tool_days(db)
             agent = Agent.objects.get(agent_id=agent_id)
             turn_facts.mark_repeated(agent)
@@ -162,9 +162,9 @@ def _remove(agent_id, db, session_id):
             raise Refused(
                 _("Evidence for session %(id)s was added in the meantime. Undo the run again.") % {"id": session_id}
             )
-        session_rows.delete(db, session_id)
+        session_rows.delete_rows(db, session_id)
         SessionDay.objects.using(db).filter(session_id=session_id).delete()
-        tool_days.take_back(db, session_id)
+        tool_days.remove_sums(db, session_id)
     return 1
 
 

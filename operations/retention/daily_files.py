@@ -104,7 +104,7 @@ def turns(agent_id: str, db: str, day: date) -> Iterator[dict[str, Any]]:
     while page := list(_after(rows, last)[:PAGE].values(*COLUMNS)):
         last = (page[-1]["created_at"], page[-1]["id"])
         sessions = Session.objects.using(db).in_bulk({turn["session_id"] for turn in page})
-        hidden = consent.withheld_keys(db, [turn["id"] for turn in page])
+        hidden = consent.find_withheld_keys(db, [turn["id"] for turn in page])
         for turn in page:
             session = sessions.get(turn["session_id"])
             if session and turn["id"] not in hidden:

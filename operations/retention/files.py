@@ -28,7 +28,7 @@ from artifacts.store import blobs, layout
 from ledger.models import TranscriptEvent
 from ledger.transcripts import session_rows
 from ledger.transcripts.row_checks import is_session_id
-from ledger.transcripts.trimming import stashed
+from ledger.transcripts.trimming import parse_stashed
 from openclaw_web import reasons
 from openclaw_web.disk.drafts import sync_folder
 from openclaw_web.errors import Refused
@@ -84,9 +84,9 @@ def write(path: Path, db: str, session_id: str) -> Summary:
         add(_line(head))
         for line in _contents(db, session_id, summary):
             add(line)
-        for table, line in session_rows.lines(db, session_id):
+        for table, line in session_rows.read_row_lines(db, session_id):
             summary.tables[table] += 1
-            rows.update(session_rows.counting(table, line))
+            rows.update(session_rows.strip_row_id(table, line))
             add(line)
         summary.sha256, summary.rows_sha256 = lines.hexdigest(), rows.hexdigest()
         packer.write(_line({"end": True, **summary.as_json()}))
@@ -148,8 +148,8 @@ class Reader:
             if "content" in told:
                 told["data"] = content.add(told)
                 found.contents += told["part"] == 0
-            elif told.get("table") in session_rows.BY_NAME and content.is_whole:
-                rows.update(session_rows.counting(told["table"], line))
+            elif told.get("table") in session_rows.TABLES_BY_NAME and content.is_whole:
+                rows.update(session_rows.strip_row_id(told["table"], line))
                 found.tables[told["table"]] += 1
             else:
                 raise _damaged()
@@ -223,7 +223,7 @@ def verify(path: Path) -> Summary:
         found = archive.summary
         for told in archive.lines():
             if "table" in told:
-                session_rows.check(found.session, told["table"], told.get("row"))
+                session_rows.check_row(found.session, told["table"], told.get("row"))
             if told.get("table") == "sessions":
                 found.state = told["row"]["last_activity_at"], told["row"]["record_count"]
     if found.tables["sessions"] != 1:
@@ -271,7 +271,7 @@ def _referred(db, session_id):
     yield from Artifact.objects.using(db).filter(session_id=session_id).order_by("id").values_list("handle", "bytes")
     rows = TranscriptEvent.objects.using(db).filter(session_id=session_id, trim_json__contains='"stashed"')
     for trim_json in rows.order_by("seq").values_list("trim_json", flat=True):
-        for note in stashed(trim_json):
+        for note in parse_stashed(trim_json):
             yield note.handle, note.bytes
 
 

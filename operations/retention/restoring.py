@@ -19,8 +19,8 @@ from artifacts import services as artifacts
 from collecting import collect
 from ledger import consent
 from ledger.models import Session
-from ledger.transcripts import counting, origins, removing, session_rows
-from ledger.transcripts.trimming import stashed
+from ledger.transcripts import origins, removal, session_holdings, session_rows
+from ledger.transcripts.trimming import parse_stashed
 from openclaw_web import reasons
 from openclaw_web.disk import room
 from openclaw_web.errors import Refused
@@ -143,7 +143,7 @@ def _latest(run, paths):
 def _restore(path, summary: Summary) -> str:
     db = _store(summary.agent)
     if Session.objects.using(db).filter(id=summary.session).exists():
-        if session_rows.digest(db, summary.session) == summary.rows_sha256:
+        if session_rows.compute_digest(db, summary.session) == summary.rows_sha256:
             return "there"
         raise Refused(_("This session is already stored and has changed since. The stored session was not changed."))
     nothing = _("This session was not restored.")
@@ -164,10 +164,10 @@ def _put_back(db, archive: Reader, summary: Summary):
         batch.group.publish()
         rows = (_own(told, kept) for told in chain(first, lines))
         with transaction.atomic(using=db, durable=True):
-            removing.put_back(db, summary.session, rows, digest=summary.rows_sha256)
+            removal.restore_session(db, summary.session, rows, digest=summary.rows_sha256)
             session = Session.objects.using(db).get(id=summary.session)
             _check_consent(session)
-    holdings.note(summary.agent, summary.session, counting.known(session))
+    holdings.note(summary.agent, summary.session, session_holdings.get_holding(session))
 
 
 def _own(told, kept):
@@ -176,15 +176,15 @@ def _own(told, kept):
     row = told["row"]
     handles = {row["handle"]} if told["table"] == "artifacts" else set[str]()
     if told["table"] == "transcript_events":
-        handles.update(note.handle for note in stashed(row.get("trim_json")))
+        handles.update(note.handle for note in parse_stashed(row.get("trim_json")))
     if not handles <= kept:
         raise files.Wrong(_("The archive refers to an output that is not in the archive."))
     return told["table"], row
 
 
 def _check_consent(session):
-    opted_out = consent.opted_out()
-    if origins.is_with(session, opted_out):
+    opted_out = consent.read_opted_out()
+    if origins.is_direct_with(session, opted_out):
         raise Refused(
             _("This is a conversation with somebody who has since opted out. The conversation was not restored.")
         )

@@ -17,7 +17,7 @@ from artifacts.errors import Damaged, NoSuchArtifact
 from collecting import collect
 from jobs.kinds import BY_ITSELF, DAY_MS, Every, Kind
 from ledger.models import RemovedSession, Session
-from ledger.transcripts import removing, session_rows
+from ledger.transcripts import removal, session_rows
 from openclaw_web import amounts, clock, reasons
 from openclaw_web.disk import publication, reserve, room
 from openclaw_web.disk.drafts import draft_of, remove_drafts
@@ -31,7 +31,7 @@ from . import choosing, files, report
 from .choosing import Found
 
 SETTING, KINDS = "retentionDays", ("retention", "archive")
-CANNOT_GO = (removing.Kept, NoSuchArtifact, Damaged, files.Wrong, session_rows.WrongRow)
+CANNOT_GO = (removal.NotRemoved, NoSuchArtifact, Damaged, files.Wrong, session_rows.WrongRow)
 NOTHING_LOST = gettext_lazy("Sessions without an archive are kept.")
 NAMED = 100  # sessions that a receipt names
 
@@ -149,7 +149,7 @@ def _agent(work, agent_id, db, draft):
     try:
         with full:
             _sessions(work, agent_id, db, draft)
-            removing.tidy(db, little_room=work.is_short)
+            removal.clean_up(db, little_room=work.is_short)
     finally:
         waiting.expect_few_writes(db)
         summaries.refresh(Agent.objects.get(agent_id=agent_id))
@@ -182,7 +182,7 @@ def _session(work, agent_id, db, session, draft):
         needed = choosing.needed_by(agent_id, db, session_id)
         return str(choosing.WHY[needed]) if needed else ""
 
-    removing.remove(db, session.id, before=work.before, needed_by=needed_by, **told)
+    removal.remove_session(db, session.id, before=work.before, needed_by=needed_by, **told)
     holdings.note_removed(agent_id, [session.id], told["why"])
 
 

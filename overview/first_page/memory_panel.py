@@ -12,7 +12,7 @@ from guardian.corrections import write_consent
 from guardian.models import Rollback, WriteGuardianAudit
 from ledger import consent
 from ledger.models import ConversationTurn
-from ledger.session.evidence import speaker_key, speaker_word
+from ledger.session.evidence import format_speaker, get_speaker_key
 from openclaw_web import clock
 from openclaw_web.sqlite.json_columns import encode
 
@@ -53,7 +53,7 @@ def is_wrong(agent: Agent) -> bool:
     """Whether the last writes of an agent are not those of its file; forgotten ones are no error."""
     stored = last_rows(NewestWrite.objects.filter(agent_id=agent.agent_id).values_list(*COLUMNS), AT, KEPT)
     counted = last_rows(_newest(agent), AT, KEPT)
-    return stored != counted and not (consent.opted_out() and not stored)
+    return stored != counted and not (consent.read_opted_out() and not stored)
 
 
 def forget_words() -> None:
@@ -85,14 +85,14 @@ def _newest(agent):
 
 def _lines_of(write) -> Iterator[ChangedLine]:
     href = reverse("guardian:audit_detail", args=[write.agent_id, write.audit_id])
-    author = words.write_origin_word(speaker_word(write.author))
+    author = words.write_origin_word(format_speaker(write.author))
     for sign, text in write.lines:
         yield ChangedLine(write.agent_id, write.file_name, sign == "+", text, author, write.created_at, href)
 
 
 def _row(write, turn, rolled_back_by):
     """The columns; an author that is nobody is an origin, which pages name in their language."""
-    author = rolled_back_by or (turn and speaker_key(turn)) or write.origin
+    author = rolled_back_by or (turn and get_speaker_key(turn)) or write.origin
     diff = write.diff if isinstance(write.diff, str) else ""  # a column may hold another type: the doctor says so
     lines = encode(_changes(diff))
     return write.id, write.created_at, write.target_file or "", author, lines

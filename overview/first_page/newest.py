@@ -10,7 +10,7 @@ from agents.models import Agent
 from ledger import consent
 from ledger.lists import last_words
 from ledger.models import ConversationTurn, Session
-from ledger.session.evidence import speaker_key
+from ledger.session.evidence import get_speaker_key
 from openclaw_web import clock
 
 from ..models import NewestSession
@@ -33,12 +33,12 @@ def refresh(agent: Agent) -> None:
 
 def replace_rows(model: type[Model], columns: Sequence[str], agent: Agent, read: Callable[[Agent], list[Row]]) -> None:
     """Have the rows of an agent be those that are read of its file."""
-    senders, newest = consent.opted_out(), read(agent)
+    senders, newest = consent.read_opted_out(), read(agent)
     stored = model._default_manager.filter(agent_id=agent.agent_id)
     if sorted(stored.values_list(*columns)) == sorted(newest):
         return
     with transaction.atomic():
-        if consent.opted_out() != senders:  # somebody opted out meanwhile: the next import reads it again
+        if consent.read_opted_out() != senders:  # somebody opted out meanwhile: the next import reads it again
             return
         stored.delete()
         model._default_manager.bulk_create(
@@ -50,7 +50,7 @@ def is_wrong(agent: Agent) -> bool:
     """Whether the newest sessions of an agent are not those of its file; forgotten words are no error."""
     stored = last_rows(NewestSession.objects.filter(agent_id=agent.agent_id).values_list(*COLUMNS), AT, SHOWN)
     counted = last_rows(_newest(agent), AT, SHOWN)
-    if consent.opted_out() and not any(row[name] for row in stored for name in WORDS):
+    if consent.read_opted_out() and not any(row[name] for row in stored for name in WORDS):
         stored, counted = ([_without_words(row) for row in rows] for rows in (stored, counted))
     return stored != counted
 
@@ -79,7 +79,7 @@ def _newest(agent):
     past = rows.filter(last_activity_at__lte=now)
     sessions = [*ahead.order_by("last_activity_at", "id")[:SHOWN], *past.order_by("-last_activity_at", "-id")[:SHOWN]]
     names = [session.id for session in sessions]
-    words = last_words.of(agent.db, names)
+    words = last_words.read_last_words(agent.db, names)
     titles, replies = _withheld(agent.db, names)
     return [
         _row(session, words.get(session.id), hides_title=session.id in titles, hides_words=session.id in replies)
@@ -93,14 +93,14 @@ def _without_words(row):
 
 def _withheld(db, session_ids):
     """The sessions whose title, and those whose last words, may not be quoted today."""
-    if not consent.opted_out():
+    if not consent.read_opted_out():
         return set(), set()
     first, last = [], []
     for name in session_ids:
         turns = _turns(db, name)
         first += sorted(turns.order_by("turn_number")[:TITLE_TURNS], key=_is_injected)[:1]
         last += turns.order_by("-turn_number")[:1]
-    hidden = consent.withheld(db, [*first, *last])
+    hidden = consent.find_withheld(db, [*first, *last])
     return tuple({turn.session_id for turn in turns if turn.id in hidden} for turns in (first, last))
 
 
@@ -125,4 +125,4 @@ def _row(session, words, *, hides_title, hides_words):
     if hides_words or not words:
         return *about, "", ""
     turn = ConversationTurn(user_from=words.user_from, user_metadata=words.user_metadata)
-    return *about, words.text, speaker_key(turn)
+    return *about, words.text, get_speaker_key(turn)

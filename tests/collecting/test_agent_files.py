@@ -88,7 +88,7 @@ def test_a_file_from_before_is_noticed(home, as_admin, later):
 def test_a_session_that_is_gone_is_read_from_its_start_when_it_goes_on(home):
     script = conversation(home)
     run(home)
-    session_rows.delete(MAIN, script.session)
+    session_rows.delete_rows(MAIN, script.session)
     script.add(user("And now?"))
     run(home)
     assert events() == 19

@@ -9,10 +9,10 @@ import orjson
 from datasets.exporting import exports
 from datasets.models import DatasetSample
 from datasets.services import make_samples
-from ledger.collectors.jsonl import Line, parse
+from ledger.collectors.jsonl import Line, parse_line
 from ledger.collectors.trajectories import COMPILED, Step
-from ledger.transcripts.around import store_steps
-from ledger.transcripts.storing import Transcript, store_transcript
+from ledger.transcripts.extras_store import store_steps
+from ledger.transcripts.transcript_store import Transcript, store_transcript
 from tests.datasets.exporting.branches import Steps, body
 from tests.factories import T0, SampleFactory
 
@@ -178,7 +178,7 @@ def _store(db, session_id, messages):
     for number, message in enumerate(messages):
         line = {"type": "message", "id": f"{session_id}-{number}", "message": message, "timestamp": T0 + number * 1000}
         line["parentId"] = f"{session_id}-{number - 1}" if number else None
-        lines.append(parse(Line(number, number + 1, orjson.dumps(line))))
+        lines.append(parse_line(Line(number, number + 1, orjson.dumps(line))))
     store_transcript(db, Transcript(session_id, f"{session_id}.jsonl", T0), iter(lines))
 
 

@@ -2,8 +2,8 @@
 
 import orjson
 
-from ledger.collectors.jsonl import Line, parse
-from ledger.transcripts.storing import Transcript, store_transcript
+from ledger.collectors.jsonl import Line, parse_line
+from ledger.transcripts.transcript_store import Transcript, store_transcript
 from tests.factories import T0
 
 
@@ -27,7 +27,7 @@ def tell(lines, *, session_id="s1", db="agent_ada", opted_out=()):
         line["parentId"] = line["parentId"] or before
         line["timestamp"] = T0 + number * 1000
         before = line["id"]
-        parsed.append(parse(Line(number, number + 1, orjson.dumps(line))))
+        parsed.append(parse_line(Line(number, number + 1, orjson.dumps(line))))
     transcript = Transcript(session_id, f"{session_id}.jsonl", T0, opted_out=frozenset(opted_out))
     store_transcript(db, transcript, iter(parsed))
 

@@ -4,9 +4,9 @@ import json
 
 import orjson
 
-from ledger.collectors.jsonl import Line, parse
+from ledger.collectors.jsonl import Line, parse_line
 from ledger.models import Session, TrajectoryEvent
-from ledger.transcripts.storing import Transcript, store_transcript
+from ledger.transcripts.transcript_store import Transcript, store_transcript
 from tests.factories import T0
 from tests.homes import assistant, result, user
 
@@ -17,7 +17,7 @@ def tell(*records, db="agent_ada", session_id="s1", opted_out=()):
     for number, record in enumerate(records, start=1):
         made = {"id": f"r{number}", "parentId": before, "timestamp": T0 + number * 1000, **record}
         before = made["id"]
-        lines.append(parse(Line(number * 10, number * 10 + 10, json.dumps(made).encode())))
+        lines.append(parse_line(Line(number * 10, number * 10 + 10, json.dumps(made).encode())))
     transcript = Transcript(session_id, f"{session_id}.jsonl", T0, opted_out=frozenset(opted_out))
     store_transcript(db, transcript, iter(lines))
     return Session.objects.using(db).get(id=session_id)

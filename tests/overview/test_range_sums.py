@@ -17,7 +17,7 @@ from guardian import services
 from guardian.recording.api_import import record_reports
 from guardian.recording.schemas import WriteIn
 from ledger.models import ConversationTurn
-from ledger.transcripts import removing
+from ledger.transcripts import removal
 from openclaw_web import clock
 from overview import latency, memory_sums, site_sums, summaries
 from overview.first_page import memory_panel, newest
@@ -169,7 +169,7 @@ def test_nothing_of_a_removed_session_stays_on_the_page(as_admin, home):
     talk(home, day=3, sender="Arjun")
     run(home)
     assert "answer 2" in as_admin.get("/").text and "Mei" in as_admin.get("/").text
-    removing.remove(MAIN, "s-old", before=NOW, needed_by=lambda _id: "", why="retention")
+    removal.remove_session(MAIN, "s-old", before=NOW, needed_by=lambda _id: "", why="retention")
     summaries.refresh(Agent.objects.get())  # as retention does it
     page = as_admin.get("/").text
     assert "Mei" not in page and "Arjun" in page

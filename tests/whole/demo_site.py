@@ -18,7 +18,7 @@ from guardian.recording import write_store as writes
 from jobs.models import JobRun
 from ledger.collectors.trajectories import Step
 from ledger.models import Session
-from ledger.transcripts import around
+from ledger.transcripts import extras_store
 from openclaw_web.disk import packing
 from operations.checkpoints import services as checkpoints
 from people.accounts import invitations
@@ -46,7 +46,7 @@ def _of_session(session):
     """A step, a long output and a compaction."""
     compacted = Session.objects.using(DB).filter(compaction_count__gt=0).order_by("-compaction_count", "id")[0]
     step = Step(session.id, 1, "run", "session.started", 1)
-    around.store_steps(DB, [step])
+    extras_store.store_steps(DB, [step])
     place = artifacts.Place(session.id, None, session.leaf_record_id, "exec")
     artifact = artifacts.stash(DB, "a token in a line\n" * 900, place=place)[0]
     checkpoint = next(checkpoints.make(Agent.objects.get(agent_id=AGENT), compacted, by="demo"))

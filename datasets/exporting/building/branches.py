@@ -9,11 +9,11 @@ from typing import Any
 
 from agents import databases
 from ledger.collectors.machine_prompts import prompt_kind
-from ledger.collectors.records import ToolCall, facts, run_of, said
+from ledger.collectors.records import ToolCall, get_run_id, read_facts, read_message_facts
 from ledger.models import Session as StoredSession
 from ledger.models import TranscriptEvent
-from ledger.outputs import reading as outputs
-from ledger.transcripts.resets import active_resets
+from ledger.outputs import stashed_outputs as outputs
+from ledger.transcripts.resets import list_active_resets
 from openclaw_web.errors import Refused
 from openclaw_web.sqlite import waiting
 
@@ -64,7 +64,7 @@ def with_branches(
         before = db
         told = groupby(_records(db, session_ids), key=itemgetter(0)) if db else iter(())
         given = prompts.of_sessions(db, session_ids) if prompts else {}
-        resets = active_resets(db, session_ids) if db else {}
+        resets = list_active_resets(db, session_ids) if db else {}
         keys = _keys(db, session_ids) if db else {}
         ahead = next(told, None)
         for session_id, rows in group:
@@ -146,10 +146,10 @@ def _messages(rows, kinds, prompts, resets, session_key):
 
 def _message(row, kinds, prompts, session_key):
     session_id, _, turn_number, kind, event_json, full_zstd, trim_json, created_at = row
-    record, problem = outputs.readable_whole(event_json, full_zstd, trim_json)
+    record, problem = outputs.read_whole_record(event_json, full_zstd, trim_json)
     if prompts and not prompts.is_empty:
-        prompts.see(turn_number, created_at, run_of(record))
-    found = facts(record) if kind == "user" else said(record)
+        prompts.see(turn_number, created_at, get_run_id(record))
+    found = read_facts(record) if kind == "user" else read_message_facts(record)
     about = changes.NONE
     if problem:
         about |= {changes.OUTPUT_LOST}

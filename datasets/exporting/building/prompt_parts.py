@@ -80,7 +80,7 @@ def judged(column: str, data: bytes) -> Part:
     try:
         text = data.decode("utf-8-sig")
         value = text if column == SYSTEM else orjson.loads(text)
-        if why := placeholders.found_anywhere(value):
+        if why := placeholders.find_nested_placeholder(value):
             return empty(column, why)
         return system_part(text) if column == SYSTEM else tools_part(value)
     except (UnicodeDecodeError, orjson.JSONDecodeError, UnknownForm):

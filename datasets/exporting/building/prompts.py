@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 
 from artifacts.models import Artifact
 from ledger.collectors import placeholders
-from ledger.collectors.trajectories import COMPILED, GIVEN
+from ledger.collectors.trajectories import COMPILED, MODEL_INPUTS
 from ledger.models import Session, TrajectoryEvent
-from ledger.transcripts.around import SYSTEM_PROMPT, TOOL_SCHEMAS
+from ledger.transcripts.extras_store import SYSTEM_PROMPT, TOOL_SCHEMAS
 from openclaw_web.sqlite.json_columns import decode
 
 from ...exporters.prompts import (
@@ -159,7 +159,7 @@ def _of_steps(db, session_ids) -> Iterator[tuple[str, str, Record]]:
     ):
         about = decode(about_json)
         for column, fact in FACTS.items():
-            handle, why = about.get(fact), about.get(GIVEN[fact])
+            handle, why = about.get(fact), about.get(MODEL_INPUTS[fact])
             if why or isinstance(handle, str):
                 yield session_id, column, Record(at or 0, run_id, handle or "", why or "")
             elif type_ == COMPILED:  # it should say, and does not: no prompt of before stands for it

@@ -105,7 +105,7 @@ class Source:
             yield RESTS_ON_TOOLS, RESTING
         if self.options.min_quality is not None:
             yield "low_quality", Q(quality_score=None) | Q(quality_score__lt=self.options.min_quality)
-        if set(GATE_TYPES) & set(self.options.sample_types) and consent.opted_out():
+        if set(GATE_TYPES) & set(self.options.sample_types) and consent.read_opted_out():
             yield "opted_out", OF_NO_TURN
         yield "no_turn", Q(turn_number=None) & ~OF_NO_TURN
 

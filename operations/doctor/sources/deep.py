@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agents.homes import NotReadable
-from ledger.collectors.database import Damaged
+from ledger.collectors.database import DamagedDatabase
 from ledger.collectors.envelopes import content_digest
 from ledger.collectors.jsonl import Line
-from ledger.transcripts import unnamed
-from ledger.transcripts.rows import EVENT_COLUMNS, IDENTITY_COLUMNS, Row, row_of
-from ledger.transcripts.storing import UNFORESEEN
+from ledger.transcripts import unnamed_records
+from ledger.transcripts.rows import EVENT_COLUMNS, IDENTITY_COLUMNS, Row, build_row
+from ledger.transcripts.transcript_store import UNFORESEEN
 from ledger.transcripts.trimming import untrim
 from openclaw_web.errors import Refused
 from openclaw_web.sqlite import statements
@@ -92,7 +92,7 @@ def _place(looked, place: Place, one, compared):
     try:
         for lines in _batches(place.lines(0)):
             _lines(looked, place, lines, one)
-    except (NotReadable, Damaged) as exc:
+    except (NotReadable, DamagedDatabase) as exc:
         place.source.problem = str(exc)
         compared.unreadable[place.source.name] = str(exc)
 
@@ -115,7 +115,7 @@ def _batches(lines: Iterable[Line]) -> Iterator[list[Line]]:
 def _wanted(line):
     """The row that a line's record becomes; None for one that a collect rejects."""
     try:
-        return row_of(line, before=None, fallback_ms=0)
+        return build_row(line, before=None, fallback_ms=0)
     except UNFORESEEN:
         return None
 
@@ -140,7 +140,7 @@ def _lines(looked, place, lines: list[Line], one):
 
 def _nameless(line, wanted, one):
     """A record without an id is known by what it says; the store has to have as many as one place tells."""
-    what = unnamed.key(line.record)
+    what = unnamed_records.compute_key(line.record)
     one.here[what] += 1
     one.nameless.setdefault(what, wanted.facts.kind)
 
@@ -162,7 +162,7 @@ def _record(name, line, row, wanted, one):
 
 def _count_nameless(looked, session_id, one):
     """Which records without an id the store does not have, one for one; those that are withheld may be any."""
-    stored = Counter(unnamed.said(looked.db, session_id).values()) if looked.db else Counter()
+    stored = Counter(unnamed_records.read_keys(looked.db, session_id).values()) if looked.db else Counter()
     withheld = stored.pop(WITHHELD, 0)
     for what, count in one.told.items():
         kind = one.nameless[what]

@@ -22,7 +22,7 @@ def follow_reports(collection: Any, names: dict[str, str]) -> None:
         agent = agents.get(agent_id) or Agent(agent_id=agent_id)
         at, folder = agent.workspace_reported_at or 0, agent.reported_workspace
         if agent.workspace_reported_at is None or not _is_known(collection, found, agent_id):
-            newest = prompt_workspaces.look(home, found, collection.copies)
+            newest = prompt_workspaces.read_newest(home, found, collection.copies)
             folder = newest[1] if newest[0] > at else folder
         home.agents[number] = followed = follow_report(home, found, folder)
         check_memory(home, followed)

@@ -61,7 +61,9 @@ class Source:
     rejected: int = 0
     version: str = ""
     skipped_tables: list[dict[str, str]] | None = None
-    unread: dict[str, Any] | None = None  # of a database that was opened: ledger.collectors.schemas.UnreadParts
+    unread: dict[str, Any] | None = (
+        None  # of a database that was opened: ledger.collectors.database_schemas.UnreadParts
+    )
     problem: str = ""
     content: mem_store.Content | None = None  # of an artifact
 

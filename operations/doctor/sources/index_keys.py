@@ -11,8 +11,8 @@ from agents import holdings
 from agents.homes import HomeAgent, NotReadable, open_regular
 from agents.models import CollectorSource, SkippedSource
 from collecting.inventory.shared_folders import shared_by
-from ledger.collectors.agent_database import text
-from ledger.collectors.database import Damaged, Database
+from ledger.collectors.agent_database import decode_text
+from ledger.collectors.database import DamagedDatabase, Database
 from ledger.models import RemovedSession, Session
 
 from .home_sources import UNCHANGED, Source
@@ -56,8 +56,8 @@ def of_database(database: Database) -> Iterator[Key]:
     """The keys of an agent's database that was opened."""
     try:
         for key, session_id in database.ask(OF_NODES) if "session_nodes" in database.columns else ():
-            yield Key(text(key), text(session_id))
-    except Damaged:  # somebody else says so
+            yield Key(decode_text(key), decode_text(session_id))
+    except DamagedDatabase:  # somebody else says so
         return
 
 

@@ -14,12 +14,12 @@ import orjson
 from agents.homes import NotReadable, open_regular
 from agents.models import CollectorSource
 from collecting.inventory.transcripts import PACKED
-from ledger.collectors.database import Damaged
+from ledger.collectors.database import DamagedDatabase
 from ledger.collectors.envelopes import fingerprint
-from ledger.collectors.records import facts, own_id
+from ledger.collectors.records import own_id, read_facts
 from ledger.models import TranscriptEvent, TranscriptEventIdentity
-from ledger.transcripts import unnamed
-from ledger.transcripts.storing import UNFORESEEN
+from ledger.transcripts import unnamed_records
+from ledger.transcripts.transcript_store import UNFORESEEN
 from openclaw_web.sqlite import failures
 
 from ..store.losses import IDS, Loss
@@ -57,7 +57,7 @@ def _guarded(look, looked, place: Place, session_id, known, rejected):
         look(looked, place, session_id, known, rejected)
     except NotReadable as exc:
         place.source.problem = str(exc)
-    except Damaged as exc:
+    except DamagedDatabase as exc:
         place.source.problem = failures.in_words(str(exc))
         reject(place.source, rejected, 0, "bad_database", place.source.problem)
 
@@ -92,7 +92,7 @@ def _new_of(looked, place, session_id, known, rejected):
 def _kind(line):
     """The kind of a line's record; None, with the reason in the line, when it holds none."""
     try:
-        return facts(line.record).kind if line.record is not None else None
+        return read_facts(line.record).kind if line.record is not None else None
     except UNFORESEEN as exc:
         line.reason, line.detail = "unforeseen", type(exc).__name__
         return None
@@ -106,18 +106,18 @@ class _Nameless:
         self._earlier = Counter() if goes_on else Counter(known.nameless)
         self._own: Counter[str] = Counter()
         self._stored: set[str] = set()
-        self._names: unnamed.Unnamed | None = None
+        self._names: unnamed_records.UnnamedRecords | None = None
 
     def is_new(self, line, seen) -> bool:
         """Whether a collect would store this record."""
         if self._names is None:
             self._stored = all_ids(self._db, self._session_id) if self._db else set()
-            self._names = unnamed.Unnamed(self._db, self._session_id, {}, goes_on=self._goes_on)
-        name = self._names.name(line, self._stored, seen, is_withheld=False)
+            self._names = unnamed_records.UnnamedRecords(self._db, self._session_id, {}, goes_on=self._goes_on)
+        name = self._names.find_name(line, self._stored, seen, is_withheld=False)
         if name in self._stored:
             return False
         seen[name] = name
-        what = unnamed.key(line.record)
+        what = unnamed_records.compute_key(line.record)
         self._own[what] += 1
         self._known.nameless |= self._own
         return self._own[what] > self._earlier[what]
@@ -139,7 +139,7 @@ def _missing_kinds(looked, session_id) -> Counter[str]:
     held = _kinds_by_id(looked.db, session_id) if looked.db else {}
     kinds: dict[str, str] = {}
     for place in looked.by_session.get(session_id, ()):
-        with suppress(NotReadable, Damaged):
+        with suppress(NotReadable, DamagedDatabase):
             for line in place.lines(0):
                 if (kind := _kind(line)) is not None:
                     kinds[own_id(line.record) or f"@{place.source.name} {line.offset}"] = kind

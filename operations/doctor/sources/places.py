@@ -15,12 +15,12 @@ from collecting.stages import agent_database as collect_agent_database
 from collecting.stages import consent
 from collecting.stages import databases as collect_databases
 from collecting.stages.databases import Unreadable
-from ledger.collectors import agent_database, jsonl, packed, schemas
-from ledger.collectors.database import Damaged, Database
+from ledger.collectors import agent_database, database_schemas, jsonl, zstd_input
+from ledger.collectors.database import DamagedDatabase, Database
 from ledger.collectors.database_tables import AGENT
 from ledger.collectors.jsonl import Line
 from ledger.models import RemovedSession, Session
-from ledger.transcripts import removing
+from ledger.transcripts import removal
 from openclaw_web.sqlite import failures
 
 from .home_sources import LEFT, LEFTOVER, Source
@@ -78,7 +78,7 @@ def of_agent(
         sources = [one for one in own if one.kind == Kind.DATABASE and one.target == "transcript_events"]
         mine = next((one for one in sources if one.file == found.database), None)
         db = alias(agent_id)
-        removed = removing.ids(db) if db else _removed(agent_id)
+        removed = removal.read_all_removed_ids(db) if db else _removed(agent_id)
         looked = AgentPlaces(agent_id, db, lambda _session_id: True, of_database=mine)
         if mine is not None and (mine.is_to_read or is_deep):
             looked.database = _opened(stack, collection, mine, rejected)
@@ -108,7 +108,7 @@ def _opened(stack, collection, source, rejected):
     try:
         database = stack.enter_context(collect_databases.opened(collection, source.file, AGENT))
         tell_about(source, database)
-        for one in agent_database.contents(database):
+        for one in agent_database.read_session_counts(database):
             if source.is_to_read and not one.session_id:
                 reject(source, rejected, 0, "bad_session", "")
             elif source.is_to_read and one.misplaced:
@@ -116,7 +116,7 @@ def _opened(stack, collection, source, rejected):
     except Unreadable as exc:
         source.problem = str(exc)
         reject(source, rejected, 0, exc.reason, str(exc))
-    except Damaged as exc:
+    except DamagedDatabase as exc:
         source.problem = failures.in_words(str(exc))
         reject(source, rejected, 0, "bad_database", source.problem)
     else:
@@ -128,19 +128,21 @@ def tell_about(source: Source, database: Database) -> None:
     """Write down what a database says of itself, and every table of it that is not read, by name, and why."""
     source.version = str(database.version)
     sql = "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name"
-    names = [agent_database.text(name) for (name,) in database.ask(sql)]
+    names = [agent_database.decode_text(name) for (name,) in database.ask(sql)]
     source.skipped_tables = [
         {"name": name, "why": why_not_read(name)} for name in names if name not in database.columns
     ]
-    if schema := next((each for each in (schemas.AGENT, schemas.STATE) if each.tables is database.allowed), None):
-        source.unread = schemas.unread_parts(database, schema).as_json()
+    if schema := next(
+        (each for each in (database_schemas.AGENT, database_schemas.STATE) if each.tables is database.allowed), None
+    ):
+        source.unread = database_schemas.find_unread_parts(database, schema).as_json()
 
 
 def _consent(collection, found, agent_id, database) -> MayRead:
     entries = []
     if database is not None and collection.opted_out:
-        entries = agent_database.index(database).entries
-        archived = map(agent_database.archived_entry, agent_database.archives(database))
+        entries = agent_database.read_index(database).entries
+        archived = map(agent_database.build_archived_entry, agent_database.read_archives(database))
         entries += [entry for entry in archived if entry is not None]
     agent, report = Agent(agent_id=agent_id), collect.AgentReport()
     may_read = consent.reader(collection, found, agent, report, entries)
@@ -160,7 +162,7 @@ def _places(collection, looked, files, may_read, removed, is_deep):
         _files(collection, looked, _transcripts(files), allowed, removed, names, is_deep)
         if looked.database is not None:
             _in_database(collection, looked, allowed, removed, is_deep)
-    except Damaged as exc:
+    except DamagedDatabase as exc:
         looked.of_database.problem = str(exc)
     _leftovers(collection, looked, files, allowed, is_deep)
 
@@ -171,7 +173,7 @@ def _transcripts(files):
 
 def _archives(collection, looked, allowed, names, is_deep):
     source, database, book = looked.of_database, looked.database, collection.book
-    for archive in agent_database.archives(database):
+    for archive in agent_database.read_archives(database):
         names.add(archive.name)
         was_read = book.part(f"{source.name}!{archive.session_id}/{archive.generation}") is not None
         is_wanted = collection.include_deleted or archive.reason == agent_database.COLD
@@ -185,7 +187,7 @@ def _archived(collection, source, database, archive) -> Lines:
     def lines(_start):
         root = collection.home.root
         with collect_agent_database.open_archive(root, source.file, database, archive) as opened:
-            yield from agent_database.archived_lines(archive, opened)
+            yield from agent_database.read_archived_lines(archive, opened)
 
     return lines
 
@@ -258,7 +260,7 @@ def lines_of(root: Path, source: Source) -> Lines:
     def lines(start):
         with open_regular(root, source.file) as opened:
             if is_packed(source):
-                yield from packed.read_packed_lines(opened)
+                yield from zstd_input.read_packed_lines(opened)
             else:
                 is_closed = source.session_state not in ("", Session.State.LIVE)
                 yield from jsonl.read_lines(opened, start, is_closed=is_closed)
@@ -268,9 +270,9 @@ def lines_of(root: Path, source: Source) -> Lines:
 
 def _in_database(collection, looked, allowed, removed, is_deep):
     source, database, book = looked.of_database, looked.database, collection.book
-    contents = list(agent_database.contents(database))
+    contents = list(agent_database.read_session_counts(database))
     per_record = source.size / (sum(one.count for one in contents) or 1)
-    generations = agent_database.generations(database)
+    generations = agent_database.read_generations(database)
     for one in contents:
         part = book.part(f"{source.name}#{one.session_id}")
         if one.session_id in removed and source.is_to_read and part and one.last_seq + 1 > part.end:
@@ -279,7 +281,7 @@ def _in_database(collection, looked, allowed, removed, is_deep):
         if not one.session_id or not allowed(one.session_id):
             continue
         mark = generations.get(one.session_id, "")
-        mark = mark or agent_database.prefix(database, one.session_id, part.end if part else 0)
+        mark = mark or agent_database.hash_prefix(database, one.session_id, part.end if part else 0)
         why = collect_agent_database.why_read(part, one, mark)
         is_new = source.is_to_read and why != "unchanged"
         if is_new or is_deep:
@@ -290,7 +292,7 @@ def _in_database(collection, looked, allowed, removed, is_deep):
 
 
 def _events(database, session_id) -> Lines:
-    return lambda start: agent_database.events(database, session_id, start)
+    return lambda start: agent_database.read_events(database, session_id, start)
 
 
 def _leftovers(collection, looked, files, allowed, is_deep):

@@ -18,8 +18,8 @@ from collecting.stages import consent, databases, mem_store, schedules, state
 from collecting.stages.databases import Unreadable
 from guardian import services as guardian
 from guardian.collectors import workspace as workspaces
-from ledger.collectors import agent_database, around, jsonl, session_index, trajectories
-from ledger.collectors.database import Damaged
+from ledger.collectors import agent_database, database_extras, jsonl, session_index, trajectories
+from ledger.collectors.database import DamagedDatabase
 from ledger.collectors.database_tables import MEMORY, STATE
 from ledger.models import IndexedFile, Session, TrajectoryEvent, VfsEntry
 from openclaw_web.sqlite import failures
@@ -128,7 +128,7 @@ class Looker:
         except Unreadable as exc:
             source.problem = str(exc)
             reject(source, self.rejected, 0, exc.reason, str(exc))
-        except Damaged as exc:
+        except DamagedDatabase as exc:
             source.problem = failures.in_words(str(exc))
             reject(source, self.rejected, 0, "bad_database", source.problem)
 
@@ -194,22 +194,29 @@ class Looker:
             self._indexed(source, looked, opened)
 
     def _indexed(self, source, looked, opened):
-        keys = (((source.name, one.source, one.path), source.is_to_read) for one in around.indexed_files(opened))
+        keys = (
+            ((source.name, one.source, one.path), source.is_to_read)
+            for one in database_extras.read_indexed_files(opened)
+        )
         self._count(source, INDEXED, looked.db, keys)
 
     def _around(self, source, looked):
         opened, book = looked.database, self.collection.book
-        self._sessions(source, looked, agent_database.index(opened).entries)
-        for session_id, last in around.step_counts(opened).items():
+        self._sessions(source, looked, agent_database.read_index(opened).entries)
+        for session_id, last in database_extras.read_last_step_seqs(opened).items():
             part = book.part(f"{source.name}~{session_id}")
             read = part.end if part else 0
             if looked.may_read(session_id) and (self.is_deep or last >= read):
-                fresh = {one.id for one in around.steps(opened, session_id, read)} if source.is_to_read else set()
-                steps = around.steps(opened, session_id, 0 if self.is_deep else read)
+                fresh = (
+                    {one.id for one in database_extras.read_session_steps(opened, session_id, read)}
+                    if source.is_to_read
+                    else set()
+                )
+                steps = database_extras.read_session_steps(opened, session_id, 0 if self.is_deep else read)
                 kept = (one for one in steps if one.type)
                 self._count(source, STEPS, looked.db, (((one.id,), one.id in fresh) for one in kept))
         self._indexed(source, looked, opened)
-        listed = (one for one in around.contents(opened) if one.table == "vfs_entries")
+        listed = (one for one in database_extras.read_database_files(opened) if one.table == "vfs_entries")
         self._count(source, VFS, looked.db, (((one.place, one.path), source.is_to_read) for one in listed))
 
     def _artifact(self, source):

@@ -13,11 +13,11 @@ from collecting.stages import databases as collect_databases
 from collecting.stages.agent_database import open_archive
 from collecting.stages.databases import Unreadable
 from ledger.collectors import agent_database
-from ledger.collectors.database import Damaged
+from ledger.collectors.database import DamagedDatabase
 from ledger.collectors.database_tables import AGENT
 from ledger.collectors.records import own_id
 from ledger.models import Session, TranscriptEventIdentity
-from ledger.transcripts import unnamed
+from ledger.transcripts import unnamed_records
 
 from . import places
 from .home_sources import LEFTOVER, TRAJECTORY, Source
@@ -91,19 +91,19 @@ def _of_database(collection, source, apart):
     missing, book = 0, collection.book
     try:
         with collect_databases.opened(collection, source.file, AGENT) as database:
-            for one in agent_database.contents(database):
+            for one in agent_database.read_session_counts(database):
                 part = book.part(f"{source.name}#{one.session_id}")
                 if part and one.session_id not in apart:
-                    lines = agent_database.events(database, one.session_id)
+                    lines = agent_database.read_events(database, one.session_id)
                     read = (line for line in lines if line.offset < part.end)
                     missing += _not_held(source.agent, one.session_id, read)
-            for archive in agent_database.archives(database):
+            for archive in agent_database.read_archives(database):
                 is_read = book.part(f"{source.name}!{archive.session_id}/{archive.generation}") is not None
                 if is_read and archive.session_id not in apart:
                     with open_archive(collection.home.root, source.file, database, archive) as file:
-                        lines = agent_database.archived_lines(archive, file)
+                        lines = agent_database.read_archived_lines(archive, file)
                         missing += _not_held(source.agent, archive.session_id, lines)
-    except (NotReadable, Unreadable, Damaged) as exc:
+    except (NotReadable, Unreadable, DamagedDatabase) as exc:
         return str(exc)
     return _missing(missing)
 
@@ -116,9 +116,9 @@ def _not_held(agent_id, session_id, lines):
             continue
         name = own_id(line.record)
         missing += name is not None and name not in known
-        without_id.update([unnamed.key(line.record)] if name is None else [])
+        without_id.update([unnamed_records.compute_key(line.record)] if name is None else [])
     if without_id:  # what they are called tells nothing: they may have been read in another place
-        missing += unnamed.missing(databases.alias(agent_id), session_id, without_id)
+        missing += unnamed_records.count_missing(databases.alias(agent_id), session_id, without_id)
     return missing
 
 

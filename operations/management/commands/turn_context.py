@@ -36,7 +36,7 @@ class Command(Verb):
         if number is not None:
             which = {"session": checkpoints.session_of(found, turn), "turn_number": number}
         try:
-            context = contexts.context_of(found.db, configuration.number(contexts.SETTING), **which)
+            context = contexts.read_context(found.db, configuration.number(contexts.SETTING), **which)
         except contexts.NoSuchTurn as refused:
             self.fail(refused.sentence, FAILED)
         audit.record(BY, "read", object_type="session", object_id=context.turn.session_id, agent_id=agent)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from agents.models import CollectorSource
 from ledger.models import ConversationTurn, Session, TranscriptEvent, TranscriptEventIdentity
-from ledger.source_order import SourceRecords, in_order
+from ledger.source_order import SourceRecords, order_sources
 from tests.collecting.collecting import MAIN, everything, run
 from tests.collecting.inventory.odd_folders import header, message
 from tests.homes import Home, assistant, user
@@ -84,9 +84,9 @@ def test_sources_come_in_one_order(sources):
         return records
 
     made_sources = [made(place, ids) for place, ids in enumerate(sources)]
-    names = [source.name for source in in_order(made_sources)]
+    names = [source.name for source in order_sources(made_sources)]
     for order in itertools.islice(itertools.permutations(made_sources), 24):
-        assert [source.name for source in in_order(order)] == names
+        assert [source.name for source in order_sources(order)] == names
 
 
 def test_a_longer_file_beside_a_database_comes_last(tmp_path, real_files):

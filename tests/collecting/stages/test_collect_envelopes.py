@@ -15,7 +15,7 @@ from agents.models import Agent
 from collecting import collect, report
 from datasets.services import make_samples
 from jobs.progress import Progress
-from ledger.collectors.envelopes import respelled
+from ledger.collectors.envelopes import respell_text
 from ledger.models import ConversationTurn, RejectedRecord, Session
 from overview.models import AgentSummary
 from people.configuration import keys as configuration
@@ -39,7 +39,7 @@ def old(label, **value):
 
 
 def new(label, **value):
-    return respelled(old(label, **value))
+    return respell_text(old(label, **value))
 
 
 def build(kind, tmp_path, key, *records):
@@ -183,7 +183,7 @@ def rewritten(home, session=ONE):
         for seq, text in rows:
             record = json.loads(text)
             for block in record.get("message", {}).get("content", ()):
-                block["text"] = respelled(block["text"])
+                block["text"] = respell_text(block["text"])
             values = (json.dumps(record, ensure_ascii=False, separators=(",", ":")), session, seq)
             store.execute("UPDATE transcript_events SET event_json = ? WHERE session_id = ? AND seq = ?", values)
         store.execute("UPDATE transcript_rewrite_watermarks SET generation = 'g2'")
@@ -204,7 +204,7 @@ def test_both_spellings_of_a_record_in_one_file_are_one_record(tmp_path, real_fi
     words = old("Sender", id="42") + "Good morning"
     home = Home(tmp_path / "openclaw")
     script = home.transcript(user(words), session=ONE)
-    script.add({**user(respelled(words)), "id": "r1", "parentId": None, "timestamp": "2026-02-21T03:00:01.000Z"})
+    script.add({**user(respell_text(words)), "id": "r1", "parentId": None, "timestamp": "2026-02-21T03:00:01.000Z"})
     script.add({**user("another"), "id": "r1"})
     found = run(home)["agents"]["main"]
     assert (found["repeated"], found["rejected"], found["records"]["user"]) == (1, {"duplicate_id": 1}, 1)

@@ -16,7 +16,7 @@ from artifacts.models import Artifact
 from collecting import collect
 from jobs.progress import Progress
 from ledger.models import Session, ToolDay, TranscriptEvent, TranscriptEventIdentity
-from ledger.transcripts.trimming import full_record, stashed
+from ledger.transcripts.trimming import full_record, parse_stashed
 from people.configuration import keys as configuration
 from tests.collecting.collecting import MAIN, everything, run
 from tests.homes import assistant, result, user
@@ -63,7 +63,7 @@ def test_it_works(home, real_files):
     found = run(home)
     assert found["records"] == 5
     [event], [use], [blob] = results(), uses(), blobs(real_files)
-    [note] = stashed(event.trim_json)
+    [note] = parse_stashed(event.trim_json)
     assert (note.path, note.handle) == ("message.content.0.text", use.handle)
     assert (note.chars, note.bytes, note.lines) == (len(LONG), len(LONG), 600)
     assert "exit code 3" in note.summary == use.summary
@@ -126,7 +126,7 @@ def test_switched_off_nothing_becomes_an_artifact(home, real_files):
 )
 def test_what_the_rule_wants_comes_back_whole(home, text):
     [event] = collected(home, text)
-    [note] = stashed(event.trim_json)
+    [note] = parse_stashed(event.trim_json)
     assert (note.chars, note.bytes) == (len(text), len(text.encode()))
     assert len(event.event_json) < 8_000
     assert full_record(event)["message"]["content"][0]["text"] == text
@@ -145,7 +145,7 @@ def test_what_the_rule_wants_comes_back_whole(home, text):
 )
 def test_what_the_rule_does_not_want_stays(home, text):
     [event] = collected(home, text)
-    assert not stashed(event.trim_json)
+    assert not parse_stashed(event.trim_json)
     assert not uses()
     assert full_record(event)["message"]["content"][0]["text"] == text
 
@@ -177,7 +177,7 @@ def test_a_result_that_is_one_text_is_stashed(home):
     home.transcript(user("One"), assistant("", CALL), record)
     run(home)
     [event] = results()
-    assert [note.path for note in stashed(event.trim_json)] == ["message.content"]
+    assert [note.path for note in parse_stashed(event.trim_json)] == ["message.content"]
     assert full_record(event)["message"]["content"] == LONG
     assert len(uses()) == 1
 
@@ -280,7 +280,7 @@ class TestAgain:
         assert (use.turn_id, use.record_id) == (f"{use.session_id}:r1", "r3")
         assert (use.tool, other.tool_call_id) == ("exec", "c4")
         assert "exit code 2" in use.summary
-        assert sum(len(stashed(event.trim_json)) for event in results()) == 2
+        assert sum(len(parse_stashed(event.trim_json)) for event in results()) == 2
         assert run(kept, again=True)["again"]["main"]["unchanged"] == 2
 
     def test_it_makes_what_collecting_would_have_made(self, kept):

@@ -1,7 +1,7 @@
 """Sessions with compactions, and their checkpoint packs, for tests."""
 
-from ledger.checkpoints import building, compactions
-from ledger.checkpoints.pack import seal
+from ledger.checkpoints import compactions, pack_builder
+from ledger.checkpoints.pack import pack_to_bytes
 from tests.homes import assistant, result, user
 from tests.ledger.outputs.stashing import lines
 
@@ -46,16 +46,17 @@ def worked():
 
 def packed(session, which="latest", **options):
     """The pack of a compaction of ada's session; it fits its own format."""
-    [asked] = compactions.asked_for(session, which)
-    return building.build("ada", asked, **options)
+    [asked] = compactions.find_compactions(session, which)
+    return pack_builder.build_pack("ada", asked, **options)
 
 
 def saved(session, which="latest", **options):
     """The sealed packs of what was asked for."""
     return [
-        building.save(asked, building.build("ada", asked, **options)) for asked in compactions.asked_for(session, which)
+        pack_builder.store_pack(asked, pack_builder.build_pack("ada", asked, **options))
+        for asked in compactions.find_compactions(session, which)
     ]
 
 
 def sealed_text(session, which="latest", **options):
-    return seal(packed(session, which, **options)).decode()
+    return pack_to_bytes(packed(session, which, **options)).decode()

@@ -67,9 +67,9 @@ def test_turns_say_who_said_what():
 
 def test_what_a_compaction_took_begins_after_a_reset():
     session = tell(*worked()[:4], {"type": "reset", "reason": "new"}, user("x"), assistant("y"), compaction("gone"))
-    [asked] = compactions.asked_for(session, "latest")
-    part = compactions.part_of(asked)
-    assert [seen.said.text for seen in compactions.records(asked, part.first_seq, part.end_seq)] == ["x", "y"]
+    [asked] = compactions.find_compactions(session, "latest")
+    part = compactions.find_part(asked)
+    assert [seen.said.text for seen in compactions.read_records(asked, part.first_seq, part.end_seq)] == ["x", "y"]
 
 
 def test_files_come_from_calls_that_succeeded_and_from_the_compaction():
@@ -229,7 +229,7 @@ class TestParts:
         )  # fmt: skip
         assert [numbers(packed(session, which)) for which in ("r5", "r8", "r10")] == [[1], [2], [3]]
         assert packed(session, "r8")["compaction"]["previous_record_id"] == "r5"
-        assert [each.record_id for each in compactions.asked_for(session, "all")] == ["r5", "r8", "r10"]
+        assert [each.record_id for each in compactions.find_compactions(session, "all")] == ["r5", "r8", "r10"]
         assert packed(session)["compaction"]["record_id"] == "r10"
 
     @pytest.mark.parametrize(("kept", "state"), [("gone", "missing"), (None, "unknown"), (7, "unknown")])

@@ -14,8 +14,8 @@ from artifacts.errors import Damaged
 from artifacts.models import Artifact
 from artifacts.store import layout
 from ledger.checkpoints import bundle, texts
-from ledger.checkpoints.latest import Latest
-from ledger.checkpoints.pack import KIND, opened
+from ledger.checkpoints.pack import KIND, read_pack
+from ledger.checkpoints.recent_items import RecentItems
 from ledger.models import Session
 from openclaw_web.errors import Refused
 from tests.factories import T0, SessionFactory
@@ -58,7 +58,7 @@ class TestSealing:
 
     def test_what_is_read_is_what_was_sealed(self):
         [built] = saved(tell(*worked()))
-        row, pack = opened(DB, built.row.handle)
+        row, pack = read_pack(DB, built.row.handle)
         assert (pack, row.kind, row.record_id, row.created_at) == (built.pack, KIND, "r14", T0 + 14_000)
         content = orjson.dumps(pack, option=orjson.OPT_SORT_KEYS)
         assert handles.of(hashlib.sha256(content).hexdigest()) == built.row.handle
@@ -70,13 +70,13 @@ class TestSealing:
         [built] = saved(tell(*worked()))
         blob(built.row.handle).write_bytes(b"{}")
         with pytest.raises(Damaged):
-            opened(DB, built.row.handle)
+            read_pack(DB, built.row.handle)
 
     @pytest.mark.parametrize("content", ["{}", "[]", "x", '{"schema": "openclaw-web.checkpoint_pack.v1"}'])
     def test_what_is_no_pack_is_refused(self, content):
         row, _stored = services.stash(DB, content, kind=KIND)
         with pytest.raises(Refused, match="not a checkpoint"):
-            opened(DB, row.handle)
+            read_pack(DB, row.handle)
 
 
 def home_of(settings):
@@ -126,7 +126,7 @@ HOSTILE = st.lists(PIECE, max_size=40).map(" ".join).map(lambda text: text.encod
 
 @given(text=HOSTILE, most=st.integers(2, 300))
 def test_no_cut_goes_through_a_handle(text, most):
-    for cut in (texts.clip(text, most), texts.words(text, most)):
+    for cut in (texts.clip(text, most), texts.clip_line(text, most)):
         assert len(cut) <= most
         assert cut.count(handles.PREFIX) == len(re.findall(handles.PREFIX + "[0-9a-f]{64}", cut))
 
@@ -134,8 +134,8 @@ def test_no_cut_goes_through_a_handle(text, most):
 @given(summary=HOSTILE, said=st.lists(HOSTILE, max_size=8), budget=st.integers(1200, 6000))
 def test_the_budget_is_kept_and_handles_are_whole(pack_of, summary, said, budget):
     pack = pack_of(summary, said)
-    made = bundle.compose(pack, budget)
-    assert made == bundle.compose(pack, budget)
+    made = bundle.compose_bundle(pack, budget)
+    assert made == bundle.compose_bundle(pack, budget)
     text = made["text"]
     assert len(text) <= budget
     assert text.count(handles.PREFIX) == len(re.findall(handles.PREFIX + "[0-9a-f]{64}", text))
@@ -150,7 +150,7 @@ def pack_of():
     """A pack with these texts in all places that a bundle shows."""
 
     def make(summary, said):
-        words = [texts.words(text, 160) for text in said]
+        words = [texts.clip_line(text, 160) for text in said]
         place = {"turn": 3, "record_id": "r1", "tool": "x", "summary": "text", "fetch": f"fetch {HANDLE}"}
 
         def listed(more, **each):
@@ -178,7 +178,7 @@ def pack_of():
 
 @given(st.lists(st.integers(0, 9), max_size=40), st.integers(1, 5))
 def test_the_latest_things_are_kept_and_the_others_counted(keys, most):
-    found = Latest(most)
+    found = RecentItems(most)
     for key in keys:
         found.put(key, key)
     order = list(dict.fromkeys(reversed(keys)))
@@ -196,7 +196,7 @@ def test_hostile_texts_stay_texts():
         compaction("r4", summary=nasty, tokensBefore=-1, tokensAfter="many", details=[1]),
     )
     [built] = saved(session)
-    _row, pack = opened(DB, built.row.handle)
+    _row, pack = read_pack(DB, built.row.handle)
     assert pack["bundle"]["text"].count("</injected-context>") == 1
     assert pack["compaction"]["context_before"] is None and pack["open_errors"]["items"][0]["exit_code"] is None
 

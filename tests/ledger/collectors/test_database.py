@@ -6,8 +6,8 @@ from contextlib import closing
 import pytest
 import zstandard
 
-from ledger.collectors import agent_database, database_tables, packed
-from ledger.collectors.database import Damaged, Database
+from ledger.collectors import agent_database, database_tables, zstd_input
+from ledger.collectors.database import DamagedDatabase, Database
 from tests.sqlite_homes import AGENT_DDL
 
 SECRETS = ("auth", "device", "token", "secret", "oauth", "pairing", "approval", "credential", "plugin", "identity")
@@ -57,7 +57,7 @@ def test_it_works(file):
 )
 def test_sqlite_refuses_everything_else(file, sql):
     before = file.read_bytes()
-    with Database(file, database_tables.AGENT | database_tables.STATE) as database, pytest.raises(Damaged):
+    with Database(file, database_tables.AGENT | database_tables.STATE) as database, pytest.raises(DamagedDatabase):
         list(database.ask(sql))
     assert file.read_bytes() == before
 
@@ -87,7 +87,7 @@ def test_a_table_with_generated_columns_counts_as_missing_and_is_never_computed(
         secret = "(SELECT rootpage FROM sqlite_master WHERE name = 'auth_profile_store')"
         store.execute(f"UPDATE sqlite_master SET rootpage = {secret} WHERE name = 'conversations'")
         store.commit()
-    with Database(file, database_tables.AGENT) as database, pytest.raises(Damaged, match="same pages"):
+    with Database(file, database_tables.AGENT) as database, pytest.raises(DamagedDatabase, match="same pages"):
         database.check()
 
 
@@ -106,17 +106,17 @@ def test_what_is_no_database(tmp_path):
         try:
             with Database(file, database_tables.AGENT) as database:
                 assert not agent_database.is_agent_database(database)
-        except Damaged:
+        except DamagedDatabase:
             continue
 
 
 def test_a_record_never_unpacks_beyond_the_limit():
     bomb = zstandard.compress(b"\0" * (64 * 1024 * 1024))
     with pytest.raises(ValueError, match="over"):
-        packed.unpack_record(bomb)
+        zstd_input.unpack_record(bomb)
     without_size = zstandard.ZstdCompressor(write_content_size=False).compress(b"\0" * (64 * 1024 * 1024))
     with pytest.raises(ValueError):
-        packed.unpack_record(without_size)
+        zstd_input.unpack_record(without_size)
 
 
 @pytest.fixture
@@ -160,7 +160,7 @@ def test_of_the_state_of_plugins_only_provenance_records_are_read(state_file):
 )
 @pytest.mark.parametrize("extracts", [(), (database_tables.PROVENANCE,)])
 def test_the_row_of_another_plugin_is_refused(state_file, sql, extracts):
-    with Database(state_file, database_tables.STATE, extracts) as database, pytest.raises(Damaged):
+    with Database(state_file, database_tables.STATE, extracts) as database, pytest.raises(DamagedDatabase):
         list(database.ask(sql))
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ledger.collectors.envelopes import comparable, content_digest, respelled
+from ledger.collectors.envelopes import content_digest, normalise_record, respell_text
 from tests.ledger.collectors.envelope_table import BEFORE, LEGACY_CONTEXT, MARK, PREFIX
 
 TABLE = [*BEFORE, (LEGACY_CONTEXT, f"Context: {MARK}", "\nthe topic of the channel")]
@@ -15,8 +15,8 @@ TABLE = [*BEFORE, (LEGACY_CONTEXT, f"Context: {MARK}", "\nthe topic of the chann
 @pytest.mark.parametrize("prefix", ["", PREFIX])
 @pytest.mark.parametrize(("old", "new", "body"), TABLE)
 def test_the_old_spelling_becomes_the_new_one(old, new, body, prefix):
-    assert respelled(f"{prefix}{old}{body}\nHello") == f"{prefix}{new}{body}\nHello"
-    assert respelled(f"{prefix}{new}{body}\nHello") == f"{prefix}{new}{body}\nHello"
+    assert respell_text(f"{prefix}{old}{body}\nHello") == f"{prefix}{new}{body}\nHello"
+    assert respell_text(f"{prefix}{new}{body}\nHello") == f"{prefix}{new}{body}\nHello"
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_the_old_spelling_becomes_the_new_one(old, new, body, prefix):
     ],
 )
 def test_what_is_no_header_stays(text):
-    assert respelled(text) == text
+    assert respell_text(text) == text
 
 
 def message(text, role="user", **more):
@@ -77,7 +77,7 @@ JSON = st.recursive(
 
 @given(st.lists(LINES | st.text(max_size=20), max_size=12).map("\n".join))
 def test_respelling_twice_is_respelling_once(text):
-    assert respelled(respelled(text)) == respelled(text)
+    assert respell_text(respell_text(text)) == respell_text(text)
 
 
 @given(
@@ -90,5 +90,5 @@ def test_every_record_has_a_digest_and_is_left_alone(record, role, content):
         "message": {"role": role, "content": content, "details": record.get("details")},
     }
     before = copy.deepcopy(record)
-    assert content_digest(record) == content_digest(comparable(record))
+    assert content_digest(record) == content_digest(normalise_record(record))
     assert record == before

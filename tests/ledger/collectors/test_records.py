@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ledger.collectors.records import facts, file_lists, moment_ms
-from ledger.collectors.senders import sender_ids
+from ledger.collectors.records import parse_moment_ms, read_facts, read_file_lists
+from ledger.collectors.senders import find_sender_ids
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**60), 2**60) | st.floats(allow_nan=False) | st.text(max_size=20),
@@ -21,7 +21,7 @@ RECORDS = st.recursive(JSON, lambda inner: st.dictionaries(NAMES, inner, max_siz
 
 @given(st.dictionaries(NAMES, RECORDS, max_size=8), st.sampled_from(["message", "compaction", "custom", "x", "leaf"]))
 def test_no_shape_of_record_makes_it_fail(record, type_):
-    found = facts({**record, "type": type_})
+    found = read_facts({**record, "type": type_})
     assert found.created_at is None or 946_684_800_000 <= found.created_at <= 4_102_444_800_000
     assert all(isinstance(call.arguments, dict) for call in found.calls)
     assert isinstance(found.text, str)
@@ -33,7 +33,7 @@ def test_no_shape_of_record_makes_it_fail(record, type_):
     rest=st.dictionaries(NAMES, RECORDS, max_size=6),
 )
 def test_no_shape_of_message_makes_it_fail(role, content, rest):
-    facts({"type": "message", "message": {**rest, "role": role, "content": content}})
+    read_facts({"type": "message", "message": {**rest, "role": role, "content": content}})
 
 
 @pytest.mark.parametrize(
@@ -53,15 +53,15 @@ def test_no_shape_of_message_makes_it_fail(role, content, rest):
     ],
 )
 def test_moments(value, ms):
-    assert moment_ms(value) == ms
+    assert parse_moment_ms(value) == ms
 
 
 def test_the_channel_envelope_is_not_the_persons_words():
     info = orjson.dumps({"sender_id": "42", "sender": "Alice", "timestamp": "Sat"}, option=orjson.OPT_INDENT_2).decode()
     text = f"Conversation info (untrusted metadata):\n```json\n{info}\n```\n\nHello ```json\n{{}}\n``` there"
-    found = facts({"type": "message", "message": {"role": "user", "content": text}})
+    found = read_facts({"type": "message", "message": {"role": "user", "content": text}})
     assert found.text == "Hello ```json\n{}\n``` there"
-    assert sender_ids(found.sender) == {"42", "Alice"}
+    assert find_sender_ids(found.sender) == {"42", "Alice"}
 
 
 @pytest.mark.parametrize(
@@ -77,19 +77,19 @@ def test_the_channel_envelope_is_not_the_persons_words():
     ],
 )
 def test_lines_of_the_gateway(text, words, injected):
-    found = facts({"type": "message", "message": {"role": "user", "content": text}})
+    found = read_facts({"type": "message", "message": {"role": "user", "content": text}})
     assert found.text == (words or text)
     assert found.sender.get("injected") == injected
 
 
 def test_file_lists_come_from_the_details_first():
     summary = "<read-files>\n- a.md\nb.md\n</read-files>"
-    assert file_lists(summary, {}) == (["a.md", "b.md"], [])
-    assert file_lists(summary, {"readFiles": ["c.md"], "modifiedFiles": "no"}) == (["c.md"], [])
+    assert read_file_lists(summary, {}) == (["a.md", "b.md"], [])
+    assert read_file_lists(summary, {"readFiles": ["c.md"], "modifiedFiles": "no"}) == (["c.md"], [])
 
 
 def test_arguments_in_a_text_are_no_deeper_than_a_record_may_be():
     deep = '{"a":' * 300 + "1" + "}" * 300
     block = {"type": "toolCall", "id": "c", "name": "exec", "arguments": deep}
-    [call] = facts({"type": "message", "message": {"role": "assistant", "content": [block]}}).calls
+    [call] = read_facts({"type": "message", "message": {"role": "assistant", "content": [block]}}).calls
     assert call.arguments == {"_text": deep}

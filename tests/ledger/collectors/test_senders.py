@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ledger.collectors.records import facts
-from ledger.collectors.senders import Why, is_of, sender_ids, why_withheld
+from ledger.collectors.records import read_facts
+from ledger.collectors.senders import WithheldReason, find_sender_ids, find_withheld_reason, is_opted_out
 from tests.ledger.collectors.envelope_table import BLOCKS, ENDS, MARK
 from tests.ledger.collectors.test_records import RECORDS
 
@@ -20,12 +20,12 @@ def spelled(label, value, *, new):
 
 def read(text, **own):
     more = {"__openclaw": own} if own else {}
-    return facts({"type": "message", "message": {"role": "user", "content": text, **more}})
+    return read_facts({"type": "message", "message": {"role": "user", "content": text, **more}})
 
 
 def why(text, *, opted_out=BOB, is_group=True, **own):
     found = read(text, **own)
-    return why_withheld(found.sender, found.around, opted_out, is_group=is_group)
+    return find_withheld_reason(found.sender, found.around, opted_out, is_group=is_group)
 
 
 @pytest.mark.parametrize("new", [False, True])
@@ -47,12 +47,12 @@ def why(text, *, opted_out=BOB, is_group=True, **own):
 def test_who_spoke(blocks, ids, new):
     found = read("".join(spelled(label, value, new=new) for label, value in blocks) + "Hello")
     assert found.text == "Hello"
-    assert sender_ids(found.sender) >= ids
+    assert find_sender_ids(found.sender) >= ids
     assert "timestamp" not in found.sender
 
 
 def test_the_record_itself_says_who_spoke():
-    assert sender_ids(read("Hello", senderId="42", senderName="Ada").sender) == {"42", "Ada"}
+    assert find_sender_ids(read("Hello", senderId="42", senderName="Ada").sender) == {"42", "Ada"}
 
 
 def test_the_first_block_counts_and_later_ones_are_people_too():
@@ -61,7 +61,7 @@ def test_the_first_block_counts_and_later_ones_are_people_too():
     )
     found = read(text + "Two")
     assert found.sender["id"] == "42"
-    assert sender_ids(found.sender) == {"42", "Ada", "7"}
+    assert find_sender_ids(found.sender) == {"42", "Ada", "7"}
 
 
 @pytest.mark.parametrize(
@@ -80,8 +80,8 @@ def test_the_first_block_counts_and_later_ones_are_people_too():
     ],
 )
 def test_spellings_of_one_person(name, listed):
-    assert is_of([name], frozenset({listed}))
-    assert not is_of([name, None, ""], frozenset({"carol", "bobby", "4"}))
+    assert is_opted_out([name], frozenset({listed}))
+    assert not is_opted_out([name, None, ""], frozenset({"carol", "bobby", "4"}))
 
 
 @pytest.mark.parametrize("new", [False, True])
@@ -93,14 +93,14 @@ def test_a_person_who_opted_out_is_withheld_wherever_they_speak(is_group, new):
         ("Sender", {"label": "bob"}),
         ("Sender", {"name": "BOB"}),
     ):
-        assert why(spelled(label, value, new=new) + "Hello", is_group=is_group) == Why.SENDER
-    assert why("Hello", is_group=is_group, senderName="bob") == Why.SENDER
-    assert why("Hello", is_group=is_group, senderIdentity={"username": "bob"}, senderId="9") is not Why.QUOTE
+        assert why(spelled(label, value, new=new) + "Hello", is_group=is_group) == WithheldReason.SENDER
+    assert why("Hello", is_group=is_group, senderName="bob") == WithheldReason.SENDER
+    assert why("Hello", is_group=is_group, senderIdentity={"username": "bob"}, senderId="9") is not WithheldReason.QUOTE
 
 
 def test_of_several_senders_one_is_enough():
     text = spelled("Sender", {"id": "42"}, new=True) + "One\n\n" + spelled("Sender", {"name": "bob"}, new=True) + "Two"
-    assert why(text) == Why.SENDER
+    assert why(text) == WithheldReason.SENDER
 
 
 @pytest.mark.parametrize(
@@ -117,10 +117,10 @@ def test_of_several_senders_one_is_enough():
     ],
 )
 def test_in_a_group_a_sender_who_cannot_be_told_is_withheld(text):
-    assert why(text) == Why.UNKNOWN_SENDER
+    assert why(text) == WithheldReason.UNKNOWN_SENDER
     assert why(text, is_group=False) is None
     in_group = spelled("Conversation info", {"is_group_chat": True}, new=True)
-    assert why(in_group + text, is_group=False) == Why.UNKNOWN_SENDER
+    assert why(in_group + text, is_group=False) == WithheldReason.UNKNOWN_SENDER
 
 
 ADA = spelled("Conversation info", {"sender_id": "42", "sender": "Ada"}, new=True)
@@ -129,7 +129,7 @@ ADA = spelled("Conversation info", {"sender_id": "42", "sender": "Ada"}, new=Tru
 @pytest.mark.parametrize("block", [block for block in BLOCKS + ENDS if '"id"' not in block])
 def test_in_a_group_what_may_quote_them_is_withheld(block):
     quotes = not block.startswith(("Image turn", "Delivery", "Context:\n", "Untrusted context")) or "topic" in block
-    assert why(f"{ADA}{block}\n\nHello") == (Why.QUOTE if quotes else None)
+    assert why(f"{ADA}{block}\n\nHello") == (WithheldReason.QUOTE if quotes else None)
 
 
 @pytest.mark.parametrize("label", ["Thread starter", "Reply target of current user message", "A label to come"])
@@ -139,10 +139,10 @@ def test_a_quote_is_kept_where_everybody_is_told_by_an_id(label):
 
     assert why(quoting({"sender_id": "7", "sender": "Carol", "body": "x"})) is None
     assert why(quoting([{"sender": {"id": "7"}, "body": "x"}])) is None
-    assert why(quoting({"sender_label": "Carol", "body": "x"})) == Why.QUOTE
-    assert why(quoting([{"sender_id": "7", "body": "x"}, {"body": "y"}])) == Why.QUOTE
-    assert why(quoting([{"sender_id": "7", "sender_username": "bob", "body": "x"}])) == Why.QUOTE
-    assert why(quoting([{"sender_id": "7", "forwarded_from": "B.", "body": "x"}])) == Why.QUOTE
+    assert why(quoting({"sender_label": "Carol", "body": "x"})) == WithheldReason.QUOTE
+    assert why(quoting([{"sender_id": "7", "body": "x"}, {"body": "y"}])) == WithheldReason.QUOTE
+    assert why(quoting([{"sender_id": "7", "sender_username": "bob", "body": "x"}])) == WithheldReason.QUOTE
+    assert why(quoting([{"sender_id": "7", "forwarded_from": "B.", "body": "x"}])) == WithheldReason.QUOTE
 
 
 def test_elsewhere_a_quote_is_withheld_when_it_names_them_and_a_forwarded_message_unless_an_id_tells():
@@ -151,11 +151,14 @@ def test_elsewhere_a_quote_is_withheld_when_it_names_them_and_a_forwarded_messag
     )
     history = f"Chat history since last reply: {MARK}\n#1 %s: hi\n\nHello"
     for text in (reply, history):
-        assert why(text % "Bob", is_group=False) == Why.QUOTE
+        assert why(text % "Bob", is_group=False) == WithheldReason.QUOTE
         assert why(text % "Bobby", is_group=False) is None
-    assert why(spelled("Forwarded message context", {"from": "B."}, new=True) + "x", is_group=False) == Why.QUOTE
-    assert why("System: [2026-11-21 11:10] Slack message from bob: hi\n\nHello", is_group=False) == Why.QUOTE
-    assert why(ADA + "System: [2026-11-21 11:10] Slack message: hi\n\nHello") == Why.QUOTE
+    assert (
+        why(spelled("Forwarded message context", {"from": "B."}, new=True) + "x", is_group=False)
+        == WithheldReason.QUOTE
+    )
+    assert why("System: [2026-11-21 11:10] Slack message from bob: hi\n\nHello", is_group=False) == WithheldReason.QUOTE
+    assert why(ADA + "System: [2026-11-21 11:10] Slack message: hi\n\nHello") == WithheldReason.QUOTE
 
 
 @given(st.dictionaries(st.sampled_from(["sender", "sender_id", "name", "id", "label"]), RECORDS), RECORDS)
@@ -166,7 +169,7 @@ def test_no_value_in_a_block_makes_it_fail(value, own):
         return
     for label in ("Sender", "Conversation info", "Reply target of current user message"):
         text = f"{label}: {MARK}\n```json\n{inside}\n```\n\nHello"
-        found = facts({"type": "message", "message": {"role": "user", "content": text, "__openclaw": own}})
+        found = read_facts({"type": "message", "message": {"role": "user", "content": text, "__openclaw": own}})
         assert found.text == "Hello"
         orjson.dumps(found.sender)
-        why_withheld(found.sender, found.around, BOB, is_group=True)
+        find_withheld_reason(found.sender, found.around, BOB, is_group=True)

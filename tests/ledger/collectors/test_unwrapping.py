@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ledger.collectors.unwrapping import unwrapped
+from ledger.collectors.message_unwrapping import unwrap_message
 from tests.ledger.collectors.envelope_table import BLOCKS, ENDS, FENCE, MARK, PREFIX
 
 WORDS = "What is **this**?\n\n```json\n{}\n```\n\nIt ends with (untrusted) words: yes"
@@ -16,30 +16,30 @@ MEMORY = "<active_memory_plugin>"
 @pytest.mark.parametrize("prefix", ["", PREFIX])
 @pytest.mark.parametrize("block", BLOCKS)
 def test_every_block_is_taken_off(block, prefix):
-    found = unwrapped(f"{prefix}{block}\n{WORDS}")
+    found = unwrap_message(f"{prefix}{block}\n{WORDS}")
     assert (found.words, found.unknown) == (WORDS, "")
-    assert unwrapped(f"{block}\n{prefix}{WORDS}").words == WORDS
+    assert unwrap_message(f"{block}\n{prefix}{WORDS}").words == WORDS
 
 
 @pytest.mark.parametrize(("first", "second"), [*itertools.pairwise([*BLOCKS, BLOCKS[0]])])
 def test_several_blocks_follow_one_another(first, second):
     for end in ("", *ENDS):
-        found = unwrapped(f"{PREFIX}{first}\n{second}\n{WORDS}\n\n{end}".rstrip("\n"))
+        found = unwrap_message(f"{PREFIX}{first}\n{second}\n{WORDS}\n\n{end}".rstrip("\n"))
         assert (found.words, found.unknown) == (WORDS, "")
 
 
 @pytest.mark.parametrize("block", [block for block in BLOCKS if MARK in block or MEMORY in block])
 def test_blocks_between_words_are_taken_off(block):
-    found = unwrapped(f"One\n\n{block}\nTwo")
+    found = unwrap_message(f"One\n\n{block}\nTwo")
     assert (found.words, found.unknown) == ("One\n\nTwo", "")
 
 
 def test_all_blocks_at_once():
     for blocks in (BLOCKS, BLOCKS[::-1]):
         text = PREFIX + "\n".join(blocks) + "\n" + PREFIX + WORDS
-        assert unwrapped(text).words == WORDS
-        assert unwrapped(f"{text}\n\n{ENDS[0]}").words == WORDS
-        assert unwrapped(f"{text}\n\n{ENDS[1]}").words == WORDS
+        assert unwrap_message(text).words == WORDS
+        assert unwrap_message(f"{text}\n\n{ENDS[0]}").words == WORDS
+        assert unwrap_message(f"{text}\n\n{ENDS[1]}").words == WORDS
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_all_blocks_at_once():
     ],
 )
 def test_words_that_are_no_envelope_stay(text):
-    found = unwrapped(text)
+    found = unwrap_message(text)
     assert (found.words, found.blocks, found.unknown) == (text, [], "")
 
 
@@ -90,7 +90,7 @@ def test_words_that_are_no_envelope_stay(text):
     ],
 )
 def test_what_is_not_understood_is_said_and_its_words_are_kept(text, words):
-    found = unwrapped(text)
+    found = unwrap_message(text)
     assert found.unknown
     assert found.unknown in text
     assert found.words == (words or text)
@@ -98,7 +98,7 @@ def test_what_is_not_understood_is_said_and_its_words_are_kept(text, words):
 
 def test_a_quote_of_telegram_is_no_word_of_the_person():
     quote = 'Current message:\n[Replying to: "she said \\"no\\""]\n#77: '
-    found = unwrapped(f"Conversation info: {MARK}{FENCE}\n{quote}yes")
+    found = unwrap_message(f"Conversation info: {MARK}{FENCE}\n{quote}yes")
     assert found.words == "yes"
     assert [block.kind for block in found.blocks] == ["conversation", "quote"]
 
@@ -113,11 +113,11 @@ TEXTS = st.lists(PIECES | st.text(max_size=12), max_size=8).map("".join) | st.li
 @settings(max_examples=400)
 @given(TEXTS)
 def test_unwrapping_words_again_changes_nothing(text):
-    found = unwrapped(text)
-    assert unwrapped(found.words).words == found.words
+    found = unwrap_message(text)
+    assert unwrap_message(found.words).words == found.words
 
 
 @given(st.lists(st.sampled_from(BLOCKS), max_size=4), st.sampled_from(["", *ENDS]), st.text(max_size=60))
 def test_the_words_after_the_last_block_are_never_lost(blocks, end, words):
     text = "".join(f"{block}\n" for block in blocks) + f"Now: {words}" + (f"\n\n{end}" if end else "")
-    assert f"Now: {words}".strip("\n") in unwrapped(text).words
+    assert f"Now: {words}".strip("\n") in unwrap_message(text).words

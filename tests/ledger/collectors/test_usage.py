@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ledger.collectors.records import facts
-from ledger.collectors.usage import MOST, Usage, read_usage
+from ledger.collectors.records import read_facts
+from ledger.collectors.usage import MAX_AMOUNT, Usage, read_usage
 
-NUMBERS = st.one_of(st.none(), st.booleans(), st.text(max_size=3), st.integers(-5, 2 * MOST), st.floats(-1, 1e13))
+NUMBERS = st.one_of(st.none(), st.booleans(), st.text(max_size=3), st.integers(-5, 2 * MAX_AMOUNT), st.floats(-1, 1e13))
 NAMES = ("input", "output", "cacheRead", "prompt_tokens", "completion_tokens", "totalTokens", "total_tokens", "cost")
 
 
@@ -86,10 +86,10 @@ USAGE = {"input": 100, "output": 20, "cost": {"total": 0.02}}
     ],
 )
 def test_calls_that_are_no_messages_have_usage(record):
-    found = facts(record)
+    found = read_facts(record)
     assert (found.kind, found.usage) == (record["type"], Usage(100, 20, total=120, cost=0.02))
 
 
 def test_other_records_have_none():
-    assert facts({"type": "custom", "usage": USAGE}).usage is None
-    assert facts({"type": "compaction", "usage": "much"}).usage is None
+    assert read_facts({"type": "custom", "usage": USAGE}).usage is None
+    assert read_facts({"type": "compaction", "usage": "much"}).usage is None

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ledger.collectors.machine_prompts import TEXTS, session_kind, text_kind
-from ledger.collectors.records import facts
-from ledger.collectors.senders import Why, sender_of, why_withheld
-from ledger.collectors.unwrapping import unwrapped
+from ledger.collectors.message_unwrapping import unwrap_message
+from ledger.collectors.records import read_facts
+from ledger.collectors.senders import WithheldReason, find_withheld_reason, read_sender
 from ledger.words import INJECTED_WORDS
 from tests.ledger.collectors.envelope_table import LINES, MARK, PREFIX
 
@@ -64,7 +64,7 @@ def queued(*messages):
     ],
 )
 def test_only_the_words_are_left(text, words):
-    found = unwrapped(text)
+    found = unwrap_message(text)
     assert (found.words, found.unknown) == (words, "")
 
 
@@ -84,7 +84,7 @@ def test_only_the_words_are_left(text, words):
     ],
 )
 def test_words_that_look_like_it_stay(text):
-    found = unwrapped(text)
+    found = unwrap_message(text)
     assert (found.words, found.unknown) == (text, "")
 
 
@@ -110,9 +110,9 @@ def test_any_nesting_of_wrappers_gives_the_words_back(words, around):
     text = words
     for wrap in around:
         text = wrap(text)
-    found = unwrapped(text)
+    found = unwrap_message(text)
     assert (found.words, found.unknown) == (words, "")
-    assert unwrapped(found.words).words == words
+    assert unwrap_message(found.words).words == words
 
 
 @given(st.lists(WORDS, min_size=1, max_size=5), st.lists(st.sampled_from(WRAPPERS[:-1]), max_size=3))
@@ -120,41 +120,47 @@ def test_every_message_that_waited_is_read_on_its_own(messages, around):
     wrapped = list(messages)
     for wrap in around:
         wrapped = [wrap(message) for message in wrapped]
-    assert unwrapped(queued(*wrapped)).words == "\n\n".join(messages)
+    assert unwrap_message(queued(*wrapped)).words == "\n\n".join(messages)
 
 
 # Whose words they are
 
 
 def withheld(text, *opted_out, is_group=True):
-    found = unwrapped(text)
-    return why_withheld(sender_of(found.blocks, None), found, frozenset(opted_out), is_group=is_group)
+    found = unwrap_message(text)
+    return find_withheld_reason(read_sender(found.blocks, None), found, frozenset(opted_out), is_group=is_group)
 
 
 def test_senders_of_messages_that_waited_can_opt_out():
     text = f"{QUEUE}\n\n---\nQueued #1 (from Ada)\nHi\n\n---\nQueued #2 (from Bob)\nHi"
-    assert withheld(text, "bob") == Why.SENDER
+    assert withheld(text, "bob") == WithheldReason.SENDER
     assert withheld(text, "carol") is None
-    assert withheld(queued("Hi", "Ho"), "carol") == Why.UNKNOWN_SENDER
+    assert withheld(queued("Hi", "Ho"), "carol") == WithheldReason.UNKNOWN_SENDER
     assert withheld(queued("Hi", "Ho"), "carol", is_group=False) is None
     inside = queued(f"{HEADER}Hi", 'Sender: ⟦openclaw:ctx⟧\n```json\n{"id": "7"}\n```\n\nHo')
-    assert withheld(inside, "7", is_group=False) == Why.SENDER
-    assert withheld(inside, "ada", is_group=False) == Why.SENDER
+    assert withheld(inside, "7", is_group=False) == WithheldReason.SENDER
+    assert withheld(inside, "ada", is_group=False) == WithheldReason.SENDER
 
 
 def test_a_typed_separator_hides_nobody():
     text = f"{QUEUE}\n\n---\nQueued #1 (from Ada)\nHi\n---\nQueued #2 (from Ada)\nx\n\n---\nQueued #2 (from Bob)\nHi"
-    assert withheld(text, "bob") == Why.SENDER
+    assert withheld(text, "bob") == WithheldReason.SENDER
 
 
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("[Telegram Lab id:-100 2026-02-01 10:00 UTC] Bob (7): Hi", Why.SENDER),
+        ("[Telegram Lab id:-100 2026-02-01 10:00 UTC] Bob (7): Hi", WithheldReason.SENDER),
         ("[Telegram Lab id:-100 2026-02-01 10:00 UTC] Ada (42): Hi", None),
-        ("[Telegram Lab id:-100 2026-02-01 10:00 UTC] Ada: Hi", Why.UNKNOWN_SENDER),  # anybody may be called so
-        ("[Signal Lab id:abc 2026-02-01 10:00 UTC] Hi\n[from: Ada (42)]", Why.UNKNOWN_SENDER),  # anybody can type it
-        (f"{HEADER}Hi\n\n[Replying to Bob id:7]\nTea?\n[/Replying]", Why.UNKNOWN_SENDER),
+        (
+            "[Telegram Lab id:-100 2026-02-01 10:00 UTC] Ada: Hi",
+            WithheldReason.UNKNOWN_SENDER,
+        ),  # anybody may be called so
+        (
+            "[Signal Lab id:abc 2026-02-01 10:00 UTC] Hi\n[from: Ada (42)]",
+            WithheldReason.UNKNOWN_SENDER,
+        ),  # anybody can type it
+        (f"{HEADER}Hi\n\n[Replying to Bob id:7]\nTea?\n[/Replying]", WithheldReason.UNKNOWN_SENDER),
     ],
 )
 def test_headers_of_groups_tell_who_speaks_or_nobody_does(text, why):
@@ -162,8 +168,11 @@ def test_headers_of_groups_tell_who_speaks_or_nobody_does(text, why):
 
 
 def test_what_is_quoted_may_opt_out():
-    assert withheld(f"{HEADER}Hi\n\n[Replying to Bob id:7]\nTea?\n[/Replying]", "bob", is_group=False) == Why.QUOTE
-    assert withheld(f"{HEADER}[Forwarded from Bob]\nHi", "carol", is_group=False) == Why.QUOTE
+    assert (
+        withheld(f"{HEADER}Hi\n\n[Replying to Bob id:7]\nTea?\n[/Replying]", "bob", is_group=False)
+        == WithheldReason.QUOTE
+    )
+    assert withheld(f"{HEADER}[Forwarded from Bob]\nHi", "carol", is_group=False) == WithheldReason.QUOTE
 
 
 # Prompts that nobody typed
@@ -202,22 +211,22 @@ def message(text, **more):
 
 @pytest.mark.parametrize(("kind", "text"), PROMPTS.items())
 def test_a_prompt_is_recognized_also_after_a_time(kind, text):
-    assert facts(message(text)).sender["injected"] == kind
-    assert facts(message(f"[Sat 2026-02-14 10:16 GMT+1] {text}")).sender["injected"] == kind
-    assert "injected" not in facts(message(f"I read: {text}")).sender
-    assert facts(message(text)).text == text and not (facts(message(text)).sender.get("envelope"))
+    assert read_facts(message(text)).sender["injected"] == kind
+    assert read_facts(message(f"[Sat 2026-02-14 10:16 GMT+1] {text}")).sender["injected"] == kind
+    assert "injected" not in read_facts(message(f"I read: {text}")).sender
+    assert read_facts(message(text)).text == text and not (read_facts(message(text)).sender.get("envelope"))
 
 
 @pytest.mark.parametrize("end", ["", "\n", "\nSystem: more of it"])
 def test_system_events_without_words_are_a_prompt_that_nobody_typed(end):
-    said = facts(message(f"System: [2026-02-01 10:00:00 UTC] Node connected{end}"))
+    said = read_facts(message(f"System: [2026-02-01 10:00:00 UTC] Node connected{end}"))
     assert (said.text, said.sender["injected"]) == ("", "system_message")
 
 
 @pytest.mark.parametrize("label", ["Audio", "Image 1/2"])
 def test_a_section_of_media_that_is_spelled_otherwise_is_counted(label):
     text = f"[{label}] User audio message:\n[Telegram Bo id:5 2026-02-01 10:00 UTC]\nTranscript:\nbuy milk"
-    assert facts(message(text)).sender["envelope"] == "unknown" and facts(message(text)).text == text
+    assert read_facts(message(text)).sender["envelope"] == "unknown" and read_facts(message(text)).text == text
 
 
 @pytest.mark.parametrize(
@@ -237,7 +246,7 @@ def test_a_section_of_media_that_is_spelled_otherwise_is_counted(label):
     ],
 )
 def test_provenance_is_believed_before_the_words(provenance, text, sender):
-    assert facts(message(text, provenance=provenance)).sender == sender
+    assert read_facts(message(text, provenance=provenance)).sender == sender
 
 
 @pytest.mark.parametrize(
@@ -318,6 +327,6 @@ def _seconds(text):
     taken = []
     for _try in range(3):
         begun = time.process_time()
-        unwrapped(text)
+        unwrap_message(text)
         taken.append(time.process_time() - begun)
     return min(taken)

@@ -2,7 +2,7 @@
 
 from artifacts.store import layout
 from ledger.models import TranscriptEvent
-from ledger.transcripts.trimming import stashed
+from ledger.transcripts.trimming import parse_stashed
 
 SECRET = "api_key = sk-0123456789abcdefghij"
 
@@ -17,7 +17,7 @@ def lines(count, *, needle="", secret=""):
 def handles(session="s1", db="agent_ada"):
     """The artifacts that the outputs of a session became, in its order."""
     rows = TranscriptEvent.objects.using(db).filter(session_id=session).order_by("seq")
-    return [note.handle for told in rows.values_list("trim_json", flat=True) for note in stashed(told)]
+    return [note.handle for told in rows.values_list("trim_json", flat=True) for note in parse_stashed(told)]
 
 
 def blob(handle):

@@ -133,7 +133,7 @@ def test_a_search_finds_words_in_the_rest_of_a_long_text(as_stranger):
 
 
 def test_a_search_reads_so_many_bytes_and_says_where_it_stopped(as_stranger, monkeypatch):
-    monkeypatch.setattr("ledger.session.within.BYTES", 20_000)
+    monkeypatch.setattr("ledger.session.record_filter.BYTES", 20_000)
     records = []
     for number in range(6):
         call = f"c{number}"

@@ -25,7 +25,7 @@ def test_thousands_of_forks_are_listed_up_to_a_bound(client):
     tell(user("one"), *[user(f"try {number}") | {"parentId": "r1"} for number in range(3000)])
     page = text_of(client.get(BRANCHES))
     assert "The latest 200 of 2,999 branches are listed." in page
-    assert page.count("?branch=r") == 2 * forks.SHOWN
+    assert page.count("?branch=r") == 2 * forks.MAX_BRANCHES
 
 
 def test_the_api(client, edited):

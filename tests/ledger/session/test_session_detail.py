@@ -5,7 +5,7 @@ import re
 import pytest
 
 from ledger.models import PromptReport
-from ledger.session import reading
+from ledger.session import transcript_page
 from tests.factories import SessionFactory
 from tests.homes import assistant, result, user
 from tests.ledger.talks import tell, text_of, working_turns
@@ -60,9 +60,9 @@ class TestParts:
 
     def test_a_call_and_its_results_stay_together(self, client):
         two = [user("go"), assistant("", ("a", "exec", {}), ("b", "exec", {})), result("a", "1"), result("b", "2")]
-        tell(*[user(f"q{number}") for number in range(reading.CHUNK - 2)], *two)
-        first, second = client.get(PAGE), f"r{reading.CHUNK}"
-        assert records(first)[-1] == f"r{reading.CHUNK - 1}"
+        tell(*[user(f"q{number}") for number in range(transcript_page.CHUNK - 2)], *two)
+        first, second = client.get(PAGE), f"r{transcript_page.CHUNK}"
+        assert records(first)[-1] == f"r{transcript_page.CHUNK - 1}"
         assert (
             re.search(r'<article[^>]* id="r-([^"]+)"', text_of(client.get(PAGE + onwards(first, "Show more records"))))[
                 1
@@ -95,7 +95,7 @@ class TestParts:
         tell(*[assistant("word " * 1500) for _ in range(90)])
         page = client.get(PAGE)
         assert len(records(page)) < 30
-        assert len(page.content) < 2 * reading.BUDGET
+        assert len(page.content) < 2 * transcript_page.BUDGET
         assert onwards(page, "Show more records")
 
     def test_a_page_of_ordinary_records_weighs_less_than_150_kb(self, client):
@@ -108,7 +108,7 @@ class TestParts:
         ]
         tell(*one * 30)
         page = client.get(PAGE)
-        assert len(records(page)) == reading.CHUNK
+        assert len(records(page)) == transcript_page.CHUNK
         assert len(page.content) < 150_000
 
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from ledger.session import within
+from ledger.session import record_filter
 from tests.homes import assistant, result, user
 from tests.ledger.talks import tell, text_of, working_turns
 from tests.ledger.walking import onwards, walk
@@ -87,7 +87,7 @@ def test_pages_follow_each_other_in_both_directions(client):
 
 
 def test_a_search_stops_at_its_window_and_goes_on(client, monkeypatch):
-    monkeypatch.setattr(within, "WINDOW", 100)
+    monkeypatch.setattr(record_filter, "WINDOW", 100)
     tell(*working_turns(49), user("the needle"))
     page = client.get(PAGE + "?find=needle")
     assert "100 records were searched. Use the button below" in text_of(page)

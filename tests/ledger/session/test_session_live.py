@@ -5,9 +5,9 @@ import re
 
 import pytest
 
-from ledger.collectors.jsonl import Line, parse
+from ledger.collectors.jsonl import Line, parse_line
 from ledger.models import Session, TranscriptEventIdentity
-from ledger.transcripts.storing import Transcript, store_transcript
+from ledger.transcripts.transcript_store import Transcript, store_transcript
 from tests.factories import T0
 from tests.homes import assistant, result, user
 from tests.ledger.talks import tell, text_of, working_turns
@@ -22,7 +22,7 @@ def add(*records, start, state="live"):
     lines = []
     for number, record in enumerate(records, start=start):
         made = {"id": f"r{number}", "parentId": f"r{number - 1}", "timestamp": T0 + number * 1000, **record}
-        lines.append(parse(Line(number * 10, number * 10 + 10, json.dumps(made).encode())))
+        lines.append(parse_line(Line(number * 10, number * 10 + 10, json.dumps(made).encode())))
     store_transcript("agent_ada", Transcript("s1", "s1.jsonl", T0, state), iter(lines))
 
 

@@ -42,7 +42,9 @@ def turn(first_seq, **more):
 
 
 def test_it_works():
-    found = timeline.sections(rows(user("one"), assistant("1"), user("two"), turns=[1, 1, 2]), {1: turn(0), 2: turn(2)})
+    found = timeline.build_sections(
+        rows(user("one"), assistant("1"), user("two"), turns=[1, 1, 2]), {1: turn(0), 2: turn(2)}
+    )
     assert [(section.number, [entry.record_id for entry in section.entries]) for section in found] == [
         (1, ["r0", "r1"]),
         (2, ["r2"]),
@@ -50,7 +52,7 @@ def test_it_works():
 
 
 def test_a_turn_that_began_before_is_continued():
-    found = timeline.sections(rows(assistant("still"), user("next"), turns=[4, 5]), {4: turn(-3), 5: turn(1)})
+    found = timeline.build_sections(rows(assistant("still"), user("next"), turns=[4, 5]), {4: turn(-3), 5: turn(1)})
     assert [section.is_continued for section in found] == [True, False]
     assert [section.may_be_sample for section in found] == [False, True]
     assert len({section.html_id for section in found}) == 2
@@ -58,14 +60,14 @@ def test_a_turn_that_began_before_is_continued():
 
 def test_results_stand_under_their_calls():
     calls = [("a", "exec", {"command": "ls"}), ("b", "read", {"path": "x"})]
-    [section] = timeline.sections(rows(assistant("", *calls), result("b", "second"), result("a", "first")), {})
+    [section] = timeline.build_sections(rows(assistant("", *calls), result("b", "second"), result("a", "first")), {})
     [entry] = section.entries
     assert [(call.name, call.result.text.text) for call in entry.calls] == [("exec", "first"), ("read", "second")]
 
 
 def test_a_second_result_of_a_call_stands_alone():
     records = assistant("", ("a", "exec", {})), result("a", "one"), result("a", "two")
-    [section] = timeline.sections(rows(*records), {})
+    [section] = timeline.build_sections(rows(*records), {})
     assert [entry.kind for entry in section.entries] == ["assistant", "tool_result"]
     assert section.entries[1].calls[0].result.text.text == "two"
 
@@ -83,13 +85,13 @@ def test_a_second_result_of_a_call_stands_alone():
     ],
 )
 def test_the_argument_that_says_most(arguments, main):
-    [section] = timeline.sections(rows(assistant("", ("a", "tool", arguments))), {})
+    [section] = timeline.build_sections(rows(assistant("", ("a", "tool", arguments))), {})
     assert section.entries[0].calls[0].main == main
 
 
 def test_arguments_share_what_room_there_is():
     arguments = {"first": "x" * 1500, "second": "y" * 1500, "third": "z"}
-    [section] = timeline.sections(rows(assistant("", ("a", "tool", arguments))), {})
+    [section] = timeline.build_sections(rows(assistant("", ("a", "tool", arguments))), {})
     [call] = section.entries[0].calls
     assert call.is_cut
     assert sum(len(value.text) for _, value in call.arguments) <= timeline.SHORT
@@ -97,21 +99,21 @@ def test_arguments_share_what_room_there_is():
 
 def test_a_preview_knows_the_whole_length():
     record = assistant("x" * 8000) | {"trim": '{"capped":[["message.content.0.text",170000,8000]]}'}
-    [section] = timeline.sections(rows(record), {})
+    [section] = timeline.build_sections(rows(record), {})
     text = section.entries[0].text
     assert (len(text.text), text.length, text.is_cut) == (timeline.WORDS, 170_000, True)
 
 
 def test_bookkeeping_is_counted_unless_it_is_asked_for():
     custom = {"type": "custom", "data": {}}
-    assert timeline.sections(rows(custom), {})[0].hidden == 1
-    assert timeline.sections(rows(custom), {}, show_all=True)[0].entries[0].raw
-    assert timeline.sections(rows(custom), {}, keep="r0")[0].entries[0].record_id == "r0"
+    assert timeline.build_sections(rows(custom), {})[0].hidden == 1
+    assert timeline.build_sections(rows(custom), {}, show_all=True)[0].entries[0].raw
+    assert timeline.build_sections(rows(custom), {}, keep="r0")[0].entries[0].record_id == "r0"
 
 
 def test_the_model_is_named_where_it_changes():
     records = user("go"), assistant("1"), assistant("2", model="other")
-    [section] = timeline.sections(rows(*records), {1: turn(0)})
+    [section] = timeline.build_sections(rows(*records), {1: turn(0)})
     assert [entry.model for entry in section.entries] == [None, None, "other"]
 
 
@@ -119,6 +121,6 @@ def test_the_model_is_named_where_it_changes():
     "details", [{"durationMs": "soon", "exitCode": "x", "diff": 3}, {"durationMs": 1e300}, {"durationMs": -5}]
 )
 def test_odd_details_are_left_out(details):
-    [section] = timeline.sections(rows(assistant("", ("a", "exec", {})), result("a", details=details)), {})
+    [section] = timeline.build_sections(rows(assistant("", ("a", "exec", {})), result("a", details=details)), {})
     found = section.entries[0].calls[0].result
     assert (found.duration_ms, found.exit_code, found.diff) == (None, None, None)

@@ -4,7 +4,7 @@ from contextlib import closing
 
 from django.db import connections
 
-from ledger.rebuilding import sum_checks, whole_checks
+from ledger.rebuild import deep_checks, quick_checks
 
 DB = "agent_ada"
 
@@ -23,4 +23,4 @@ def rows(table):
 
 def wrong():
     """The sessions of which something is not what their records say."""
-    return {one.session_id for one in (*sum_checks.quick(DB), *whole_checks.whole(DB))}
+    return {one.session_id for one in (*quick_checks.find_differences(DB), *deep_checks.find_differences(DB))}

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ledger.models import ConversationContext, ConversationTurn, Session, TranscriptEventIdentity
-from ledger.rebuilding import sum_checks, sums
-from ledger.transcripts import removing
-from ledger.transcripts.contexts import keep_contexts
+from ledger.rebuild import quick_checks, sums
+from ledger.transcripts import removal
+from ledger.transcripts.contexts import store_contexts
 from tests.factories import T0
 from tests.homes import assistant, result, user
 from tests.ledger.talks import tell
@@ -97,7 +97,7 @@ def test_what_was_changed_or_lost_is_made_again(seed):
     sums.rebuild_tool_days(DB)
     assert picture() == before
     assert wrong() == set()
-    assert [*sum_checks.different_tool_days(DB)] == []
+    assert [*quick_checks.find_different_tool_days(DB)] == []
 
 
 @pytest.mark.parametrize(
@@ -118,13 +118,13 @@ def test_what_was_changed_or_lost_is_made_again(seed):
 def test_a_wrong_sum_is_named_without_reading_what_records_say(sql, named):
     tell_all()
     change(sql)
-    assert named in {name for one in sum_checks.quick(DB) for name in one.names}
+    assert named in {name for one in quick_checks.find_differences(DB) for name in one.names}
 
 
 def test_what_evidence_refers_to_outlives_its_record():
     tell_all()
     last = ConversationTurn.objects.using(DB).filter(session_id="s1").order_by("-turn_number").first()
-    keep_contexts(DB, [last], 6)
+    store_contexts(DB, [last], 6)
     said = ConversationContext.objects.using(DB).count()
     change("DELETE FROM transcript_events WHERE session_id = 's1' AND seq = %s", [last.first_seq])
     sums.rebuild_session(DB, "s1")
@@ -136,9 +136,9 @@ def test_what_evidence_refers_to_outlives_its_record():
 
 def test_sums_of_a_session_that_is_not_here_go_and_those_of_a_removed_one_stay():
     tell_all()
-    with pytest.raises(removing.Kept, match="new activity"):  # since it was chosen
-        removing.remove(DB, "s1", before=T0, needed_by=lambda session_id: "", why="retention")
-    removing.remove(DB, "s1", before=2**53, needed_by=lambda session_id: "", why="retention")
+    with pytest.raises(removal.NotRemoved, match="new activity"):  # since it was chosen
+        removal.remove_session(DB, "s1", before=T0, needed_by=lambda session_id: "", why="retention")
+    removal.remove_session(DB, "s1", before=2**53, needed_by=lambda session_id: "", why="retention")
     stayed = of("s1", picture())
     assert stayed["session_days"]
     for table in ("transcript_events", "transcript_event_identities", "conversation_turns"):

@@ -8,11 +8,11 @@ from django.db import IntegrityError, connections
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ledger.collectors.jsonl import Line, parse
+from ledger.collectors.jsonl import Line, parse_line
 from ledger.models import ConversationTurn, Session, TranscriptEvent
-from ledger.rebuilding import repeats, sums
-from ledger.transcripts import removing
-from ledger.transcripts.storing import Transcript, store_transcript
+from ledger.rebuild import repeats, sums
+from ledger.transcripts import removal
+from ledger.transcripts.transcript_store import Transcript, store_transcript
 from tests.factories import T0
 from tests.homes import assistant, result, user
 
@@ -54,7 +54,7 @@ def talk(name, start, count, usage=PRICED):
 
 def put(session_id, records, *, since=0, until=None, opted_out=()):
     """Store a transcript, or the part of it that was not there before."""
-    lines = [parse(Line(at * 10, at * 10 + 10, json.dumps(record).encode())) for at, record in enumerate(records)]
+    lines = [parse_line(Line(at * 10, at * 10 + 10, json.dumps(record).encode())) for at, record in enumerate(records)]
     about = Transcript(session_id, f"{session_id}.jsonl", T0, opted_out=frozenset(opted_out), goes_on=since > 0)
     store_transcript(DB, about, iter(lines[since:until]))
 
@@ -112,7 +112,7 @@ def test_sums_are_those_of_distinct_records_in_whatever_order_they_came(family, 
     clear()
     for name in sorted(family):
         put(name, family[name])
-    repeats.settle(DB)
+    repeats.mark_repeats(DB)
     assert totals() == told(family)
     expected, days, tools = marks(), rows("session_days"), rows("session_tools")
     clear()
@@ -129,13 +129,13 @@ def test_sums_are_those_of_distinct_records_in_whatever_order_they_came(family, 
             put(name, family[name], since=done[name], until=end)
             done[name] = end
         if order.random() < 0.5:
-            repeats.settle(DB)
-    repeats.settle(DB)
+            repeats.mark_repeats(DB)
+    repeats.mark_repeats(DB)
     assert totals() == told(family)
     assert (marks(), rows("session_days"), rows("session_tools")) == (expected, days, tools)
     assert wrong() == set()
-    assert repeats.settle(DB) == []
-    assert repeats.settle(DB, is_forced=True) == []
+    assert repeats.mark_repeats(DB) == []
+    assert repeats.mark_repeats(DB, is_forced=True) == []
     before = {table: rows(table) for table in TABLES}
     for name in family:
         sums.rebuild_session(DB, name)
@@ -158,7 +158,7 @@ def cost(session_id):
 def test_repeated_turns_are_marked_and_count_nothing():
     family_of_two()
     assert cost("thread") == 0.06
-    assert repeats.settle(DB) == ["thread"]
+    assert repeats.mark_repeats(DB) == ["thread"]
     assert (cost("channel"), cost("thread")) == (0.04, 0.02)
     turns = ConversationTurn.objects.using(DB).filter(session_id="thread").order_by("turn_number")
     assert list(turns.values_list("repeat_of", "cost_usd", "tool_call_count")) == [
@@ -178,7 +178,7 @@ def test_a_record_that_only_has_the_id_of_another_is_its_own():
     put("channel", [header("channel"), *channel])
     put("other", [header("other", "channel", T0 + 1), *other])
     put("later", [header("later", "channel", T0 + 2), *later])
-    repeats.settle(DB)
+    repeats.mark_repeats(DB)
     assert (cost("channel"), cost("other"), cost("later")) == (0.02, 0.01, 0.02)
     turn = ConversationTurn.objects.using(DB).get(session_id="other")
     assert turn.repeat_of is None  # its question is a copy, its answer is not
@@ -189,7 +189,7 @@ def test_a_session_that_names_no_parent_is_not_looked_up():
     channel = talk("channel", 0, 1)
     put("channel", [header("channel"), *channel])
     put("alike", [header("alike", None, T0 + 1), *channel])
-    assert repeats.settle(DB) == []
+    assert repeats.mark_repeats(DB) == []
     assert cost("alike") == 0.02
 
 
@@ -197,28 +197,28 @@ def test_children_of_a_parent_that_is_not_here_share_its_calls():
     channel = talk("channel", 0, 2)
     put("second", [header("second", "channel", T0 + 2), *channel])
     put("first", [header("first", "channel", T0 + 1), *channel[:4]])
-    repeats.settle(DB)
+    repeats.mark_repeats(DB)
     assert (cost("first"), cost("second")) == (0.02, 0.02)
     put("channel", [header("channel"), *channel])
-    assert repeats.settle(DB) == ["first", "second"]
+    assert repeats.mark_repeats(DB) == ["first", "second"]
     assert (cost("channel"), cost("first"), cost("second")) == (0.04, None, None)
 
 
 def test_what_a_removed_parent_had_stays_counted_there():
     family_of_two()
-    repeats.settle(DB)
-    removing.remove(DB, "channel", before=2**53, needed_by=lambda session_id: "", why="retention")
-    assert repeats.settle(DB) == []
-    assert repeats.settle(DB, is_forced=True) == []
+    repeats.mark_repeats(DB)
+    removal.remove_session(DB, "channel", before=2**53, needed_by=lambda session_id: "", why="retention")
+    assert repeats.mark_repeats(DB) == []
+    assert repeats.mark_repeats(DB, is_forced=True) == []
     assert cost("thread") == 0.02
     assert round(sum(row["cost_usd"] for row in rows("session_days")), 9) == 0.06
 
 
 def test_what_a_parent_had_that_was_taken_out_counts_in_its_child():
     family_of_two()
-    repeats.settle(DB)
-    removing.take_out(DB, "channel")
-    assert repeats.settle(DB) == ["thread"]
+    repeats.mark_repeats(DB)
+    removal.delete_session(DB, "channel")
+    assert repeats.mark_repeats(DB) == ["thread"]
     assert cost("thread") == 0.06
     assert not marks()
     assert round(sum(row["cost_usd"] for row in rows("session_days")), 9) == 0.06
@@ -230,20 +230,20 @@ def test_marks_that_cannot_be_written_leave_everything_as_it_was():
     with closing(connections[DB].cursor()) as cursor:  # the disk is full once the marks are written
         cursor.execute("CREATE TRIGGER full BEFORE INSERT ON session_days BEGIN SELECT RAISE(ABORT, 'full'); END")
         with pytest.raises(IntegrityError):
-            repeats.settle(DB)
+            repeats.mark_repeats(DB)
         cursor.execute("DROP TRIGGER full")
     assert {table: rows(table) for table in TABLES} == before
-    repeats.settle(DB)
+    repeats.mark_repeats(DB)
     assert cost("thread") == 0.02
 
 
 def test_a_damaged_mark_is_found_and_made_right():
     family_of_two()
-    repeats.settle(DB)
+    repeats.mark_repeats(DB)
     before = {table: rows(table) for table in TABLES}
     TranscriptEvent.objects.using(DB).filter(session_id="thread", seq=2).update(repeat_of="nowhere")
     TranscriptEvent.objects.using(DB).filter(session_id="thread", seq=4).update(repeat_of=None)
     assert wrong() == {"thread"}
-    repeats.settle(DB, is_forced=True)
+    repeats.mark_repeats(DB, is_forced=True)
     assert {table: rows(table) for table in TABLES} == before
     assert wrong() == set()

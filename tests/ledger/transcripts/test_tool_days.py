@@ -11,7 +11,7 @@ from artifacts.models import Artifact
 from ledger.collectors.session_index import IndexEntry
 from ledger.index_rows import store_index
 from ledger.models import ConversationTurn, SessionTool, ToolDay, TranscriptEvent
-from ledger.rebuilding.sums import rebuild_session
+from ledger.rebuild.sums import rebuild_session
 from tests.factories import T0
 from tests.homes import assistant, result, user
 from tests.ledger.talks import tell

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from artifacts import handles
-from ledger.transcripts.trimming import CAP, RESULT_CAP, RESULT_KEPT, missing, trim, untrim
+from ledger.transcripts.trimming import CAP, RESULT_CAP, RESULT_KEPT, parse_cuts, trim, untrim
 from openclaw_web.disk import packing
 
 TEXTS = st.one_of(
@@ -36,7 +36,7 @@ def test_a_result_keeps_less_and_comes_back_whole(odd, length, details):
     assert untrim(event_json.decode(), packed) == record
     kept = len(orjson.loads(event_json)["message"]["content"][1]["text"])
     assert kept == (length if length <= RESULT_CAP else RESULT_KEPT)
-    assert dict(missing(note)).get("message.content.1.text", 0) == length - kept
+    assert dict(parse_cuts(note)).get("message.content.1.text", 0) == length - kept
 
 
 def test_a_handle_that_the_cut_goes_through_is_whole_in_the_rest():

@@ -19,7 +19,7 @@ TABLE = "openclaw_web/pages/states.py"
 NO_STATES = {
     "Backup": {"operations/backups/services.py"},  # a kind of job
     "Changed": {
-        *("automation/background.py", "ledger/lists/stored.py"),  # when
+        *("automation/background.py", "ledger/lists/stored_tables.py"),  # when
         *("templates/operations/doctor_found.html", "templates/guardian/file_parts.html"),
     },
     "New": {"templates/operations/doctor_found.html"},  # heads over numbers of sources

@@ -7,7 +7,7 @@ import pytest
 from agents.models import Agent
 from collecting import collect
 from jobs.progress import Progress
-from ledger.checkpoints.pack import Pack, seal
+from ledger.checkpoints.pack import Pack, pack_to_bytes
 from ledger.models import Session
 from operations.checkpoints import services as checkpoints
 
@@ -33,7 +33,7 @@ def packs():
         for session in Session.objects.using(agent.db).filter(compaction_count__gt=0):
             for built in checkpoints.make(agent, session, "all", by="test"):
                 Pack.model_validate(built.pack)
-                assert seal(built.pack) and len(built.pack["bundle"]["text"]) <= 4000
+                assert pack_to_bytes(built.pack) and len(built.pack["bundle"]["text"]) <= 4000
                 assert "Keep JSONL raw" in built.pack["summary"]["text"]
                 found[session.id, built.row.record_id] = built.row.handle
     return found

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import orjson
 
-from ledger.collectors.jsonl import Line, parse
-from ledger.transcripts import removing, storing
+from ledger.collectors.jsonl import Line, parse_line
+from ledger.transcripts import removal, transcript_store
 from operations.retention import choosing
 from tests import homes
 from tests.operations.backups.backing_up import run
@@ -52,11 +52,13 @@ def store(session_id, records, *, damaged=True):
     lines, offset = [], 0
     for number, record in enumerate(records):
         raw = orjson.dumps({"id": f"r{number}", "timestamp": f"2026-02-21T03:00:{number:02d}.000Z"} | record) + b"\n"
-        lines.append(parse(Line(offset, offset + len(raw), raw.strip())))
+        lines.append(parse_line(Line(offset, offset + len(raw), raw.strip())))
         offset += len(raw)
     if damaged:
         lines.append(Line(offset, offset + 2, b"no", None, "not_json", "no"))
-    storing.store_transcript("agent_ada", storing.Transcript(session_id, f"{session_id}.jsonl", 5), iter(lines))
+    transcript_store.store_transcript(
+        "agent_ada", transcript_store.Transcript(session_id, f"{session_id}.jsonl", 5), iter(lines)
+    )
     return session_id
 
 
@@ -66,7 +68,7 @@ def remove(session_id, before):
     def needed_by(session_id):
         return choosing.needed_by("ada", "agent_ada", session_id)
 
-    return removing.remove("agent_ada", session_id, before=before, needed_by=needed_by, why="retention")
+    return removal.remove_session("agent_ada", session_id, before=before, needed_by=needed_by, why="retention")
 
 
 def kept(before):

@@ -19,7 +19,7 @@ def judged():
     turns = list(ConversationTurn.objects.using(DB).filter(session_id=store(words=("One", "Two", "Three"))))
     for turn in turns:
         DecisionFactory(db=DB, turn_id=turn.id, session_id="s")
-    return contexts.keep_contexts(DB, turns, 10)
+    return contexts.store_contexts(DB, turns, 10)
 
 
 def kept():

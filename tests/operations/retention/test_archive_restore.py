@@ -9,7 +9,7 @@ import zstandard
 
 from jobs.progress import Progress
 from ledger.models import PromptReport, RejectedRecord, Session
-from ledger.transcripts import removing, session_rows
+from ledger.transcripts import removal, session_rows
 from openclaw_web.disk.drafts import draft_of
 from operations.retention import files, restoring
 from people.configuration import keys as configuration
@@ -40,7 +40,7 @@ def archived(home, session_id="s"):
     assert files.verify(draft) == written
     path = files.place(draft, home / "archive", written, last_activity_at=1, month=MONTH)
     told = {"why": "archive", "digest": written.rows_sha256}
-    assert removing.remove(DB, session_id, before=2**52, needed_by=lambda _: "", **told)
+    assert removal.remove_session(DB, session_id, before=2**52, needed_by=lambda _: "", **told)
     return path
 
 
@@ -84,7 +84,7 @@ def test_somebody_who_opted_out_since_does_not_come_back(home):
     path = archived(home)
     configuration.put("collector.optedOutSenders", ["43"])
     assert "opted out" in reason(path) and not Session.objects.using(DB).exists()
-    assert removing.ids(DB) == {"s"}
+    assert removal.read_all_removed_ids(DB) == {"s"}
     configuration.put("collector.optedOutSenders", [])
     assert restore(path)["restored"] == 1
     Session.objects.using(DB).filter(id="s").update(session_key="agent:ada:irc:group:#lab", origin="group")
@@ -193,7 +193,7 @@ def forged(path, change):
         lines.update(line)
         contents += one.get("part") == 0
         if "table" in one:
-            rows.update(session_rows.counting(one["table"], line))
+            rows.update(session_rows.strip_row_id(one["table"], line))
             tables[one["table"]] = tables.get(one["table"], 0) + 1
     told[-1] = {"end": True, "tables": dict(sorted(tables.items())), "contents": contents}
     told[-1] |= {"rows_sha256": rows.hexdigest(), "lines_sha256": lines.hexdigest()}
@@ -208,7 +208,7 @@ def test_forged_archives_bring_nothing(home):
         other = forged(path, change)
         assert reason(other), name
         assert not Session.objects.using(DB).exists() and not PromptReport.objects.using(DB).exists(), name
-        assert removing.ids(DB) == {"s"}, name
+        assert removal.read_all_removed_ids(DB) == {"s"}, name
     assert restore(forged(path, lambda told: None))["restored"] == 1
 
 

@@ -7,7 +7,7 @@ from artifacts.models import Artifact
 from gate.models import GateCall, GateReplay, GateReplayDecision, GateWindow, MemoryGateDecision
 from gate.recording import windows
 from ledger.models import ConversationContext, ConversationTurn, Session
-from ledger.transcripts import contexts, removing
+from ledger.transcripts import contexts, removal
 from operations.clearing import services as clearing
 from operations.retention import choosing
 from tests.factories import T0, SampleFactory, SessionFactory, TurnFactory
@@ -74,11 +74,11 @@ def test_a_sample_keeps_it_all_the_same(as_operator, old):
 def test_messages_that_are_kept_nowhere_else_keep_it(as_operator, old, is_window_there):
     record(as_operator, told(2))
     if is_window_there:  # those of another turn, which nobody decided on
-        contexts.keep_contexts(DB, [ConversationTurn.objects.using(DB).get(id="s:u1")], 10)
+        contexts.store_contexts(DB, [ConversationTurn.objects.using(DB).get(id="s:u1")], 10)
     else:
         GateWindow.objects.using(DB).all().delete()
     assert kept(BEFORE) == {"contexts": 1}
-    with pytest.raises(removing.Kept):
+    with pytest.raises(removal.NotRemoved):
         remove("s", BEFORE)
 
 

@@ -8,7 +8,7 @@ from artifacts.handles import of
 from artifacts.models import Artifact
 from datasets import services as datasets
 from datasets.models import DatasetSample
-from ledger.transcripts import removing, session_rows
+from ledger.transcripts import removal, session_rows
 from openclaw_web.errors import Refused
 from operations.retention import choosing
 from tests import faults
@@ -53,7 +53,7 @@ def test_every_table_that_names_sessions_is_known():
         for model in apps.get_models()
         if {field.column for field in model._meta.concrete_fields} & {"session_id", "turn_id"}
     }
-    assert naming - set(session_rows.BY_NAME) == KEEPING | NOT_KEEPING
+    assert naming - set(session_rows.TABLES_BY_NAME) == KEEPING | NOT_KEEPING
 
 
 def test_a_session_that_nothing_names_may_go(old):
@@ -92,7 +92,7 @@ def test_a_session_that_goes_while_a_sample_is_made_of_it(home):
     agent, late = Agent.objects.get(), 2**52
 
     def it_goes():
-        removing.remove(agent.db, script.session, before=late, needed_by=lambda _: "", why="retention")
+        removal.remove_session(agent.db, script.session, before=late, needed_by=lambda _: "", why="retention")
 
     seen = []
 

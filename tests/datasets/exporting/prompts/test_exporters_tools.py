@@ -11,7 +11,7 @@ from datasets.exporters.prompts import tools_part
 from datasets.exporters.training_rows import Shape, rows_of
 from datasets.exporting.building.prompt_parts import judged
 from ledger.collectors import placeholders
-from ledger.collectors.trajectories import schemas
+from ledger.collectors.trajectories import tools_to_json
 from tests.datasets.exporting.branches import rows, sample
 
 SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"], "additionalProperties": 0}
@@ -138,7 +138,7 @@ def test_no_tools_with_a_placeholder_become_text(tool, marker, place):
     marked = {"name": marker, "description": marker, "schema": {"properties": {"a": marker}}, "nested": deep}
     name = {"schema": "parameters", "nested": "parameters"}.get(place, place)
     tools = [marker, tool] if place == "tool" else [{**tool, name: marked[place]}]
-    part = judged("tools", schemas(tools))
+    part = judged("tools", tools_to_json(tools))
     assert part.text == "[]" and part.left_out in (placeholders.TRUNCATED, placeholders.REDACTED)
 
 
@@ -171,8 +171,8 @@ def test_any_content_is_a_column_or_a_reason(data):
     ],
 )
 def test_words_about_truncation_are_no_placeholders(text):
-    assert placeholders.found_in(text) == ""
-    assert placeholders.found_anywhere([{"description": text, "list": [text]}]) == ""
+    assert placeholders.find_placeholder(text) == ""
+    assert placeholders.find_nested_placeholder([{"description": text, "list": [text]}]) == ""
 
 
 def test_lists_nested_too_deeply_are_of_no_known_form():

@@ -1,0 +1,47 @@
+"""The last so many different things of a long row of them, and how many more there were."""
+
+import hashlib
+from collections.abc import Hashable
+from typing import Any
+
+
+class RecentItems:
+    """Values by key, the one that was put last at the end; of those that fell out only the number is known."""
+
+    def __init__(self, most: int):
+        self.most = most
+        self._kept: dict[Hashable, Any] = {}
+        self._gone: set[bytes] = set()
+
+    def get(self, key: Hashable) -> Any:
+        """The value of a key; None when there is none, or when it fell out."""
+        return self._kept.get(key)
+
+    def put(self, key: Hashable, value: Any) -> None:
+        """Keep a value; the key is now the latest."""
+        if self._kept.pop(key, None) is None and self._gone:
+            self._gone.discard(_digest(key))
+        self._kept[key] = value
+        if len(self._kept) > self.most:
+            oldest = next(iter(self._kept))
+            del self._kept[oldest]
+            self._gone.add(_digest(oldest))
+
+    def drop(self, key: Hashable) -> None:
+        """Forget a key altogether."""
+        self._kept.pop(key, None)
+        self._gone.discard(_digest(key))
+
+    @property
+    def items(self) -> list[Any]:
+        """The values, the latest last."""
+        return list(self._kept.values())
+
+    @property
+    def more(self) -> int:
+        """How many others there were."""
+        return len(self._gone)
+
+
+def _digest(key):
+    return hashlib.blake2b(repr(key).encode("utf-8", "replace"), digest_size=8).digest()

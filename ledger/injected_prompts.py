@@ -1,0 +1,36 @@
+"""What OpenClaw writes before the words of its own prompts, taken apart for pages: `[cron:74a5… Morning orders]`."""
+
+import re
+from dataclasses import dataclass
+
+from .collectors.machine_prompts import text_kind
+
+LONGEST = 600  # characters in which a prefix ends
+CRON = re.compile(r"\[cron:([0-9A-Za-z-]{1,64})(?: ([^\]\n]{0,200}))?\]\s*")
+SYSTEM = re.compile(r"\[System Message\]\s*(?:\[sessionId: [^\]\n]{1,128}\]\s*)?")
+CONTEXT = re.compile(r"\[Subagent Context\]")
+TASK = re.compile(r"\[Subagent Task\]:?\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class InjectedPrompt:
+    """Why OpenClaw asked: a key of `ledger.words.INJECTED_WORDS`, and the name it gave, as of a scheduled task."""
+
+    kind: str
+    name: str = ""
+
+
+def split_injected(text: str) -> tuple[InjectedPrompt | None, str]:
+    """What stands before the words, and the words; a text that nothing stands before is given back as it is."""
+    if not text.startswith("["):
+        kind = text_kind(text)
+        return (InjectedPrompt(kind) if kind else None), text
+    if found := CRON.match(text):
+        return InjectedPrompt("cron", (found[2] or "").strip()), text[found.end() :]
+    if found := SYSTEM.match(text):
+        return InjectedPrompt("system_message"), text[found.end() :]
+    if CONTEXT.match(text):
+        task = TASK.search(text, 0, LONGEST)
+        return InjectedPrompt("subagent_task"), text[task.end() :] if task else text
+    kind = text_kind(text)
+    return (InjectedPrompt(kind) if kind else None), text

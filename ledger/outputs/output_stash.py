@@ -1,0 +1,173 @@
+"""Big outputs of tools become artifacts while their records are stored; the record keeps handle, preview and a line."""
+
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+
+from django.db.models import Q
+
+from artifacts import services
+from artifacts.contents import adoption
+from artifacts.errors import Damaged, NoRoom, NoSuchArtifact
+from artifacts.models import Artifact
+from artifacts.services import Place, Stashing
+from openclaw_web.errors import Refused
+from people.configuration import keys as configuration
+
+from ..collectors.jsonl import Line, parse_line
+from ..collectors.records import KINDS_BY_ROLE, MAX_NAME
+from ..models import TranscriptEvent
+from ..transcripts.rows import Row
+from ..transcripts.trimming import Keep, StashedOutput, find_texts, untrim
+
+SETTING = "collector.stashOutputs"
+# What is worth looking at ahead: a line that is long, has many line breaks in it, or a text like JSON or a page.
+HEAD = 1_000  # bytes of a line in which its role is looked for
+AHEAD_CHARS = 16_000_000  # of outputs that are written ahead in one block; it holds them in memory
+ROLES = (b'"toolResult"', b'"tool"')
+BREAK = rb"\n"  # as JSON has it
+READ = ("session_id", "seq", "event_json", "full_zstd")
+OPENS = re.compile(rb'"text": ?"(?:[\[{<%]|\\n)')
+UNWRITABLE = (NoRoom, Damaged)  # what the store says when it cannot take anything
+UNREADABLE = (NoSuchArtifact, Damaged)  # what it says of an output that it cannot give back
+
+
+@dataclass(slots=True)
+class Outputs:
+    """The big outputs of one agent's records on their way into the store; made by `outputs`.
+
+    Without a `batch` nothing becomes an artifact; `problem` is the sentence that says why, when the store failed.
+    """
+
+    batch: Stashing | None = None
+    problem: str = ""
+    _kept: list[tuple[Row, Artifact]] = field(default_factory=list)
+    _ahead: int = 0
+
+    def build_keeper(self, session_id: str, row: Row) -> Keep | None:
+        """What `trimming.trim` asks about each text of this record; None for a record that keeps its texts."""
+        batch = self.batch
+        if batch is None or row.facts.kind != "tool_result":
+            return None
+
+        def keep(path: str, text: str) -> tuple[str, StashedOutput] | None:
+            if not adoption.wants(text):
+                return None
+            artifact = add(batch, session_id, row, text)
+            self._kept.append((row, artifact))
+            return artifact.preview, note(path, artifact)
+
+        return keep
+
+    def write_ahead(self, lines: Iterable[bytes]) -> None:
+        """Write the outputs among raw lines that are about to be stored, so that many become durable together.
+
+        Those of lines that are not stored after all are left to `gc`.
+        """
+        try:
+            for raw in lines:
+                if _may_hold_output(raw):
+                    self._write_ahead(raw)
+                if self.batch is None or self._ahead > AHEAD_CHARS:
+                    return
+        except UNWRITABLE as exc:
+            self.give_up(exc.sentence)
+
+    def set_turns(self, session_id: str, users: dict[int, str]) -> None:
+        """Tell the artifacts of new records in which turn they were used; `users` names each turn's user message."""
+        for row, artifact in self._kept:
+            if row.turn_number in users:
+                artifact.turn_id = f"{session_id}:{users[row.turn_number]}"
+
+    def save(self) -> None:
+        """Write the rows of what was kept, in the caller's transaction. Raises NoRoom or Damaged."""
+        if self.batch and self._kept:
+            self.batch.save()
+        self._kept.clear()
+
+    def discard(self) -> None:
+        """Forget what has no row yet: its transaction failed."""
+        self._kept.clear()
+        if self.batch:
+            self.batch.discard()
+
+    def give_up(self, sentence: str) -> None:
+        """Leave outputs in their records from here on, because of `sentence`."""
+        self.discard()
+        self.batch, self.problem = None, sentence
+
+    def _write_ahead(self, raw):
+        record = parse_line(Line(0, len(raw), raw.strip())).record
+        message = record.get("message") if record else None
+        role = message.get("role") if isinstance(message, dict) else None
+        if self.batch is None or not isinstance(role, str) or KINDS_BY_ROLE.get(role) != "tool_result":
+            return
+        for _path, text in find_texts(message):
+            if adoption.wants(text):
+                self.batch.write_ahead(text)
+                self._ahead += len(text)
+
+
+@contextmanager
+def open_outputs(db: str, *, is_on: bool | None = None) -> Iterator[Outputs]:
+    """Where the outputs of records go that are stored in the block, for the agent whose file is `db`.
+
+    `is_on` (default: the setting) says whether they become artifacts. A store that cannot be written stops nothing:
+    the records keep their outputs, and `problem` says why.
+    """
+    made = Outputs()
+    with ExitStack() as held:
+        if configuration.is_on(SETTING) if is_on is None else is_on:
+            try:
+                made.batch = held.enter_context(services.stashing(db, holds_rows=True))
+            except NoRoom as exc:
+                made.problem = exc.sentence
+        held.callback(made.discard)
+        yield made
+
+
+def has_due_output(db: str, session_id: str) -> bool:
+    """Whether a session holds an output that should be an artifact and is none; a damaged record holds none."""
+    results = TranscriptEvent.objects.using(db).filter(session_id=session_id, kind=TranscriptEvent.Kind.TOOL_RESULT)
+    results = results.filter(Q(trim_json=None) | ~Q(trim_json__contains='"stashed"')).only(*READ)
+    return any(adoption.wants(text) for event in results.iterator(chunk_size=20) for text in _texts_of(event))
+
+
+def add(batch: Stashing, session_id: str, row: Row, text: str) -> Artifact:
+    """Stash one output of a record; the row to be. Its turn, which may change, is no part of its id."""
+    found = row.facts
+    place = Place(session_id, None, row.record_id, found.tool_name, _short(found.tool_call_id))
+    return batch.add(text, place=place, exit_code=_exit_code(found.details), at=row.created_at)[0]
+
+
+def note(path: str, artifact: Artifact) -> StashedOutput:
+    """What a record says of an output that is an artifact."""
+    secrets = artifact.secrets
+    sizes = {"chars": artifact.chars, "bytes": artifact.bytes, "lines": artifact.lines}
+    return StashedOutput(path, artifact.handle, **sizes, summary=artifact.summary, secrets=secrets)
+
+
+def _texts_of(event):
+    try:
+        message = untrim(event.event_json, event.full_zstd).get("message")
+    except (ValueError, Refused):
+        return []
+    return [text for _path, text in find_texts(message)] if isinstance(message, dict) else []
+
+
+def _may_hold_output(raw):
+    """Whether a raw line is worth parsing; what is missed is written with its record."""
+    head = raw[:HEAD]
+    if len(raw) <= adoption.JSON_CHARS or not any(role in head for role in ROLES):
+        return False
+    return len(raw) > adoption.CHARS or raw.count(BREAK) > adoption.LINES or bool(OPENS.search(raw))
+
+
+def _short(value):
+    return value[:MAX_NAME].replace("\x00", "\ufffd") if value else None
+
+
+def _exit_code(details):
+    code = details.get("exitCode")
+    return code if type(code) is int and abs(code) < 2**31 else None

@@ -1,0 +1,224 @@
+"""Whether sums are what their records add up to: no sum is believed, and none is compared with another.
+
+`quick` adds up the numbers beside all records of an agent in one walk, and compares with them sessions, days, turns and
+what is counted of tools by day. `whole` works everything derived of a session out anew and compares every column. What
+stayed of removed sessions is passed over: their records are gone, so there is nothing to compare it with.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
+
+from openclaw_web.sqlite import statements, words
+
+from ..transcripts.rows import TOTALS, add_totals
+from ..transcripts.tool_days import SUM_COLUMNS, TOTAL_PLACE
+from ..transcripts.turns import utc_day
+
+DAY_MS = 86_400_000
+CLOSE = 1e-9  # dollars: costs are not added up in the same order everywhere
+COUNTS = "NOT is_synthetic AND repeat_of IS NULL"  # a record in sums
+OTHERS = {"error_count": "is_failed", "unpriced_tokens": "CASE WHEN cost_usd IS NULL THEN total_tokens END"}
+TOTAL_SQL = {name: f"SUM(CASE WHEN {COUNTS} THEN {OTHERS.get(name, name)} END)" for name in TOTALS}
+TOTAL_SQL |= {name: f"COALESCE({sql}, 0)" for name, sql in TOTAL_SQL.items() if name != "cost_usd"}
+PROMPT = "COALESCE(input_tokens, 0) + COALESCE(cache_read_tokens, 0) + COALESCE(cache_write_tokens, 0)"
+TURN_SQL = {
+    "is_active": words.count_if("kind = 'user' AND is_active"),
+    "first_seq": "MIN(seq)",
+    "last_seq": "MAX(seq)",
+    "record_count": "COUNT(*)",
+    "prompt_tokens": f"NULLIF(MAX(CASE WHEN {COUNTS} AND kind = 'assistant' THEN {PROMPT} END), 0)",
+    **TOTAL_SQL,
+}
+SUMMED = ("record_count", "turn_count", "compaction_count", "withheld_count", "result_count", "failed_count", *TOTALS)
+PLACES = {name: place for place, name in enumerate(SUMMED)}
+OF_SESSION = ("record_count", "turn_count", "compaction_count", "withheld_count", *TOTALS)
+OF_DAY = ("record_count", "turn_count", *TOTALS)
+OF_TOOLS = ("call_count", "result_count", "failed_count", "prompt_tokens")
+COUNTED = (
+    "kind = 'user' AND is_active AND repeat_of IS NULL",
+    "kind = 'compaction'",
+    "kind = 'withheld'",
+    "kind = 'tool_result' AND repeat_of IS NULL",
+    "kind = 'tool_result' AND is_failed AND repeat_of IS NULL",
+)
+PROMPTS = ("input_tokens", "cache_read_tokens", "cache_write_tokens")
+
+
+def _unlike(name):
+    if name == "cost_usd":
+        apart = f"ABS(of_records.{name} - turns.{name})"
+        is_apart = f"{apart} > {CLOSE} AND {apart} > {CLOSE} * ABS(of_records.{name})"
+        is_unlike = words.differ(f"(of_records.{name} IS NULL)", f"(turns.{name} IS NULL)")
+        return f"(COALESCE({is_apart}, 0) OR {is_unlike})"
+    return words.differ(f"of_records.{name}", f"turns.{name}")
+
+
+# The first column of each is the session, whose order all of them have. What is compared with the records of each turn
+# is compared by SQLite: there are many.
+SOURCES = {
+    "parts": f"""
+        SELECT session_id, created_at / {DAY_MS}, MIN(created_at), MAX(created_at),
+            COUNT(*), {", ".join(map(words.count_if, COUNTED))}, {", ".join(TOTAL_SQL.values())}
+        FROM transcript_events GROUP BY 1, 2 ORDER BY 1
+    """,  # noqa: S608 - constants of this module
+    "turns": f"""
+        SELECT of_records.session_id, COUNT(*), {words.count_if("turns.id IS NULL")},
+            {", ".join(words.count_if(_unlike(name)) for name in TURN_SQL)}
+        FROM (
+            SELECT session_id, turn_number, {", ".join(f"{sql} AS {name}" for name, sql in TURN_SQL.items())}
+            FROM transcript_events WHERE turn_number IS NOT NULL GROUP BY 1, 2
+        ) of_records
+        LEFT JOIN conversation_turns turns
+            ON turns.session_id = of_records.session_id AND turns.turn_number = of_records.turn_number
+        GROUP BY 1 ORDER BY 1
+    """,  # noqa: S608
+    "sessions": f"SELECT id, {', '.join(OF_SESSION)}, created_at, last_activity_at FROM sessions ORDER BY 1",  # noqa: S608
+    "days": f"SELECT session_id, date, {', '.join(OF_DAY)} FROM session_days ORDER BY 1",  # noqa: S608
+    "tools": f"SELECT session_id, date, {', '.join(OF_TOOLS)} FROM session_tools ORDER BY 1",  # noqa: S608
+    # A turn whose user message is gone and that evidence refers to has a number below 0 (ledger.rebuild.sums).
+    "turn_rows": "SELECT session_id, COUNT(*) FROM conversation_turns WHERE turn_number >= 0 GROUP BY 1 ORDER BY 1",
+    "identities": "SELECT session_id, COUNT(*) FROM transcript_event_identities GROUP BY 1 ORDER BY 1",
+    "snapshots": "SELECT session_id, COUNT(*) FROM transcript_snapshots GROUP BY 1 ORDER BY 1",
+}
+BY_DAY = f"SELECT {', '.join(TOTAL_PLACE)}, {', '.join(f'SUM({name})' for name in SUM_COLUMNS)} FROM session_tools "  # noqa: S608
+BY_DAY += f"GROUP BY 1, 2, 3 HAVING {' OR '.join(f'SUM({name}) <> 0' for name in SUM_COLUMNS)}"
+STORED_DAYS = f"SELECT {', '.join((*TOTAL_PLACE, *SUM_COLUMNS))} FROM tool_days"  # noqa: S608
+DIFFERENT_DAYS = f"""
+    SELECT DISTINCT {", ".join(TOTAL_PLACE)} FROM (
+        SELECT * FROM ({BY_DAY} EXCEPT {STORED_DAYS}) UNION ALL SELECT * FROM ({STORED_DAYS} EXCEPT {BY_DAY})
+    ) ORDER BY 1, 2, 3
+"""  # noqa: S608
+
+
+@dataclass(slots=True)
+class WrongSession:
+    """A session whose sums are not those of its records; `names` say which, as `table.column` or `table`."""
+
+    session_id: str
+    names: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Sums:
+    """What records add up to, and when the first and the last of them were."""
+
+    first_at: int = 2**63 - 1
+    last_at: int = 0
+    sums: list[float | None] = field(default_factory=lambda: [None] * len(SUMMED))
+
+    def add(self, part: tuple[Any, ...]) -> None:
+        """Count in what the records of a session on one day add up to."""
+        _id, _day, first_at, last_at, *sums = part
+        self.first_at, self.last_at = min(self.first_at, first_at), max(self.last_at, last_at)
+        self.sums = list(map(add_totals, self.sums, sums))
+
+    def __getitem__(self, name: str) -> Any:
+        return self.sums[PLACES[name]] if name == "cost_usd" else self.sums[PLACES[name]] or 0
+
+
+def find_differences(db: str) -> Iterator[WrongSession]:
+    """The sessions with wrong sums, by id, from the numbers beside their records."""
+    with statements.one_moment(db):
+        removed = {session_id for (session_id,) in statements.walked(db, "SELECT session_id FROM removed_sessions")}
+        sources = {name: statements.walked(db, query) for name, query in SOURCES.items()}
+        for session_id, found in _together(sources):
+            if session_id not in removed and (names := list(dict.fromkeys(_wrong_of(found)))):
+                yield WrongSession(session_id, names)
+
+
+def find_different_tool_days(db: str) -> Iterator[str]:
+    """Rows of `tool_days` that are not what `session_tools`, those that stayed of removed sessions too, add up to."""
+    for place in statements.walked(db, DIFFERENT_DAYS):
+        yield " ".join(["tool_days", *map(str, place)])
+
+
+def is_different(one: Any, other: Any) -> bool:
+    """Whether two values of a column are not the same; costs may be added up in another order."""
+    if isinstance(one, float) and isinstance(other, float | int):
+        return abs(one - other) > CLOSE * max(1, abs(one))
+    return bool(one != other)
+
+
+def _together(sources: dict[str, Iterable[tuple[Any, ...]]]):
+    """Each session with its rows of every source, which are all in the order of their sessions."""
+    streams = {name: groupby(rows, itemgetter(0)) for name, rows in sources.items()}
+    heads = {name: next(stream, None) for name, stream in streams.items()}
+    while waiting := [head[0] for head in heads.values() if head]:
+        session_id, found = min(waiting), {}
+        for name, head in heads.items():
+            found[name] = []
+            if head and head[0] == session_id:
+                found[name] = list(head[1])
+                heads[name] = next(streams[name], None)
+        yield session_id, found
+
+
+def _wrong_of(found) -> Iterator[str]:
+    total, days = Sums(), {}
+    for part in found["parts"]:
+        total.add(part)
+        days[utc_day(part[1] * DAY_MS)] = sums = Sums()
+        sums.add(part)
+    yield from _wrong_session(found, total)
+    yield from _wrong_days(found["days"], days)
+    yield from _wrong_turns(found)
+    yield from _wrong_tools(found["tools"], days)
+
+
+def _wrong_session(found, total):
+    count = total["record_count"]
+    if not found["sessions"]:
+        yield "sessions"
+        return
+    _id, *values, created_at, last_at = found["sessions"][0]
+    for name, value in zip(OF_SESSION, values, strict=True):
+        if is_different(total[name], value):
+            yield f"sessions.{name}"
+    if count and created_at != total.first_at:
+        yield "sessions.created_at"
+    if count and last_at < total.last_at:
+        yield "sessions.last_activity_at"
+    if count != _count(found["identities"]):
+        yield "transcript_event_identities"
+    if total["compaction_count"] != _count(found["snapshots"]):
+        yield "transcript_snapshots"
+
+
+def _count(rows):
+    return rows[0][1] if rows else 0
+
+
+def _wrong_days(rows, days):
+    stored = {day: values for _id, day, *values in rows}
+    if stored.keys() != days.keys():
+        yield "session_days"
+    for day in stored.keys() & days.keys():
+        for name, value in zip(OF_DAY, stored[day], strict=True):
+            if is_different(days[day][name], value):
+                yield f"session_days.{name}"
+
+
+def _wrong_turns(found):
+    _id, count, gone, *unlike = found["turns"][0] if found["turns"] else (0, 0, 0)
+    if gone or count != _count(found["turn_rows"]):
+        yield "conversation_turns"
+    for name, unlike_count in zip(TURN_SQL, unlike, strict=False):
+        if unlike_count and unlike_count > gone:
+            yield f"conversation_turns.{name}"
+
+
+def _wrong_tools(rows, days):
+    """By day, over all tools: which tools were called stands in the records alone, and `whole` reads those."""
+    stored: dict[str, list[int]] = {}
+    for _id, day, *values in rows:
+        stored[day] = [one + other for one, other in zip(stored.get(day, [0] * len(values)), values, strict=True)]
+    for day in stored.keys() | days.keys():
+        sums = days.get(day) or Sums()
+        prompts = sum(sums[name] for name in PROMPTS)
+        wanted = [sums["tool_call_count"], sums["result_count"], sums["failed_count"], prompts]
+        for name, one, other in zip(OF_TOOLS, wanted, stored.get(day, [0] * len(wanted)), strict=True):
+            if one != other:
+                yield f"session_tools.{name}"

@@ -1,0 +1,315 @@
+"""A session made again from its sources: beside the store first, then exchanged for what is there in one transaction.
+
+What no source holds any more stays: stored records that are not met again are put where they stood. Evidence is not
+touched; it names turns and records by ids, which are the same afterwards.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from django.db import transaction
+
+from agents.holdings import Holding, checksum_of
+from artifacts.models import Artifact
+from openclaw_web.sqlite import statements, upkeep, words
+from openclaw_web.sqlite.words import BESIDE, OURS
+
+from .. import index_rows, source_order
+from ..collectors.session_index import IndexEntry
+from ..models import (
+    ConversationTurn,
+    PromptReport,
+    Session,
+    SessionDay,
+    SessionTool,
+    ToolDay,
+    TranscriptEvent,
+    TranscriptEventIdentity,
+    TranscriptSnapshot,
+)
+from ..outputs import output_stash
+from ..transcripts import session_holdings, tool_days, transcript_store, turns
+from . import sums
+from .session_sources import WITHHELD, KeptRecords, SessionSource, order_sources
+
+# In the order in which they are put back.
+EXCHANGED = (
+    Session,
+    TranscriptEvent,
+    TranscriptEventIdentity,
+    TranscriptSnapshot,
+    ConversationTurn,
+    SessionDay,
+    SessionTool,
+)
+# What the session index says of a session, which transcripts do not.
+INDEXED = (
+    *("session_key", "origin", "channel_id", "conversation_target", "account_id", "metadata", "prompt_report_id"),
+    "parents",
+)
+
+
+@dataclass(slots=True)
+class ReimportResult:
+    """What came of one session. `held` is what it has now; `withheld` are records whose words went."""
+
+    is_changed: bool = False
+    is_new: bool = False
+    added: Counter[str] = field(default_factory=Counter)
+    kept: int = 0
+    moved: Counter[str] = field(default_factory=Counter)  # records that turned out to be of another session, by kind
+    withheld: list[str] = field(default_factory=list)
+    kind_changes: Counter[tuple[str, str]] = field(default_factory=Counter)  # of stored records: before, now
+    words: set[str] = field(default_factory=set)  # the texts of those, for whoever looks where else they are
+    artifacts: list[str] = field(default_factory=list)  # handles that no record of the session uses any more
+    held: Holding = field(default_factory=Holding)
+
+
+def reimport_session(
+    db: str,
+    beside: str,
+    session_id: str,
+    parts: list[SessionSource],
+    entry: IndexEntry | None,
+    *,
+    stashes: bool,
+    moved: Sequence[SessionSource] = (),
+) -> ReimportResult:
+    """Make a session of an agent's file `db` again from `parts`; of several the one that comes last is read last.
+
+    `beside` is an empty agent's file, `entry` what the session index says of the session. Records keep their ids and
+    turns their numbers; the words of people who opted out are withheld now. Nothing is written when all is as it was.
+    `moved` are sources that were taken for this session's and are another's: records that only they hold go.
+    """
+    _clear(beside, session_id)
+    parts = order_sources(parts)
+    kept = KeptRecords(db, session_id, parts, moved)
+    _seed(db, beside, session_id, entry)
+    numbers = _numbers(db, session_id)
+    with output_stash.open_outputs(beside, is_on=stashes) as outputs:
+        for index, part in enumerate(parts):
+            part.about.turn_numbers, part.about.names = numbers, kept.names[index]
+            with part.lines() as lines:
+                found = kept.interleave(lines, kept.names[index], is_first=index == 0)
+                transcript_store.store_transcript(beside, part.about, found, outputs=outputs)
+    if not Session.objects.using(beside).filter(id=session_id).exists():  # sources without a single record
+        return ReimportResult()
+    if not any(part.about.opted_out for part in parts):  # whose words an old title is of cannot be told
+        _keep_title(db, beside, session_id)
+    if len(parts) > 1:
+        source_order.refresh_title_and_model(beside, session_id)
+    session_holdings.recount_holding(beside, session_id)
+    _keep_marks(db, beside, session_id)
+    exchange = _Exchange(db, beside, session_id, [part.about.file for part in parts], len(kept.lines))
+    exchange.found.moved = kept.moved
+    return exchange.run()
+
+
+def _numbers(db, session_id):
+    """Record -> the number of its turn, from whatever is left: numbers are never given to another turn."""
+    stored = ConversationTurn.objects.using(db).filter(session_id=session_id)
+    own = {record_id: abs(number) for record_id, number in stored.values_list("user_message_id", "turn_number")}
+    return dict(statements.rows(db, NUMBERS, [session_id])) | own
+
+
+def _seed(db, beside, session_id, entry):
+    """What the index says of the session, now or when it was read last."""
+    old = Session.objects.using(db).filter(id=session_id).first()
+    if old is not None:
+        if old.prompt_report_id and (report := PromptReport.objects.using(db).filter(id=old.prompt_report_id).first()):
+            PromptReport.objects.using(beside).update_or_create(
+                id=report.id, defaults={"report_json": report.report_json}
+            )
+        said = {name: getattr(old, name) for name in INDEXED}
+        moments = {"created_at": old.created_at, "last_activity_at": 0 if entry else old.last_activity_at}
+        Session.objects.using(beside).create(id=session_id, source_state=old.source_state, **said, **moments)
+    if entry is not None:
+        index_rows.store_index(beside, [entry])
+
+
+def _keep_title(db, beside, session_id):
+    """A title that an index gave and that nothing gives any more stays."""
+    old = Session.objects.using(db).filter(id=session_id).values_list("title", flat=True).first()
+    new = Session.objects.using(beside).get(id=session_id)
+    told = turns.find_title(_words(db, session_id))
+    if old and old != told and new.title == turns.find_title(_words(beside, session_id)):
+        Session.objects.using(beside).filter(id=session_id).update(title=old)
+
+
+def _keep_marks(db, beside, session_id):
+    """Repeated records stay so until they are compared again: that is done once all sessions are made (repeats)."""
+    marks = statements.rows(db, MARKS, [session_id])
+    if marks:
+        statements.run_many(beside, MARK, [(source, session_id, session_id, record_id) for record_id, source in marks])
+        sums.rebuild_session(beside, session_id)
+    known = Session.objects.using(db).filter(id=session_id).values_list("repeats_mark", flat=True).first()
+    Session.objects.using(beside).filter(id=session_id).update(repeats_mark=known or "")
+
+
+def _words(db, session_id):
+    stored = ConversationTurn.objects.using(db).filter(session_id=session_id, is_active=True).order_by("first_seq")
+    return stored.values_list("user_message_content", "user_metadata")[: turns.TITLE_TURNS]
+
+
+def _clear(beside, session_id):
+    for table in ("artifacts", "rejected_records", *map(_table, reversed(EXCHANGED)), _table(ToolDay)):
+        statements.run(beside, f"DELETE FROM {table}")  # noqa: S608 - our tables
+
+
+def _table(model):
+    return model._meta.db_table
+
+
+class _Exchange:
+    """What was made beside takes the place of what is there, when it differs."""
+
+    def __init__(self, db, beside, session_id, files, kept):
+        self.db, self.beside, self.session_id, self.files = db, beside, session_id, files
+        self.found = ReimportResult(kept=kept)
+
+    def run(self) -> ReimportResult:
+        with upkeep.beside(self.db, self.beside):
+            self._compare()
+            self._tell()
+            if self.found.is_changed:
+                with transaction.atomic(using=self.db, durable=True):
+                    self._exchange()
+        return self.found
+
+    def _compare(self):
+        own = [self.session_id]
+        self.found.is_new = not Session.objects.using(self.db).filter(id=self.session_id).exists()
+        self.found.is_changed = self.found.is_new or any(map(self._differs, EXCHANGED))
+        self.found.is_changed = self.found.is_changed or bool(statements.one(self.db, ARTIFACTS_DIFFER, own))
+
+    def _differs(self, model):
+        columns, own = ", ".join(_columns(model)), _own(model)
+        sides = [f"SELECT {columns} FROM {where}.{_table(model)} WHERE {own} = %s" for where in (OURS, BESIDE)]  # noqa: S608
+        both = (f"{one} EXCEPT {other} LIMIT 1" for one, other in (sides, reversed(sides)))
+        return any(statements.one(self.db, query, [self.session_id] * 2) for query in both)
+
+    def _tell(self):
+        own = [self.session_id]
+        before, now = (
+            dict(statements.rows(self.db, IDS_AND_KINDS.format(where=where), own)) for where in (OURS, BESIDE)
+        )
+        found = self.found
+        found.held = Holding(Counter(now.values()), checksum_of(now))
+        pairs = ((before.get(record_id, kind), kind) for record_id, kind in now.items())
+        found.kind_changes = Counter(pair for pair in pairs if pair[0] != pair[1])
+        found.added = Counter(kind for record_id, kind in now.items() if record_id not in before)
+        found.withheld = [
+            one for one, kind in now.items() if kind == WITHHELD and before.get(one, WITHHELD) != WITHHELD
+        ]
+        if found.withheld:
+            rows = statements.rows(self.db, HANDLES_OF_WITHHELD, own * 2)
+            found.artifacts = sorted(handle for (handle,) in rows)
+            texts = statements.rows(self.db, WORDS_OF_WITHHELD, own * 2)
+            found.words = {text for both in texts for text in both if text}
+
+    def _exchange(self):
+        own = [self.session_id]
+        tool_days.remove_sums(self.db, self.session_id)
+        statements.run(self.db, REMOVE_CONTEXTS, own * 3)
+        statements.run(self.db, SET_ASIDE, own * 3)
+        statements.run(self.db, REMOVE_RETURNED, own)
+        for model in reversed(EXCHANGED):
+            statements.run(self.db, f"DELETE FROM {OURS}.{_table(model)} WHERE {_own(model)} = %s", own)  # noqa: S608
+        self._bring(PromptReport, words.INSERT_OR_LEAVE)
+        for model in EXCHANGED:
+            self._bring(model, "INSERT")
+        tool_days.add_to_days(self.db, self.session_id)
+        statements.run(self.db, REMOVE_WITHHELD, own * 2)
+        self._bring(Artifact, words.INSERT_OR_REPLACE)
+        for file in self.files:
+            statements.run(self.db, REMOVE_REJECTED, [*own, file])
+        statements.run(self.db, BRING_REJECTED)
+
+    def _bring(self, model, verb):
+        columns = ", ".join(_columns(model))
+        table = _table(model)
+        statements.run(self.db, f"{verb} INTO {OURS}.{table} ({columns}) SELECT {columns} FROM {BESIDE}.{table}")  # noqa: S608
+
+
+def _columns(model):
+    return [field.column for field in model._meta.concrete_fields]
+
+
+def _own(model):
+    if model is ConversationTurn:  # without those that were set aside
+        return "turn_number > 0 AND session_id"
+    return "id" if model is Session else "session_id"
+
+
+NUMBERS = """
+    SELECT ids.event_id, events.turn_number FROM transcript_event_identities ids
+    JOIN transcript_events events ON events.session_id = ids.session_id AND events.seq = ids.seq
+    WHERE ids.session_id = %s AND events.turn_number > 0
+"""
+MARKS = """
+    SELECT ids.event_id, events.repeat_of FROM transcript_events events
+    JOIN transcript_event_identities ids ON ids.session_id = events.session_id AND ids.seq = events.seq
+    WHERE events.session_id = %s AND events.repeat_of IS NOT NULL
+"""
+MARK = f"""
+    UPDATE transcript_events SET repeat_of = %s WHERE session_id = %s AND kind <> '{WITHHELD}'
+        AND seq = (SELECT seq FROM transcript_event_identities WHERE session_id = %s AND event_id = %s)
+"""  # noqa: S608 - constants
+IDS_AND_KINDS = """
+    SELECT ids.event_id, events.kind FROM {where}.transcript_event_identities ids
+    JOIN {where}.transcript_events events ON events.session_id = ids.session_id AND events.seq = ids.seq
+    WHERE ids.session_id = %s
+"""
+WITHHELD_NOW = f"""
+    SELECT ids.event_id FROM {BESIDE}.transcript_event_identities ids
+    JOIN {BESIDE}.transcript_events events ON events.session_id = ids.session_id AND events.seq = ids.seq
+    WHERE ids.session_id = %s AND events.kind = '{WITHHELD}'
+"""  # noqa: S608 - constants
+HANDLES_OF_WITHHELD = f"""
+    SELECT DISTINCT handle FROM {OURS}.artifacts WHERE session_id = %s AND record_id IN ({WITHHELD_NOW})
+"""  # noqa: S608
+WORDS_OF_WITHHELD = f"""
+    SELECT user_message_content, agent_message_content FROM {OURS}.conversation_turns
+    WHERE session_id = %s AND user_message_id IN ({WITHHELD_NOW})
+"""  # noqa: S608
+# The messages of turns that are withheld now, by text and moment: what others said alike stays.
+REMOVE_CONTEXTS = f"""
+    DELETE FROM {OURS}.conversation_contexts
+    WHERE turn_id IN (SELECT id FROM {OURS}.conversation_turns WHERE session_id = %s) AND EXISTS (
+        SELECT 1 FROM {OURS}.conversation_turns gone
+        WHERE gone.session_id = %s AND gone.user_message_id IN ({WITHHELD_NOW}) AND (
+            (role = 'user' AND message = gone.user_message_content AND timestamp = gone.created_at)
+            OR (role = 'agent' AND message = gone.agent_message_content
+                AND timestamp = gone.created_at + coalesce(gone.latency_ms, 0))))
+"""  # noqa: S608
+# A turn whose user message is no record any more, and that kept messages, which are evidence, refer to.
+SET_ASIDE = f"""
+    UPDATE {OURS}.conversation_turns SET turn_number = -abs(turn_number), is_active = 0,
+        user_message_content = CASE WHEN user_message_id IN ({WITHHELD_NOW}) THEN '' ELSE user_message_content END,
+        agent_message_content = CASE WHEN user_message_id IN ({WITHHELD_NOW}) THEN '' ELSE agent_message_content END
+    WHERE session_id = %s AND id NOT IN (SELECT id FROM {BESIDE}.conversation_turns)
+        AND id IN (SELECT turn_id FROM {OURS}.conversation_contexts)
+"""  # noqa: S608
+# A turn that was set aside and is one again.
+REMOVE_RETURNED = f"""
+    DELETE FROM {OURS}.conversation_turns
+    WHERE session_id = %s AND turn_number < 0 AND id IN (SELECT id FROM {BESIDE}.conversation_turns)
+"""  # noqa: S608
+REMOVE_WITHHELD = f"DELETE FROM {OURS}.artifacts WHERE session_id = %s AND record_id IN ({WITHHELD_NOW})"  # noqa: S608
+ARTIFACTS_DIFFER = f"""
+    SELECT 1 FROM {BESIDE}.artifacts made WHERE made.session_id = %s AND NOT EXISTS (
+        SELECT 1 FROM {OURS}.artifacts there
+        WHERE there.id = made.id AND NOT ({words.differ("there.turn_id", "made.turn_id")})) LIMIT 1
+"""  # noqa: S608
+# Lines that can be read by now are rejected no more.
+REMOVE_REJECTED = f"""
+    DELETE FROM {OURS}.rejected_records WHERE session_id = %s AND file = %s AND NOT EXISTS (
+        SELECT 1 FROM {BESIDE}.rejected_records made
+        WHERE made.file = rejected_records.file AND made.byte_offset = rejected_records.byte_offset
+        AND made.reason = rejected_records.reason)
+"""  # noqa: S608
+REJECTED = "file, byte_offset, byte_length, reason, detail, raw_preview, session_id, created_at"
+BRING_REJECTED = f"""
+    {words.INSERT_OR_LEAVE} INTO {OURS}.rejected_records ({REJECTED}) SELECT {REJECTED} FROM {BESIDE}.rejected_records
+"""  # noqa: S608

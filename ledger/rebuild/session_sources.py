@@ -1,0 +1,165 @@
+"""The sources of a session that is made again: their order, names of records, and records that no source holds."""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+
+import orjson
+
+from .. import source_order
+from ..collectors.envelopes import content_digest, with_repeated_output
+from ..collectors.jsonl import Line
+from ..collectors.records import own_id, own_moment, own_parent, read_facts
+from ..models import Session, TranscriptEvent, TranscriptEventIdentity
+from ..outputs import output_stash
+from ..source_order import SourceRecords
+from ..transcripts import trimming, unnamed_records
+from ..transcripts.transcript_store import Transcript
+from ..transcripts.trimming import untrim
+
+WITHHELD = TranscriptEvent.Kind.WITHHELD
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSource:
+    """One source of a session: what `store_transcript` wants to know of it, and its lines, each time anew."""
+
+    about: Transcript
+    lines: Callable[[], AbstractContextManager[Iterator[Line]]]
+
+
+def order_sources(parts: list[SessionSource]) -> list[SessionSource]:
+    """The sources of a session in the order in which they are stored; a session is live while one of them is."""
+    if len(parts) < 2:
+        return parts
+    by_name = {f"{part.about.file}\n{place}": part for place, part in enumerate(parts)}
+    ordered = source_order.order_sources(_records(name, part) for name, part in by_name.items())
+    names = [one.name for one in ordered]
+    ordered_parts = [by_name[name] for name in [*(name for name in by_name if name not in names), *names]]
+    if any(part.about.state == Session.State.LIVE for part in parts):
+        for part in parts:
+            part.about.state = Session.State.LIVE
+    return ordered_parts
+
+
+def _records(name, part):
+    records = SourceRecords(name)
+    with part.lines() as lines:
+        for line in lines:
+            if line.record is not None:
+                record_id = own_id(line.record) or unnamed_records.compute_key(line.record)
+                records.add(record_id, own_parent(line.record), own_moment(line.record))
+    return records
+
+
+class KeptRecords:
+    """What is known beforehand: names of records without an id, and records that no source holds any more."""
+
+    def __init__(self, db, session_id, parts, moved=()):
+        self.moved: Counter[str] = Counter()
+        identities = TranscriptEventIdentity.objects.using(db).filter(session_id=session_id)
+        stored = list(identities.order_by("seq", "event_id").values_list("event_id", "seq"))
+        naming = _Naming(db, session_id, {record_id: place for place, (record_id, _seq) in enumerate(stored)})
+        self.names = [naming.of(part) for part in parts] if stored else [{} for _part in parts]
+        self.lines: dict[str, Line] = {}
+        self._after: dict[str | None, list[str]] = defaultdict(list)
+        before, elsewhere = None, _digests(moved)
+        for record_id, seq in stored:
+            line = _stored_line(db, session_id, record_id, seq) if record_id not in naming.met else None
+            if line is not None and elsewhere and _digest(line.record) in elsewhere:
+                self.moved[read_facts(line.record).kind] += 1
+                continue
+            # A damaged row may be known by another name than its record has, which a source holds.
+            if line is not None and own_id(line.record or {}) not in naming.met:
+                line.offset = line.end = -len(self.lines) - 1  # no place of a source
+                self.lines[record_id] = line
+                self._after[before].append(record_id)
+            else:
+                before = record_id
+        settled = {line.offset: record_id for record_id, line in self.lines.items()}
+        for names in self.names:
+            names.update(settled)
+
+    def interleave(self, lines: Iterator[Line], names: Mapping[int, str], *, is_first: bool) -> Iterator[Line]:
+        """The lines of a source, each followed by the kept records that stood behind it."""
+        if is_first:
+            yield from self._behind(None)
+        for line in lines:
+            yield line
+            if self._after and line.record is not None:
+                yield from self._behind(own_id(line.record) or names.get(line.offset))
+
+    def _behind(self, record_id):
+        return [self.lines[kept] for kept in self._after.pop(record_id, ())]
+
+
+class _Naming:
+    """Which stored records are met again; one without an id is known by what it says, and keeps its name."""
+
+    def __init__(self, db, session_id, stored):
+        self.stored, self.met, self.last = stored, set(), -1  # the place of the record that was met last
+        self._by_key: dict[str, list[str]] = defaultdict(list)
+        if any(record_id.startswith("@") for record_id in stored):
+            for name, what in unnamed_records.read_keys(db, session_id).items():
+                self._by_key[what].append(name)
+
+    def of(self, part) -> dict[int, str]:
+        """The names of the records without an id in a source, by offset."""
+        names = {}
+        with part.lines() as lines:
+            for line in lines:
+                if line.record is None:
+                    continue
+                name = own_id(line.record)
+                if name is None:
+                    name = names[line.offset] = self._name(line)
+                self.met.add(name)
+                self.last = self.stored.get(name, self.last)
+        return names
+
+    def _name(self, line):
+        place = f"@{line.offset}"
+        known = self._by_key.get(unnamed_records.compute_key(line.record), []) or self._withheld(place)
+        if known:
+            # Of several that say the same, the one that comes next.
+            later = (one for one in known if self.stored[one] > self.last)
+            name = next(later, place if place in known else known[0])
+            known.remove(name)
+            return name
+        return unnamed_records.find_free_name(place, self.stored, self.met)
+
+    def _withheld(self, place):
+        """What was withheld says nothing: only its place is left of it."""
+        return [place] if place in self._by_key.get(unnamed_records.WITHHELD, ()) and place not in self.met else []
+
+
+def _digests(parts):
+    """What the records of sources say."""
+    found = set()
+    for part in parts:
+        with part.lines() as lines:
+            found |= {_digest(line.record) for line in lines if line.record is not None}
+    return found
+
+
+def _digest(record):
+    return content_digest(record) if record else ""
+
+
+def _stored_line(db, session_id, record_id, seq):
+    """A stored record as a line; None when its row is lost. An output that cannot be read stays as its preview."""
+    event = TranscriptEvent.objects.using(db).filter(session_id=session_id, seq=seq).first()
+    if event is None:
+        return None
+    try:
+        record = untrim(event.event_json, event.full_zstd, event.trim_json)
+    except output_stash.UNREADABLE:
+        record = untrim(event.event_json, event.full_zstd)
+    record = with_repeated_output(record, trimming.parse_repeated_length(event.trim_json))
+    if event.kind == WITHHELD:
+        parent = TranscriptEventIdentity.objects.using(db).get(session_id=session_id, event_id=record_id).parent_id
+        record = {"type": WITHHELD.value, "id": record_id, "parentId": parent, "timestamp": event.created_at}
+    is_own = event.trim_json is None and event.kind != WITHHELD  # the row is the line itself, in its own spelling
+    raw = event.event_json.encode() if is_own else orjson.dumps(record)
+    return Line(0, 0, raw, record, is_withheld=event.kind == WITHHELD)

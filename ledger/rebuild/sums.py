@@ -1,0 +1,129 @@
+"""What follows from the records of a session, written again."""
+
+from django.db import transaction
+from django.db.models import Sum
+
+from artifacts.services import KIND
+from openclaw_web.sqlite import statements
+from openclaw_web.sqlite.rows import insert_sql
+
+from ..models import (
+    ConversationContext,
+    ConversationTurn,
+    RemovedSession,
+    SessionDay,
+    SessionTool,
+    ToolDay,
+    TranscriptEventIdentity,
+    TranscriptSnapshot,
+)
+from ..transcripts import tool_days
+from ..transcripts.rows import TURN_COLUMNS
+from ..transcripts.tool_days import SUM_COLUMNS, TOTAL_PLACE
+from . import derivation
+from .derivation import DerivedRows
+
+# What names a turn that is there was told so, by a record or by a person.
+TURN_OF_ARTIFACT = """
+    UPDATE artifacts SET turn_id = (
+        SELECT turns.id FROM transcript_event_identities ids
+        JOIN transcript_events events ON events.session_id = ids.session_id AND events.seq = ids.seq
+        JOIN conversation_turns turns
+            ON turns.session_id = ids.session_id AND turns.turn_number = events.turn_number
+        WHERE ids.session_id = artifacts.session_id AND ids.event_id = artifacts.record_id
+    )
+    WHERE session_id = %s AND kind = %s
+        AND record_id IN (SELECT event_id FROM transcript_event_identities WHERE session_id = artifacts.session_id)
+        AND NOT EXISTS (SELECT 1 FROM conversation_turns WHERE id = artifacts.turn_id)
+"""
+PLACE = "UPDATE transcript_events SET turn_number = %s, is_active = %s WHERE session_id = %s AND seq = %s"
+WITHOUT_RECORD = """
+    DELETE FROM transcript_event_identities
+    WHERE session_id = %s AND seq NOT IN (SELECT seq FROM transcript_events WHERE session_id = %s)
+"""
+
+
+def rebuild_session(db: str, session_id: str) -> None:
+    """Make everything derived of a session again from its stored records, in one transaction (or the caller's).
+
+    Covers: turn and active branch of each record; `conversation_turns`, `transcript_snapshots`, `session_days`,
+    `session_tools` with `tool_days`; the turn of its artifacts; of `sessions` all totals and counts, `created_at`, the
+    model that answered last, a title when there is none, and the record its branch ends with when that is not one of
+    its records. `last_activity_at` is moved on to the last record. Ids are the same as before: turns are called after
+    their user message and numbered in the order in which those arrived. Records without a session get a row for it, and
+    an identity whose record is gone goes, so that reading the source again brings the record back.
+
+    Not covered: what only the source knows (channel, key, origin, state, metadata, where the branch ended, when that is
+    a record of its), numbers beside records, rejected lines, contents of artifacts, and the agent's sums in the global
+    file (`overview.summaries.refresh`). A turn whose user message is no record any more goes, unless messages before
+    it were kept as evidence (`conversation_contexts`): remove those first if it is to go.
+    """
+    with transaction.atomic(using=db):
+        statements.run(db, WITHOUT_RECORD, [session_id, session_id])
+        found = derivation.derive_rows(db, session_id)
+        if found is None:
+            _clear(db, session_id)
+            return
+        session = found.session
+        for name, value in found.columns.items():
+            setattr(session, name, value)
+        session.save(using=db, force_insert=session._state.adding)
+        _places(db, found)
+        _turns(db, found)
+        _days_and_snapshots(db, found)
+        tool_days.replace_sums(db, session_id, session.channel_id, found.tools)
+        statements.run(db, TURN_OF_ARTIFACT, [session_id, KIND])
+
+
+def rebuild_tool_days(db: str) -> None:
+    """Make the sums by tool of all sessions again from those of each, which `rebuild_session` makes of records."""
+    with transaction.atomic(using=db):
+        sums = {name: Sum(name) for name in SUM_COLUMNS}
+        rows = SessionTool.objects.using(db).order_by().values_list(*TOTAL_PLACE).annotate(**sums)
+        columns, place = (*TOTAL_PLACE, *SUM_COLUMNS), len(TOTAL_PLACE)
+        ToolDay.objects.using(db).all().delete()
+        found = [ToolDay(**dict(zip(columns, row, strict=True))) for row in rows if any(row[place:])]
+        ToolDay.objects.using(db).bulk_create(found, batch_size=500)
+
+
+def find_lonely_turns(db: str, session_id: str) -> set[str]:
+    """Turns whose user message is no record any more and that kept messages, which are evidence, refer to."""
+    identities = TranscriptEventIdentity.objects.using(db).filter(session_id=session_id, event_type="message")
+    ids = {f"{session_id}:{record_id}" for record_id in identities.values_list("event_id", flat=True)}
+    contexts = ConversationContext.objects.using(db).filter(turn__session_id=session_id)
+    return set(contexts.values_list("turn_id", flat=True)) - ids
+
+
+def _clear(db, session_id):
+    """Sums of a session that is not here are of nothing, unless it was removed: then they are what stayed of it."""
+    if not RemovedSession.objects.using(db).filter(session_id=session_id).exists():
+        SessionDay.objects.using(db).filter(session_id=session_id).delete()
+        tool_days.remove_sums(db, session_id)
+        TranscriptSnapshot.objects.using(db).filter(session_id=session_id).delete()
+        kept = find_lonely_turns(db, session_id)
+        ConversationTurn.objects.using(db).filter(session_id=session_id).exclude(id__in=kept).delete()
+
+
+def _places(db, found: DerivedRows):
+    changed = [(*place, found.session.id, seq) for seq, place in found.places.items() if found.stored[seq] != place]
+    statements.run_many(db, PLACE, changed)
+
+
+def _turns(db, found: DerivedRows):
+    stored = ConversationTurn.objects.using(db).filter(session_id=found.session.id)
+    kept = find_lonely_turns(db, found.session.id)
+    gone = stored.exclude(id__in=kept).values_list("id", flat=True)
+    # Not through the model: contexts, which are evidence, would go with them.
+    statements.run_many(db, "DELETE FROM conversation_turns WHERE id = %s", [(turn_id,) for turn_id in gone])
+    for number, turn_id in enumerate(sorted(kept), start=1):  # a number that no record of a session gets
+        stored.filter(id=turn_id).update(turn_number=-number, is_active=False)
+    rows = [[*map(turn.get, TURN_COLUMNS)] for turn in found.turns]
+    statements.run_many(db, insert_sql("conversation_turns", TURN_COLUMNS), rows)
+
+
+def _days_and_snapshots(db, found: DerivedRows):
+    session_id = found.session.id
+    SessionDay.objects.using(db).filter(session_id=session_id).delete()
+    SessionDay.objects.using(db).bulk_create([SessionDay(session_id=session_id, **day) for day in found.days])
+    TranscriptSnapshot.objects.using(db).filter(session_id=session_id).delete()
+    TranscriptSnapshot.objects.using(db).bulk_create(found.snapshots)

@@ -1,0 +1,118 @@
+"""Removing whole sessions, and having them back. What says that one was removed is written in the same transaction."""
+
+from collections.abc import Callable, Iterable
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from artifacts.models import Artifact
+from openclaw_web import clock
+from openclaw_web.errors import Refused
+from openclaw_web.sqlite import upkeep
+
+from ..models import PromptReport, RemovedSession, Session, SessionDay
+from . import session_holdings, session_rows, tool_days
+
+
+class NotRemoved(Refused):
+    """A session that is not removed after all; the sentence says why."""
+
+
+def read_all_removed_ids(db: str) -> set[str]:
+    """The sessions that were removed."""
+    return set(RemovedSession.objects.using(db).values_list("session_id", flat=True))
+
+
+def find_removed_ids(db: str, session_ids: list[str]) -> set[str]:
+    """Those of these sessions that were removed."""
+    rows = RemovedSession.objects.using(db).filter(session_id__in=session_ids)
+    return set(rows.values_list("session_id", flat=True))
+
+
+def remove_session(
+    db: str,
+    session_id: str,
+    *,
+    before: int,
+    needed_by: Callable[[str], str],
+    why: str,
+    archive: str = "",
+    digest: str = "",
+) -> Session | None:
+    """Remove a session with all its rows in one transaction; as it was, or None when it is gone already.
+
+    Raises Kept when it was active at `before` (milliseconds) or later, when `needed_by(session_id)` gives a sentence,
+    or when its rows are not those of `digest` any more. Activity in the future is none: whoever chose the session knows
+    when it was imported. What its days add up to stays.
+    """
+    with transaction.atomic(using=db, durable=True):  # under the write lock: from here on nobody else changes it
+        session = Session.objects.using(db).filter(id=session_id).first()
+        if session is None:
+            return None
+        if before <= session.last_activity_at <= clock.now_ms():
+            raise NotRemoved(_("The session has new activity."))
+        if sentence := needed_by(session_id):
+            raise NotRemoved(sentence)
+        if digest and session_rows.compute_digest(db, session_id) != digest:
+            raise NotRemoved(_("The session changed while being archived."))
+        session_rows.delete_rows(db, session_id)
+        RemovedSession.objects.using(db).update_or_create(
+            session_id=session_id,
+            defaults={
+                "removed_at": clock.now_ms(),
+                "why": why,
+                "last_activity_at": session.last_activity_at,
+                "record_count": session.record_count,
+                "archive": archive,
+            },
+        )
+    return session
+
+
+def delete_session(db: str, session_id: str) -> list[str]:
+    """Remove a session with all its rows and sums, in a transaction of its own; the handles of its artifacts.
+
+    Nothing is written down of it in this file: whoever takes it out says elsewhere why.
+    """
+    with transaction.atomic(using=db, durable=True):
+        uses = Artifact.objects.using(db).filter(session_id=session_id).order_by()
+        handles = list(uses.values_list("handle", flat=True).distinct())
+        session_rows.delete_rows(db, session_id)
+        SessionDay.objects.using(db).filter(session_id=session_id).delete()
+        tool_days.remove_sums(db, session_id)
+    return handles
+
+
+def clear_remains(db: str, session_id: str) -> None:
+    """A removed session comes back: what stayed of it goes, in the caller's transaction."""
+    if RemovedSession.objects.using(db).filter(session_id=session_id).delete()[0]:
+        SessionDay.objects.using(db).filter(session_id=session_id).delete()
+        tool_days.remove_sums(db, session_id)
+
+
+def restore_session(db: str, session_id: str, rows: Iterable[tuple[str, dict[str, Any]]], *, digest: str) -> None:
+    """Write the rows of a session that is not here, each with its table, in the caller's transaction.
+
+    Raises Refused when they are not all of this session, or are not those of `digest` once they are here.
+    """
+    clear_remains(db, session_id)
+    for name, some in groupby(rows, key=itemgetter(0)):
+        session_rows.insert_rows(db, session_id, session_rows.TABLES_BY_NAME[name], map(itemgetter(1), some))
+    tool_days.add_to_days(db, session_id)
+    session_holdings.recount_holding(db, session_id)
+    if session_rows.compute_digest(db, session_id) != digest:
+        raise Refused(_("The restored rows differ from the archive."))
+
+
+def clean_up(db: str, *, little_room: bool = False) -> None:
+    """Remove prompt reports that no session has any more, and give free pages back to the file system.
+
+    With `little_room` that is done in steps that take next to none.
+    """
+    with transaction.atomic(using=db):
+        used = Session.objects.using(db).filter(prompt_report__isnull=False).values("prompt_report_id")
+        PromptReport.objects.using(db).exclude(id__in=used).delete()
+    upkeep.give_back_free_pages(db, little_room=little_room)

@@ -1,0 +1,56 @@
+"""Which records a session has, by kind and checksum: kept where they are stored, and counted from the rows."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+
+import orjson
+from django.db.models import Count
+
+from agents.holdings import Holding, checksum_of
+
+from ..models import Session, TranscriptEvent, TranscriptEventIdentity
+
+
+def get_holding(session: Session) -> Holding:
+    """What was noted of a session while its records were stored."""
+    return Holding(Counter(orjson.loads(session.kind_counts)), session.id_checksum)  # of each session of an import
+
+
+def add(session: Session, kinds: Mapping[str, int], ids: Iterable[str]) -> Holding:
+    """Count new records in, and give them back."""
+    added = Holding(Counter(kinds), checksum_of(ids))
+    now = get_holding(session).plus(added)
+    session.kind_counts = orjson.dumps(now.kinds, option=orjson.OPT_SORT_KEYS).decode()
+    session.id_checksum = now.checksum
+    return added
+
+
+def rows_of(db: str, session_id: str | None = None) -> dict[str, Counter[str]]:
+    """Session -> kind -> rows that are in the file now, of one session or of all. Reads every row's first columns."""
+    rows = TranscriptEvent.objects.using(db).filter(**({"session_id": session_id} if session_id else {}))
+    found: dict[str, Counter[str]] = defaultdict(Counter)
+    for name, kind, count in rows.order_by().values_list("session_id", "kind").annotate(count=Count("*")):
+        found[name][kind] = count
+    return found
+
+
+def count_holding(db: str, session_id: str) -> Holding | None:
+    """What the rows of a session hold now; None when they do not belong together: a record without its id."""
+    kinds = rows_of(db, session_id).get(session_id, Counter())
+    places = set(TranscriptEvent.objects.using(db).filter(session_id=session_id).values_list("seq", flat=True))
+    rows = TranscriptEventIdentity.objects.using(db).filter(session_id=session_id).order_by()
+    ids = dict(rows.values_list("seq", "event_id"))
+    if ids.keys() != places or rows.count() != len(places):
+        return None
+    return Holding(kinds, checksum_of(ids.values()))
+
+
+def recount_holding(db: str, session_id: str) -> Holding:
+    """Note what a session has now; for one whose sources were all just read and compared with it."""
+    identities = TranscriptEventIdentity.objects.using(db).filter(session_id=session_id)
+    checksum = checksum_of(identities.order_by().values_list("event_id", flat=True).iterator())
+    held = Holding(rows_of(db, session_id).get(session_id, Counter()), checksum)
+    Session.objects.using(db).filter(id=session_id).update(
+        kind_counts=Session.kinds.encode(held.kinds), id_checksum=checksum
+    )
+    return held

@@ -1,0 +1,350 @@
+"""Every write to the ledger while transcripts are read: their records, and rejected lines."""
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
+from itertools import islice
+
+import orjson
+from django.db import transaction
+
+from agents.holdings import Holding
+from openclaw_web.clock import now_ms
+from openclaw_web.sqlite import statements
+from openclaw_web.sqlite.rows import insert_sql
+
+from .. import source_order
+from ..collectors import lineage, projections
+from ..collectors.envelopes import fingerprint
+from ..collectors.jsonl import Line
+from ..collectors.senders import WithheldReason
+from ..models import RejectedRecord, Session
+from ..outputs import output_stash
+from ..outputs.output_stash import Outputs
+from ..source_order import Ending
+from . import day_sums, removal, session_holdings, tool_days, turns
+from .late_projections import add_projections
+from .opt_out_filter import OptOutFilter
+from .rows import (
+    EVENT_COLUMNS,
+    IDENTITY_COLUMNS,
+    TOTALS,
+    RecordSums,
+    Row,
+    add_totals,
+    build_row,
+    fill_row,
+    withhold_row,
+)
+from .trees import Node, Tree
+from .unnamed_records import UnnamedRecords
+
+CHUNK_LINES = 5_000
+SESSION_COLUMNS = tuple(field.attname for field in Session._meta.concrete_fields)
+INSERT_SESSION = insert_sql("sessions", SESSION_COLUMNS)
+INSERT_EVENT = insert_sql("transcript_events", EVENT_COLUMNS)
+INSERT_IDENTITY = insert_sql("transcript_event_identities", IDENTITY_COLUMNS)
+UPDATE_SESSION = f"UPDATE sessions SET {', '.join(f'{name} = %s' for name in SESSION_COLUMNS)} WHERE id = %s"  # noqa: S608
+CHUNK_BYTES = 24 * 1024 * 1024
+PREVIEW = 2_000
+UNKNOWN_ENVELOPE = "unknown_envelope"  # a reason among rejected lines whose record is stored all the same
+# What a value may raise that is too big, too deep or spelled wrongly: it costs its record. A value of another type than
+# expected raises nothing, because readers look before they take it: a TypeError is a bug (docs/decisions/0009).
+UNFORESEEN = (OverflowError, RecursionError, ValueError)
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Transcript:
+    """One transcript file as `store_transcript` takes it: whose session, where it was found, in which state it is.
+
+    `goes_on`: its lines are those that came after the ones that were stored before, not all it has.
+    """
+
+    session_id: str
+    file: str
+    modified_ms: int
+    state: str = Session.State.LIVE
+    opted_out: frozenset[str] = frozenset()
+    session_key: str = ""  # for a session that no index has named yet
+    goes_on: bool = False  # it is read from where the last reading stopped
+    has_others: bool = False  # the session was read from other sources as well: see `source_order`
+    turn_numbers: Mapping[str, int] = field(default_factory=dict)  # of turns by record: as they were before
+    names: Mapping[int, str] = field(default_factory=dict)  # of records without an id by offset: as they were before
+    # It is stored in the caller's transaction, with other sessions: as they were before, each until it is met.
+    batch: dict[str, Session | None] | None = None
+
+
+@dataclass(slots=True)
+class StoreResult:
+    """What a file added to the store; `held` is what its session has then, None when nothing was stored."""
+
+    kinds: Counter[str] = field(default_factory=Counter)
+    rejected: Counter[str] = field(default_factory=Counter)
+    withheld: Counter[str] = field(default_factory=Counter)  # by senders.Why
+    unknown_envelopes: int = 0
+    repeated: int = 0
+    end: int = 0
+    held: Holding | None = None
+    added: Holding = field(default_factory=Holding)
+    is_unsettled: bool = False  # which of the session's sources comes last can be told from all of them only
+
+    @property
+    def records(self) -> int:
+        """How many records are new."""
+        return self.kinds.total()
+
+    def add(self, other: "StoreResult") -> None:
+        """Count in what a chunk added."""
+        self.kinds += other.kinds
+        self.rejected += other.rejected
+        self.withheld += other.withheld
+        self.unknown_envelopes += other.unknown_envelopes
+        self.repeated += other.repeated
+        self.held, self.added = other.held, self.added.plus(other.added)
+
+
+def store_transcript(
+    db: str,
+    transcript: Transcript,
+    lines: Iterator[Line],
+    *,
+    outputs: Outputs | None = None,
+    on_bytes: Callable[[int], None] | None = None,
+) -> StoreResult:
+    """Add the records of `lines` to a session; records it already has are counted and left alone.
+
+    Each chunk is one transaction with everything that follows from it (turns, sums, branch, artifacts), so a process
+    killed at any point leaves a store that the next run completes. `outputs` takes the big outputs of tools; without
+    it they go where the setting says. `on_bytes(offset)` hears how far it is.
+    """
+    stored, ending = StoreResult(), Ending()
+    unnamed = UnnamedRecords(db, transcript.session_id, transcript.names, goes_on=transcript.goes_on)
+    with output_stash.open_outputs(db) if outputs is None else nullcontext(outputs) as taken:
+        while chunk := list(_chunk(lines)):
+            stored.add(_stored_chunk(db, transcript, chunk, taken, unnamed, ending))
+            stored.end = chunk[-1].end
+            if on_bytes:
+                on_bytes(stored.end)
+    if transcript.has_others and ending.leaf_id:
+        stored.is_unsettled = not source_order.update_leaf(db, transcript.session_id, ending, is_new=stored.records > 0)
+    return stored
+
+
+def mark_state(db: str, session_id: str, state: str) -> None:
+    """Say that a session's file was renamed (reset, deleted) since it was read."""
+    Session.objects.using(db).filter(id=session_id).exclude(source_state=state).update(source_state=state)
+
+
+def store_rejected_lines(db: str, file: str, lines: Iterable[Line], *, session_id: str | None = None) -> None:
+    """Keep lines that hold no record, each once, with place and reason."""
+    now = now_ms()
+    RejectedRecord.objects.using(db).bulk_create(
+        [
+            RejectedRecord(
+                file=file,
+                byte_offset=line.offset,
+                byte_length=line.end - line.offset,
+                reason=line.reason,
+                detail=line.detail[:500],
+                raw_preview=line.raw[: PREVIEW * 4].decode(errors="replace").replace("\x00", "\ufffd")[:PREVIEW],
+                session_id=session_id,
+                created_at=now,
+            )
+            for line in lines
+        ],
+        ignore_conflicts=True,
+    )
+
+
+def _chunk(lines):
+    size = 0
+    for line in islice(lines, CHUNK_LINES):
+        yield line
+        size += len(line.raw)
+        if size >= CHUNK_BYTES:
+            return
+
+
+def _stored_chunk(db, transcript, chunk, outputs, unnamed, ending):
+    """Store a chunk in one transaction; without artifacts when their store cannot be written.
+
+    In a batch that is left to the caller, whose transaction is rolled back.
+    """
+    stored, is_alone = StoreResult(), transcript.batch is None
+    try:
+        with transaction.atomic(using=db, durable=True) if is_alone else nullcontext():
+            begun = replace(ending)
+            _store_chunk(db, transcript, chunk, stored, outputs, unnamed, begun)
+            outputs.save()
+        ending.become(begun)
+    except output_stash.UNWRITABLE as exc:
+        outputs.give_up(exc.sentence)
+        if not is_alone:
+            raise
+        return _stored_chunk(db, transcript, chunk, outputs, unnamed, ending)
+    except BaseException:  # also a Ctrl-C: what has no row must not get one from the next transaction
+        outputs.discard()
+        raise
+    return stored
+
+
+def _store_chunk(db, transcript, chunk, stored, outputs, unnamed, ending):
+    session = _session(db, transcript)
+    known = turns.read_known_nodes(db, session) if session.record_count else {}
+    if transcript.goes_on and ending.before is None:
+        ending.before = turns.build_last_row(session, known)
+    rows = _new_rows(db, session, transcript, chunk, known, stored, outputs, unnamed, ending)
+    if known and not transcript.opted_out and any(projections.SIGN in line.raw for line in chunk):
+        add_projections(db, session.id, chunk, known)
+    if headers := [line.record for line in chunk if line.record is not None and line.record["type"] == "session"]:
+        session.parents = lineage.add_parents(session.parents, lineage.find_parents(headers))
+    # Where other sources tell of the session, it moves when all lines are here, if this source comes last.
+    leaf_id = None if transcript.has_others and session.leaf_record_id else ending.leaf_id
+    has_moved = leaf_id is not None and leaf_id != session.leaf_record_id
+    session.leaf_record_id = leaf_id or session.leaf_record_id
+    session.source_state = transcript.state
+    if rows or has_moved:
+        tree = Tree([*(node for node, *_ in known.values()), *map(_node, rows)])
+        refresh = turns.assign_turns(db, session, tree, rows, known, transcript.turn_numbers)
+        if outputs.batch:
+            outputs.set_turns(session.id, turns.find_user_records(rows, known))
+        _insert(db, session, rows)
+        turns_by_day = turns.store_turns(db, session, rows, refresh)
+        turns.store_snapshots(db, session, tree, rows)
+        if rows:
+            tool_days.add(db, session, rows)
+        stored.added = _add_up(db, session, rows, turns_by_day)
+    statements.run(db, *_saved(session))
+    stored.held = session_holdings.get_holding(session)
+
+
+def _session(db, transcript):
+    """The session's row; a new one is saved with the chunk's last word (foreign keys are checked at the commit)."""
+    if transcript.batch and transcript.session_id in transcript.batch:
+        found = transcript.batch.pop(transcript.session_id)
+    else:
+        found = Session.objects.using(db).filter(id=transcript.session_id).first()
+    if found is None:
+        removal.clear_remains(db, transcript.session_id)
+    return found or Session(id=transcript.session_id, created_at=transcript.modified_ms, last_activity_at=0)
+
+
+def _saved(session):
+    """The statement that writes a session whole, and its values."""
+    values = [getattr(session, column) for column in SESSION_COLUMNS]
+    if session._state.adding:
+        return INSERT_SESSION, values
+    return UPDATE_SESSION, [*values, session.id]
+
+
+def _new_rows(db, session, transcript, chunk, known, stored, outputs, unnamed, ending):
+    """The rows that are not in the store yet, numbered; `ending` goes on to the end of the chunk."""
+    rows: list[Row] = []
+    bad: list[Line] = []
+    seen: dict[str, Line] = {}
+    withholding = transcript.opted_out and OptOutFilter(session, known, transcript.opted_out, transcript.session_key)
+    seq = max((node.seq for node, *_ in known.values()), default=-1)
+    for line in chunk:
+        if line.record is None or (row := _row(line, ending.before, transcript.modified_ms)) is None:
+            bad.append(line)
+            continue
+        why = WithheldReason.EARLIER if line.is_withheld else withholding and withholding.find_reason(row, line.record)
+        if row.facts.record_id is None:
+            row.record_id = unnamed.name(line, known, seen, is_withheld=bool(why))
+        ending.meet(row, line.record, is_new=row.record_id not in known)
+        if row.record_id in known or row.record_id in seen:
+            is_same = row.facts.record_id is None or _says_the_same(line, row, seen)
+            stored.repeated += is_same
+            bad += [] if is_same else [line]
+            continue
+        seen[row.record_id] = line
+        if row.facts.sender.get("envelope"):
+            stored.unknown_envelopes += 1
+            bad.append(Line(line.offset, line.end, line.raw, None, UNKNOWN_ENVELOPE))
+        if why:
+            if withholding:
+                withholding.hide(row)
+            row = withhold_row(row)
+            session.withheld_count += 1
+            stored.withheld[why.value] += 1
+        else:
+            keep = outputs.keeper(session.id, row) if outputs.batch else None
+            fill_row(row, _storable(line, transcript), keep)
+        seq += 1
+        row.seq = seq
+        rows.append(row)
+    stored.kinds.update(row.facts.kind for row in rows)
+    stored.rejected.update(line.reason for line in bad if line.reason != UNKNOWN_ENVELOPE)
+    _reject_of(db, transcript, bad)
+    return rows
+
+
+def _storable(line, transcript):
+    """The line, while somebody is opted out without what the model saw: that may hold words of anybody."""
+    if not transcript.opted_out or projections.SIGN not in line.raw:
+        return line
+    record = projections.without_projection(line.record)
+    return line if record is line.record else replace(line, raw=orjson.dumps(record), record=record)
+
+
+def _row(line, before, fallback_ms):
+    """The row of a line's record; None, with the reason in the line, when nobody foresaw what it holds."""
+    try:
+        return build_row(line, before=before, fallback_ms=fallback_ms)
+    except UNFORESEEN as exc:
+        log.exception("a record at %s was not read", line.offset)
+        line.record, line.reason, line.detail = None, "unforeseen", type(exc).__name__
+        return None
+
+
+def _says_the_same(line, row, seen):
+    """Whether a record that is known came again; another record under its id is told apart and rejected."""
+    first = seen.setdefault(row.record_id, line)
+    if first is line or fingerprint(first.raw, first.record) == fingerprint(line.raw, line.record):
+        return True
+    line.reason, line.detail = "duplicate_id", row.record_id
+    return False
+
+
+def _reject_of(db, transcript, bad):
+    if transcript.opted_out:  # whose words a line without a place in the tree holds, nobody can tell
+        for line in bad:
+            line.raw = b""
+    if bad:
+        store_rejected_lines(db, transcript.file, bad, session_id=transcript.session_id)
+
+
+def _node(row):
+    return Node(row.seq, row.record_id, row.parent_id, row.facts.kind == "user")
+
+
+def _insert(db, session, rows):
+    statements.run_many(db, INSERT_EVENT, [row.event(session.id) for row in rows])
+    statements.run_many(db, INSERT_IDENTITY, [row.identity(session.id) for row in rows])
+
+
+def _add_up(db, session, rows, turns_by_day):
+    """Count new rows into the sums of their session and its days; what was counted of them by kind and id."""
+    days: dict[str, RecordSums] = {}
+    added, is_new = Holding(), not session.record_count
+    for row in rows:
+        days.setdefault(turns.utc_day(row.created_at), RecordSums()).add(row)
+        session.compaction_count += row.facts.kind == "compaction"
+        if row.facts.kind == "assistant" and not row.facts.is_synthetic and row.facts.model:
+            session.model = row.facts.model
+    if rows:
+        moments = [row.created_at for row in rows]
+        session.created_at = min(moments) if is_new else min(session.created_at, *moments)
+        session.last_activity_at = max(session.last_activity_at, *moments)
+        session.record_count += len(rows)
+        kinds = Counter(row.facts.kind for row in rows)
+        added = session_holdings.add(session, kinds, [row.record_id for row in rows])
+    for sums in days.values():
+        for name in TOTALS:
+            setattr(session, name, add_totals(getattr(session, name), getattr(sums, name)))
+    day_sums.add(db, session.id, days, turns_by_day, is_new=is_new)
+    return added
