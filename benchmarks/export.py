@@ -139,15 +139,15 @@ def complete(_wanted):
     start_django()
     from agents import databases
     from datasets import turn_facts
-    from datasets.likeness import signatures
+    from datasets.dedup import signatures
     from datasets.models import DatasetSample
 
     places = DatasetSample.objects.order_by().values_list("agent_id", "session_id").distinct()
     for agent_id, session_id in list(places):
         rows = DatasetSample.objects.filter(agent_id=agent_id, session_id=session_id)
         numbers = list(rows.values_list("turn_number", flat=True))
-        for number, ended in turn_facts.of_turns(databases.alias(agent_id), session_id, numbers):
-            facts = turn_facts.columns(ended.prompt, ended.stop, ended.traits)
+        for number, ended in turn_facts.read_turn_facts(databases.alias(agent_id), session_id, numbers):
+            facts = turn_facts.build_columns(ended.prompt, ended.stop, ended.traits)
             rows.filter(turn_number=number).update(**facts)
     signatures.renew(DatasetSample.objects.order_by("id").values_list("id", flat=True))
     return {}
@@ -238,14 +238,14 @@ def export(wanted):
     start_django()
     import shutil
 
-    from datasets.exporting import exports
+    from datasets.exports import exports
     from jobs.progress import Progress
 
     kind, _, quality = wanted.partition(" ")
     chosen = {"min_quality": float(quality) if quality else None, "include_flagged": True, "duplicates": "keep"}
-    row = exports.request("benchmark", kind, "reply", by="benchmark", **chosen)
+    row = exports.create_export("benchmark", kind, "reply", by="benchmark", **chosen)
     started, worked = time.perf_counter(), time.process_time()
-    manifest = exports.build(row.id, Progress())
+    manifest = exports.build_export(row.id, Progress())
     answer = times(started, worked)
     shutil.rmtree(exports.folder_of(row))
     size = sum(file["bytes"] for file in manifest["files"])

@@ -84,13 +84,13 @@ def fill(rows, length):
 
 def measure(client):
     """{name: (median in ms by the clock, of processor time, what was told)} of every count and page."""
-    from datasets.exporting.looking.fitting import fitting
-    from datasets.exporting.options import Options
+    from datasets.exports.builder.export_count import count_export
+    from datasets.exports.options import Options
 
     found = {}
     for name, chosen in COUNTS.items():
         options = Options(**chosen)
-        found[f"count: {name}"] = timed(lambda options=options: told(fitting(options)))
+        found[f"count: {name}"] = timed(lambda options=options: told(count_export(options)))
     for name, address in PAGES.items():
         found[name] = timed(lambda address=address: client.get(address).status_code)
     return found

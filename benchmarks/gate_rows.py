@@ -55,7 +55,7 @@ def fill_gate(db, count, *, sessions_of=10, start=T0):
 
 
 def fill_verdicts(db, every=10):
-    """A verdict on every tenth decision, with its sums, as `datasets.from_decisions.verdict_copies` stores them."""
+    """A verdict on every tenth decision, with its sums, as `datasets.decision_samples.verdict_copies` stores them."""
     from openclaw_web.sqlite import statements
 
     word = "CASE WHEN rowid % 30 THEN 'right' ELSE 'wrong' END"

@@ -140,15 +140,15 @@ def runs(words):
 def quality(count):
     """What is proposed and what is found, against the labels."""
     start_django()
-    from datasets.likeness import alike, minhash
-    from datasets.likeness.numbers import Numbers
-    from datasets.likeness.texts import grams, words_of
+    from datasets.dedup import clusters, minhash
+    from datasets.dedup.signature_file import SignatureFile
+    from datasets.dedup.texts import build_grams, split_words
 
     labelled = list(pairs(int(count)))
     texts = [text for _kind, *both in labelled for text in both]
-    numbers = Numbers(Path())
-    found = [grams(words_of("", text)) for text in texts]
-    numbers.add([minhash.signature(one) for one in found])
+    numbers = SignatureFile(Path())
+    found = [build_grams(split_words("", text)) for text in texts]
+    numbers.add([minhash.compute_signature(one) for one in found])
     hashed = [frozenset(map(hash, one)) for one in found]
     seen = Recorded()
 
@@ -157,7 +157,7 @@ def quality(count):
         seen.last = place
         return hashed[place]
 
-    alike.compare(numbers, range(len(texts)), grams_of, seen)
+    clusters.join_similar(numbers, range(len(texts)), grams_of, seen)
     answer = Counter()
     for number, (kind, *both) in enumerate(labelled):
         place, is_alike = (2 * number, 2 * number + 1), exact(*both) >= LIKE
@@ -232,20 +232,20 @@ def reply(chance, frames, before):
 def plan(duplicates):
     """Compare everything, as the job that builds an export does."""
     start_django()
-    from datasets.exporting.building.decided import Decided
-    from datasets.exporting.building.planning import planned
-    from datasets.exporting.building.source import Source
-    from datasets.exporting.options import Options
+    from datasets.exports.builder.decision_verdicts import DecisionVerdicts
+    from datasets.exports.builder.export_plan import build_export_plan
+    from datasets.exports.builder.source import Source
+    from datasets.exports.options import Options
 
     options = Options("alpaca", "reply", duplicates=duplicates)
     base, started, worked = peak(), time.perf_counter(), time.process_time()
-    found = planned(Source(options), options, Decided(options), Path(), lambda _count: None)
+    found = build_export_plan(Source(options), options, DecisionVerdicts(options), Path(), lambda _count: None)
     times = {"seconds": time.perf_counter() - started, "cpu": time.process_time() - worked}
     return times | {
         "peak_mb": peak(),
         "base_mb": base,
         "samples": len(found.keys),
-        "left_out": sum(fate >= 128 for fate in found.fates),
+        "left_out": sum(fate >= 128 for fate in found.assignments),
     }
 
 

@@ -15,7 +15,7 @@ from .models import DatasetSample
 from .review import verdicts
 from .sample_list import SAMPLES
 from .schemas import LabelIn, MadeOut, SampleDetailOut, SampleOut, SampleQuery, SamplesIn
-from .versions import named_by, version_of
+from .versions import compute_version, parse_if_match
 
 router = Operations("datasets_api", tags=["samples"])
 IF_MATCH = {
@@ -41,7 +41,7 @@ def sample_list(request, filters: Query[SampleQuery]):
 def sample_detail(request, response: HttpResponse, sample_id: str):
     """A sample with its verdicts. The ETag is the version of the sample: send it as `If-Match` with a verdict."""
     sample = get_object_or_404(DatasetSample, id=sample_id)
-    response["ETag"] = f'"{version_of(sample)}"'
+    response["ETag"] = f'"{compute_version(sample)}"'
     return sample
 
 
@@ -60,12 +60,12 @@ def samples_make(request, agent, session_id: str, body: SamplesIn):
 @needs("labeller")
 def sample_label(request, response: HttpResponse, sample_id: str, body: LabelIn):
     """Give a verdict on a sample, with the reply to use for training. 412 if `If-Match` names an old version."""
-    is_version = named_by(request.headers.get("If-Match"))
+    is_version = parse_if_match(request.headers.get("If-Match"))
     try:
         sample = verdicts.label_sample(sample_id, by=request.user.username, is_version=is_version, **body.verdict())
     except verdicts.NoSuchSample as exc:
         raise Http404 from exc
-    response["ETag"] = f'"{version_of(sample, last_label=sample.label_id)}"'
+    response["ETag"] = f'"{compute_version(sample, last_label=sample.label_id)}"'
     return sample
 
 

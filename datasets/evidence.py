@@ -9,16 +9,16 @@ from .models import DatasetSample
 from .review import parts
 
 
-def fact_of(sample: DatasetSample) -> str:
+def read_fact(sample: DatasetSample) -> str:
     """The fact that a sample of a write or a decision is about, which is its title; empty: there is none."""
     if sample.sample_type == WRITE:
         fact = sample.body.get("candidateFact")
         return fact if isinstance(fact, str) else ""
-    gate = parts.gate_of(sample.body) if sample.sample_type in GATE_TYPES else None
+    gate = parts.read_gate_part(sample.body) if sample.sample_type in GATE_TYPES else None
     return gate["fact"] if gate else ""
 
 
-def evidence_of(sample: DatasetSample) -> Evidence | None:
+def find_evidence(sample: DatasetSample) -> Evidence | None:
     """The message behind a sample; None where the agent's transcripts cannot be read."""
     if (db := databases.find(sample.agent_id)) is None:
         return None

@@ -27,9 +27,9 @@ class OneOfThese(models.Func):
     output_field = models.BooleanField()
 
     def __init__(self, column: str, texts: Iterable[str]):
-        super().__init__(column, texts=quoted(texts))
+        super().__init__(column, texts=quote_texts(texts))
 
 
-def quoted(texts: Iterable[str]) -> str:
+def quote_texts(texts: Iterable[str]) -> str:
     """Texts of ours as SQL, for what is written out."""
     return ", ".join(f"'{text}'" for text in texts)

@@ -9,11 +9,11 @@ from openclaw_web.errors import Refused
 from openclaw_web.pages import states
 
 from .exporters import writes
-from .from_writes.whole_files import suggest_content
 from .models import PART_LABELS, DatasetSample
 from .review import parts
 from .review.parts import PartVerdict
 from .words import STATUS_WORDS
+from .write_samples.corrected_files import suggest_content
 
 # What a person may say; only rules approve “by rule”.
 VERDICTS = [
@@ -27,7 +27,7 @@ LONGEST_NOTES = 5_000
 NOTHING: Mapping[str, str] = {}
 
 
-def as_typed(text: str) -> str:
+def normalise_text(text: str) -> str:
     """A text as a browser's text box gives it back: one kind of line ending, and without NUL, which no box can hold.
 
     Without this, looking at a reply would be editing it.
@@ -47,7 +47,7 @@ class TurnChoice(forms.Form):
             raise forms.ValidationError(_("Turns are identified by their numbers."))
         return {"numbers": None if self.cleaned_data["all"] else [int(text) for text in numbers]}
 
-    def chosen(self):
+    def read_numbers(self):
         """The chosen turn numbers, None for all. Raises Refused for anything that is no number."""
         if not self.is_valid():
             raise Refused(_("Turns are identified by their numbers. Select the turns on the session page."))
@@ -96,11 +96,11 @@ class PartsForm(forms.Form):
     )
 
     @classmethod
-    def about(cls, sample, typed=NOTHING):
+    def from_sample(cls, sample, typed=NOTHING):
         """The form as it is first shown: what was `typed`, else said before, else what a correction starts from."""
-        gate, guardian = parts.gate_of(sample.body), parts.guardian_of(sample.body)
-        own = parts.stored(sample.gate_corrected_output) or _as_gate_output(gate)
-        written = parts.stored(sample.guardian_corrected_output) or _as_guardian_output(guardian)
+        gate, guardian = parts.read_gate_part(sample.body), parts.read_guardian_part(sample.body)
+        own = parts.parse_corrected(sample.gate_corrected_output) or _as_gate_output(gate)
+        written = parts.parse_corrected(sample.guardian_corrected_output) or _as_guardian_output(guardian)
         initial = {
             "gate_label": sample.gate_label,
             "gate_decision": own.get("decision"),
@@ -118,7 +118,7 @@ class PartsForm(forms.Form):
         """Have `key` open the field `name`, as the first one of the sample."""
         self.fields[name].widget.attrs |= {"data-key": key, "data-edit": ""}
 
-    def verdicts(self):
+    def read_verdicts(self):
         """What `label_sample` takes as `gate` and `guardian`, of a valid form."""
         said = self.cleaned_data
         gate = {"decision": said["gate_decision"], "candidateFact": said["gate_fact"], "reason": said["gate_reason"]}
@@ -136,7 +136,7 @@ class PartsForm(forms.Form):
 
 
 # What people type or choose before a verdict: what a draft holds.
-TYPED = ("output", "notes", *PartsForm.base_fields)
+DRAFT_FIELDS = ("output", "notes", *PartsForm.base_fields)
 
 
 class VerdictForm(forms.Form):
@@ -171,7 +171,7 @@ class VerdictForm(forms.Form):
             self.fields["notes"].widget.attrs["data-key"] = keys["note"]
 
     @classmethod
-    def about(cls, sample, *, keys=None, typed=NOTHING):
+    def from_sample(cls, sample, *, keys=None, typed=NOTHING):
         """The form as it is first shown for a sample, or with what this person `typed` (a draft's fields).
 
         A note is its author's alone: whatever somebody noted before, the box for the next note is empty.
@@ -181,9 +181,9 @@ class VerdictForm(forms.Form):
         return cls(initial=initial | {name: typed[name] for name in initial if name in typed}, keys=keys)
 
     @classmethod
-    def initially(cls, sample):
+    def build_initial(cls, sample):
         """What the page of a sample says before anybody types, by field."""
-        return cls.about(sample).initial | PartsForm.about(sample).initial
+        return cls.from_sample(sample).initial | PartsForm.from_sample(sample).initial
 
     def is_valid(self):
         """Whether it and its parts are; says so where a part is not."""
@@ -196,13 +196,13 @@ class VerdictForm(forms.Form):
             )
         return False
 
-    def verdict(self):
+    def read_verdict(self):
         """What `label_sample` takes, of a valid form."""
         said = dict(self.cleaned_data)
         pages = (said.pop("draft_page"), said.pop("draft_base").rpartition("@")[0])
         if said["status"] != DatasetSample.Status.REJECTED:
             said["reason"] = ""  # the page has one field for it, beside all verdicts
-        return said | {"pages": [page for page in pages if page]} | (self.parts.verdicts() if self.parts else {})
+        return said | {"pages": [page for page in pages if page]} | (self.parts.read_verdicts() if self.parts else {})
 
     def clean_output(self):
         """None when the page had no box for the reply, which is not the same as an empty one."""

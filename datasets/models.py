@@ -7,8 +7,8 @@ from django.urls import reverse
 from openclaw_web.sqlite.fields import Count, EpochMs, Number, Own, Plain, PlainBytes, SpecBoolean, Who, Words
 from openclaw_web.sqlite.json_columns import Decoded
 
+from .decision_samples import list_columns
 from .fields import OneOf
-from .from_decisions import listed
 
 # Stop reasons of replies that ended before they were complete.
 CUT_OFF = ("aborted", "error", "length", "max_tokens")
@@ -30,10 +30,10 @@ class SampleQuerySet(models.QuerySet):
         `decision` and `fact` are memory_gate's, of samples that are nothing else than its decision.
         """
         begun = {
-            "user": listed.user(),
-            "reply": listed.reply(),
-            "decision": listed.decided("Decision"),
-            "fact": listed.decided("Fact"),
+            "user": list_columns.build_user_text(),
+            "reply": list_columns.build_reply_text(),
+            "decision": list_columns.build_decision_text("Decision"),
+            "fact": list_columns.build_decision_text("Fact"),
             "edited": models.F("output"),
         }
         texts = {name: Substr(text, 1, self.FIRST_CHARACTERS) for name, text in begun.items()}

@@ -51,13 +51,13 @@ class SampleFilters(DayFilters):
     @cached_property
     def offered(self):
         """The reasons that can be given; rows with others, of a setting that changed, can be asked for as well."""
-        return {"reason": list(reasons.choices().items())}
+        return {"reason": list(reasons.read_choices().items())}
 
     def in_words(self, name, value):
         """As every list does it; a reason by its label."""
         return dict(self.offered["reason"]).get(value, value) if name == "reason" else super().in_words(name, value)
 
-    def filters(self):
+    def read_filters(self):
         """The filters in force. Raises Refused for one that does not exist."""
         if not self.is_valid():
             raise Refused(_("The filters in this address are not valid. Start again from the list."))
@@ -71,7 +71,7 @@ def fits(_user, *, sort=SampleFilters.DEFAULT, **asked) -> Listing:
     return known.listing(DatasetSample.objects.all(), wanted, order=in_order(SampleFilters.ORDERS, sort))
 
 
-def in_words(samples: list[dict[str, Any]], filters: Filters) -> list[dict[str, Any]]:
+def build_rows(samples: list[dict[str, Any]], filters: Filters) -> list[dict[str, Any]]:
     """A page of `for_reading` samples as the list shows them: address, status and texts ready to print."""
     query = filters.query
     words = {status.value: str(word) for status, word in STATUS_WORDS.items()} | {UNDONE: str(states.word(UNDONE))}
@@ -99,7 +99,7 @@ def _beside(form):
     """All samples that fit and a tab for each status; their numbers only when they would be those of the list."""
     filters, counted = form.filters(), all(name in Filters.NAMES for name in form.chosen)
     words = {"": _("All"), **STATUS_WORDS}
-    amounts = sample_order.amounts([replace(filters, status=status) for status in words])
+    amounts = sample_order.count_samples([replace(filters, status=status) for status in words])
     tabs = [
         {
             "label": word,
@@ -144,7 +144,7 @@ SAMPLES = List(
         ),
         *("user", "reply", "edited", "decision", "fact", "gate_label"),
     ),
-    prepare=lambda page, form, _user: {"rows": in_words(page, form.filters())},
+    prepare=lambda page, form, _user: {"rows": build_rows(page, form.filters())},
     read=lambda samples: samples.for_reading(),
     beside=_beside,
 )

@@ -13,7 +13,7 @@ from openclaw_web.lists.paging import Listing, Term, cursor, narrowed, page_of
 from openclaw_web.sqlite import statements, words
 from openclaw_web.sqlite.time_limits import time_box
 
-from .fields import OneOfThese, quoted
+from .fields import OneOfThese, quote_texts
 from .models import CUT_OFF, DatasetSample, SampleLabel
 
 ORDER = ("-created_at", "-id")
@@ -60,7 +60,11 @@ class Filters:
         is_sought = self.session or self.reason or self.prompted_by or self._seeks_cut_off
         names += [f"{words.unindexed(name) if is_sought else name} = %s" for name in checked]
         if self.ending:
-            names.append(ended("reply_stop" if self._seeks_cut_off else words.unindexed("reply_stop"), self.ending))
+            names.append(
+                build_ending_condition(
+                    "reply_stop" if self._seeks_cut_off else words.unindexed("reply_stop"), self.ending
+                )
+            )
         return " AND ".join(names) or "TRUE", [*sought.values(), *checked.values()]
 
     def _columns(self):
@@ -74,7 +78,7 @@ class Filters:
         }
         columns = {name: value for name, value in columns.items() if value}
         if self.prompted_by:
-            columns["prompted_by"] = prompt_of(self.prompted_by)
+            columns["prompted_by"] = parse_prompted_by(self.prompted_by)
         if self.session:  # few samples: what else is asked of them is checked
             sought = {"session_id", "agent_id"}
         elif self.reason:  # few of all samples have one
@@ -106,19 +110,19 @@ class Filters:
         return f"?{urlencode(chosen)}" if chosen else ""
 
 
-def prompt_of(name: str) -> str:
+def parse_prompted_by(name: str) -> str:
     """What `prompted_by` has for a name of words.PROMPTED_WORDS."""
     return "" if name == PERSON else name
 
 
-def ended(column: str, ending: str) -> str:
+def build_ending_condition(column: str, ending: str) -> str:
     """SQL about `reply_stop`, here called `column`: whether the reply was cut off, or was not (IS_COMPLETE)."""
     if ending == IS_CUT_OFF:
-        return f"{column} IN ({quoted(CUT_OFF)})"
-    return f"COALESCE({column}, '') NOT IN ({quoted(CUT_OFF)})"
+        return f"{column} IN ({quote_texts(CUT_OFF)})"
+    return f"COALESCE({column}, '') NOT IN ({quote_texts(CUT_OFF)})"
 
 
-def amounts(lists: list[Filters]) -> list[Amount | None]:
+def count_samples(lists: list[Filters]) -> list[Amount | None]:
     """How many samples fit each of these filters, in one query; None for all of them when that takes too long.
 
     Nobody counts beyond COUNTED_UP_TO.
@@ -139,19 +143,19 @@ def amounts(lists: list[Filters]) -> list[Amount | None]:
             return [None for _filters in lists]
 
 
-def neighbours(sample: DatasetSample, filters: Filters) -> tuple[str | None, str | None]:
+def find_neighbours(sample: DatasetSample, filters: Filters) -> tuple[str | None, str | None]:
     """The ids of the samples before and after this one in the filtered list."""
     return _beside(sample, filters, BACKWARDS), _beside(sample, filters, ORDER)
 
 
-def next_waiting(sample: DatasetSample, filters: Filters) -> str | None:
+def find_next_waiting(sample: DatasetSample, filters: Filters) -> str | None:
     """The id of the sample to judge after this one; from the end of the list it goes back to the top."""
     waiting = filters.waiting()
     first = waiting.narrow(DatasetSample.objects.exclude(id=sample.id)).order_by(*ORDER).values_list("id", flat=True)
     return _beside(sample, waiting, ORDER) or first.first()
 
 
-def history(sample: DatasetSample) -> QuerySet[SampleLabel]:
+def read_history(sample: DatasetSample) -> QuerySet[SampleLabel]:
     """The verdicts on a sample, the newest first; nobody reads beyond the last 50.
 
     A reject whose reason was given after it is one verdict: the row with the reason.
@@ -160,7 +164,7 @@ def history(sample: DatasetSample) -> QuerySet[SampleLabel]:
     return sample.labels.exclude(id__in=amended).order_by("-labelled_at", "-id")[:50]
 
 
-def of_turns(agent_id: str, session_id: str, numbers: list[int]) -> list[dict[str, Any]]:
+def find_by_turn(agent_id: str, session_id: str, numbers: list[int]) -> list[dict[str, Any]]:
     """The samples of these turns of a session, one for each turn: `id`, `turn_number`, `annotation_status`.
 
     One of all that was said in the turn goes before those of a decision alone.

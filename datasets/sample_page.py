@@ -18,67 +18,69 @@ from people.configuration import catalogue
 from people.configuration import keys as configuration
 
 from . import sample_order, word_diff
-from .evidence import evidence_of, fact_of
-from .exporters.samples import GATE_TYPES, own_messages
+from .evidence import find_evidence, read_fact
+from .exporters.samples import GATE_TYPES, count_own_messages
 from .exporters.writes import WRITE
-from .forms import PartsForm, VerdictForm, as_typed
-from .from_writes import shown as write_shown
+from .forms import PartsForm, VerdictForm, normalise_text
 from .models import DatasetSample
 from .review import drafts, parts, reasons
 from .review.drafts import Draft
+from .write_samples import write_context as write_shown
 
 LONGEST_SHOWN = 20_000  # characters of one message; the session page has the rest
 LONGEST_EDITED = 100_000  # a longer reply gets verdicts, but no box to edit it in
 GUIDE = "review.guide"
 
 
-def form_of(sample: DatasetSample, typed: Sequence[Draft], keys=None) -> VerdictForm:
+def build_form(sample: DatasetSample, typed: Sequence[Draft], keys=None) -> VerdictForm:
     """The form of a verdict as it is first shown, with this person's latest draft in it."""
-    return VerdictForm.about(sample, keys=keys, typed=typed[0].fields if typed else {})
+    return VerdictForm.from_sample(sample, keys=keys, typed=typed[0].fields if typed else {})
 
 
-def shown(sample: DatasetSample, form: VerdictForm, *, may_label: bool, typed: Sequence[Draft] = ()) -> dict[str, Any]:
+def build_sample_context(
+    sample: DatasetSample, form: VerdictForm, *, may_label: bool, typed: Sequence[Draft] = ()
+) -> dict[str, Any]:
     """What conversation.html and evidence.html draw beside `behind`; `typed`: a person's drafts, the latest first."""
     body = sample.body
     said = body.get("context") or body.get("conversation") or []
     before = [message for message in said if isinstance(message, dict)] if isinstance(said, list) else []
-    gate, guardian = parts.gate_of(body), parts.guardian_of(body)
+    gate, guardian = parts.read_gate_part(body), parts.read_guardian_part(body)
     fields = typed[0].fields if typed else {}
     guide, known = configuration.several(GUIDE, reasons.SETTING).values()
     return {
         "sample": sample,
         "body": body,
         "gate": gate,
-        "write": write_shown.of(sample),
+        "write": write_shown.build_write_context(sample),
         "guardian": guardian,
         "parts_form": _parts_form(sample, form, fields) if may_label and (gate or guardian) else None,
-        "gate_corrected": parts.stored(sample.gate_corrected_output),
-        "guardian_corrected": parts.stored(sample.guardian_corrected_output),
+        "gate_corrected": parts.parse_corrected(sample.gate_corrected_output),
+        "guardian_corrected": parts.parse_corrected(sample.guardian_corrected_output),
         "earlier": before[:-2],
         "latest": before[-2:],
-        "own": before[len(before) - own_messages(body) :] if body.get("type") in GATE_TYPES else [],
+        "own": before[len(before) - count_own_messages(body) :] if body.get("type") in GATE_TYPES else [],
         "form": form,
-        "labels": sample_order.history(sample),
+        "labels": sample_order.read_history(sample),
         "may_label": may_label,
         "longest": LONGEST_SHOWN,
         "guide": guide,
         "reasons": catalogue.named(known),
-        "draft_page": drafts.new_page(),
+        "draft_page": drafts.build_page_name(),
         "other_drafts": [draft for draft in typed[1:] if draft.fields != fields],
-        **reply(sample, form["output"].value() or "", typed[0] if typed else None),
+        **build_reply_context(sample, form["output"].value() or "", typed[0] if typed else None),
         **_done(sample),
     }
 
 
-def behind(sample: DatasetSample, *, back: str, holds: bool = False) -> dict[str, Any]:
+def build_evidence_context(sample: DatasetSample, *, back: str, holds: bool = False) -> dict[str, Any]:
     """The fact of a sample and the message that the fact comes from, also as the API has it.
 
     `back` is the address that links to the session lead back to; with `holds` they keep the claim on the sample.
     """
-    evidence = evidence_of(sample)
+    evidence = find_evidence(sample)
     fields = {"evidence": EvidenceOut.from_orm(evidence).dict() if evidence else None}
     return {
-        "fact": fact_of(sample),
+        "fact": read_fact(sample),
         "evidence": evidence,
         "evidence_json": orjson.dumps(fields).decode(),
         "back": back,
@@ -86,9 +88,9 @@ def behind(sample: DatasetSample, *, back: str, holds: bool = False) -> dict[str
     }
 
 
-def reply(sample: DatasetSample, text: str, draft: Draft | None) -> dict[str, Any]:
+def build_reply_context(sample: DatasetSample, text: str, draft: Draft | None) -> dict[str, Any]:
     """The context of `draft.html`: a reply as it reads, and what it changes in the agent's own words."""
-    own, text = as_typed(sample.body.get("agentReply") or ""), as_typed(text)
+    own, text = normalise_text(sample.body.get("agentReply") or ""), normalise_text(text)
     is_short = len(text) <= LONGEST_EDITED
     return {
         "reply": text,
@@ -96,18 +98,18 @@ def reply(sample: DatasetSample, text: str, draft: Draft | None) -> dict[str, An
         "may_edit": is_short,
         "has_hidden": is_short and bool(glyphs.HIDDEN.search(text)),
         "reply_html": markdown.render(text) if is_short else glyphs.readable(text[:LONGEST_SHOWN]),
-        "changes": word_diff.pieces(own, text) if text != own and is_short else [],
+        "changes": word_diff.compare_words(own, text) if text != own and is_short else [],
         "draft": draft,
     }
 
 
-def linked(name: str, address: str, *, before: str = "", after: str = "") -> SafeString:
+def build_link_message(name: str, address: str, *, before: str = "", after: str = "") -> SafeString:
     """What was done, with the way back to it: a sentence of a message with a link in it."""
     parts = {"name": name, "address": address, "before": before, "after": after}
     return SafeString(render_to_string("datasets/said.html", parts))
 
 
-def unkept(response: HttpResponse) -> HttpResponse:
+def forbid_caching(response: HttpResponse) -> HttpResponse:
     """The page, which no browser keeps: Back must not show what was typed on it to whoever signed in since."""
     response["Cache-Control"] = "private, no-store"
     return response
@@ -115,10 +117,10 @@ def unkept(response: HttpResponse) -> HttpResponse:
 
 def _parts_form(sample, form, fields):
     """The form of both parts; the key that opens the first field of a sample leads into it where there is no reply."""
-    parts_form = form.parts or PartsForm.about(sample, fields)
+    parts_form = form.parts or PartsForm.from_sample(sample, fields)
     has_reply = sample.body.get("agentReply") is not None and len(form["output"].value() or "") <= LONGEST_EDITED
     if form.edit_key and not has_reply:
-        name = "gate_fact" if parts.gate_of(sample.body) else "guardian_reason"
+        name = "gate_fact" if parts.read_gate_part(sample.body) else "guardian_reason"
         parts_form.open_with("guardian_content" if sample.body.get("type") == WRITE else name, form.edit_key)
     return parts_form
 

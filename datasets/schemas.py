@@ -9,12 +9,12 @@ from ledger.session.schemas import EvidenceOut
 from openclaw_web.endpoints.schemas import Body, PageQuery, Schema
 from openclaw_web.endpoints.table_schemas import table_schema
 
-from .evidence import evidence_of
+from .evidence import find_evidence
 from .forms import LONGEST_NOTES, LONGEST_REPLY
 from .models import DatasetSample, SampleLabel
 from .review import parts
 from .review.parts import DECISIONS, GUARDIAN_STATUSES, PartVerdict
-from .sample_order import history
+from .sample_order import read_history
 from .words import PROMPTED_WORDS
 
 Status = Literal["pending", "approved", "rejected", "needs_review", "auto_approved"]
@@ -73,11 +73,11 @@ class PartsOut(Schema):
 
     @staticmethod
     def resolve_gate_corrected_output(row):
-        return parts.stored(row.gate_corrected_output) or None
+        return parts.parse_corrected(row.gate_corrected_output) or None
 
     @staticmethod
     def resolve_guardian_corrected_output(row):
-        return parts.stored(row.guardian_corrected_output) or None
+        return parts.parse_corrected(row.guardian_corrected_output) or None
 
 
 class SampleOut(PartsOut, table_schema(DatasetSample)):
@@ -104,11 +104,11 @@ class SampleDetailOut(SampleOut):
 
     @staticmethod
     def resolve_labels(sample):
-        return history(sample)
+        return read_history(sample)
 
     @staticmethod
     def resolve_evidence(sample):
-        return evidence_of(sample)
+        return find_evidence(sample)
 
 
 class SamplesIn(Body):
@@ -153,7 +153,7 @@ class LabelIn(Body):
     guardian_label: PartLabel | None = Field(None, description="null: unchanged")
     guardian_corrected_output: GuardianOutput | None = Field(None, description="with `corrected` only")
 
-    def verdict(self) -> dict[str, Any]:
+    def read_verdict(self) -> dict[str, Any]:
         """What `label_sample` takes."""
         said = self.dict()
         given = {name: said[name] for name in ("status", "output", "notes", "expected_status", "reason")}

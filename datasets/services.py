@@ -21,10 +21,10 @@ from openclaw_web.pages.formatting import listed
 from people.configuration import keys as configuration
 
 from . import turn_facts
-from .kinds import making
+from .dedup import signatures
+from .kinds import sample_store
 from .kinds import turn as turns
-from .kinds.results import CREATED, Made
-from .likeness import signatures
+from .kinds.results import CREATED, CreationResult
 from .models import DatasetSample, SampleSignature
 from .words import EXCLUDED_WORDS
 
@@ -36,7 +36,7 @@ TURNS_LEFT_OUT = ngettext_lazy("%(count)s turn left out", "%(count)s turns left 
 log = logging.getLogger(__name__)
 
 
-def describe_problems(result: Made) -> list[str]:
+def describe_problems(result: CreationResult) -> list[str]:
     """One sentence for each reason that turns were left out for, with their numbers."""
     excluded = [
         ngettext("%(count)s turn: %(reason)s", "%(count)s turns: %(reason)s", count)
@@ -62,7 +62,7 @@ def make_samples(
     chosen: Mapping[str, MemoryGateDecision] = NONE_CHOSEN,
     status: str = DatasetSample.Status.PENDING,
     include_excluded: bool | None = None,
-) -> Made:
+) -> CreationResult:
     """One `annotated_turn` sample for each of these turns of a session, or with None for all that can have one.
 
     A turn that has its sample keeps it; a new one has the decision that was `chosen` for the turn, else the last.
@@ -70,7 +70,7 @@ def make_samples(
     given with turns that somebody chose. Raises Refused for more than 500 turns; for a whole session it stops there and
     says how many are left.
     """
-    result = Made(CREATED, TURNS_SKIPPED, TURNS_LEFT_OUT)
+    result = CreationResult(CREATED, TURNS_SKIPPED, TURNS_LEFT_OUT)
     is_all = turn_numbers is not None if include_excluded is None else include_excluded
     numbers = _chosen(agent, session_id, turn_numbers, result, is_all=is_all)
     now = clock.now_ms()
@@ -101,7 +101,7 @@ def _chosen(agent, session_id, turn_numbers, result, *, is_all):
     for turn_id, number, user, agent_metadata in answered.values_list(*columns).iterator(chunk_size=MOST_TURNS):
         if turn_id in known:
             continue
-        if not is_all and (reason := turn_facts.stored_exclusion(session, user, agent_metadata)):
+        if not is_all and (reason := turn_facts.find_stored_exclusion(session, user, agent_metadata)):
             result.excluded[reason] += 1
         else:
             wanted.append(number)
@@ -113,7 +113,7 @@ def _make_batch(agent, session_id, moments, result, chosen, status, *, is_all):
     """Context first, in the agent's file; then the samples. A crash between the two is mended by the next call."""
     found = ConversationTurn.objects.using(agent.db).filter(session_id=session_id, turn_number__in=list(moments))
     by_number = {turn.turn_number: turn for turn in found}
-    said = turns.exchanges(agent.db, list(by_number.values()))
+    said = turns.read_exchanges(agent.db, list(by_number.values()))
     usable = []
     for number in moments:
         if number not in by_number:
@@ -124,15 +124,15 @@ def _make_batch(agent, session_id, moments, result, chosen, status, *, is_all):
             result.skip(number, problem)
         else:
             usable.append(by_number[number])
-    gate = {**turns.decisions(agent.db, usable), **chosen}
+    gate = {**turns.find_decisions(agent.db, usable), **chosen}
     contexts = consent.filter_messages(agent.db, _keep_contexts(agent, usable))
     rows = []
     for turn in usable:
-        seen = turns.Seen(turn, said[turn.id], contexts.get(turn.id, []), gate.get(turn.id))
-        row = making.new_sample(turns.TURN, agent, turn.id, seen, status=status)
+        seen = turns.TurnSubject(turn, said[turn.id], contexts.get(turn.id, []), gate.get(turn.id))
+        row = sample_store.build_sample(turns.TURN, agent, turn.id, seen, status=status)
         row.created_at = moments[turn.turn_number]
         rows.append(row)
-    made = {row.id: signatures.of_sample(row) for row in rows}
+    made = {row.id: signatures.build_from_sample(row) for row in rows}
     _add_where_here(agent, rows, made, result)
 
 
@@ -158,7 +158,7 @@ def _add(rows, made, result):
         known = set(DatasetSample.objects.filter(id__in=[row.id for row in rows]).values_list("id", flat=True))
         new = [row for row in rows if row.id not in known]
         DatasetSample.objects.bulk_create(new)
-        SampleSignature.objects.bulk_create([signatures.row_of(row.id, made[row.id]) for row in new])
+        SampleSignature.objects.bulk_create([signatures.to_row(row.id, made[row.id]) for row in new])
     result.made.extend(row.id for row in rows if row.id not in known)
     result.existing.extend(row.id for row in rows if row.id in known)
 

@@ -14,7 +14,7 @@ from ledger.models import ConversationTurn, Session, TranscriptEvent, Transcript
 from ledger.transcripts.trimming import full_record
 from openclaw_web.sqlite.json_columns import decode
 
-from .exporters import made
+from .exporters import outcomes
 from .exporters.samples import ENVELOPE, GONE, IMAGES, TOOLS, UNRECOGNIZED
 from .models import INTERRUPTED, DatasetSample
 
@@ -24,7 +24,7 @@ COLUMNS = ["prompted_by", "reply_stop", "turn_traits"]
 
 
 @dataclass(slots=True)
-class Ended:
+class TurnFacts:
     """What the records of a turn say: which prompt began it, the stop reason of its reply, and its traits."""
 
     prompt: str = ""
@@ -32,38 +32,38 @@ class Ended:
     traits: str = GONE
 
 
-def prompted_by(user_text: str, reply: str) -> str:
+def detect_prompt(user_text: str, reply: str) -> str:
     """Which prompt of OpenClaw's own begins with these words, `silent` for a reply that is not to be sent; or empty."""
     return find_injected_kind(user_text) or (SILENT if is_silent(reply) else "")
 
 
-def turn_prompt(user: Facts, reply: Facts, session: Session) -> str:
+def find_prompt(user: Facts, reply: Facts, session: Session) -> str:
     """Which prompt of OpenClaw's own a turn of a session answers, by all that is known; `silent`, or empty."""
     kind = prompt_kind(user.sender, session.session_key, session.id)
     return kind or (SILENT if is_silent(reply.text) else "")
 
 
-def exclusion(prompt: str, stop: str, turn_traits: str) -> str:
+def find_exclusion(prompt: str, stop: str, turn_traits: str) -> str:
     """Why nobody is asked about a turn unless somebody chooses it: one of made.EXCLUDED; empty when nothing says so."""
     names = turn_traits.split()
     found = (
-        (made.INJECTED, prompt not in ("", SILENT)),
-        (made.UNKNOWN_ENVELOPE, UNRECOGNIZED in names),
-        (made.INTERRUPTED, stop in INTERRUPTED),
-        (made.PICTURE, IMAGES in names),
+        (outcomes.INJECTED, prompt not in ("", SILENT)),
+        (outcomes.UNKNOWN_ENVELOPE, UNRECOGNIZED in names),
+        (outcomes.INTERRUPTED, stop in INTERRUPTED),
+        (outcomes.PICTURE, IMAGES in names),
     )
     return next((name for name, is_so in found if is_so), "")
 
 
-def stored_exclusion(session: Session | None, user_metadata: str | None, agent_metadata: str | None) -> str:
+def find_stored_exclusion(session: Session | None, user_metadata: str | None, agent_metadata: str | None) -> str:
     """What `exclusion` says, as far as the columns of a turn tell it: without a look at its records."""
     sender, reply = decode(user_metadata), decode(agent_metadata)
     kind = prompt_kind(sender, session.session_key, session.id) if session else str(sender.get("injected") or "")
     traits = UNRECOGNIZED if sender.get("envelope") else ""
-    return exclusion(kind, str(reply.get("stopReason") or ""), traits)
+    return find_exclusion(kind, str(reply.get("stopReason") or ""), traits)
 
 
-def traits(user: Facts, reply: Facts, *, rests_on_tools: bool) -> str:
+def find_traits(user: Facts, reply: Facts, *, rests_on_tools: bool) -> str:
     """The names of exporters.samples that go for a turn, with blanks between them."""
     has_files = user.images or user.files or reply.images or reply.files
     is_odd = bool(user.sender.get("envelope"))
@@ -71,7 +71,7 @@ def traits(user: Facts, reply: Facts, *, rests_on_tools: bool) -> str:
     return " ".join(name for name, is_so in found if is_so)
 
 
-def resting_on_tools(db: str, turns: Collection[ConversationTurn]) -> set[str]:
+def find_resting_on_tools(db: str, turns: Collection[ConversationTurn]) -> set[str]:
     """The ids of those turns of one session in which a tool answered before the reply, on the branch of the turn."""
     by_number = {turn.turn_number: turn for turn in turns if turn.agent_message_id}
     if not by_number:
@@ -88,14 +88,14 @@ def resting_on_tools(db: str, turns: Collection[ConversationTurn]) -> set[str]:
     }
 
 
-def of_turn(db: str, turn: ConversationTurn) -> dict[str, Any]:
+def read_columns(db: str, turn: ConversationTurn) -> dict[str, Any]:
     """COLUMNS of a sample of this turn that is not made of its records."""
-    ended = dict(of_turns(db, turn.session_id, [turn.turn_number])).get(turn.turn_number, Ended())
-    prompt = ended.prompt or prompted_by(turn.user_message_content, turn.agent_message_content)
-    return columns(prompt, ended.stop, ended.traits)
+    ended = dict(read_turn_facts(db, turn.session_id, [turn.turn_number])).get(turn.turn_number, TurnFacts())
+    prompt = ended.prompt or detect_prompt(turn.user_message_content, turn.agent_message_content)
+    return build_columns(prompt, ended.stop, ended.traits)
 
 
-def columns(prompt: str, stop: str, turn_traits: str) -> dict[str, Any]:
+def build_columns(prompt: str, stop: str, turn_traits: str) -> dict[str, Any]:
     """COLUMNS of a sample that is new."""
     return dict(zip(COLUMNS, (prompt, stop, turn_traits), strict=True))
 
@@ -120,7 +120,7 @@ def _mark(samples, sources):
     DatasetSample.objects.bulk_update(changed, ["repeat_of"], batch_size=FORKS)
 
 
-def of_turns(db: str, session_id: str, numbers: Iterable[int]) -> Iterator[tuple[int, Ended]]:
+def read_turn_facts(db: str, session_id: str, numbers: Iterable[int]) -> Iterator[tuple[int, TurnFacts]]:
     """What the records of these turns of a session say, by their numbers; turns that are gone are left out."""
     turns = ConversationTurn.objects.using(db).filter(
         session_id=session_id, turn_number__in=numbers, agent_message_id__isnull=False
@@ -129,13 +129,13 @@ def of_turns(db: str, session_id: str, numbers: Iterable[int]) -> Iterator[tuple
     records = _records(
         db, session_id, [name for turn in turns for name in (turn.user_message_id, turn.agent_message_id)]
     )
-    resting = resting_on_tools(db, turns)
+    resting = find_resting_on_tools(db, turns)
     session = Session.objects.using(db).filter(id=session_id).only("id", "session_key").first()
     for turn in turns:
         user, reply = records.get(turn.user_message_id), records.get(turn.agent_message_id)
         if user and reply and session:
-            known = traits(user, reply, rests_on_tools=turn.id in resting)
-            yield turn.turn_number, Ended(turn_prompt(user, reply, session), reply.stop_reason or "", known)
+            known = find_traits(user, reply, rests_on_tools=turn.id in resting)
+            yield turn.turn_number, TurnFacts(find_prompt(user, reply, session), reply.stop_reason or "", known)
 
 
 def _records(db, session_id, record_ids):

@@ -3,13 +3,13 @@ from django.urls import path, re_path
 import openclaw_web.pages.converters  # noqa: F401 - <anything:>
 
 from . import views
-from .exporting import views as export_views
-from .exporting.looking import views as looking_views
-from .from_decisions import draw_views, replay_views
-from .from_writes import opinion_views
+from .decision_samples import draw_views, replay_views
+from .exports import views as export_views
+from .exports.detail import count_views as looking_views
 from .kinds import views as kind_views
 from .review import bulk_views, draft_views
 from .review import views as review_views
+from .write_samples import opinion_views
 
 app_name = "datasets"
 urlpatterns = [

@@ -9,7 +9,7 @@ from django.utils.http import parse_etags
 from .models import DatasetSample
 
 
-def version_of(sample: DatasetSample, *, last_label: str | None = None) -> str:
+def compute_version(sample: DatasetSample, *, last_label: str | None = None) -> str:
     """A text that changes with every column of the sample and with every verdict on it.
 
     The id of the last verdict is looked up in an index, unless the caller has just given it.
@@ -19,7 +19,7 @@ def version_of(sample: DatasetSample, *, last_label: str | None = None) -> str:
     return hashlib.blake2b(orjson.dumps([*columns, last]), digest_size=16).hexdigest()
 
 
-def named_by(header: str | None) -> Callable[[str], bool] | None:
+def parse_if_match(header: str | None) -> Callable[[str], bool] | None:
     """Whether a version is among those that `If-Match` names (`*`: any); None without that header."""
     if not header:
         return None

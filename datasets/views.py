@@ -44,11 +44,11 @@ def sample_detail(request, sample_id):
 def sample_label(request, sample_id):
     """Add a verdict and go on to the next sample that waits for one."""
     sample = get_object_or_404(DatasetSample, id=sample_id)
-    filters = SampleFilters(request.GET).filters()
-    form = VerdictForm(request.POST, keys=keys.of(request.user.username))
+    filters = SampleFilters(request.GET).read_filters()
+    form = VerdictForm(request.POST, keys=keys.read_keys(request.user.username))
     if form.is_valid():
         try:
-            sample = verdicts.label_sample(sample_id, by=request.user.username, **form.verdict())
+            sample = verdicts.label_sample(sample_id, by=request.user.username, **form.read_verdict())
         except Refused as refused:  # on the page itself: what was typed must not be lost
             form.add_error(None, refused.sentence)
             sample.refresh_from_db()
@@ -63,7 +63,7 @@ def sample_label(request, sample_id):
 @needs("viewer")
 def session_samples(request, agent, session_id):
     """The samples of turns that the session's page shows, each for its place beside the turn (HTMX, out of band)."""
-    found = sample_order.of_turns(agent.agent_id, session_id, TurnNumbersForm(request.GET).read_numbers())
+    found = sample_order.find_by_turn(agent.agent_id, session_id, TurnNumbersForm(request.GET).read_numbers())
     return render(request, "datasets/session_samples.html", {"samples": found})
 
 
@@ -75,7 +75,7 @@ def samples_make(request, agent, session_id):
     session = get_object_or_404(Session.objects.using(agent.db).only("id"), id=session_id)
     form = TurnChoice(request.POST)
     try:
-        made = services.make_samples(agent, session.id, form.chosen(), by=request.user.username)
+        made = services.make_samples(agent, session.id, form.read_numbers(), by=request.user.username)
     except Refused as refused:
         return refuse_post(request, refused, to=session)
     for sentence in services.describe_problems(made):
@@ -87,34 +87,34 @@ def samples_make(request, agent, session_id):
 
 
 def _sample_page(request, sample, form=None, *, status=200):
-    filters = SampleFilters(request.GET).filters()
-    before, after = sample_order.neighbours(sample, filters)
+    filters = SampleFilters(request.GET).read_filters()
+    before, after = sample_order.find_neighbours(sample, filters)
     may_label = request.user.has_role("labeller")
-    typed = drafts.of(sample.id, by=request.user.username) if may_label else []
-    own_keys = keys.of(request.user.username)
-    form = form or sample_page.form_of(sample, typed, own_keys)
+    typed = drafts.find_drafts(sample.id, by=request.user.username) if may_label else []
+    own_keys = keys.read_keys(request.user.username)
+    form = form or sample_page.build_form(sample, typed, own_keys)
     context = {
-        "shown": sample_page.shown(sample, form, may_label=may_label, typed=typed)
-        | sample_page.behind(sample, back=sample.get_absolute_url() + filters.query),
+        "shown": sample_page.build_sample_context(sample, form, may_label=may_label, typed=typed)
+        | sample_page.build_evidence_context(sample, back=sample.get_absolute_url() + filters.query),
         "keys": own_keys,
         "filters": filters,
         "before": before,
         "after": after,
-        "waiting": sample_order.amounts([filters.waiting()])[0],
+        "waiting": sample_order.count_samples([filters.waiting()])[0],
     }
     response = render_page(request, "datasets/sample_detail.html", context, status=status)
-    return sample_page.unkept(response) if may_label else response
+    return sample_page.forbid_caching(response) if may_label else response
 
 
 def _labelled(sample, filters):
     """What was done, with the way back for whoever pressed the wrong button."""
     name = _("Turn %(number)s") % {"number": sample.turn_number} if sample.turn_number else _("Sample")
     before = f"{name}: {STATUS_WORDS[sample.annotation_status]}. "
-    return sample_page.linked(_("Change verdict"), sample.get_absolute_url() + filters.query, before=before)
+    return sample_page.build_link_message(_("Change verdict"), sample.get_absolute_url() + filters.query, before=before)
 
 
 def _next_address(sample, filters):
-    following = sample_order.next_waiting(sample, filters)
+    following = sample_order.find_next_waiting(sample, filters)
     if following is None:
         return reverse("datasets:sample_list") + filters.query
     return reverse("datasets:sample_detail", args=[following]) + filters.query

@@ -25,7 +25,7 @@ class Piece:
     text: str
 
 
-def pieces(old: str, new: str) -> list[Piece]:
+def compare_words(old: str, new: str) -> list[Piece]:
     """What became of `old`; neighbours are of different kinds, and none is empty."""
     diff, effort = compare(old, new), Effort(STEPS)
     found: list[Piece] = []

@@ -5,7 +5,7 @@ from django.utils.translation import gettext_lazy as _
 from ledger.words import INJECTED_WORDS
 from openclaw_web.pages import states
 
-from .exporters import made
+from .exporters import outcomes
 from .models import DatasetExport, DatasetSample
 
 UNDONE = "undone"  # a sample without a status: its only verdict was undone
@@ -21,10 +21,10 @@ TYPE_WORDS = {
 PROMPT_WORDS = INJECTED_WORDS | {"silent": _("Silent reply")}
 # Why a turn is left out unless somebody asks for it (datasets.turn_facts).
 EXCLUDED_WORDS = {
-    made.INJECTED: _("Started by OpenClaw itself, or with a reply that is not sent"),
-    made.UNKNOWN_ENVELOPE: _("In lines like OpenClaw's own that are not known"),
-    made.INTERRUPTED: _("With an answer that ended with a tool call, because a person spoke before its result"),
-    made.PICTURE: _("With a picture or file in the question, which the row would not contain"),
+    outcomes.INJECTED: _("Started by OpenClaw itself, or with a reply that is not sent"),
+    outcomes.UNKNOWN_ENVELOPE: _("In lines like OpenClaw's own that are not known"),
+    outcomes.INTERRUPTED: _("With an answer that ended with a tool call, because a person spoke before its result"),
+    outcomes.PICTURE: _("With a picture or file in the question, which the row would not contain"),
 }
 # What lists can be narrowed to by both (datasets.sample_order).
 PROMPTED_WORDS = {"person": _("A person")} | PROMPT_WORDS
@@ -34,7 +34,7 @@ PART_WORDS = {
     "incorrect": _("Wrong"),
     "corrected": _("Wrong, should be …"),
 }
-# Names alone, for a column; datasets.exporting.words says what each is.
+# Names alone, for a column; datasets.exports.words says what each is.
 FORMAT_NAMES = {
     DatasetExport.Format.ALPACA: "Alpaca",
     DatasetExport.Format.SHAREGPT: "ShareGPT",

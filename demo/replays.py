@@ -4,7 +4,7 @@ import hashlib
 import json
 
 from agents.models import Agent
-from datasets.kinds import judging
+from datasets.kinds import verdict_service
 from datasets.kinds.decision import DECISION, Correction
 from datasets.kinds.kind import RIGHT, WRONG
 from gate.models import GateCall, GateReplay, GateReplayDecision, MemoryGateDecision
@@ -43,7 +43,9 @@ def _judge(agent, row, by):
     is_wrong = row.candidate_fact in PASSING
     correction = Correction(Decision.NO_WRITE, reason=NOTHING) if is_wrong else None
     try:
-        judging.say(DECISION, agent, row.id, WRONG if is_wrong else RIGHT, by=by, correction=correction)
+        verdict_service.give_verdict(
+            DECISION, agent, row.id, WRONG if is_wrong else RIGHT, by=by, correction=correction
+        )
     except Refused:  # a turn that is a copy of another one, for example: it stays unjudged
         return
 

@@ -13,7 +13,7 @@ from django.db.models import Min
 from django.utils.translation import gettext as _
 
 from agents.models import Agent
-from datasets.exporting import jobs as exports
+from datasets.exports import jobs as exports
 from datasets.models import DatasetExport, DatasetSample
 from datasets.review.verdicts import label_sample
 from datasets.services import make_samples

@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from agents.models import Agent, CollectorSource
-from datasets.kinds import judging, queueing
+from datasets.kinds import review_requests, verdict_service
 from datasets.kinds.kind import NONE
 from datasets.kinds.write import WRITE
 from gate.models import MemoryGateDecision
@@ -184,8 +184,8 @@ def _make_samples(agent, by):
             agent, elsewhere.id, status="written", file="TOOLS.md", reason=WHY_ELSEWHERE, by=by
         )
     if good := _write_of(agent, GOOD):
-        judging.say(WRITE, agent, good.id, NONE, by=by)
-    queueing.queue_writes(agent)
+        verdict_service.give_verdict(WRITE, agent, good.id, NONE, by=by)
+    review_requests.queue_writes(agent)
 
 
 def _write_of(agent, fact):

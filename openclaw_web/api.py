@@ -51,7 +51,7 @@ ROUTERS = (
     "problems.api",
     "jobs.api",
     "collecting.api",
-    "datasets.exporting.api",
+    "datasets.exports.api",
     "operations.backups.api",
     "operations.retention.api",
     "operations.doctor.api",

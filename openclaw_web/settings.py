@@ -114,14 +114,18 @@ INSTALLED_APPS = [
 
 # What an app asks of an app above it, or has it do: nobody imports upwards.
 BACKUPS_THAT_ARE_THERE = "operations.backups.held.paths"  # backups that still hold what a collect has taken out
-APPROVED_DECISIONS = "datasets.from_decisions.replays.approved"  # decisions of an agent in approved samples: ids
-GATE_VERDICTS = "datasets.from_decisions.verdict_copies.copy_new"  # copies new verdicts into an agent's file
+APPROVED_DECISIONS = (
+    "datasets.decision_samples.replays.find_approved_ids"  # decisions of an agent in approved samples: ids
+)
+GATE_VERDICTS = "datasets.decision_samples.verdict_copies.copy_new"  # copies new verdicts into an agent's file
 ARTIFACT_CALLS = "ledger.outputs.calls.find_calls"  # the calls that artifacts came from
 MEMORY_SUMS = "overview.memory_sums.refresh_alias"  # counts writes to memory again when some were recorded
 PROBLEM_PLACES = "agents.problems.places.places"  # the agents with their files, for checks
 LAST_IMPORT = "overview.summaries.last_import"  # when something was imported last
 PRUNE = "operations.pruning.prune"  # removes rows that ended long ago, now and then
-LEFT_BEHIND = "datasets.exporting.left_behind.clear"  # removes unfinished files of killed work when a command begins
+LEFT_BEHIND = (
+    "datasets.exports.leftovers.clear_leftovers"  # removes unfinished files of killed work when a command begins
+)
 # By the key of a setting: what a change of it calls, in the transaction of the change.
 SETTING_EFFECTS = {"collector.optedOutSenders": "overview.summaries.forget_words"}
 
@@ -316,15 +320,15 @@ JOB_KINDS = {
     "archive": "operations.retention.services.ARCHIVE_JOB",
     "artifact_gc": "operations.clearing.services.JOB",
     "collect": "collecting.collect.JOB",
-    "export": "datasets.exporting.jobs.JOB",
-    "export_verify": "datasets.exporting.jobs.VERIFY_JOB",
+    "export": "datasets.exports.jobs.JOB",
+    "export_verify": "datasets.exports.jobs.VERIFY_JOB",
     "gate": "gate.runner.job.JOB",
     "gate_replay": "gate.replays.job.JOB",
     "gate_new_turns": "gate.runner.auto_run.JOB",
     "guardian": "guardian.runner.job.JOB",
     "guardian_handover": "guardian.handover.job.JOB",
     "guardian_new_facts": "guardian.runner.auto_run.JOB",
-    "signatures": "datasets.likeness.job.JOB",
+    "signatures": "datasets.dedup.job.JOB",
     "gate_statistics": "gate.statistics.job.JOB",
     "backup": "operations.backups.services.CREATE_JOB",
     "backup_drill": "operations.backups.services.DRILL_JOB",
@@ -340,7 +344,7 @@ JOB_KINDS = {
 # What the doctor looks for, in the order in which it is looked for (openclaw_web.sqlite.integrity.Check).
 STORE_CHECKS = (
     *("ledger.checks.CHECKS", "overview.checks.CHECKS", "gate.checks.CHECKS", "guardian.recording.checks.CHECKS"),
-    *("artifacts.checks.CHECKS", "datasets.exporting.checks.CHECKS", "operations.checks.CHECKS"),
+    *("artifacts.checks.CHECKS", "datasets.exports.checks.CHECKS", "operations.checks.CHECKS"),
 )
 
 # What is a problem, by the name that its rows hold: where its declaration stands (problems.kinds.Kind).

@@ -46,23 +46,23 @@ SECRETS_FOUND = "secret_found"
 OF_WORDS = frozenset({ENVELOPE_REMOVED, IMAGES_DROPPED})
 
 Changes = frozenset[str]
-NONE: Changes = frozenset()
+NO_CHANGES: Changes = frozenset()
 
 
-def secret(kind: str) -> str:
+def build_secret_change(kind: str) -> str:
     """That a text may contain a secret of this kind (see scanning.Seen): which kinds count is decided elsewhere."""
     return f"{SECRETS_FOUND}:{kind}"
 
 
 @lru_cache(maxsize=256)  # thousands of rows have the same few changes
-def secret_kinds(done: Changes) -> frozenset[str]:
+def find_secret_kinds(done: Changes) -> frozenset[str]:
     """The kinds of secrets among changes."""
     return frozenset(kind for name in done if (kind := name.partition(f"{SECRETS_FOUND}:")[2]))
 
 
 @lru_cache(maxsize=256)
-def reason_of(withheld: Changes) -> str:
+def choose_reason(withheld: Changes) -> str:
     """The reason to name when a row has these changes, of which each keeps it back; empty when there are none."""
-    others = withheld - set(map(secret, secret_kinds(withheld)))
+    others = withheld - set(map(build_secret_change, find_secret_kinds(withheld)))
     named = (name for name in (OUTPUT_LOST, OUTPUT_FLAGGED, *sorted(others)) if name in withheld)
     return next(named, SECRETS_FOUND if withheld else "")

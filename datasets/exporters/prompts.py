@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .changes import NONE, Changes
-from .cleaning import as_json
+from .changes import NO_CHANGES, Changes
 from .formats import tools as tool_lists
+from .json_output import encode_value
 from .samples import ExportSample
 
 SYSTEM, TOOLS = COLUMNS = ("system", "tools")
@@ -24,10 +24,10 @@ class Part:
     text: str
     left_out: str = ""
     names: frozenset[str] = frozenset()
-    changes: Changes = NONE
+    changes: Changes = NO_CHANGES
 
 
-class Given:
+class PromptColumns:
     """Both columns of a row, made once for the rows that share them. Without `parts` nobody asked for them.
 
     `changes` go for every row that it stands in; `names` are the tools that the row describes.
@@ -37,7 +37,7 @@ class Given:
 
     def __init__(self, parts: Mapping[str, Part] | None = None):
         self.parts = parts or {}
-        self.changes: Changes = NONE.union(*[part.changes for part in self.parts.values()])
+        self.changes: Changes = NO_CHANGES.union(*[part.changes for part in self.parts.values()])
         self.names = self.parts[TOOLS].names if self.parts else frozenset()
 
     def text(self, column: str) -> str:
@@ -45,36 +45,36 @@ class Given:
         return self.parts[column].text if self.parts else EMPTY[column]
 
 
-NOTHING = Given()
+NO_PROMPTS = PromptColumns()
 
 
-def nothing(sample: ExportSample) -> Given:
+def get_no_prompts(sample: ExportSample) -> PromptColumns:
     """Both columns are empty, and nobody counts why."""
-    return NOTHING
+    return NO_PROMPTS
 
 
-def empty(column: str, reason: str) -> Part:
+def build_empty_part(column: str, reason: str) -> Part:
     """A column that is left empty, for a reason."""
     return Part(EMPTY[column], reason)
 
 
-def none_for(reason: str) -> Given:
+def build_empty_columns(reason: str) -> PromptColumns:
     """Both columns are empty, for the same reason."""
-    return Given({column: empty(column, reason) for column in COLUMNS})
+    return PromptColumns({column: build_empty_part(column, reason) for column in COLUMNS})
 
 
-def system_part(text: str) -> Part:
+def build_system_part(text: str) -> Part:
     """The column of a system prompt."""
-    return Part(text) if text.strip() else empty(SYSTEM, NOT_RECORDED)
+    return Part(text) if text.strip() else build_empty_part(SYSTEM, NOT_RECORDED)
 
 
-def tools_part(tools: Any) -> Part:
+def build_tools_part(tools: Any) -> Part:
     """The column of a list of tools. Raises formats.tools.UnknownForm."""
-    functions = tool_lists.functions(tools)
+    functions = tool_lists.read_functions(tools)
     if not functions:
-        return empty(TOOLS, NOT_RECORDED)
+        return build_empty_part(TOOLS, NOT_RECORDED)
     try:
-        data, cleaned, _ = as_json(functions)
+        data, cleaned, _ = encode_value(functions)
     except TypeError as exc:  # nested too deeply
         raise tool_lists.UnknownForm from exc
     return Part(data.decode(), names=frozenset(tool["function"]["name"] for tool in cleaned))

@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 
 from . import writes
-from .writes import WRITE, WriteAnswer, WriteAsked
+from .writes import WRITE, WriteAnswer, WriteRequest
 
 Pair = tuple[str, str]  # role (user or agent), text
 # What is known of a sample's turn beside its words: tools answered before its reply, the user's words were in an
@@ -20,7 +20,7 @@ POSITIVE, NEGATIVE = GATE_TYPES = ("memory_gate_positive", "memory_gate_negative
 CONTEXT_CHARACTERS = 8_000
 
 
-class Unreadable(ValueError):
+class UnreadableSample(ValueError):
     """The content of a sample is not what its type promises."""
 
 
@@ -51,7 +51,7 @@ class ExportSample:
     is_approved: bool = False
     stored: dict[str, Any] | None = None  # its row, for the formats that write a sample as it is
     traits: frozenset[str] = frozenset()
-    write: WriteAsked | None = None  # what write_guardian was asked, of a sample that is a write
+    write: WriteRequest | None = None  # what write_guardian was asked, of a sample that is a write
     guardian: WriteAnswer | None = None  # what it did, or should have done
     is_guardian_wrong: bool = False  # as of the gate
     misfit: str = ""  # why what people say that the file should hold is not the content of that file
@@ -99,7 +99,7 @@ def read_sample(row: dict[str, Any]) -> ExportSample:
     )
     if is_decision:
         label, corrected = _judged_decision(row, body)
-        sample.gate = corrected or decided(body)
+        sample.gate = corrected or read_decision(body)
         sample.is_gate_wrong = not corrected and (label != "correct" if label else body["type"] == NEGATIVE)
     elif isinstance(gate := body.get("memoryGate"), dict):
         label, corrected = _judged_gate(row, gate)
@@ -110,21 +110,21 @@ def read_sample(row: dict[str, Any]) -> ExportSample:
 
 def _write(row, body):
     """A sample that is a write. Its words are what was asked and what was done, whatever people say of it."""
-    asked, done = writes.asked(body), writes.done(body)
+    asked, done = writes.read_request(body), writes.read_answer(body)
     label, output = row.get("guardian_label"), row.get("guardian_corrected_output")
-    right = writes.corrected(_object(output), body) if label == "corrected" and output else None
+    right = writes.read_corrected_answer(_object(output), body) if label == "corrected" and output else None
     sample = ExportSample(
         sample_id=row["id"],
         agent_id=row["agent_id"],
         session_id=row["session_id"],
         turn_number=row["turn_number"],
-        user_text=writes.question(asked),
-        agent_reply=writes.answer(done) if done else "",
+        user_text=writes.format_question(asked),
+        agent_reply=writes.format_answer(done) if done else "",
         quality_score=row["quality_score"],
         traits=frozenset(row.get("turn_traits", "").split()),
     )
     sample.write, sample.guardian = asked, right or done
-    sample.misfit = writes.misfit(right, body) if right else ""
+    sample.misfit = writes.find_misfit(right, body) if right else ""
     sample.is_guardian_wrong = right is None and label in ("incorrect", "corrected")
     return sample
 
@@ -133,20 +133,20 @@ def read_stored(row: dict[str, Any]) -> ExportSample:
     """The sample in a row of `dataset_samples` with that row, whatever its content is."""
     try:
         sample = read_sample(row)
-    except Unreadable:
+    except UnreadableSample:
         sample = read_sample({**row, "content": "{}"})
     sample.stored = row
     return sample
 
 
-def decided(body: dict[str, Any]) -> GateAnswer | None:
+def read_decision(body: dict[str, Any]) -> GateAnswer | None:
     """What memory_gate decided in a sample of GATE_TYPES."""
     how = "correct" if body.get("type") == POSITIVE else "incorrect"
     decision, fact, reason = (_text(body.get(f"{how}{name}")) for name in ("Decision", "Fact", "Reason"))
     return GateAnswer(decision, reason, fact) if decision else None
 
 
-def own_messages(body: dict[str, Any]) -> int:
+def count_own_messages(body: dict[str, Any]) -> int:
     """How many messages at the end of the conversation of such a sample are the turn's own.
 
     Samples of others do not say: then it is a message of the agent with that of a user before it, or the last one.
@@ -157,7 +157,7 @@ def own_messages(body: dict[str, Any]) -> int:
     return min(count, most) if isinstance(count, int) and count >= 0 else most
 
 
-def loose_json(text: str) -> Any:
+def parse_loose_json(text: str) -> Any:
     """The value of a text of JSON. Raises ValueError when it is none."""
     try:
         return orjson.loads(text)
@@ -172,7 +172,7 @@ def _turn(body):
 def _parted(body):
     """The conversation of a decision: what was said in the turn, by role, and the messages before."""
     said = _listed(body)
-    first = len(said) - own_messages(body)
+    first = len(said) - count_own_messages(body)
     return dict(_pairs(said[first:])), said[:first]
 
 
@@ -210,11 +210,11 @@ def _judged_gate(row, gate):
 
 def _object(content):
     try:
-        body = loose_json(content)
+        body = parse_loose_json(content)
     except ValueError as exc:
-        raise Unreadable from exc
+        raise UnreadableSample from exc
     if not isinstance(body, dict):
-        raise Unreadable
+        raise UnreadableSample
     return body
 
 

@@ -4,17 +4,20 @@ from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import dataclass
 from typing import Any
 
-from .changes import NONE, REBUILT, TOOL_RESULTS_MERGED, TOOLS_UNKNOWN
-from .conversations import folding, histories, walks
-from .conversations.turns import LIST, SPLIT, Said
+from .changes import NO_CHANGES, REBUILT, TOOL_RESULTS_MERGED, TOOLS_UNKNOWN
+from .conversations import conversation_builder, histories
+from .conversations.turns import LIST, SPLIT, BranchMessage
 from .formats import alpaca, gate, metadata, openai, raw, sharegpt, table
-from .made import DUPLICATE, INTERRUPTED, RESTS_ON_TOOLS, Made, Row
-from .prompts import Given, nothing
+from .outcomes import DUPLICATE, INTERRUPTED, RESTS_ON_TOOLS, Row, SampleOutcome
+from .prompts import PromptColumns, get_no_prompts
 from .samples import GATE_TYPES, GONE, TOOLS, ExportSample
 from .writes import REFUSED, WRITE, WRITTEN
 
 CONVERSATIONS: dict[str, Any] = {"sharegpt": sharegpt, "openai": openai}
-STORED: dict[str, Callable[[ExportSample], Row]] = {"raw": raw.row, "csv": table.row}  # samples, and no training rows
+STORED: dict[str, Callable[[ExportSample], Row]] = {
+    "raw": raw.build_row,
+    "csv": table.build_row,
+}  # samples, and no training rows
 TURN = "annotated_turn"
 NO_DECISION, DECISION_INCORRECT, DECISION_UNKNOWN = "no_decision", "decision_incorrect", "decision_unknown"
 OVERRULED = "overruled"
@@ -41,9 +44,9 @@ class Shape:
     history: str = histories.EDITED
     gate_output: str = gate.LINES
     tool_results: str = LEAVE_OUT
-    withheld: Set[str] = NONE
+    withheld: Set[str] = NO_CHANGES
     parallel_calls: str = LIST
-    excluded: Set[str] = NONE
+    excluded: Set[str] = NO_CHANGES
 
     @property
     def needs_branch(self) -> bool:
@@ -68,7 +71,7 @@ def is_taught(shape: Shape, sample_type: str) -> bool:
     return shape.is_stored or sample_type == TURN or (shape.task == GATE and sample_type in GATE_TYPES)
 
 
-def unfit(shape: Shape, sample: ExportSample) -> str | None:
+def find_unfit_reason(shape: Shape, sample: ExportSample) -> str | None:
     """Why a sample has nothing to teach for this task; None when it has."""
     if shape.task == GUARDIAN:
         return _unfit_write(sample)
@@ -91,13 +94,13 @@ def _unfit_write(sample):
     return CONTENT_UNKNOWN if sample.guardian.status == WRITTEN and sample.guardian.content is None else None
 
 
-def rows_of(
+def build_rows(
     shape: Shape,
     samples: Iterable[ExportSample],
-    messages: Iterable[Said] = (),
-    given: Callable[[ExportSample], Given] = nothing,
-    elsewhere: walks.Elsewhere = walks.nowhere,
-) -> Iterator[Made]:
+    messages: Iterable[BranchMessage] = (),
+    given: Callable[[ExportSample], PromptColumns] = get_no_prompts,
+    elsewhere: conversation_builder.Elsewhere = conversation_builder.is_taught_nowhere,
+) -> Iterator[SampleOutcome]:
     """The rows of one session's samples, in the order of their turns; `messages` is its branch, where rows need it.
 
     `given` says what the model of a sample was given, and is asked once the messages of its turn have been read.
@@ -106,7 +109,7 @@ def rows_of(
     """
     for made in _made(shape, samples, messages, given, elsewhere):
         if made.row is not None:
-            made.changes |= metadata.note(made)
+            made.changes |= metadata.add_control_tokens(made)
         yield made
 
 
@@ -116,7 +119,7 @@ def _made(shape, samples, messages, given, elsewhere):
         return
     kept = _Kept(samples)
     if shape.is_stored:
-        found = (Made(sample, STORED[shape.format](sample)) for sample in kept)
+        found = (SampleOutcome(sample, STORED[shape.format](sample)) for sample in kept)
     else:
         found = _replies(shape, kept, messages) if shape.task == REPLY else _decisions(shape, kept)
     for made in found:
@@ -141,7 +144,7 @@ class _Kept:
 
     def passed(self):
         while self.duplicates:
-            yield Made(self.duplicates.pop(0), None, left_out=DUPLICATE)
+            yield SampleOutcome(self.duplicates.pop(0), None, left_out=DUPLICATE)
 
 
 def _decisions(shape, samples):
@@ -149,13 +152,15 @@ def _decisions(shape, samples):
     wanted = {"characters": shape.row_characters, "output": shape.gate_output}
     for sample in samples:
         if shape.task == GUARDIAN and sample.guardian:
-            yield Made(sample, *exporter.guardian_row(sample, sample.guardian, characters=shape.row_characters))
+            yield SampleOutcome(
+                sample, *exporter.guardian_row(sample, sample.guardian, characters=shape.row_characters)
+            )
         elif sample.gate:
-            yield Made(sample, *exporter.gate_row(sample, sample.gate, **wanted))
+            yield SampleOutcome(sample, *exporter.gate_row(sample, sample.gate, **wanted))
 
 
 def _conversations(shape, samples, messages, given, elsewhere):
-    for found in walks.told(
+    for found in conversation_builder.build_conversations(
         samples,
         messages,
         _spelling(shape),
@@ -168,11 +173,11 @@ def _conversations(shape, samples, messages, given, elsewhere):
         sample, done = found.sample, found.changes
         if found.exchanges and REBUILT in found.exchanges[-1].changes:
             if TOOLS in sample.traits:
-                yield Made(sample, None, left_out=RESTS_ON_TOOLS)
+                yield SampleOutcome(sample, None, left_out=RESTS_ON_TOOLS)
                 continue
-            done |= metadata.told(sample)
+            done |= metadata.find_trait_changes(sample)
         if found.exchanges is None:
-            yield Made(sample, None, done, left_out=found.left_out)
+            yield SampleOutcome(sample, None, done, left_out=found.left_out)
         else:
             yield _conversation(shape, sample, found, done, given)
 
@@ -183,7 +188,7 @@ def _conversation(shape, sample, found, done, given):
     names, more = exporter.described(prompt)
     is_undescribed = any(not exchange.calls <= names for exchange in found.exchanges)
     row = exporter.row(sample, found.exchanges, prompt)
-    return Made(sample, row, done | more, found.others, given=prompt, is_undescribed=is_undescribed)
+    return SampleOutcome(sample, row, done | more, found.others, given=prompt, is_undescribed=is_undescribed)
 
 
 def _spelling(shape):
@@ -195,16 +200,16 @@ def _spelling(shape):
 def _replies(shape, samples, messages):
     """Rows of one instruction each. The results that a reply rests on are beside it, or there is no row."""
     joins = INTERRUPTED in shape.excluded
-    for sample, turn in folding.turns_beside(samples, messages, sharegpt.SPELLING, joins_interrupted=joins):
-        unknown = frozenset({TOOLS_UNKNOWN}) if GONE in sample.traits and not turn else NONE
+    for sample, turn in alpaca.pair_with_turns(samples, messages, sharegpt.SPELLING, joins_interrupted=joins):
+        unknown = frozenset({TOOLS_UNKNOWN}) if GONE in sample.traits and not turn else NO_CHANGES
         if turn and turn.work and shape.tool_results == INPUT:
             room = shape.row_characters - len(turn.asked) - len(sample.reply)
-            results, done = folding.folded(turn.work, room)
-            row, more = alpaca.reply_row(sample, results, turn.asked)
-            others = turn.changes - {TOOL_RESULTS_MERGED} | walks.dropped(sample, turn)
-            yield Made(sample, row, done | more | others)
+            results, done = alpaca.fold_tool_calls(turn.work, room)
+            row, more = alpaca.build_reply_row(sample, results, turn.asked)
+            others = turn.changes - {TOOL_RESULTS_MERGED} | conversation_builder.find_dropped_text(sample, turn)
+            yield SampleOutcome(sample, row, done | more | others)
         elif TOOLS in sample.traits and shape.tool_results == INPUT:  # not on the branch, or without their calls
-            yield Made(sample, None, left_out=RESTS_ON_TOOLS)
+            yield SampleOutcome(sample, None, left_out=RESTS_ON_TOOLS)
         else:
-            row, done = alpaca.reply_row(sample)
-            yield Made(sample, row, done | unknown)
+            row, done = alpaca.build_reply_row(sample)
+            yield SampleOutcome(sample, row, done | unknown)

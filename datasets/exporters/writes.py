@@ -12,7 +12,7 @@ CONTENT_ELSEWHERE, CONTENT_STALE = "content_elsewhere", "content_stale"
 
 
 @dataclass(frozen=True, slots=True)
-class WriteAsked:
+class WriteRequest:
     """What write_guardian was given: a fact, and the file as it was; `content` is None where there was none."""
 
     fact: str
@@ -30,13 +30,13 @@ class WriteAnswer:
     content: str | None = None
 
 
-def asked(body: dict[str, Any]) -> WriteAsked:
+def read_request(body: dict[str, Any]) -> WriteRequest:
     """What was asked, of the content of a sample. Samples of others always have a text for the file."""
     content = _text(body, "currentFileContent")
-    return WriteAsked(_text(body, "candidateFact"), _text(body, "targetFile"), content if _existed(body) else None)
+    return WriteRequest(_text(body, "candidateFact"), _text(body, "targetFile"), content if _existed(body) else None)
 
 
-def done(body: dict[str, Any]) -> WriteAnswer | None:
+def read_answer(body: dict[str, Any]) -> WriteAnswer | None:
     """What was done, of the content of a sample."""
     status = _text(body, "decision")
     if not status:
@@ -46,7 +46,7 @@ def done(body: dict[str, Any]) -> WriteAnswer | None:
     return WriteAnswer(status, _text(body, "targetFile"), _text(body, "decisionReason"), content if is_known else None)
 
 
-def corrected(output: dict[str, Any] | None, body: dict[str, Any]) -> WriteAnswer | None:
+def read_corrected_answer(output: dict[str, Any] | None, body: dict[str, Any]) -> WriteAnswer | None:
     """What people say should have been done (`guardian_corrected_output`); None: nothing."""
     if not output or not _text(output, "status"):
         return None
@@ -55,7 +55,7 @@ def corrected(output: dict[str, Any] | None, body: dict[str, Any]) -> WriteAnswe
     return WriteAnswer(output["status"], file, _text(output, "reason"), content)
 
 
-def misfit(correction: WriteAnswer, body: dict[str, Any]) -> str:
+def find_misfit(correction: WriteAnswer, body: dict[str, Any]) -> str:
     """Why what people say that a file should hold cannot be: the content of the other file, or nothing new.
 
     Empty where it can be. Whether a content is that of the other file is judged by its lines, without the fact: more
@@ -63,7 +63,7 @@ def misfit(correction: WriteAnswer, body: dict[str, Any]) -> str:
     """
     if correction.status != WRITTEN or correction.content is None:
         return ""
-    asked_, done_ = asked(body), done(body)
+    asked_, done_ = read_request(body), read_answer(body)
     written = done_.content if done_ else None
     if correction.file == asked_.file:
         return CONTENT_STALE if correction.content in (asked_.content, written) else ""
@@ -79,19 +79,19 @@ def misfit(correction: WriteAnswer, body: dict[str, Any]) -> str:
     return ""
 
 
-def question(asked: WriteAsked) -> str:
+def format_question(asked: WriteRequest) -> str:
     """What a model is given: the fact, the name of the file, and the file as it is."""
     held = NO_FILE if asked.content is None else f"Current content:\n{asked.content}"
-    return f"Fact: {on_one_line(asked.fact)}\nFile: {asked.file}\n{held}"
+    return f"Fact: {join_lines(asked.fact)}\nFile: {asked.file}\n{held}"
 
 
-def answer(found: WriteAnswer) -> str:
+def format_answer(found: WriteAnswer) -> str:
     """What a model is to learn. What is refused ends with the reason; what is written with the whole file."""
-    said = f"Decision: {found.status}\nReason: {on_one_line(found.reason) or NO_REASON}"
+    said = f"Decision: {found.status}\nReason: {join_lines(found.reason) or NO_REASON}"
     return said if found.status != WRITTEN else f"{said}\nFile: {found.file}\nContent:\n{found.content or ''}"
 
 
-def on_one_line(text: str) -> str:
+def join_lines(text: str) -> str:
     """A text without line breaks, and single blanks."""
     return " ".join(text.split())
 

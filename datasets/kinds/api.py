@@ -8,13 +8,12 @@ from guardian.rollbacks.api import result_to_json
 from openclaw_web.endpoints.operations import Operations
 from openclaw_web.pages.doors import needs
 
-from ..from_writes import opinions
-from ..from_writes.opinions import LEAVE, Opinion
 from ..models import DatasetSample
-from . import queueing
+from ..write_samples import opinions
+from ..write_samples.opinions import LEAVE, Opinion
+from . import review_requests
 from .decision import DECISION
 from .forms import correct_decision, correct_write
-from .judging import say
 from .schemas import (
     DecisionSampleIn,
     DecisionSampleOut,
@@ -24,6 +23,7 @@ from .schemas import (
     WriteSampleOut,
     WritesQueuedOut,
 )
+from .verdict_service import give_verdict
 from .write import WRITE
 
 router = Operations("datasets_writes_api", tags=["samples"])
@@ -40,7 +40,7 @@ def decision_sample(request, agent, decision_id: str, body: DecisionSampleIn):
     stays one sample.
     """
     right = correct_decision(body.correct_decision or "", body.correct_fact, body.correct_reason)
-    return _answer(say(DECISION, agent, decision_id, body.verdict, by=request.user.username, correction=right))
+    return _answer(give_verdict(DECISION, agent, decision_id, body.verdict, by=request.user.username, correction=right))
 
 
 @router.post("/agents/{agent}/guardian/writes/{audit_id}/sample", WriteSampleOut, 400, 404, 409, 503)
@@ -52,7 +52,7 @@ def write_sample(request, agent, audit_id: str, body: WriteSampleIn):
     A right write, or a wrong one of which is known what would be right, is approved; another wrong one needs review.
     """
     right = correct_write(body.correct_status or "", body.correct_reason, body.correct_content)
-    return _answer(say(WRITE, agent, audit_id, body.verdict, by=request.user.username, correction=right))
+    return _answer(give_verdict(WRITE, agent, audit_id, body.verdict, by=request.user.username, correction=right))
 
 
 @router.post("/agents/{agent}/guardian/samples", WritesQueuedOut, 400, 404, 409, 503)
@@ -60,7 +60,7 @@ def write_sample(request, agent, audit_id: str, body: WriteSampleIn):
 @needs("labeller")
 def write_samples(request, agent):
     """Send writes to the review queue that were corrected or rolled back and have no sample yet, newest first."""
-    return queueing.queue_writes(agent)
+    return review_requests.queue_writes(agent)
 
 
 @router.post("/agents/{agent}/guardian/writes/{audit_id}/opinion", OpinionOut, 400, 404, 409, 503)
@@ -86,7 +86,7 @@ def write_opinion(request, agent, audit_id: str, body: OpinionIn):
         puts_back=body.put_back,
         may_end_rule=request.user.has_role("operator"),
     )
-    result = opinions.give(agent, audit_id, opinion, by=request.user.username)
+    result = opinions.give_opinion(agent, audit_id, opinion, by=request.user.username)
     return {
         "correction": api_detail.correction_to_json(result.correction) if result.correction else None,
         "sample_id": result.sample.id if result.sample else None,

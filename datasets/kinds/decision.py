@@ -7,7 +7,7 @@ Ours beside the spec's fields: the reasons, the fact that would have been right,
 conversation are the turn's own (`turnMessages`), and whether the window is one that nobody told of (`windowDerived`).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import orjson
@@ -22,16 +22,16 @@ from guardian.detail import related_writes
 from guardian.models import WriteGuardianAudit
 from guardian.recording.reports import CHANGED
 from ledger import consent
+from ledger.collectors.message_unwrapping import unwrap_message
 from ledger.models import ConversationTurn
 from openclaw_web.errors import Refused
 
 from .. import services, turn_facts
-from ..exporters.samples import GATE_TYPES, NEGATIVE, POSITIVE, GateAnswer, decided
-from ..from_decisions import window_words
+from ..exporters.samples import ENVELOPE, GATE_TYPES, NEGATIVE, POSITIVE, UNRECOGNIZED, GateAnswer, read_decision
 from ..models import DatasetSample
 from ..review import parts
 from ..review.parts import PartVerdict
-from . import making
+from . import sample_store
 from . import turn as turns
 from .kind import NONE, RIGHT, WRONG, JudgedKind, Words
 
@@ -52,7 +52,7 @@ class NoSuchDecision(Refused):
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class DecisionSubject:
     """A decision with the window it was made on, and its turn; None: no turn was found for it."""
 
     decision: MemoryGateDecision
@@ -82,7 +82,7 @@ def find(agent: Agent, decision_id: str) -> MemoryGateDecision:
     return decision
 
 
-def see(agent: Agent, decision: MemoryGateDecision) -> Seen:
+def read_subject(agent: Agent, decision: MemoryGateDecision) -> DecisionSubject:
     """What a sample of the decision is made of. Raises Refused where it cannot have one."""
     turn = ConversationTurn.objects.using(agent.db).filter(id=decision.turn_id).first() if decision.turn_id else None
     if decision.turn_id and turn is None:
@@ -98,12 +98,12 @@ def see(agent: Agent, decision: MemoryGateDecision) -> Seen:
         raise Refused(
             _("Somebody opted out whose words the gate saw, or may have seen. The decision cannot become a sample.")
         )
-    return Seen(decision, turn, window)
+    return DecisionSubject(decision, turn, window)
 
 
-def content(agent: Agent, seen: Seen, is_right: bool) -> dict[str, Any]:
+def content(agent: Agent, seen: DecisionSubject, is_right: bool) -> dict[str, Any]:
     """The sample of a decision before anybody has said what would be right, without envelopes around words."""
-    decision, window = seen.decision, window_words.unwrap_window(seen.window)
+    decision, window = seen.decision, unwrap_window(seen.window)
     own = [{"role": role, "message": text} for role, text in (("user", window.user), ("agent", window.reply)) if text]
     before = [{"role": message["role"], "message": message["message"]} for message in window.recent]
     answer = GateAnswer(decision.decision, decision.reason, decision.candidate_fact or "")
@@ -125,10 +125,10 @@ def find_outcome(agent: Agent, decision_id: str) -> bool | None:
     return bool(statuses & set(CHANGED)) if statuses else None
 
 
-def judged(body: dict[str, Any], verdict: PartVerdict) -> tuple[str, str]:
+def apply_verdict(body: dict[str, Any], verdict: PartVerdict) -> tuple[str, str]:
     """Type and content (JSON) of a sample of GATE_TYPES after a verdict on its decision."""
     shared = {name: value for name, value in body.items() if name not in JUDGED}
-    answer = decided(body) or GateAnswer("", "", "")
+    answer = read_decision(body) or GateAnswer("", "", "")
     new = _positive(answer, shared) if verdict.label == CORRECT else _negative(answer, verdict.corrected, shared)
     return new["type"], orjson.dumps(new).decode()
 
@@ -164,8 +164,8 @@ def _columns(agent, seen):
     """Without a turn it has the session, or the key, of its decision, and what its window says of itself."""
     own = {"decision_id": seen.decision.id}
     if seen.turn:
-        return own | turn_facts.of_turn(agent.db, seen.turn)
-    return own | {"session_id": seen.decision.session_id} | window_words.read_facts(seen.window)
+        return own | turn_facts.read_columns(agent.db, seen.turn)
+    return own | {"session_id": seen.decision.session_id} | read_facts(seen.window)
 
 
 def _verdict(decision, _seen, said, correction):
@@ -173,7 +173,7 @@ def _verdict(decision, _seen, said, correction):
     label = "corrected" if correction else "correct" if said == RIGHT else "incorrect"
     verdict = PartVerdict(label, correction.as_output if correction else None)
     made = {"decision": decision.decision, "fact": decision.candidate_fact or "", "reason": decision.reason}
-    parts.check("gate", verdict, made)
+    parts.check_part("gate", verdict, made)
     if correction:
         is_same = (correction.decision, correction.fact) == (made["decision"], made["fact"])
         if is_same and correction.reason in ("", made["reason"]):
@@ -181,13 +181,13 @@ def _verdict(decision, _seen, said, correction):
     return verdict
 
 
-def samples_of(agent: Agent, decisions: list[MemoryGateDecision]) -> dict[str, list[DatasetSample]]:
+def find_samples(agent: Agent, decisions: list[MemoryGateDecision]) -> dict[str, list[DatasetSample]]:
     """The samples of each of these decisions, by its id: its own first, then that of its turn; most have none."""
     samples: dict[str, list[DatasetSample]] = {}
     for start in range(0, len(decisions), BATCH):
         batch = decisions[start : start + BATCH]
         ids = [find_sample_id(agent, decision.id) for decision in batch]
-        ids += [turns.sample_id(agent.agent_id, decision.turn_id) for decision in batch if decision.turn_id]
+        ids += [turns.compute_sample_id(agent.agent_id, decision.turn_id) for decision in batch if decision.turn_id]
         names = {decision.id for decision in batch}
         for sample in DatasetSample.objects.filter(id__in=ids).only(*READ):
             if sample.decision_id in names and sample.annotation_status:
@@ -199,7 +199,7 @@ def samples_of(agent: Agent, decisions: list[MemoryGateDecision]) -> dict[str, l
 
 def find_sample_id(agent: Agent, decision_id: str) -> str:
     """The id of a decision's own sample, whatever people say of the decision."""
-    return making.sample_id(agent.agent_id, decision_id, KEY)
+    return sample_store.compute_sample_id(agent.agent_id, decision_id, KEY)
 
 
 def create(agent: Agent, decision: MemoryGateDecision, by: str) -> DatasetSample:
@@ -208,9 +208,9 @@ def create(agent: Agent, decision: MemoryGateDecision, by: str) -> DatasetSample
     A turn has one such sample, whichever of its decisions it was created from. A decision without a turn gets its own
     sample, which nobody has judged. Raises Refused where neither can be.
     """
-    seen = see(agent, decision)
+    seen = read_subject(agent, decision)
     if seen.turn is None:
-        return add_own(agent, making.new_sample(DECISION, agent, decision.id, seen))[0]
+        return add_own_sample(agent, sample_store.build_sample(DECISION, agent, decision.id, seen))[0]
     chosen = {seen.turn.id: decision}
     made = services.make_samples(agent, seen.turn.session_id, [seen.turn.turn_number], by=by, chosen=chosen)
     if made.skipped:
@@ -218,11 +218,11 @@ def create(agent: Agent, decision: MemoryGateDecision, by: str) -> DatasetSample
     return DatasetSample.objects.get(id=(made.made + made.existing)[0])
 
 
-def add_own(agent: Agent, sample: DatasetSample) -> tuple[DatasetSample, bool]:
+def add_own_sample(agent: Agent, sample: DatasetSample) -> tuple[DatasetSample, bool]:
     """The decision's own sample, of which nobody says anything when it is new; and whether it is new."""
     known = DatasetSample.objects.filter(id=sample.id, annotation_status__isnull=False).first()
     if known is None:
-        making.add(agent, sample)
+        sample_store.add_sample(agent, sample)
     return known or sample, known is None
 
 
@@ -249,14 +249,46 @@ DECISION = JudgedKind(
         },
     ),
     find=find,
-    see=see,
+    see=read_subject,
     body=content,
     columns=_columns,
     verdict=_verdict,
-    samples_of=samples_of,
+    samples_of=find_samples,
     find_sample_id=find_sample_id,
     rows=MemoryGateDecision.objects.only("id", "turn_id", "window_hash"),
     judgeable=_judgeable,
     writes=related_writes.find_main_by_decision,
     create=create,
 )
+
+
+def unwrap_window(window: Window) -> Window:
+    """The window without what OpenClaw puts around words of people; a message that is nothing else is left out."""
+    recent = ({**message, "message": _plain(message["role"], message["message"])} for message in window.recent)
+    return replace(
+        window,
+        recent=tuple(message for message in recent if message["message"]),
+        user=window.user and unwrap_message(window.user).words,
+    )
+
+
+def read_facts(window: Window) -> dict[str, Any]:
+    """turn_facts.COLUMNS of a sample without a turn: its last message of a user counts as the question.
+
+    Words of any of its users that look wrapped and are not understood count, since a row of the gate holds them all.
+    """
+    plain = unwrap_window(window)
+    asked = [message["message"] for message in plain.recent if message["role"] == "user"]
+    question = plain.user or (asked[-1] if asked else "")
+    found = ((ENVELOPE, plain != window), (UNRECOGNIZED, _is_odd(window)))
+    traits = " ".join(name for name, is_so in found if is_so)
+    return turn_facts.build_columns(turn_facts.detect_prompt(question, plain.reply or ""), "", traits)
+
+
+def _is_odd(window):
+    texts = (message["message"] for message in window.recent if message["role"] == "user")
+    return any(unwrap_message(text).unknown for text in (*texts, window.user or ""))
+
+
+def _plain(role, text):
+    return unwrap_message(text).words if role == "user" else text

@@ -8,11 +8,11 @@ from openclaw_web.errors import Refused
 from openclaw_web.pages import states
 
 from ..forms import LONGEST_NOTES
-from ..from_writes import opinions
-from ..from_writes.opinions import Opinion
 from ..review import parts
+from ..write_samples import opinions
+from ..write_samples.opinions import Opinion
 from . import decision as decisions
-from . import judging
+from . import verdict_service
 from . import write as writes
 from .decision import DECISION
 from .kind import RIGHT, VERDICTS, WRONG
@@ -35,21 +35,23 @@ class JudgeForm(forms.Form):
     place = forms.ChoiceField(required=False, choices=[(name, name) for name in (PAGE, ROW)])
 
     @classmethod
-    def about(cls, judgment):
+    def from_verdict(cls, judgment):
         """The form as it is first shown, with what was said before (judgments.Judgment, or None)."""
         return cls()
 
-    def verdict_fields(self):
+    def read_fields(self):
         """The fields by name. Raises Refused for what no page sends, and for texts that are too long."""
         if not self.is_valid():
             raise Refused(_("This verdict cannot be saved: a text is too long, or the page is outdated. Reload it."))
         return self.cleaned_data
 
-    def give(self, agent, row, verdict, *, user, expected):
+    def give_verdict(self, agent, row, verdict, *, user, expected):
         """Say the verdict of a row, in force as `expected`. Raises Refused as `judging.say`."""
         # The page has one form, with what somebody said before in it.
         right = self.correction if verdict == WRONG else None
-        judging.say(self.kind, agent, row.id, verdict, by=user.username, correction=right, expected=expected)
+        verdict_service.give_verdict(
+            self.kind, agent, row.id, verdict, by=user.username, correction=right, expected=expected
+        )
 
 
 class DecisionForm(JudgeForm):
@@ -66,7 +68,7 @@ class DecisionForm(JudgeForm):
     correct_reason = _text(gettext_lazy("Reason"))
 
     @classmethod
-    def about(cls, judgment):
+    def from_verdict(cls, judgment):
         """The form with what was said before."""
         right = judgment.corrected if judgment else {}
         names = {"correct_decision": "decision", "correct_fact": "candidateFact", "correct_reason": "reason"}
@@ -90,7 +92,7 @@ class WriteForm(JudgeForm):
     )
     correct_reason = _text(gettext_lazy("Reason"))
 
-    def verdict_fields(self):
+    def read_fields(self):
         """The fields by name; a page that shows no verdict does not know which one is in force."""
         return super().verdict_fields() | ({} if "expected" in self.data else {"expected": None})
 
@@ -99,12 +101,12 @@ class WriteForm(JudgeForm):
         """What is said to be right; None: nothing."""
         return correct_write(self.cleaned_data["correct_status"], self.cleaned_data["correct_reason"])
 
-    def give(self, agent, row, verdict, *, user, expected):
+    def give_verdict(self, agent, row, verdict, *, user, expected):
         """Right comes with the correction that it takes where somebody, or a rule, said otherwise."""
         if verdict != RIGHT:
             return super().give(agent, row, verdict, user=user, expected=expected)
         opinion = Opinion(opinions.RIGHT, expected=expected, may_end_rule=user.has_role("operator"))
-        return opinions.give(agent, row.id, opinion, by=user.username)
+        return opinions.give_opinion(agent, row.id, opinion, by=user.username)
 
 
 def correct_decision(decision: str, fact: str, reason: str) -> decisions.Correction | None:
@@ -130,6 +132,6 @@ class ListedIds(forms.Form):
 
     MOST = 100
 
-    def ids(self):
+    def read_ids(self):
         """Their ids, the first 100."""
         return list(dict.fromkeys(self.data.getlist("ids")))[: self.MOST]

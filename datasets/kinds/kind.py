@@ -16,7 +16,7 @@ from ..review.parts import PartVerdict
 RIGHT, WRONG, NONE = VERDICTS = ("right", "wrong", "none")
 
 
-class Seen(Protocol):
+class SampleSubject(Protocol):
     """What a sample is made of: at least its turn, where one is known."""
 
     @property
@@ -65,12 +65,12 @@ class JudgedKind(SampleKind):
     part: str
     words: Words
     find: Callable[[Agent, str], Any]
-    see: Callable[[Agent, Any], Seen]
+    read_subject: Callable[[Agent, Any], SampleSubject]
     verdict: Callable[[Any, Any, str, Any], PartVerdict]
-    samples_of: Callable[[Agent, list[Any]], dict[str, list[DatasetSample]]]
+    find_samples: Callable[[Agent, list[Any]], dict[str, list[DatasetSample]]]
     find_sample_id: Callable[[Agent, str], str]
     rows: QuerySet[Any]
     judgeable: Callable[[list[Any]], set[str]]
     writes: Callable[[str, list[str]], dict[str, Any]] = lambda _db, _ids: {}
-    sees_again: bool = False
+    reads_again: bool = False
     create: Callable[[Agent, Any, str], DatasetSample] | None = None

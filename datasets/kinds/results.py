@@ -17,7 +17,7 @@ QUEUED = ngettext_lazy("%(count)s sample added to the queue", "%(count)s samples
 
 
 @dataclass(slots=True)
-class Made:
+class CreationResult:
     """Ids of new samples and of those that were there; what was left out and why (`{"id", "reason"}`).
 
     `excluded` counts, by reason, what only somebody who chooses it makes samples of; in sentences it is skipped, unless

@@ -11,10 +11,10 @@ from guardian.rollbacks.schemas import RolledBackOut
 from openclaw_web.endpoints.schemas import Body, Schema
 
 from ..forms import LONGEST_NOTES
-from ..from_writes.opinions import KINDS, LEAVE, WAYS
-from ..from_writes.whole_files import LONGEST_FILE
 from ..review.parts import DECISIONS
 from ..schemas import NO_NUL, Status, Type
+from ..write_samples.corrected_files import LONGEST_FILE
+from ..write_samples.opinions import KINDS, LEAVE, WAYS
 from .write import STATUSES
 
 

@@ -22,9 +22,9 @@ from ledger.transcripts import origins
 from ledger.transcripts.trimming import full_record
 
 from .. import turn_facts
-from ..exporters.made import PICTURE
+from ..exporters.outcomes import PICTURE
 from ..models import DatasetSample
-from . import making
+from . import sample_store
 from .kind import SampleKind
 
 TYPE = DatasetSample.Type.ANNOTATED_TURN
@@ -51,7 +51,7 @@ class Exchange:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class TurnSubject:
     """A turn with what was said in it and before it, and the gate's decision where there is one."""
 
     turn: ConversationTurn
@@ -60,27 +60,27 @@ class Seen:
     decision: MemoryGateDecision | None
 
 
-def sample_id(agent_id: str, turn_id: str) -> str:
+def compute_sample_id(agent_id: str, turn_id: str) -> str:
     """The id of a turn's sample."""
-    return making.sample_id(agent_id, turn_id, TYPE)
+    return sample_store.compute_sample_id(agent_id, turn_id, TYPE)
 
 
-def exchanges(db: str, turns: list[ConversationTurn]) -> dict[str, Exchange]:
+def read_exchanges(db: str, turns: list[ConversationTurn]) -> dict[str, Exchange]:
     """What was said in each of these turns of one session, by turn id."""
     opted_out = consent.read_opted_out()
     session = _session(db, turns)
     if opted_out and session is not None and origins.is_direct_with(session, opted_out):
         return {turn.id: Exchange(problem=NOT_USED[WithheldReason.SENDER]) for turn in turns}
-    records, resting = _records(db, turns), turn_facts.resting_on_tools(db, turns)
+    records, resting = _records(db, turns), turn_facts.find_resting_on_tools(db, turns)
     return {turn.id: _exchange(turn, records, opted_out, session, turn.id in resting) for turn in turns}
 
 
-def decisions(db: str, turns: list[ConversationTurn]) -> dict[str, MemoryGateDecision]:
+def find_decisions(db: str, turns: list[ConversationTurn]) -> dict[str, MemoryGateDecision]:
     """The memory_gate decision of each turn that has one, by turn id."""
     return gate.find_by_turn(db, [turn.id for turn in turns])
 
 
-def content(_agent: Agent, seen: Seen, _is_right: bool) -> dict[str, Any]:
+def content(_agent: Agent, seen: TurnSubject, _is_right: bool) -> dict[str, Any]:
     """The sample of a turn, as it is stored (Type 4 of the Reflection spec, with the words of the turn)."""
     turn, said, decision = seen.turn, seen.exchange, seen.decision
     messages = [{"role": message["role"], "message": message["message"]} for message in seen.context]
@@ -148,18 +148,18 @@ def _exchange(turn, records, opted_out, session, rests_on_tools):
         return Exchange(problem=_("The user's message has no text."), exclusion=PICTURE if is_picture else "")
     if not reply.text.strip():
         return Exchange(problem=_("No reply."))
-    traits = turn_facts.traits(user, reply, rests_on_tools=rests_on_tools)
-    prompt, stop = turn_facts.turn_prompt(user, reply, session), reply.stop_reason or ""
+    traits = turn_facts.find_traits(user, reply, rests_on_tools=rests_on_tools)
+    prompt, stop = turn_facts.find_prompt(user, reply, session), reply.stop_reason or ""
     if prompt == HANDOVER:  # also where somebody chooses to include other prompts
         return Exchange(problem=_("This site handed this change to the agent: no person said it."))
-    exclusion = turn_facts.exclusion(prompt, stop, traits)
+    exclusion = turn_facts.find_exclusion(prompt, stop, traits)
     return Exchange(user.text, reply.text, stop=stop, traits=traits, prompt=prompt, exclusion=exclusion)
 
 
 def _columns(_agent, seen):
     said = seen.exchange
     decision_id = seen.decision.id if seen.decision else None
-    return {"decision_id": decision_id, **turn_facts.columns(said.prompt, said.stop, said.traits)}
+    return {"decision_id": decision_id, **turn_facts.build_columns(said.prompt, said.stop, said.traits)}
 
 
 TURN = SampleKind(key=TYPE, body=content, columns=_columns)

@@ -13,10 +13,10 @@ from openclaw_web.pages.html import after_post, render_page, safe_next
 
 from .. import evidence
 from ..review import undo
-from . import judging, queueing
+from . import review_requests, verdict_service
+from .current_verdicts import find_own_sample, read_verdict
 from .decision import DECISION
 from .forms import ROW, UNDO, DecisionForm, ListedIds, WriteForm
-from .judgments import own_sample, read_judgment
 from .write import WRITE
 
 FORMS = {form.kind.name: form for form in (DecisionForm, WriteForm)}
@@ -78,7 +78,7 @@ def write_verdicts(request, agent):
 def writes_queue(request, agent):
     """Send writes to review that were corrected or rolled back."""
     to = reverse("guardian:rule_list", args=[agent.agent_id])
-    sentence = queueing.describe_queued_writes(queueing.queue_writes(agent))
+    sentence = review_requests.describe_queued_writes(review_requests.queue_writes(agent))
     return after_post(request, sentence, to=safe_next(request, to))
 
 
@@ -117,7 +117,7 @@ def _answer(request, kind, agent, row, form, *, sentence="", warning="", status=
 
 def _page(request, kind, agent, row, form=None, *, sentence="", warning="", status=200):
     samples = kind.samples_of(agent, [row]).get(row.id, [])
-    judgment, own = read_judgment(kind, samples), own_sample(samples)
+    judgment, own = read_verdict(kind, samples), find_own_sample(samples)
     context = {
         "agent": agent,
         "kind": kind,
@@ -126,8 +126,8 @@ def _page(request, kind, agent, row, form=None, *, sentence="", warning="", stat
         "own": own,
         "sample": samples[0] if samples else None,
         "has_turn_sample": len(samples) > (own is not None and row.turn_id is not None),
-        "problem": "" if samples else judging.find_problem(kind, agent, row),
-        "form": form if form and warning else FORMS[kind.name].about(judgment),
+        "problem": "" if samples else verdict_service.find_problem(kind, agent, row),
+        "form": form if form and warning else FORMS[kind.name].from_verdict(judgment),
         "may_label": request.user.has_role("labeller"),
         "sentence": sentence,
         "warning": warning,
@@ -137,7 +137,7 @@ def _page(request, kind, agent, row, form=None, *, sentence="", warning="", stat
 
 
 def _places(request, kind, agent):
-    rows = list(kind.rows.using(agent.db).filter(id__in=ListedIds(request.GET).ids()))
+    rows = list(kind.rows.using(agent.db).filter(id__in=ListedIds(request.GET).read_ids()))
     context = {"agent": agent, "kind": kind, "rows": _rows(request, kind, agent, rows), **_last(request, kind, agent)}
     return render(request, PLACES[kind.name], context)
 
@@ -148,8 +148,8 @@ def _rows(request, kind, agent, rows):
     return [
         {
             "row": row,
-            "judgment": read_judgment(kind, samples.get(row.id, [])),
-            "own": own_sample(samples.get(row.id, [])),
+            "judgment": read_verdict(kind, samples.get(row.id, [])),
+            "own": find_own_sample(samples.get(row.id, [])),
             "write": writes.get(row.id),
             "may_label": may_label and row.id in judgeable,
             "warning": "",
@@ -162,10 +162,10 @@ def _last(request, kind, agent, sentence=""):
     """This person's last verdict on such a row, to be undone from a list; `sentence` says what was undone."""
     last = None
     if request.user.has_role("labeller"):
-        sample = undo.last_verdict(request.user.username, agent.agent_id, kind.types)
+        sample = undo.find_last_verdict(request.user.username, agent.agent_id, kind.types)
         last = sample and {
             "sample": sample,
-            "fact": evidence.fact_of(sample),
+            "fact": evidence.read_fact(sample),
             "label": getattr(sample, f"{kind.part}_label"),
             "give": reverse(f"datasets:{kind.name}_judge", args=[agent.agent_id, getattr(sample, kind.column)]),
         }

@@ -31,10 +31,10 @@ from openclaw_web.errors import Refused
 from .. import turn_facts
 from ..exporters.writes import REFUSED
 from ..exporters.writes import WRITE as TYPE
-from ..from_writes.whole_files import LONGEST_FILE, Right, Write, find_right
 from ..models import DatasetSample
 from ..review.parts import PartVerdict
-from . import making
+from ..write_samples.corrected_files import LONGEST_FILE, OriginalWrite, RightFile, find_right_file
+from . import sample_store
 from .kind import NONE, RIGHT, WRONG, JudgedKind, Words
 
 STATUSES = correction_store.STATUSES
@@ -44,7 +44,7 @@ READ = ("id", "sample_type", "audit_id", "annotation_status", "annotated_by", "a
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class WriteSubject:
     """A write with its turn, its decision, and what the file held; None: no file, or nothing was written.
 
     `status` is what was decided. `correction` and `rollback` are what people did about it, the correction that stands;
@@ -61,7 +61,7 @@ class Seen:
     correction: BehaviorCorrection | None
     rollback: Rollback | None
     chosen: str | None
-    right: Right
+    right: RightFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ def find(agent: Agent, audit_id: str) -> WriteGuardianAudit:
     return get_write(agent.db, audit_id)
 
 
-def see(agent: Agent, audit: WriteGuardianAudit) -> Seen:
+def read_subject(agent: Agent, audit: WriteGuardianAudit) -> WriteSubject:
     """What a sample of the write is made of. Raises Refused where it cannot have one."""
     db, status = agent.db, correction_store.get_original_state(agent.db, audit).status
     if audit.origin == WriteGuardianAudit.Origin.ROLLBACK:  # its fact is that of the write which it took back
@@ -106,7 +106,7 @@ def see(agent: Agent, audit: WriteGuardianAudit) -> Seen:
         raise Refused(_("No sample can be created: somebody opted out."))
     before, after = _text(audit.before_snapshot), _text(audit.after_snapshot) if status == "written" else None
     correction = next(iter(correction_store.find_by_write(db, audit.id)), None)
-    return Seen(
+    return WriteSubject(
         audit=audit,
         turn=turn,
         decision=_decision(db, audit.decision_id),
@@ -127,9 +127,9 @@ def _decision(db, decision_id):
 
 def _right(db, audit, correction, before, after):
     if correction is None:
-        return Right()
-    write = Write(audit.created_at, correction_store.get_original_state(db, audit), before, after)
-    return find_right(db, write, correction_store.get_corrected_state(correction))
+        return RightFile()
+    write = OriginalWrite(audit.created_at, correction_store.get_original_state(db, audit), before, after)
+    return find_right_file(db, write, correction_store.get_corrected_state(correction))
 
 
 def _find_the_file(db, audit, status):
@@ -171,7 +171,7 @@ def is_file_withheld(db: str, audit: WriteGuardianAudit, choice: WriteGuardianAu
     return opted_out_lines.has_withheld_lines(db, held)
 
 
-def content(_agent: Agent, seen: Seen, _is_right: bool) -> dict[str, Any]:
+def content(_agent: Agent, seen: WriteSubject, _is_right: bool) -> dict[str, Any]:
     """The sample of a write, with what people said of it by now."""
     body: dict[str, Any] = {
         "type": TYPE,
@@ -196,7 +196,7 @@ def content(_agent: Agent, seen: Seen, _is_right: bool) -> dict[str, Any]:
     return body
 
 
-def find_correction(seen: Seen) -> dict[str, Any] | None:
+def find_correction(seen: WriteSubject) -> dict[str, Any] | None:
     """What people said or did about a write: the correction that stands, else its rollback; None: nothing."""
     if row := seen.correction:
         return {
@@ -219,7 +219,7 @@ def find_correction(seen: Seen) -> dict[str, Any] | None:
     return None
 
 
-def find_right_output(seen: Seen) -> dict[str, str] | None:
+def find_right_output(seen: WriteSubject) -> dict[str, str] | None:
     """The same as a verdict says it (`guardian_corrected_output`); None where people said that the write was right."""
     correction = find_correction(seen)
     if correction is None or is_right(seen):
@@ -231,7 +231,7 @@ def find_right_output(seen: Seen) -> dict[str, str] | None:
     }
 
 
-def is_right(seen: Seen) -> bool:
+def is_right(seen: WriteSubject) -> bool:
     """Whether a correction says that the write was right as it was: against a rule, or an earlier correction."""
     row = seen.correction
     said = row and (row.corrected_status, row.corrected_candidate_fact, row.corrected_target_file)
@@ -243,7 +243,7 @@ def _columns(agent, seen):
         "decision_id": seen.decision.id if seen.decision else None,
         "audit_id": seen.audit.id,
         "collection_strategy": "manual_correction" if find_right_output(seen) or is_right(seen) else "manual",
-        **turn_facts.of_turn(agent.db, seen.turn),
+        **turn_facts.read_columns(agent.db, seen.turn),
     }
 
 
@@ -267,7 +267,7 @@ def _verdict(audit, seen, said, correction):
     return PartVerdict("corrected", known) if known else PartVerdict("incorrect")
 
 
-def _check(correction: Correction, seen: Seen):
+def _check(correction: Correction, seen: WriteSubject):
     """A correction says something else than what was done."""
     if correction.status not in STATUSES:
         raise Refused(_("A write should have been either written or refused."))
@@ -277,7 +277,7 @@ def _check(correction: Correction, seen: Seen):
         raise Refused(_("This is what was done. Say what would have been right, or that it is right."))
 
 
-def samples_of(agent: Agent, audit_ids: Collection[str]) -> dict[str, list[DatasetSample]]:
+def find_samples(agent: Agent, audit_ids: Collection[str]) -> dict[str, list[DatasetSample]]:
     """The sample of each of these writes of one agent that has one in use, by the write's id."""
     ids = find_sample_ids(agent, audit_ids)
     samples = DatasetSample.objects.filter(id__in=list(ids)).only(*READ)
@@ -289,14 +289,14 @@ def find_sample_ids(agent: Agent, audit_ids: Collection[str]) -> dict[str, str]:
     rows = GuardianReceipt.objects.using(agent.db).filter(audit_id__in=list(audit_ids)).exclude(id=F("audit_id"))
     earlier = rows.values_list("id", "audit_id") if audit_ids else ()
     names = [*((name, name) for name in audit_ids), *earlier]
-    return {making.sample_id(agent.agent_id, told, KEY): name for told, name in names}
+    return {sample_store.compute_sample_id(agent.agent_id, told, KEY): name for told, name in names}
 
 
 def find_sample_id(agent: Agent, audit_id: str) -> str:
     """The id of the sample of a write: of the one that is there, else of the one that would be made."""
     ids = find_sample_ids(agent, [audit_id])
     there = DatasetSample.objects.filter(id__in=list(ids)).values_list("id", flat=True).order_by("created_at").first()
-    return there or making.sample_id(agent.agent_id, audit_id, KEY)
+    return there or sample_store.compute_sample_id(agent.agent_id, audit_id, KEY)
 
 
 def _judgeable(audits):
@@ -320,12 +320,12 @@ WRITE = JudgedKind(
         },
     ),
     find=find,
-    see=see,
+    see=read_subject,
     body=content,
     columns=_columns,
     labels=_labels,
     verdict=_verdict,
-    samples_of=lambda agent, audits: samples_of(agent, [audit.id for audit in audits]),
+    samples_of=lambda agent, audits: find_samples(agent, [audit.id for audit in audits]),
     find_sample_id=find_sample_id,
     rows=WriteGuardianAudit.objects.only("id", "turn_id", "origin"),
     judgeable=_judgeable,

@@ -77,7 +77,7 @@ def link_rule(facts: Facts) -> Link:
 
 def check_samples() -> Iterable[Finding]:
     """Samples that wait for a verdict."""
-    (count,) = queues.asked([queues.amount(queues.Queue())])
+    (count,) = queues.read_counts([queues.build_count(queues.Queue())])
     if count:
         most = queues.COUNTED_UP_TO
         yield Finding(facts={"count": min(count, most), "is_more": count > most}, level=0)

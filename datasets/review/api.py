@@ -11,7 +11,7 @@ from openclaw_web.endpoints.operations import Operations
 from openclaw_web.pages.doors import needs
 
 from ..models import DatasetSample
-from . import bulk, claims, going_on, progress, skips, undo, verdicts
+from . import bulk, claims, progress, queue_steps, skips, undo, verdicts
 from .schemas import (
     BulkIn,
     BulkOut,
@@ -44,7 +44,7 @@ def review_next(request, filters: Query[NextFilters]):
 def review_verdict(request, filters: Query[QueueFilters], body: VerdictIn):
     """Give a verdict on a sample and claim the next sample, both or neither."""
     try:
-        judged, claim = going_on.label_and_take_next(
+        judged, claim = queue_steps.label_and_take_next(
             filters.chosen(), body.sample_id, body.verdict(), by=request.user.username
         )
     except verdicts.NoSuchSample as exc:
@@ -87,7 +87,9 @@ def review_undo(request):
 def review_progress(request, filters: Query[QueueFilters]):
     """How many samples are to be reviewed, and how many were reviewed."""
     queue, by = filters.chosen(), request.user.username
-    return asdict(progress.of(queue, by)) | {"held_by_others": list(map(asdict, claims.holders(queue, besides=by)))}
+    return asdict(progress.read_progress(queue, by)) | {
+        "held_by_others": list(map(asdict, claims.find_holders(queue, besides=by)))
+    }
 
 
 @router.post("/samples/bulk", BulkOut, 409)

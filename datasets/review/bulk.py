@@ -34,11 +34,11 @@ CAME_WITH = {
     "wrong": Q(guardian_label="incorrect") | Q(gate_label="incorrect"),
 }
 # Without the long columns that a verdict leaves alone.
-HOT = ("id", "agent_id", "reply_stop", *verdicts.CHANGED)
+HOT = ("id", "agent_id", "reply_stop", *verdicts.VERDICT_COLUMNS)
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class BulkPlan:
     """What a bulk action would do: how many samples, the first five, and whom it passes over.
 
     Others have `held` of them open; the replies of `cut_off` were cut off, which many at once cannot be approved.
@@ -63,7 +63,7 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class BulkResult:
     """What a bulk action did: its id, and how many samples it judged, left to others, and passed over as cut off."""
 
     bulk_id: str
@@ -114,13 +114,13 @@ class Scope:
         return [str(STATUS_WORDS[status]) for status in ([self.status] if self.status else queues.NAMES)]
 
 
-def plan(scope: Scope, *, by: str) -> Plan:
+def plan_bulk(scope: Scope, *, by: str) -> BulkPlan:
     """What `label_all` would do now; counts up to one more than it takes."""
     found = list(scope.chosen.order_by(*ORDER).values_list("id", "reply_stop")[: MOST + 1])
     ids, cut_off = [one[0] for one in found], sum(one[1] in CUT_OFF for one in found)
     first = DatasetSample.objects.for_reading().filter(id__in=ids[:5]).order_by(*ORDER)
     filed = _filed(scope) if len(ids) <= MOST else {}
-    return Plan(len(ids), len(_held_by_others(by).intersection(ids)), cut_off, filed, list(first))
+    return BulkPlan(len(ids), len(_held_by_others(by).intersection(ids)), cut_off, filed, list(first))
 
 
 def _count_wrong(filed):
@@ -134,7 +134,7 @@ def _filed(scope):
 
 def label_all(
     scope: Scope, status: str, *, by: str, expected_count: int, notes: str = "", expected_wrong: int = 0
-) -> Done:
+) -> BulkResult:
     """Give one verdict to every sample that fits, but for those that somebody else has open; a reply that was cut off
     is not approved this way.
 
@@ -157,7 +157,7 @@ def label_all(
         free = [sample for sample in whole if sample.id not in held]
         if not free:
             raise Refused(_("Other reviewers have all of these samples open. Try again in a minute."))
-        done = Done(str(ULID()), status, len(free), len(whole) - len(free), len(samples) - len(whole))
+        done = BulkResult(str(ULID()), status, len(free), len(whole) - len(free), len(samples) - len(whole))
         _label(free, done, by, notes)
         ReviewAction.objects.create(
             actor=by, kind=ReviewAction.Kind.BULK, at=clock.now_ms(), bulk_id=done.bulk_id, sample_count=done.count
@@ -201,7 +201,7 @@ def _check_wrong(count, expected):
 
 
 def _held_by_others(by):
-    live = claims.alive().exclude(claimed_by=by)
+    live = claims.find_claims_in_force().exclude(claimed_by=by)
     return set(live.values_list("sample_id", flat=True))
 
 
@@ -209,10 +209,10 @@ def _label(samples, done, by, notes):
     now = clock.now_ms()
     labels = []
     for sample in samples:
-        before = verdicts.columns(sample)
+        before = verdicts.read_columns(sample)
         sample.annotation_status, sample.annotated_by, sample.annotated_at = done.status, by, now
         sample.annotation_notes, sample.label_id, sample.reject_reason = notes or None, str(ULID()), None
-        labels.append(verdicts.label(sample, before, by=by, at=now, bulk_id=done.bulk_id))
+        labels.append(verdicts.build_label(sample, before, by=by, at=now, bulk_id=done.bulk_id))
     SampleLabel.objects.bulk_create(labels, batch_size=BATCH)
     values = [[done.status, by, now, notes or None, one.label_id, one.id] for one in samples]
     statements.run_many(DEFAULT_DB_ALIAS, JUDGE, values)

@@ -9,7 +9,7 @@ from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import after_post, refuse_post, render_page
 
 from ..forms import BulkForm
-from ..sample_list import SAMPLES, SampleFilters, in_words
+from ..sample_list import SAMPLES, SampleFilters, build_rows
 from ..words import STATUS_WORDS
 from . import bulk
 
@@ -22,14 +22,14 @@ def samples_bulk(request):
     scope, verdict = _scope(request, filters), request.GET.get("verdict", "")
     if verdict not in bulk.VERDICTS or scope.status == verdict:
         raise Refused(_("Bulk review can only approve or reject. Choose from the list of samples."))
-    plan = bulk.plan(scope, by=request.user.username)
+    plan = bulk.plan_bulk(scope, by=request.user.username)
     context = {
         "filters": filters,
         "scope": scope,
         "verdict": verdict,
         "verdict_word": STATUS_WORDS[verdict],
         "plan": plan,
-        "rows": in_words(plan.first, filters.filters()),
+        "rows": build_rows(plan.first, filters.read_filters()),
         "most": bulk.MOST,
         "form": BulkForm(),
     }

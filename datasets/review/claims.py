@@ -52,7 +52,7 @@ class Holder:
     sample_count: int = 1
 
     @classmethod
-    def until(cls, name: str, expires_at: int, now: int, sample_count: int = 1) -> "Holder":
+    def from_claim(cls, name: str, expires_at: int, now: int, sample_count: int = 1) -> "Holder":
         """Somebody whose claims run out at `expires_at`, seen from `now` (both epoch milliseconds)."""
         return cls(name, max(1, (expires_at - now) // 1000), sample_count)
 
@@ -72,7 +72,7 @@ def take_following(
     queue: queues.Queue, *, by: str, after: str = "", before: str = "", besides: tuple[str, ...] = ()
 ) -> Claim | None:
     """As `take_next`, inside the caller's transaction."""
-    place = queues.position(after or before) if after or before else None
+    place = queues.find_position(after or before) if after or before else None
     found = _take_first(queue, by, besides, place, backwards=bool(before and not after))
     if found is None and place and not before:
         found = _take_first(queue, by, besides, None, backwards=False)
@@ -88,7 +88,7 @@ def renew(sample_id: str, *, by: str) -> Claim:
     """Hold on to a sample. Raises Refused when somebody else has it by now."""
     claim = _take(THIS_ONE, [sample_id], by, SAME_TIME)
     if claim is None:
-        raise Refused(held_sentence(holder(sample_id, besides=by)))
+        raise Refused(describe_holder(find_holder(sample_id, besides=by)))
     return claim
 
 
@@ -98,26 +98,26 @@ def release(sample_id: str, *, by: str, since: int | None = None) -> bool:
     return bool((mine if since is None else mine.filter(claimed_at=since)).delete()[0])
 
 
-def holder(sample_id: str, *, besides: str) -> Holder | None:
+def find_holder(sample_id: str, *, besides: str) -> Holder | None:
     """Who else holds this sample now."""
     now = clock.now_ms()
-    claim = alive().filter(sample_id=sample_id).exclude(claimed_by=besides).first()
-    return Holder.until(claim.claimed_by, claim.expires_at, now) if claim else None
+    claim = find_claims_in_force().filter(sample_id=sample_id).exclude(claimed_by=besides).first()
+    return Holder.from_claim(claim.claimed_by, claim.expires_at, now) if claim else None
 
 
-def lifetime() -> tuple[int, int]:
+def get_lifetime() -> tuple[int, int]:
     """Between which moments a claim ends that is in force: after the first, and not after the second."""
     now = clock.now_ms()
     return now, now + LIFETIME_MS
 
 
-def alive() -> QuerySet[SampleClaim]:
+def find_claims_in_force() -> QuerySet[SampleClaim]:
     """The claims that are in force."""
-    now, latest = lifetime()
+    now, latest = get_lifetime()
     return SampleClaim.objects.filter(expires_at__gt=now, expires_at__lte=latest)
 
 
-def held_sentence(other: Holder | None) -> str:
+def describe_holder(other: Holder | None) -> str:
     """Why a sample cannot be had, in words."""
     if other is None:
         return _("Somebody else had this sample open a moment ago. Check the sample again.")
@@ -127,7 +127,7 @@ def held_sentence(other: Holder | None) -> str:
     }
 
 
-def holders(queue: queues.Queue, *, besides: str) -> list[Holder]:
+def find_holders(queue: queues.Queue, *, besides: str) -> list[Holder]:
     """Who else holds samples of a queue: at most ten people."""
     now = clock.now_ms()
     conditions = [queue.condition(status, by=None) for status in queue.statuses]
@@ -140,7 +140,7 @@ def holders(queue: queues.Queue, *, besides: str) -> list[Holder]:
         " GROUP BY c.claimed_by ORDER BY c.claimed_by LIMIT 10",
         [now, now + LIFETIME_MS, besides, *(value for _condition, values in conditions for value in values)],
     )
-    return [Holder.until(name, until, now, count) for name, until, count in found]
+    return [Holder.from_claim(name, until, now, count) for name, until, count in found]
 
 
 def _take_first(queue, by, besides, place, *, backwards):
@@ -149,7 +149,7 @@ def _take_first(queue, by, besides, place, *, backwards):
     for status in queue.statuses:
         condition, asked_for = queue.condition(status, by=by)
         condition += f" AND NOT {queues.HELD_BY_OTHERS}"
-        asked_for += [by, *lifetime()]
+        asked_for += [by, *get_lifetime()]
         if place:
             condition += f" AND (s.created_at, s.id) {'>' if backwards else '<'} (%s, %s)"
             asked_for += place

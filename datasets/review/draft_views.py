@@ -20,18 +20,18 @@ def review_draft(request):
     """Keep what was typed so far; the answer is the reply as it reads now, and what was changed in it."""
     sample = get_object_or_404(DatasetSample, id=request.POST.get("sample", ""))
     form = DraftForm(request.POST)
-    typed, place = form.typed(), form.cleaned_data
-    initial = VerdictForm.initially(sample)
+    typed, place = form.read_fields(), form.cleaned_data
+    initial = VerdictForm.build_initial(sample)
     page, base, by = place["draft_page"], place["draft_base"], request.user.username
     draft = drafts.save(sample, typed, initial, by=by, page=page, base=base)
     text = typed.get("output", initial["output"])
-    return render(request, "datasets/draft.html", sample_page.reply(sample, text, draft))
+    return render(request, "datasets/draft.html", sample_page.build_reply_context(sample, text, draft))
 
 
 @require_POST
 @needs("labeller")
 def review_discard(request):
     """Forget what this person typed on a sample, and show it again."""
-    queue, sample_id = QueuePlace(request.GET).place().queue, request.POST.get("sample", "")
+    queue, sample_id = QueuePlace(request.GET).read_place().queue, request.POST.get("sample", "")
     drafts.discard(sample_id, by=request.user.username)
     return after_post(request, _("Your draft was discarded."), to=safe_next(request, queue.address(sample=sample_id)))

@@ -16,7 +16,7 @@ from openclaw_web import clock
 from openclaw_web.errors import Refused
 from openclaw_web.sqlite import statements, writing
 
-from ..forms import as_typed
+from ..forms import normalise_text
 from ..models import DatasetSample, SampleDraft, SampleLabel
 from . import parts
 
@@ -42,7 +42,7 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class DraftedSample:
     """A sample on which somebody has a draft."""
 
     sample_id: str
@@ -51,20 +51,20 @@ class Waiting:
     saved_at: int
 
 
-def new_page() -> str:
+def build_page_name() -> str:
     """The name of one opening of a page."""
     return secrets.token_urlsafe(9)
 
 
-def of(sample_id: str, *, by: str) -> list[Draft]:
+def find_drafts(sample_id: str, *, by: str) -> list[Draft]:
     """This person's drafts on a sample, the latest first: mostly none or one."""
     rows = SampleDraft.objects.filter(username=by, sample_id=sample_id).order_by("-saved_at", "-id")
     return [Draft(row.fields, row.page, row.saved_at) for row in rows]
 
 
-def mine(by: str) -> list[Waiting]:
+def find_own_drafts(by: str) -> list[DraftedSample]:
     """The samples on which this person has drafts, the latest first; one more than SHOWN when there are more."""
-    return [Waiting(*row) for row in statements.rows(DEFAULT_DB_ALIAS, MINE, [by, SHOWN + 1])]
+    return [DraftedSample(*row) for row in statements.rows(DEFAULT_DB_ALIAS, MINE, [by, SHOWN + 1])]
 
 
 def save(
@@ -74,7 +74,7 @@ def save(
 
     `initial` is what the form says before anybody types. Raises Refused when too many pages differ.
     """
-    fields = {name: text for name, text in typed.items() if text != as_typed(initial.get(name) or "")}
+    fields = {name: text for name, text in typed.items() if text != normalise_text(initial.get(name) or "")}
     with writing.in_turn():
         own = SampleDraft.objects.filter(username=by, sample_id=sample.id)
         begun_with, _at, saved_at = base.rpartition("@")
@@ -88,7 +88,7 @@ def save(
         return _keep(sample.id, by, page, fields)
 
 
-def end(sample_id: str, *, by: str, pages: Collection[str]) -> None:
+def end_drafts(sample_id: str, *, by: str, pages: Collection[str]) -> None:
     """Inside the caller's transaction: what was typed on these pages is in a verdict by now."""
     if pages:
         SampleDraft.objects.filter(username=by, sample_id=sample_id, page__in=pages).delete()
@@ -99,15 +99,15 @@ def discard(sample_id: str, *, by: str) -> None:
     SampleDraft.objects.filter(username=by, sample_id=sample_id).delete()
 
 
-def take_back(label: SampleLabel, *, by: str) -> None:
+def restore_draft(label: SampleLabel, *, by: str) -> None:
     """Inside the caller's transaction: what was typed for a verdict that is taken back is a draft again."""
     before = label.before
     typed = {"output": label.output} if label.output is not None and label.output != before.get("output") else {}
     if label.notes:
         typed["notes"] = label.notes
-    typed |= parts.typed(label, before)
+    typed |= parts.find_typed_fields(label, before)
     if typed and label.bulk_id is None:
-        _keep(label.sample_id, by, new_page(), typed)
+        _keep(label.sample_id, by, build_page_name(), typed)
 
 
 def _keep(sample_id, by, page, fields):

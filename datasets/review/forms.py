@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 
 from openclaw_web.errors import Refused
 
-from ..forms import LONGEST_REPLY, TYPED, as_typed
+from ..forms import DRAFT_FIELDS, LONGEST_REPLY, normalise_text
 from ..words import ENDING_WORDS, PROMPTED_WORDS, TYPE_WORDS
 from . import queues
 from .keys import ACTIONS
@@ -41,7 +41,7 @@ class QueuePlace(forms.Form):
     before = forms.CharField(required=False, max_length=200)
     ahead = forms.BooleanField(required=False)
 
-    def place(self, name=""):
+    def read_place(self, name=""):
         """The place. Raises Refused for one that cannot exist."""
         if not self.is_valid():
             raise Refused(_("The filters in this address are not valid. Start again from Review."))
@@ -58,13 +58,13 @@ class DraftForm(forms.Form):
     draft_base = forms.CharField(required=False, max_length=80)
     output = forms.CharField(required=False, strip=False, max_length=LONGEST_REPLY)
 
-    def typed(self):
+    def read_fields(self):
         """The fields by name. Raises Refused for what no page sends."""
         if not self.is_valid():
             raise Refused(
                 _("This draft cannot be saved: the text is too long, or the page is outdated. Reload the page.")
             )
-        return {name: as_typed(self.data[name]) for name in TYPED if name in self.data}
+        return {name: normalise_text(self.data[name]) for name in DRAFT_FIELDS if name in self.data}
 
 
 class KeysForm(forms.Form):

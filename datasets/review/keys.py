@@ -32,7 +32,7 @@ CANDIDATES, OF_PAGES = "1234567890qwdfghzxcvbmyilaerstuop", "jknp"
 DEFAULTS = {action: key for action, (key, _word) in ACTIONS.items()}
 
 
-def of(username: str) -> dict[str, str]:
+def read_keys(username: str) -> dict[str, str]:
     """The key of every action."""
     chosen = KeyValue.objects.filter(scope=SCOPE, key=username).decoded().get(username, {})
     own = {action: key for action, key in chosen.items() if action in DEFAULTS}
@@ -41,13 +41,13 @@ def of(username: str) -> dict[str, str]:
     return free | own
 
 
-def free_keys(keys: dict[str, str]) -> list[str]:
+def find_free_keys(keys: dict[str, str]) -> list[str]:
     """Keys that no action has among the keys of a person, for the reasons of a reject; there are more than reasons."""
     taken = {key.casefold() for key in keys.values()} | set(OF_PAGES)
     return [key for key in CANDIDATES if key not in taken]
 
 
-def keep(username: str, keys: dict[str, str]) -> None:
+def store_keys(username: str, keys: dict[str, str]) -> None:
     """Keep a person's keys. Raises Refused for a key that is none, that two actions want, or that the site needs."""
     chosen = DEFAULTS | keys
     used: dict[str, str] = {}

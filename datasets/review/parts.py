@@ -41,7 +41,7 @@ class PartVerdict:
         return encode(self.corrected) if self.corrected else None
 
 
-def gate_of(body: Any) -> dict[str, str] | None:
+def read_gate_part(body: Any) -> dict[str, str] | None:
     """What memory_gate said in a sample: decision, fact, reason; None where it had no say."""
     kind = _text(body, "type")
     if kind == POSITIVE:
@@ -56,7 +56,7 @@ def gate_of(body: Any) -> dict[str, str] | None:
     return _said(decision=_text(output, "decision"), fact=fact, reason=reason) if output else None
 
 
-def guardian_of(body: Any) -> dict[str, str] | None:
+def read_guardian_part(body: Any) -> dict[str, str] | None:
     """What write_guardian did in a sample: status, file, reason; None where it did nothing."""
     if _text(body, "type") == "write_guardian_decision":
         file, reason = _text(body, "targetFile"), _text(body, "decisionReason")
@@ -68,7 +68,7 @@ def guardian_of(body: Any) -> dict[str, str] | None:
     return _said(status=_text(output, "status"), file=file, reason=_text(output, "reason"))
 
 
-def check(name: str, verdict: PartVerdict, said: dict[str, str] | None) -> None:
+def check_part(name: str, verdict: PartVerdict, said: dict[str, str] | None) -> None:
     """Raises Refused unless this can be said of the part `said` (of `gate_of` or `guardian_of`)."""
     if said is None:
         raise Refused(
@@ -86,10 +86,10 @@ def check(name: str, verdict: PartVerdict, said: dict[str, str] | None) -> None:
 
 def check_content(verdict: PartVerdict, body: dict[str, Any]) -> None:
     """Raises Refused where the whole file of a corrected write is that of another file, or says nothing new."""
-    correction = writes.corrected(verdict.corrected, body)
-    why = writes.misfit(correction, body) if correction and _text(body, "type") == writes.WRITE else ""
+    correction = writes.read_corrected_answer(verdict.corrected, body)
+    why = writes.find_misfit(correction, body) if correction and _text(body, "type") == writes.WRITE else ""
     if correction and why == writes.CONTENT_ELSEWHERE:
-        words = {"other": writes.asked(body).file, "file": correction.file}
+        words = {"other": writes.read_request(body).file, "file": correction.file}
         raise Refused(
             _("This is the content of %(other)s. Enter what %(file)s should hold, or leave the whole file empty.")
             % words
@@ -100,18 +100,18 @@ def check_content(verdict: PartVerdict, body: dict[str, Any]) -> None:
         )
 
 
-def stored(text: str | None) -> dict[str, str]:
+def parse_corrected(text: str | None) -> dict[str, str]:
     """A corrected output as it was stored, as texts."""
     return {name: value or "" for name, value in decode(text).items()}
 
 
-def typed(label: Any, before: dict[str, Any]) -> dict[str, str]:
+def find_typed_fields(label: Any, before: dict[str, Any]) -> dict[str, str]:
     """The fields of the form that a verdict filled in, by name: what it says of the parts that was not so before it."""
     found = {}
     for part, names in FIELDS.items():
         said, corrected = getattr(label, f"{part}_label"), getattr(label, f"{part}_corrected_output")
         if said and (said, corrected) != (before.get(f"{part}_label"), before.get(f"{part}_corrected_output")):
-            texts = stored(corrected)
+            texts = parse_corrected(corrected)
             found[f"{part}_label"] = said
             found |= {field: texts[name] for name, field in names.items() if name in texts}
     return found

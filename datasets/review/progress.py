@@ -56,19 +56,19 @@ class Rest:
     is_more: bool
 
 
-def of(queue: Queue, by: str) -> Progress:
+def read_progress(queue: Queue, by: str) -> Progress:
     """The numbers of a queue and of a person, in one query that reads a bounded number of index entries."""
     now = clock.now_ms()
     today = zones.day_began(now)
-    numbers = queues.asked(
+    numbers = queues.read_counts(
         [
-            queues.amount(queue, by=by),
+            queues.build_count(queue, by=by),
             _sum("kind <> 'skip' AND state = 'done' AND at >= %s", [today]),
             _sum(f"{OF} AND at >= %s", [by, today]),
             _sum(f"{OF} AND at >= %s", [by, now - HOUR_MS]),
             _sum(OF, [by]),
             (UNDOABLE, [by]),
-            *([] if queue == Queue() else [queues.amount(Queue(), by=by)]),
+            *([] if queue == Queue() else [queues.build_count(Queue(), by=by)]),
         ]
     )
     here, done_today, mine_today, hour, mine, undoable, *everywhere = numbers
@@ -86,15 +86,15 @@ def of(queue: Queue, by: str) -> Progress:
     )
 
 
-def rest(queue: Queue, by: str) -> Rest:
+def read_rest(queue: Queue, by: str) -> Rest:
     """What an empty queue says about what is not in it."""
     here, skipped = (replace(queue, skipped=flag) for flag in (False, True))
     one = f"SELECT 1 FROM dataset_samples s LIMIT {COUNTED_UP_TO + 1}"  # noqa: S608 - our own words
-    in_filter, left, everywhere, samples = queues.asked(
+    in_filter, left, everywhere, samples = queues.read_counts(
         [
-            queues.amount(here, by=None),
-            queues.amount(skipped, by=by),
-            queues.amount(Queue(), by=None),
+            queues.build_count(here, by=None),
+            queues.build_count(skipped, by=by),
+            queues.build_count(Queue(), by=None),
             (f"(SELECT COUNT(*) FROM ({one}) one)", []),  # noqa: S608
         ]
     )
@@ -103,10 +103,10 @@ def rest(queue: Queue, by: str) -> Rest:
 
 def waiting(by: str) -> Badge:
     """The badge of a person, for pages that do not count more than that."""
-    return badge_of(*queues.asked([queues.amount(Queue(), by=by)]))
+    return build_badge(*queues.read_counts([queues.build_count(Queue(), by=by)]))
 
 
-def badge_of(count: int) -> Badge:
+def build_badge(count: int) -> Badge:
     """The badge for so many samples."""
     return Badge(min(count, 99), count > 99)
 

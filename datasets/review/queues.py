@@ -9,7 +9,7 @@ from django.urls import reverse
 from openclaw_web.sqlite import statements, words
 
 from ..models import DatasetSample
-from ..sample_order import IS_CUT_OFF, ended, prompt_of
+from ..sample_order import IS_CUT_OFF, build_ending_condition, parse_prompted_by
 
 WAITING = (DatasetSample.Status.PENDING, DatasetSample.Status.NEEDS_REVIEW)
 NAMES = tuple(status.value for status in WAITING)
@@ -79,13 +79,13 @@ class Queue:
         asked = {"agent_id": self.agent, "sample_type": self.type, "session_id": self.session}
         columns = {"annotation_status": status} | {name: value for name, value in asked.items() if value}
         if self.prompted_by:
-            columns["prompted_by"] = prompt_of(self.prompted_by)
+            columns["prompted_by"] = parse_prompted_by(self.prompted_by)
         checked = self._checked()
         parts = [f"{words.unindexed(f's.{name}') if name in checked else f's.{name}'} = %s" for name in columns]
         values = list(columns.values())
         if self.ending:
             stop = words.unindexed("s.reply_stop") if "reply_stop" in checked else "s.reply_stop"
-            parts.append(ended(stop, self.ending))
+            parts.append(build_ending_condition(stop, self.ending))
         if self.draw:
             parts.append(DRAWN)
             values.append(self.draw)
@@ -106,7 +106,7 @@ class Queue:
         return {"sample_type", "reply_stop"} if self.prompted_by else {"reply_stop"}
 
 
-def amount(queue: Queue, *, by: str | None = None, also: str = "TRUE", values: tuple = ()) -> tuple[str, list]:
+def build_count(queue: Queue, *, by: str | None = None, also: str = "TRUE", values: tuple = ()) -> tuple[str, list]:
     """An SQL expression for how many samples are in a queue, counting up to COUNTED_UP_TO of each status."""
     parts, given = [], []
     for status in queue.statuses:
@@ -117,13 +117,13 @@ def amount(queue: Queue, *, by: str | None = None, also: str = "TRUE", values: t
     return " + ".join(parts), given
 
 
-def asked(expressions: list[tuple[str, list]]) -> tuple:
+def read_counts(expressions: list[tuple[str, list]]) -> tuple:
     """The values of SQL expressions, in one query."""
     sql = "SELECT " + ", ".join(sql for sql, _values in expressions)
     return statements.one(DEFAULT_DB_ALIAS, sql, [value for _sql, values in expressions for value in values])
 
 
-def position(sample_id: str) -> tuple[int, str] | None:
+def find_position(sample_id: str) -> tuple[int, str] | None:
     """Where a sample stands in every queue; None when there is no such sample."""
     return statements.one(DEFAULT_DB_ALIAS, "SELECT created_at, id FROM dataset_samples WHERE id = %s", [sample_id])
 

@@ -17,18 +17,18 @@ SETTING = "review.rejectReasons"
 REJECTED = DatasetSample.Status.REJECTED
 
 
-def choices() -> dict[str, str]:
+def read_choices() -> dict[str, str]:
     """The codes that can be chosen and what they are called, in the order of the setting."""
     return catalogue.named(configuration.texts(SETTING))
 
 
-def checked(reason: str | None, status: str) -> str | None:
+def check_reason(reason: str | None, status: str) -> str | None:
     """The reason to store. Raises Refused for a code that is none, and for a reason of a verdict that is no reject."""
     if not reason:
         return None
     if status != REJECTED:
         raise Refused(_("Only rejected samples take a reason. Leave the reason out, or reject the sample."))
-    known = choices()
+    known = read_choices()
     if reason not in known:
         names = listed(known) or _("none, because the setting %(name)s is empty") % {"name": SETTING}
         raise Refused(
@@ -37,13 +37,13 @@ def checked(reason: str | None, status: str) -> str | None:
     return reason
 
 
-def give(label_id: str, reason: str, *, by: str) -> DatasetSample:
+def give_reason(label_id: str, reason: str, *, by: str) -> DatasetSample:
     """Say why a sample was rejected, after the verdict `label_id` of the same person, which undo then takes back whole.
 
     Verdicts are never changed, so a row that amends the first takes its place. Raises Refused for an unknown code, and
     when that verdict is not in force any more.
     """
-    code = checked(reason, REJECTED)
+    code = check_reason(reason, REJECTED)
     if code is None:
         raise Refused(_("Choose a reason."))
     with writing.in_turn():

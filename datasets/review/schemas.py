@@ -36,7 +36,7 @@ class QueueFilters(Schema):
     prompted_by: PromptedBy | None = Field(None, description=PROMPTED_BY)
     ending: Ending | None = Field(None, description=ENDING)
 
-    def chosen(self) -> Queue:
+    def build_queue(self) -> Queue:
         """As the page has it."""
         names = ("agent", "type", "session", "prompted_by", "ending")
         return Queue(self.queue or "", skipped=self.skipped, **{name: getattr(self, name) or "" for name in names})
@@ -130,7 +130,7 @@ class BulkIn(Body):
     ending: Ending | None = Field(None, description=ENDING)
     notes: str = Field("", max_length=LONGEST_NOTES, pattern=NO_NUL)
 
-    def filters(self) -> Filters:
+    def build_filters(self) -> Filters:
         """As the list has them."""
         names = ("agent", "type", "session", "prompted_by", "ending")
         return Filters(self.filter_status or "", **{name: getattr(self, name) or "" for name in names})

@@ -19,8 +19,8 @@ from openclaw_web.pages.formatting import joined
 from openclaw_web.sqlite import statements, writing
 from people.audit import log as audit
 
-from ..evidence import fact_of
-from ..likeness import signatures
+from ..dedup import signatures
+from ..evidence import read_fact
 from ..models import DatasetSample, ReviewAction, SampleClaim, SampleLabel
 from ..words import STATUS_WORDS
 from . import drafts, verdicts
@@ -32,7 +32,7 @@ LONGEST_NAME = 80  # characters of a fact
 
 
 @dataclass(frozen=True, slots=True)
-class Undone:
+class UndoResult:
     """What was taken back: a sentence, and the sample to look at again (None after a bulk action)."""
 
     kind: str
@@ -41,7 +41,7 @@ class Undone:
     sample_count: int = 1
 
 
-def undo(by: str, label_id: str | None = None) -> Undone:
+def undo(by: str, label_id: str | None = None) -> UndoResult:
     """Take back the last of the 50 latest actions of a person that was not taken back yet; or that of one verdict.
 
     Raises Refused when there is none, and when somebody else judged the sample since: the next call then goes on to
@@ -55,13 +55,13 @@ def undo(by: str, label_id: str | None = None) -> Undone:
         if action is None:
             raise Refused(_("There is nothing to undo among your last 50 actions."))
         done = {"verdict": _take_back_verdict, "skip": _take_back_skip, "bulk": _take_back_bulk}[action.kind](action)
-        action.state = ReviewAction.State.UNDONE if isinstance(done, Undone) else ReviewAction.State.OVERTAKEN
+        action.state = ReviewAction.State.UNDONE if isinstance(done, UndoResult) else ReviewAction.State.OVERTAKEN
         action.save(update_fields=["state"])
-        if isinstance(done, Undone) and agent and _filed(action)[1] == correction_id:
+        if isinstance(done, UndoResult) and agent and _filed(action)[1] == correction_id:
             done = _withdraw(done, agent, correction_id, by)
     if action.kind == "verdict":  # which may have edited the reply; many at once never do
-        signatures.complete(action.sample_id)
-    if not isinstance(done, Undone):  # after the transaction: that it cannot be taken back is to be remembered
+        signatures.ensure_signature(action.sample_id)
+    if not isinstance(done, UndoResult):  # after the transaction: that it cannot be taken back is to be remembered
         raise Refused(done)
     return done
 
@@ -69,7 +69,7 @@ def undo(by: str, label_id: str | None = None) -> Undone:
 def _filed(action):
     """The agent and the id of the correction that was filed with the verdict of an action; None without one."""
     label = SampleLabel.objects.filter(id=action.label_id).first() if action and action.label_id else None
-    filed = label.before.get(verdicts.FILED) if label else None
+    filed = label.before.get(verdicts.FILED_CORRECTION) if label else None
     if not filed:
         return None, ""
     agent_id = DatasetSample.objects.filter(id=action.sample_id).values_list("agent_id", flat=True).first()
@@ -86,7 +86,7 @@ def _withdraw(done, agent, correction_id, by):
     return replace(done, sentence=joined([done.sentence, _("The correction was withdrawn.")]))
 
 
-def last_verdict(by: str, agent_id: str, types: Collection[str]) -> DatasetSample | None:
+def find_last_verdict(by: str, agent_id: str, types: Collection[str]) -> DatasetSample | None:
     """The sample that a person judged last, when undoing that is the next undo, and it is one of these of an agent."""
     action = _last(by, None)
     if action is None or action.kind != "verdict" or action.at < clock.now_ms() - RECENT_MS:
@@ -110,25 +110,25 @@ def _take_back_verdict(action):
         return _(
             "Your verdict on %(name)s cannot be undone: %(who)s has reviewed the sample since. Undo again "
             "for the previous action."
-        ) % {"name": name_of(sample), "who": sample.annotated_by or _("somebody")}
-    drafts.take_back(label, by=action.actor)
+        ) % {"name": describe_sample(sample), "who": sample.annotated_by or _("somebody")}
+    drafts.restore_draft(label, by=action.actor)
     _restore([(sample, label)], by=action.actor)
     audit.record(
         action.actor, "label_undone", object_type="sample", object_id=sample.id, agent_id=sample.agent_id,
         status=label.status,
     )  # fmt: skip
     sentence = _("Undone: “%(status)s” on %(name)s.") % {
-        "name": name_of(sample),
+        "name": describe_sample(sample),
         "status": STATUS_WORDS[label.status],
     }
-    return Undone(action.kind, sentence, sample.id)
+    return UndoResult(action.kind, sentence, sample.id)
 
 
 def _take_back_skip(action):
     sample = DatasetSample.objects.filter(id=action.sample_id).defer("content").first()
     if sample is None:
         return _("The sample you skipped no longer exists. Undo again for the previous action.")
-    return Undone(action.kind, _("Undone: you skipped %(name)s.") % {"name": name_of(sample)}, sample.id)
+    return UndoResult(action.kind, _("Undone: you skipped %(name)s.") % {"name": describe_sample(sample)}, sample.id)
 
 
 def _take_back_bulk(action):
@@ -156,34 +156,36 @@ def _take_back_bulk(action):
             "%(count)s were reviewed or removed since and are not changed.",
             left,
         ) % {"count": left}
-    return Undone(action.kind, sentence, None, len(pairs))
+    return UndoResult(action.kind, sentence, None, len(pairs))
 
 
 def _restore(pairs: list[tuple[DatasetSample, SampleLabel]], *, by, bulk_id=None):
     """Give samples back what they were before these labels, with a row each that says so."""
     at, rows, values, shapes = clock.now_ms(), [], [], []
     for sample, label in pairs:
-        now, before = verdicts.columns(sample), label.before
+        now, before = verdicts.read_columns(sample), label.before
         _become(sample, before)
-        if verdicts.SHAPE[0] in before:
-            shapes.append([*(before[name] for name in verdicts.SHAPE), sample.id])
-        rows.append(verdicts.label(sample, now, by=by, at=at, label_id=str(ULID()), undoes=label.id, bulk_id=bulk_id))
-        values.append([*verdicts.columns(sample).values(), sample.id])
-    statements.run_many(DEFAULT_DB_ALIAS, verdicts.CHANGE, values)
-    statements.run_many(DEFAULT_DB_ALIAS, verdicts.RESHAPE, shapes)
+        if verdicts.SHAPE_COLUMNS[0] in before:
+            shapes.append([*(before[name] for name in verdicts.SHAPE_COLUMNS), sample.id])
+        rows.append(
+            verdicts.build_label(sample, now, by=by, at=at, label_id=str(ULID()), undoes=label.id, bulk_id=bulk_id)
+        )
+        values.append([*verdicts.read_columns(sample).values(), sample.id])
+    statements.run_many(DEFAULT_DB_ALIAS, verdicts.UPDATE_COLUMNS, values)
+    statements.run_many(DEFAULT_DB_ALIAS, verdicts.UPDATE_SHAPE, shapes)
     SampleLabel.objects.bulk_create(rows, batch_size=BATCH)
     if len(pairs) == 1:
         SampleClaim.objects.filter(sample_id=pairs[0][0].id, claimed_by=by).delete()
 
 
 def _become(sample, before: dict[str, Any]):
-    for name in verdicts.CHANGED:
+    for name in verdicts.VERDICT_COLUMNS:
         setattr(sample, name, before[name])
 
 
-def name_of(sample: DatasetSample) -> str:
+def describe_sample(sample: DatasetSample) -> str:
     """What a sample is called in sentences: its fact, else its turn."""
-    if fact := fact_of(sample):
+    if fact := read_fact(sample):
         return f"“{Truncator(' '.join(fact.split())).chars(LONGEST_NAME)}”"
     if sample.turn_number is None:
         return _("a sample of %(agent)s") % {"agent": sample.agent_id}

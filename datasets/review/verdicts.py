@@ -12,19 +12,19 @@ from openclaw_web.errors import Outdated, Refused
 from openclaw_web.sqlite import rows, statements, writing
 from people.audit import log as audit
 
+from ..dedup import signatures
 from ..exporters.samples import GATE_TYPES
 from ..exporters.writes import WRITE
-from ..forms import as_typed
+from ..forms import normalise_text
 from ..kinds import decision as decisions
-from ..likeness import signatures
 from ..models import DatasetSample, ReviewAction, SampleLabel
-from ..versions import version_of
+from ..versions import compute_version
 from ..words import STATUS_WORDS
 from . import claims, drafts, parts, reasons
 from .parts import PartVerdict
 
 # What a verdict changes in a sample, and what taking it back restores.
-CHANGED = (
+VERDICT_COLUMNS = (
     "output",
     "annotation_status",
     "annotated_by",
@@ -38,10 +38,12 @@ CHANGED = (
     "reject_reason",
 )
 # What it changes besides in a sample that is a decision of memory_gate.
-SHAPE = ("sample_type", "content")
-FILED = "correction"  # besides, in what a verdict remembers: the correction of a write that was filed with it
-CHANGE = f"UPDATE dataset_samples SET {', '.join(f'{name} = %s' for name in CHANGED)} WHERE id = %s"  # noqa: S608
-RESHAPE = f"UPDATE dataset_samples SET {', '.join(f'{name} = %s' for name in SHAPE)} WHERE id = %s"  # noqa: S608
+SHAPE_COLUMNS = ("sample_type", "content")
+FILED_CORRECTION = (
+    "correction"  # besides, in what a verdict remembers: the correction of a write that was filed with it
+)
+UPDATE_COLUMNS = f"UPDATE dataset_samples SET {', '.join(f'{name} = %s' for name in VERDICT_COLUMNS)} WHERE id = %s"  # noqa: S608
+UPDATE_SHAPE = f"UPDATE dataset_samples SET {', '.join(f'{name} = %s' for name in SHAPE_COLUMNS)} WHERE id = %s"  # noqa: S608
 LET_GO = "DELETE FROM sample_claims WHERE sample_id = %s AND claimed_by = %s"
 # With who else has it open: asked for in one go, as everybody who labels waits for this transaction.
 SAMPLE = """SELECT s.*, c.claimed_by AS held_by, c.expires_at AS held_until FROM dataset_samples s
@@ -60,7 +62,7 @@ def label_sample(sample_id: str, status: str, *, by: str, **verdict: Any) -> Dat
     """The sample with a verdict added; earlier verdicts stay in its history. `verdict` is as for `add_verdict`."""
     with writing.in_turn():  # from here on nobody else can change the sample
         sample = add_verdict(sample_id, status, by=by, **verdict)
-    signatures.complete(sample_id)
+    signatures.ensure_signature(sample_id)
     return sample
 
 
@@ -89,16 +91,20 @@ def add_verdict(
     if status not in DatasetSample.Status.values:
         raise Refused(_("There is no status “%(status)s”.") % {"status": status})
     sample = _free_sample(sample_id, by, expected_status, is_version)
-    before, shape = columns(sample), shape_of(sample)
+    before, shape = read_columns(sample), read_shape(sample)
     if output is not None:
         sample.output = _edited(sample, output)
     _judge_parts(sample, gate, guardian)
-    sample.reject_reason = reasons.checked(reason, status)
+    sample.reject_reason = reasons.check_reason(reason, status)
     sample.annotation_status = status
     sample.annotated_by, sample.annotated_at, sample.annotation_notes = by, clock.now_ms(), notes or None
     sample.label_id = str(ULID())
-    _store(sample, before | ({} if shape_of(sample) == shape else shape) | ({FILED: filed} if filed else {}), by)
-    drafts.end(sample.id, by=by, pages=pages)
+    _store(
+        sample,
+        before | ({} if read_shape(sample) == shape else shape) | ({FILED_CORRECTION: filed} if filed else {}),
+        by,
+    )
+    drafts.end_drafts(sample.id, by=by, pages=pages)
     audit.record(
         by, "labelled", object_type="sample", object_id=sample.id, agent_id=sample.agent_id, status=status,
         previous_status=before["annotation_status"],
@@ -106,17 +112,17 @@ def add_verdict(
     return sample
 
 
-def columns(sample: DatasetSample) -> dict[str, Any]:
+def read_columns(sample: DatasetSample) -> dict[str, Any]:
     """What a verdict may change, as it is now."""
-    return {name: getattr(sample, name) for name in CHANGED}
+    return {name: getattr(sample, name) for name in VERDICT_COLUMNS}
 
 
-def shape_of(sample: DatasetSample) -> dict[str, Any]:
+def read_shape(sample: DatasetSample) -> dict[str, Any]:
     """Type and content. A verdict that changes them remembers them with its `columns`."""
-    return {name: getattr(sample, name) for name in SHAPE}
+    return {name: getattr(sample, name) for name in SHAPE_COLUMNS}
 
 
-def label(
+def build_label(
     sample: DatasetSample,
     before: dict[str, Any],
     *,
@@ -149,24 +155,24 @@ def label(
 
 def _free_sample(sample_id, by, expected_status, is_version):
     now = clock.now_ms()
-    sample = statements.found(DatasetSample, SAMPLE, [by, *claims.lifetime(), sample_id])
+    sample = statements.found(DatasetSample, SAMPLE, [by, *claims.get_lifetime(), sample_id])
     if sample is None:
         raise NoSuchSample
-    if is_version is not None and not is_version(version_of(sample)):
-        raise Outdated(overtaken(sample))
+    if is_version is not None and not is_version(compute_version(sample)):
+        raise Outdated(describe_overtaken(sample))
     if expected_status is not None and (sample.annotation_status or DatasetSample.Status.PENDING) != expected_status:
-        raise Refused(overtaken(sample))
+        raise Refused(describe_overtaken(sample))
     if sample.held_by:
-        raise Refused(claims.held_sentence(claims.Holder.until(sample.held_by, sample.held_until, now)))
+        raise Refused(claims.describe_holder(claims.Holder.from_claim(sample.held_by, sample.held_until, now)))
     return sample
 
 
 def _store(sample, before, by):
-    statements.run(DEFAULT_DB_ALIAS, CHANGE, [*columns(sample).values(), sample.id])
-    if before.keys() & set(SHAPE):
-        statements.run(DEFAULT_DB_ALIAS, RESHAPE, [*shape_of(sample).values(), sample.id])
+    statements.run(DEFAULT_DB_ALIAS, UPDATE_COLUMNS, [*read_columns(sample).values(), sample.id])
+    if before.keys() & set(SHAPE_COLUMNS):
+        statements.run(DEFAULT_DB_ALIAS, UPDATE_SHAPE, [*read_shape(sample).values(), sample.id])
     statements.run(DEFAULT_DB_ALIAS, LET_GO, [sample.id, by])
-    rows.add(label(sample, before, by=by, at=sample.annotated_at))
+    rows.add(build_label(sample, before, by=by, at=sample.annotated_at))
     rows.add(
         ReviewAction(
             actor=by,
@@ -184,17 +190,17 @@ def _judge_parts(sample, gate, guardian):
         return
     body = sample.body
     if gate:
-        parts.check("gate", gate, parts.gate_of(body))
+        parts.check_part("gate", gate, parts.read_gate_part(body))
         sample.gate_label, sample.gate_corrected_output = gate.label, gate.corrected_json
         if sample.sample_type in GATE_TYPES:
-            sample.sample_type, sample.content = decisions.judged(body, gate)
+            sample.sample_type, sample.content = decisions.apply_verdict(body, gate)
     if guardian:
-        parts.check("guardian", guardian, parts.guardian_of(body))
+        parts.check_part("guardian", guardian, parts.read_guardian_part(body))
         parts.check_content(guardian, body)
         sample.guardian_label, sample.guardian_corrected_output = guardian.label, guardian.corrected_json
 
 
-def overtaken(sample: DatasetSample) -> str:
+def describe_overtaken(sample: DatasetSample) -> str:
     """The sentence that a sample is not any more what a person saw."""
     status = STATUS_WORDS[sample.annotation_status or DatasetSample.Status.PENDING]
     if not sample.annotated_by:
@@ -208,7 +214,7 @@ def _edited(sample, output):
     """The reply to store: None when it is the agent's own."""
     if sample.sample_type in (*GATE_TYPES, WRITE):
         raise Refused(_("This sample is a decision and teaches no reply. Leave the reply out."))
-    output = as_typed(output)
+    output = normalise_text(output)
     if not output.strip():
         raise Refused(_("The reply is empty. Enter a reply, or reject the sample and leave the reply unchanged."))
-    return None if output == as_typed(sample.body.get("agentReply") or "") else output
+    return None if output == normalise_text(sample.body.get("agentReply") or "") else output

@@ -18,7 +18,7 @@ from .. import sample_page
 from ..forms import VerdictForm
 from ..models import DatasetSample
 from ..words import ENDING_WORDS, PROMPTED_WORDS, STATUS_WORDS, TYPE_WORDS
-from . import claims, drafts, going_on, keys, progress, queues, reasons, undo, verdicts
+from . import claims, drafts, keys, progress, queue_steps, queues, reasons, undo, verdicts
 from .forms import KeysForm, QueuePlace
 
 REVIEWED = (DatasetSample.Status.APPROVED, DatasetSample.Status.REJECTED)
@@ -30,7 +30,7 @@ def review(request, queue=""):
     """The sample of the address, else the next one that waits, claimed for this person."""
     if queue and queue not in queues.NAMES:
         raise Http404
-    place = QueuePlace(request.GET).place(queue)
+    place = QueuePlace(request.GET).read_place(queue)
     claim, sample_id = _claimed(place, request.user.username)
     if place.is_ahead:
         return _ahead(request, place.queue, claim)
@@ -41,11 +41,11 @@ def review(request, queue=""):
 @needs("labeller")
 def review_label(request):
     """Add a verdict and go on to the next sample."""
-    queue, form = QueuePlace(request.GET).place().queue, VerdictForm(request.POST, keys=_keys(request))
+    queue, form = QueuePlace(request.GET).read_place().queue, VerdictForm(request.POST, keys=_keys(request))
     sample_id, ahead, by = request.POST.get("sample", ""), request.POST.get("ahead", ""), request.user.username
     if form.is_valid():
         try:
-            judged, claim = going_on.label_and_take_next(queue, sample_id, form.verdict(), by=by, ahead=ahead)
+            judged, claim = queue_steps.label_and_take_next(queue, sample_id, form.read_verdict(), by=by, ahead=ahead)
         except verdicts.NoSuchSample as exc:
             raise Http404 from exc
         except Refused as refused:  # on the page itself: what was typed must not be lost
@@ -60,10 +60,10 @@ def review_label(request):
 @needs("labeller")
 def review_skip(request):
     """Leave a sample to others and go on to the next one."""
-    queue = QueuePlace(request.GET).place().queue
+    queue = QueuePlace(request.GET).read_place().queue
     sample = get_object_or_404(DatasetSample.objects.defer("content"), id=request.POST.get("sample", ""))
     ahead = request.POST.get("ahead", "")
-    claim = going_on.skip_and_take_next(queue, sample.id, by=request.user.username, ahead=ahead)
+    claim = queue_steps.skip_and_take_next(queue, sample.id, by=request.user.username, ahead=ahead)
     return _next_page(request, queue, claim, ahead, _said(states.word("skipped"), sample, queue))
 
 
@@ -71,7 +71,7 @@ def review_skip(request):
 @needs("labeller")
 def review_undo(request):
     """Take back the last action, and look at its sample again."""
-    queue = QueuePlace(request.GET).place().queue
+    queue = QueuePlace(request.GET).read_place().queue
     try:
         done = undo.undo(request.user.username)
     except Refused as refused:
@@ -91,14 +91,14 @@ def review_undo(request):
 @needs("labeller")
 def review_reason(request):
     """Say why the sample before was rejected; the one on the screen stays there."""
-    queue, chosen = QueuePlace(request.GET).place().queue, request.POST.get("reason", "")
+    queue, chosen = QueuePlace(request.GET).read_place().queue, request.POST.get("reason", "")
     try:
-        judged = reasons.give(request.POST.get("label", ""), chosen, by=request.user.username)
+        judged = reasons.give_reason(request.POST.get("label", ""), chosen, by=request.user.username)
     except Refused as refused:
         if request.htmx:
             return _step(request, queue, {"said": refused.sentence, "is_warning": True}, status=422)
         return refuse_post(request, refused, to=queue.address())
-    what = _("Rejected, %(reason)s") % {"reason": reasons.choices()[chosen]}
+    what = _("Rejected, %(reason)s") % {"reason": reasons.read_choices()[chosen]}
     said = _said(what, judged, queue)
     return _step(request, queue, {"said": said}) if request.htmx else after_post(request, said, to=queue.address())
 
@@ -125,7 +125,7 @@ def review_keys_save(request):
     form = KeysForm(request.POST)
     if form.is_valid():
         try:
-            keys.keep(request.user.username, form.cleaned_data)
+            keys.store_keys(request.user.username, form.cleaned_data)
         except Refused as refused:
             form.add_error(None, refused.sentence)
         else:
@@ -165,7 +165,7 @@ def _ahead(request, queue, claim):
 def _asked(judged):
     """What the page asks after a reject: why. A reason that came with it is not asked for again."""
     is_open = judged.annotation_status == DatasetSample.Status.REJECTED and not judged.reject_reason
-    known = reasons.choices() if is_open else {}
+    known = reasons.read_choices() if is_open else {}
     return {"asked": {"label": judged.label_id, "reasons": known}} if known else {}
 
 
@@ -185,7 +185,7 @@ def _page(request, queue, sample_id, claim, *, form=None, status=200, **more):
 
 def _step(request, queue, found, *, status=200):
     by = request.user.username
-    numbers = progress.of(queue, by)
+    numbers = progress.read_progress(queue, by)
     context = {
         **dict.fromkeys(("said", "is_warning", "asked", "rest", "shown")),
         "queue": queue,
@@ -194,35 +194,35 @@ def _step(request, queue, found, *, status=200):
         "prompts": PROMPTED_WORDS.items(),
         "endings": ENDING_WORDS.items(),
         "progress": numbers,
-        "badge": progress.badge_of(numbers.everywhere),
-        "my_drafts": drafts.mine(by),
+        "badge": progress.build_badge(numbers.everywhere),
+        "my_drafts": drafts.find_own_drafts(by),
         "proposals": proposal_counts.read_counts() if request.user.has_role("operator") else {},
         "keys": _keys(request),
-        "reason_keys": keys.free_keys(_keys(request)),
+        "reason_keys": keys.find_free_keys(_keys(request)),
         **found,
     }
     response = render_page(request, "datasets/review.html", context, partial="review_step", status=status)
-    return response if request.htmx else sample_page.unkept(response)
+    return response if request.htmx else sample_page.forbid_caching(response)
 
 
 def _sample(request, queue, sample_id, claim, form=None):
     sample = get_object_or_404(DatasetSample, id=sample_id)
     request.opened = ("sample", sample.id)  # for the audit log: the address need not name it
     by = request.user.username
-    other = None if claim else claims.holder(sample.id, besides=by)
-    typed = drafts.of(sample.id, by=by)
-    form = form or sample_page.form_of(sample, typed, _keys(request))
+    other = None if claim else claims.find_holder(sample.id, besides=by)
+    typed = drafts.find_drafts(sample.id, by=by)
+    form = form or sample_page.build_form(sample, typed, _keys(request))
     address = queue.address(sample=sample.id)
-    found = sample_page.shown(sample, form, may_label=True, typed=typed)
-    found |= sample_page.behind(sample, back=address, holds=not other)
+    found = sample_page.build_sample_context(sample, form, may_label=True, typed=typed)
+    found |= sample_page.build_evidence_context(sample, back=address, holds=not other)
     return {
         "shown": found,
         "claim": claim or (None if other else claims.take(sample.id, by=by)),
-        "held": claims.held_sentence(other) if other else _reviewed_sentence(sample, by),
+        "held": claims.describe_holder(other) if other else _reviewed_sentence(sample, by),
         "address": address,
         "next_address": queue.address(after=sample.id),
         "previous_address": queue.address(before=sample.id),
-        "name": found["fact"] or undo.name_of(sample),
+        "name": found["fact"] or undo.describe_sample(sample),
     }
 
 
@@ -236,13 +236,13 @@ def _reviewed_sentence(sample, by):
 
 def _empty(request, queue):
     by = request.user.username
-    return {"rest": progress.rest(queue, by), "holders": claims.holders(queue, besides=by)}
+    return {"rest": progress.read_rest(queue, by), "holders": claims.find_holders(queue, besides=by)}
 
 
 def _keys(request):
     """This person's keys, read once for a request."""
     if not hasattr(request, "review_keys"):
-        request.review_keys = keys.of(request.user.username)
+        request.review_keys = keys.read_keys(request.user.username)
     return request.review_keys
 
 
@@ -252,10 +252,10 @@ def _keys_page(request, form, *, status=200):
 
 def _said(what, sample, queue):
     """What was done, with the way back to it."""
-    name, address = undo.name_of(sample), queue.address(sample=sample.id)
-    return sample_page.linked(name, address, before=f"{what}: ", after=".")
+    name, address = undo.describe_sample(sample), queue.address(sample=sample.id)
+    return sample_page.build_link_message(name, address, before=f"{what}: ", after=".")
 
 
 def _undone(done, queue):
     address = queue.address(sample=done.sample_id) if done.sample_id else reverse("datasets:sample_list")
-    return sample_page.linked(done.sentence, address)
+    return sample_page.build_link_message(done.sentence, address)

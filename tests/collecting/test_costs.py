@@ -7,8 +7,8 @@ import json
 import pytest
 
 from datasets import services
-from datasets.exporting.building.source import Source
-from datasets.exporting.options import Options
+from datasets.exports.builder.source import Source
+from datasets.exports.options import Options
 from datasets.models import DatasetSample
 from ledger.models import ConversationTurn, Session, TranscriptEvent
 from overview.models import AgentDailyStat, AgentSummary
@@ -75,7 +75,7 @@ def test_a_parent_may_come_later(home):
     assert sorted(DatasetSample.objects.filter(repeat_of=PARENT).values_list("turn_number", flat=True)) == [1, 2]
     source = Source(Options(format="sharegpt", task="reply"))
     assert list(source.chosen.values_list("turn_number", flat=True)) == [3]
-    assert source.excluded()["repeated"]["count"] == 2
+    assert source.count_excluded()["repeated"]["count"] == 2
     DatasetSample.objects.all().delete()
     made = services.make_samples(agent, CHILD, [1, 2, 3], by="mei")
     assert (len(made.made), [skipped["id"] for skipped in made.skipped]) == (1, ["1", "2"])

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import orjson
 
-from datasets.exporting import exports
+from datasets.exports import exports
 from datasets.models import DatasetSample
 from datasets.services import make_samples
 from ledger.collectors.jsonl import Line, parse_line
 from ledger.collectors.trajectories import COMPILED, Step
 from ledger.transcripts.extras_store import store_steps
 from ledger.transcripts.transcript_store import Transcript, store_transcript
-from tests.datasets.exporting.branches import Steps, body
+from tests.datasets.exports.branches import Steps, body
 from tests.factories import T0, SampleFactory
 
 NEVER = "NOT APPROVED"  # in every reply and every call that nobody approved
@@ -73,8 +73,8 @@ def write_everything(ada, bob, home):
     _tell(ada, bob)
     folders = {}
     for kind in KINDS:
-        export = exports.request(kind.name, kind.format, kind.task, by="ann", train_split=1, **kind.options)
-        exports.build(export.id, Steps())
+        export = exports.create_export(kind.name, kind.format, kind.task, by="ann", train_split=1, **kind.options)
+        exports.build_export(export.id, Steps())
         folders[kind.name] = str(exports.folder_of(export).rename(home / kind.name))
     return folders
 

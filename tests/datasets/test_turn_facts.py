@@ -3,12 +3,12 @@
 import pytest
 from django.urls import reverse
 
-from datasets.exporting import exports
+from datasets.exports import exports
 from datasets.models import DatasetExport, DatasetSample
 from datasets.services import describe_problems, make_samples
 from ledger.models import Session
 from openclaw_web.errors import Refused
-from tests.datasets.exporting.exporting import build, counts_left_out, rows_of
+from tests.datasets.exports.exporting import build, counts_left_out, rows_of
 from tests.factories import SampleFactory
 from tests.homes import assistant, result, user
 from tests.ledger.talks import tell

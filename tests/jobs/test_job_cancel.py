@@ -16,7 +16,7 @@ from openclaw_web import clock
 from openclaw_web.disk import locks
 from operations.models import BackupRun
 from people.models.kept import AuditEntry
-from tests.datasets.exporting.exporting import WANTED
+from tests.datasets.exports.exporting import WANTED
 from tests.factories import ExportFactory, JobFactory, SampleFactory
 from tests.jobs import jobs_for_tests
 

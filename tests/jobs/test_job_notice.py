@@ -9,7 +9,7 @@ from datasets.models import DatasetExport
 from jobs import notices
 from jobs.models import JobRun
 from openclaw_web import clock
-from tests.datasets.exporting.exporting import WANTED
+from tests.datasets.exports.exporting import WANTED
 from tests.factories import SampleFactory
 
 pytestmark = pytest.mark.django_db

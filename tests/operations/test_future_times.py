@@ -96,10 +96,10 @@ def test_a_claim_from_the_future_can_be_taken(ada, now):
     now.ms += YEAR
     claims.take("a", by="ann")
     now.ms -= YEAR
-    assert claims.holder("a", besides="bea") is None
-    assert claims.holders(claims.queues.Queue(), besides="bea") == []
+    assert claims.find_holder("a", besides="bea") is None
+    assert claims.find_holders(claims.queues.Queue(), besides="bea") == []
     assert claims.take_next(claims.queues.Queue(), by="bea").sample_id == "a"
-    assert claims.holder("a", besides="ann").name == "bea"
+    assert claims.find_holder("a", besides="ann").name == "bea"
     SampleClaim.objects.update(claimed_by="ann", expires_at=NOW + YEAR)
     assert verdicts.label_sample("a", "approved", by="bea").annotated_by == "bea"
 

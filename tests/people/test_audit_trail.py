@@ -10,7 +10,7 @@ from people.accounts import tokens
 from people.audit.reads import READS
 from people.models.kept import AuditEntry
 from tests.conftest import ROLES
-from tests.datasets.exporting.exporting import WANTED
+from tests.datasets.exports.exporting import WANTED
 from tests.factories import SampleFactory, SessionFactory, UserFactory
 from tests.people import settings_page
 from tests.people.surface import mounted

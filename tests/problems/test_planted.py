@@ -9,7 +9,7 @@ from django.db import connections
 from agents import databases, unread_parts
 from agents.models import Agent, AgentDatabase, CollectorSource
 from collecting import watcher
-from datasets.kinds import judging
+from datasets.kinds import verdict_service
 from datasets.kinds.kind import NONE
 from datasets.kinds.write import WRITE
 from datasets.review import undo, verdicts
@@ -273,7 +273,7 @@ def test_a_verdict_in_review_settles_it_though_no_file_of_the_agent_changes(home
     rule_broken(home)
     turn = ConversationTurn.objects.using(DB).first()
     WriteGuardianAudit.objects.using(DB).filter(id="w2").update(turn_id=turn.id, session_id=turn.session_id)
-    sample = judging.say(WRITE, Agent.objects.get(), "w2", NONE, by="otto")
+    sample = verdict_service.give_verdict(WRITE, Agent.objects.get(), "w2", NONE, by="otto")
     assert PLANTED[rule_broken] in check() and PLANTED[rule_broken] in check()
     verdicts.label_sample(sample.id, "approved", by="otto", guardian=PartVerdict("correct"))
     assert PLANTED[rule_broken] not in check()

@@ -11,8 +11,8 @@ from django.test import override_settings
 
 from collecting import runs
 from collecting.models import MigrationRun, MigrationSource
-from datasets.exporting import exports, verifying
-from datasets.exporting.checks import CHECKS
+from datasets.exports import exports, verification
+from datasets.exports.checks import CHECKS
 from datasets.models import DatasetExport
 from guardian.models import RollbackIntent
 from guardian.recording import snapshot_pruning, write_replacement
@@ -117,7 +117,7 @@ def test_what_something_rests_on_is_not_taken_for_absent(site, text):
             lambda: write_replacement.may_replace(DB, "w1", "w2"),
             lambda: runs.begin(root="/there", by="ada", before={}),
             lambda: runs.ignored_sessions(Path("/there")),
-            lambda: exports.build("broken", None),
+            lambda: exports.build_export("broken", None),
         ):
             with pytest.raises(ValueError):
                 act()
@@ -128,7 +128,7 @@ def test_an_export_whose_manifest_cannot_be_read_is_not_intact(site, text):
     with undone():
         about = {"export_format": "alpaca", "sample_types": "[]", "file_path": "exports/broken", "state": "ready"}
         export = DatasetExport.objects.create(id="broken", **about, manifest_json=text, exported_at=T0)
-        found = verifying.verify(export, SimpleNamespace(update=lambda *_done: None))
+        found = verification.verify(export, SimpleNamespace(update=lambda *_done: None))
         (named,) = [row for row in CHECKS[0].find("default") if row.startswith(f"{export.export_name}: manifest.json")]
     assert not found["is_intact"] and named.endswith("has different content")
 

@@ -7,11 +7,11 @@ JSON once, when it is made.
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from ..changes import CHARACTERS_REPLACED, Changes, secret
-from ..cleaning import as_json
-from ..scanning import Seen, look, together
-from ..weights import weight_of_all
-from .spelling import Broken, Message, Spelling
+from ..changes import CHARACTERS_REPLACED, Changes, build_secret_change
+from ..json_output import encode_value
+from ..text_scan import ScanResult, merge_scans, scan_texts
+from ..token_estimate import estimate_total_weight
+from .spelling import BrokenRule, Message, Spelling
 
 
 class Exchange:
@@ -27,17 +27,17 @@ class Exchange:
         self, messages: list[Message], changes: Iterable[str], spelling: Spelling, *, train: bool | None = None
     ):
         if train is not None:
-            messages = spelling.marked(messages, train)
-        data, self.messages, is_cleaned = as_json(messages)
+            messages = spelling.mark_messages(messages, train)
+        data, self.messages, is_cleaned = encode_value(messages)
         self.json = data[1:-1]
         self.size = spelling.size(messages)
-        self.weight = weight_of_all(spelling.said(self.messages))
-        self.seen = look(spelling.said(messages))
-        self.changes: Changes = frozenset(changes).union(map(secret, self.seen.kinds))
+        self.weight = estimate_total_weight(spelling.read_texts(self.messages))
+        self.seen = scan_texts(spelling.read_texts(messages))
+        self.changes: Changes = frozenset(changes).union(map(build_secret_change, self.seen.kinds))
         if is_cleaned:
             self.changes |= {CHARACTERS_REPLACED}
-        self.broken = spelling.broken(self.messages)
-        self.calls = spelling.called_in(self.messages)  # names of tools
+        self.broken = spelling.find_broken_rules(self.messages)
+        self.calls = spelling.find_called_tools(self.messages)  # names of tools
         self.spelling = spelling
 
 
@@ -64,9 +64,9 @@ class Conversation:
         return frozenset().union(*[exchange.changes for exchange in self.exchanges])
 
     @property
-    def seen(self) -> Seen:
+    def seen(self) -> ScanResult:
         """What the texts of its exchanges hold beside what they say."""
-        return together([exchange.seen for exchange in self.exchanges])
+        return merge_scans([exchange.seen for exchange in self.exchanges])
 
     @property
     def lengths(self) -> tuple[int, int]:
@@ -79,8 +79,8 @@ class Conversation:
         return b",".join([exchange.json for exchange in self.exchanges])
 
     @property
-    def broken(self) -> list[Broken]:
+    def broken(self) -> list[BrokenRule]:
         """The rules that its messages break. Exchanges that break none follow each other without breaking one."""
         if any(exchange.broken for exchange in self.exchanges):
             return self.exchanges[0].spelling.broken(self.messages)
-        return [] if self.exchanges else [Broken("odd_count")]
+        return [] if self.exchanges else [BrokenRule("odd_count")]

@@ -15,7 +15,7 @@ from .turns import Turn
 EDITED, SESSION, CONTEXT = HISTORIES = ("edited", "session", "context")
 
 
-class Latest:
+class RecentExchanges:
     """The latest exchanges that together fit into a row."""
 
     def __init__(self, characters: int):
@@ -47,7 +47,7 @@ class Latest:
         return list(self.exchanges)[first:], self.is_shortened or first > 0
 
 
-class Unanswered:
+class UnansweredWords:
     """Words of people that the agent did not answer: they join the next ones where every turn is kept."""
 
     def __init__(self, characters: int):
@@ -77,7 +77,9 @@ class Unanswered:
         return f"{self.text}\n\n{user_text}", done | {changes.MESSAGES_MERGED}
 
 
-def told(asked: str, turn: Turn, done: set[str], spelling: Spelling, *, train: bool | None = None) -> Exchange | None:
+def build_exchange(
+    asked: str, turn: Turn, done: set[str], spelling: Spelling, *, train: bool | None = None
+) -> Exchange | None:
     """A turn as the transcript has it; None as long as it has no words, or no answer."""
     if not asked or not turn.answers:
         return None

@@ -10,7 +10,7 @@ Message = dict[str, Any]  # as the format writes it
 
 
 @dataclass(frozen=True, slots=True)
-class Broken:
+class BrokenRule:
     """A rule that a row breaks; `place` is the column or the number of the message, from 1."""
 
     rule: str
@@ -52,27 +52,27 @@ class Spelling(Protocol):
         """The key of a message that holds what is said."""
         ...
 
-    def asked(self, text: str) -> Message:
+    def build_question(self, text: str) -> Message:
         """A person's words."""
         ...
 
-    def answered(self, text: str) -> Message:
+    def build_answer(self, text: str) -> Message:
         """What the agent says at the end of a turn."""
         ...
 
-    def called(self, step: Step, done: set[str]) -> list[Message]:
+    def build_calls(self, step: Step, done: set[str]) -> list[Message]:
         """Calls and their results; what was changed to fit is added to `done`."""
         ...
 
-    def marked(self, messages: list[Message], train: bool) -> list[Message]:
+    def mark_messages(self, messages: list[Message], train: bool) -> list[Message]:
         """The same messages, each saying whether what the agent says in it is to be learned."""
         ...
 
-    def returned(self, message: Message) -> str | None:
+    def get_result(self, message: Message) -> str | None:
         """What a tool returned; None for every other message."""
         ...
 
-    def shortened(self, message: Message, text: str) -> Message:
+    def replace_result(self, message: Message, text: str) -> Message:
         """The result of a tool with another text."""
         ...
 
@@ -80,14 +80,14 @@ class Spelling(Protocol):
         """How many characters the messages say."""
         ...
 
-    def said(self, messages: Iterable[Message]) -> Iterable[str]:
+    def read_texts(self, messages: Iterable[Message]) -> Iterable[str]:
         """The texts of the messages, without what the format itself put around them."""
         ...
 
-    def called_in(self, messages: Iterable[Message]) -> frozenset[str]:
+    def find_called_tools(self, messages: Iterable[Message]) -> frozenset[str]:
         """The names of the tools that the messages call, of those that can be read."""
         ...
 
-    def broken(self, messages: object) -> list[Broken]:
+    def find_broken_rules(self, messages: object) -> list[BrokenRule]:
         """The rules that the messages of a conversation break; they are as a loader may read them."""
         ...

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from .. import changes
-from ..made import RESTS_ON_TOOLS
+from ..outcomes import RESTS_ON_TOOLS
 from ..samples import ExportSample
 from .spelling import Call, Message, Spelling, Step
 
@@ -20,8 +20,8 @@ LIST, SPLIT = PARALLEL = ("list", "split")
 ERROR = "[error]"  # stands before what a tool returned when it failed
 
 
-class Said(Protocol):
-    """A message of a branch: see datasets.exporting.branches.Message."""
+class BranchMessage(Protocol):
+    """A message of a branch: see datasets.exports.branches.Message."""
 
     role: str
     text: str
@@ -59,8 +59,8 @@ class Turn:
         return f"{self.before}\n\n{self.user_text}" if self.before else self.user_text
 
 
-def turns_of(
-    messages: Iterable[Said], spelling: Spelling, *, tools: bool = True, joins_interrupted: bool = False
+def split_turns(
+    messages: Iterable[BranchMessage], spelling: Spelling, *, tools: bool = True, joins_interrupted: bool = False
 ) -> Iterator[Turn]:
     """The turns of a branch, one at a time, their steps as a format writes them.
 
@@ -124,7 +124,7 @@ class _Reader:
         self.steps: list[Step] = []
         self.texts: list[str] = []
         self.calls: list[Call] = []
-        self.results: dict[str, Said] = {}
+        self.results: dict[str, BranchMessage] = {}
         self.is_calling = False  # the agent's last message called a tool
         self.open: tuple[list[Step], list[str], list[Call]] = ([], [], [])  # of the turn that was finished last
         self.carried: set[int] = set()  # calls of an interrupted turn, which need no result in the next one

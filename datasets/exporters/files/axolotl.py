@@ -21,7 +21,7 @@ MARKED = """\
 """
 
 
-def config(
+def build_config(
     kind: str, files: Mapping[str, str], *, is_marked: bool = False, has_system: bool = False, longer: str = "0 rows"
 ) -> str:
     """The text of `axolotl.yaml` for the files of each side, the training side among them.

@@ -3,12 +3,12 @@
 from collections import Counter
 from typing import Any
 
-from ..cleaning import json_text
 from ..conversations.exchanges import Conversation
-from ..formats.metadata import JUDGEMENT, PLACE
-from ..weights import EIGHTHS, weight_of
+from ..formats.metadata import JUDGEMENT_COLUMNS, PLACE_COLUMNS
+from ..json_output import dump_json
+from ..token_estimate import EIGHTHS, estimate_weight
 
-ABOUT = frozenset((*PLACE, *JUDGEMENT, "control_tokens"))
+ABOUT = frozenset((*PLACE_COLUMNS, *JUDGEMENT_COLUMNS, "control_tokens"))
 NO_LIST = "[]"
 ABOVE = (2_048, 4_096, 8_192)  # tokens: usual lengths that training tools cut rows to
 
@@ -23,7 +23,7 @@ class Lengths:
         self.longest = 0
         self.all_tokens = 0
 
-    def see(self, characters: int, weight: int) -> None:
+    def add_row(self, characters: int, weight: int) -> None:
         """Take note of a row with so many characters and eighths of tokens."""
         tokens = weight // EIGHTHS
         self.characters[characters.bit_length()] += 1
@@ -51,7 +51,7 @@ def _ranges(counts):
     return [[1 << n - 1 if n else 0, 1 << n, counts[n]] for n in range(min(counts), max(counts) + 1)]
 
 
-def lengths_of(row: dict[str, Any]) -> tuple[int, int]:
+def measure_row(row: dict[str, Any]) -> tuple[int, int]:
     """Characters and eighths of tokens of what a row teaches and what stands before it: not of where it comes from."""
     characters = weight = 0
     for name, value in row.items():
@@ -60,7 +60,7 @@ def lengths_of(row: dict[str, Any]) -> tuple[int, int]:
             characters += more[0]
             weight += more[1]
         elif name not in ABOUT and value != NO_LIST:
-            text = value if isinstance(value, str) else json_text(value)
+            text = value if isinstance(value, str) else dump_json(value)
             characters += len(text)
-            weight += weight_of(text)
+            weight += estimate_weight(text)
     return characters, weight

@@ -10,17 +10,36 @@ from typing import Any
 import orjson
 
 from ..conversations.histories import CONTEXT
-from . import axolotl, loading
-from .dataset_info import ENTRIES, dataset_info
-from .naming import file_name, side_name
+from . import axolotl, load_script
+from .file_names import file_name, side_name
+
+# OpenAI's format has no entry: LLaMA-Factory writes its arguments twice as JSON, and a sentence into its system prompt.
+# Whatever `columns` leaves out counts as missing, not as its default: they are always written in full.
+ENTRIES: dict[str, dict[str, Any]] = {
+    "alpaca": {"columns": {"prompt": "instruction", "query": "input", "response": "output"}},
+    "sharegpt": {
+        "formatting": "sharegpt",
+        "columns": {"messages": "conversations", "system": "system", "tools": "tools"},
+        "tags": {
+            "role_tag": "from",
+            "content_tag": "value",
+            "user_tag": "human",
+            "assistant_tag": "gpt",
+            "observation_tag": "observation",
+            "function_tag": "function_call",
+            "system_tag": "system",
+        },
+    },
+}
+
 
 LLAMAFACTORY, AXOLOTL, LOAD = "llamafactory.yaml", "axolotl.yaml", "load.py"
-INFO = "dataset_info.json"
+INFO_FILE = "dataset_info.json"
 CUT_AT = 2_048  # tokens: the default of LLaMA-Factory
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenRows:
     """The rows of an export: their data set's name, format, which sides have any, what stands before a reply.
 
     `history` is empty where nothing does. `has_system`: every row has a system prompt. `has_tools`: some have tools.
@@ -46,25 +65,25 @@ class Written:
         return "1 row" if rows == 1 else f"{rows:,} rows"
 
 
-def files_beside(written: Written) -> Iterator[tuple[str, bytes]]:
+def build_trainer_files(written: WrittenRows) -> Iterator[tuple[str, bytes]]:
     """Name and content of every file that tells a trainer how to read the rows.
 
     Without rows to train on, there is no training to describe.
     """
     is_trained = "train" in written.sides
     if written.kind in ENTRIES:
-        yield INFO, as_json(dataset_info(written.dataset, written.kind, written.files))
+        yield INFO_FILE, dump_document(build_dataset_info(written.dataset, written.kind, written.files))
         if is_trained:
             yield LLAMAFACTORY, llamafactory(written).encode()
     if written.kind in axolotl.TYPES and is_trained:
         about = {"is_marked": written.history == CONTEXT, "has_system": written.has_system}
         longer = written.longer(axolotl.LONGEST)
-        yield AXOLOTL, axolotl.config(written.kind, written.files, **about, longer=longer).encode()
+        yield AXOLOTL, axolotl.build_config(written.kind, written.files, **about, longer=longer).encode()
     about = {"is_marked": written.history == CONTEXT, "has_tools": written.has_tools}
-    yield LOAD, loading.script(written.kind, written.files, **about).encode()
+    yield LOAD, load_script.build_script(written.kind, written.files, **about).encode()
 
 
-def llamafactory(written: Written) -> str:
+def llamafactory(written: WrittenRows) -> str:
     """`llamafactory.yaml`: a training of these rows in which only the model has to be named."""
     lines = [
         "# Run in this folder, with a model and the template that belongs to it:",
@@ -94,9 +113,14 @@ AXOLOTL_LINE = f"axolotl train {AXOLOTL} --base-model MODEL"
 LOAD_LINE = f"python {LOAD}"
 DATASETS_LINE = "datasets.load_dataset(os.getcwd())"  # in Python; it stops at ".", whose name is empty
 # What is typed in the folder of an export, by the file that is then read.
-LINES = {LLAMAFACTORY: LLAMAFACTORY_LINE, AXOLOTL: AXOLOTL_LINE, LOAD: LOAD_LINE}
+COMMAND_LINES = {LLAMAFACTORY: LLAMAFACTORY_LINE, AXOLOTL: AXOLOTL_LINE, LOAD: LOAD_LINE}
 
 
-def as_json(value: Any) -> bytes:
+def dump_document(value: Any) -> bytes:
     """A document of JSON."""
     return orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+
+
+def build_dataset_info(dataset: str, kind: str, files: Mapping[str, str]) -> dict[str, Any]:
+    """One entry for the file of each side: `dataset` itself is the training side, `dataset_test` another one."""
+    return {side_name(dataset, side): {"file_name": name, **ENTRIES[kind]} for side, name in files.items()}

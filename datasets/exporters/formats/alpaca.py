@@ -4,40 +4,101 @@ No `history` column: a trainer learns the answers in it as well, approved or not
 conversations.
 """
 
-from ..changes import REPLY_EDITED, Changes
+from collections.abc import Iterable, Iterator
+
+from .. import changes
+from ..changes import NO_CHANGES, REPLY_EDITED, Changes
+from ..conversations.spelling import Spelling, Step
+from ..conversations.truncation import compute_share, truncate_text
+from ..conversations.turns import BranchMessage, Turn, is_judged, split_turns
+from ..json_output import dump_json
 from ..samples import ExportSample, GateAnswer
 from ..writes import WriteAnswer
 from . import gate, guardian, metadata
 
-COLUMNS = ("instruction", "input", "output", *metadata.PLACE, *metadata.NOTED)
+COLUMNS = ("instruction", "input", "output", *metadata.PLACE_COLUMNS, *metadata.SCAN_COLUMNS)
 Row = dict[str, str]
 
 
-def reply_row(sample: ExportSample, results: str = "", asked: str = "") -> tuple[Row, Changes]:
+def build_reply_row(sample: ExportSample, results: str = "", asked: str = "") -> tuple[Row, Changes]:
     """What the user said and the reply to learn; `results`: what the reply rests on (see conversations.folding).
 
     `asked`: the words of the user where they are not those of the sample alone.
     """
-    row = {"instruction": asked or sample.user_text, "input": results, "output": sample.reply, **metadata.place(sample)}
-    return row, metadata.told(sample) if sample.edited_reply is None else metadata.told(sample) | {REPLY_EDITED}
+    row = {
+        "instruction": asked or sample.user_text,
+        "input": results,
+        "output": sample.reply,
+        **metadata.build_place(sample),
+    }
+    return row, metadata.find_trait_changes(sample) if sample.edited_reply is None else metadata.find_trait_changes(
+        sample
+    ) | {REPLY_EDITED}
 
 
-def gate_row(
+def build_gate_row(
     sample: ExportSample, decision: GateAnswer, *, characters: int, output: str = gate.LINES
 ) -> tuple[Row, Changes]:
     """The conversation and memory_gate's decision about it."""
-    said, changes = gate.conversation(sample, characters)
-    answer, more = gate.answer(decision, output)
+    said, changes = gate.format_conversation(sample, characters)
+    answer, more = gate.format_answer(decision, output)
     row = {
         "instruction": gate.INSTRUCTION,
         "input": said,
         "output": answer,
-        **metadata.place(sample),
+        **metadata.build_place(sample),
     }
-    return row, changes | more | metadata.told(sample)
+    return row, changes | more | metadata.find_trait_changes(sample)
 
 
-def guardian_row(sample: ExportSample, found: WriteAnswer, *, characters: int) -> tuple[Row, Changes]:
+def build_guardian_row(sample: ExportSample, found: WriteAnswer, *, characters: int) -> tuple[Row, Changes]:
     """The fact and the file as it was, and what write_guardian should do."""
-    asked, answered, changes = guardian.texts(sample, found, characters)
-    return {"instruction": guardian.INSTRUCTION, "input": asked, "output": answered, **metadata.place(sample)}, changes
+    asked, answered, changes = guardian.format_texts(sample, found, characters)
+    return {
+        "instruction": guardian.INSTRUCTION,
+        "input": asked,
+        "output": answered,
+        **metadata.build_place(sample),
+    }, changes
+
+
+def pair_with_turns(
+    samples: Iterable[ExportSample],
+    messages: Iterable[BranchMessage],
+    spelling: Spelling,
+    *,
+    joins_interrupted: bool = False,
+) -> Iterator[tuple[ExportSample, Turn | None]]:
+    """Each sample of a session with its turn on the branch; None when it is not there as it was judged.
+
+    Both come in order.
+    """
+    turns = split_turns(messages, spelling, joins_interrupted=joins_interrupted)
+    turn = next(turns, None)
+    for sample in samples:
+        while turn and (turn.number or 0) < (sample.turn_number or 0):
+            turn = next(turns, None)
+        yield sample, turn if turn and is_judged(turn, sample) else None
+
+
+def fold_tool_calls(steps: list[Step], room: int) -> tuple[str, Changes]:
+    """Calls and results in about `room` characters, and what was done: results are cut to an equal share of it."""
+    blocks = [
+        (f"Tool: {call.name}\nArguments: {dump_json(call.arguments)}\nResult:\n", result)
+        for step in steps
+        for call, result in zip(step.calls, step.results, strict=True)
+    ]
+    done = NO_CHANGES.union(*[step.changes for step in steps]) | {changes.TOOLS_FOLDED}
+    size = _size(blocks)
+    if size > room:
+        left = room - (size - sum(len(result) for _, result in blocks))
+        share = compute_share(left, len(blocks))
+        blocks = [(head, truncate_text(result, share)) for head, result in blocks]
+        done |= {changes.TOOL_RESULTS_SHORTENED} if _size(blocks) < size else NO_CHANGES
+    if _size(blocks) > room:
+        done |= {changes.OVER_THE_BUDGET}
+    return "\n\n".join(head + result for head, result in blocks), done
+
+
+def _size(blocks):
+    return sum(len(head) + len(result) for head, result in blocks) + 2 * (len(blocks) - 1)

@@ -7,7 +7,7 @@ HF `datasets` (the same keys in the same order, texts only) and of OpenAI's fine
 from typing import Any
 
 from ..conversations.exchanges import Conversation
-from ..conversations.spelling import Broken
+from ..conversations.spelling import BrokenRule
 from . import alpaca, openai, sharegpt
 from .tools import are_functions
 
@@ -18,30 +18,30 @@ COLUMNS = {"alpaca": alpaca.COLUMNS, "sharegpt": sharegpt.COLUMNS, "openai": ope
 NO_TEXTS = {"alpaca": (), "sharegpt": ("conversations",), "openai": openai.WITH_TOOLS}
 
 
-def broken_rules(kind: str, row: dict[str, Any]) -> list[Broken]:
+def find_broken_rules(kind: str, row: dict[str, Any]) -> list[BrokenRule]:
     """The rules of a format that a row breaks; empty when trainers will take it."""
     if kind not in COLUMNS:
         return []
     if tuple(row) != COLUMNS[kind] and not (kind == "openai" and tuple(row) == openai.WITH_TOOLS):
-        return [Broken("columns", ", ".join(row))]
+        return [BrokenRule("columns", ", ".join(row))]
     for name, value in row.items():
         if not isinstance(value, str) and name not in NO_TEXTS[kind]:
-            return [Broken("not_text", name)]
+            return [BrokenRule("not_text", name)]
     return RULES[kind](row)
 
 
 def _alpaca(row):
-    return [Broken("empty", name) for name in ("instruction", "output") if not row[name].strip()]
+    return [BrokenRule("empty", name) for name in ("instruction", "output") if not row[name].strip()]
 
 
 def _sharegpt(row):
     broken = _conversation(row["conversations"], sharegpt.SPELLING)
-    return broken if row["tools"] == "[]" or are_functions(row["tools"]) else [*broken, Broken("tools")]
+    return broken if row["tools"] == "[]" or are_functions(row["tools"]) else [*broken, BrokenRule("tools")]
 
 
 def _openai(row):
     broken = _conversation(row["messages"], openai.SPELLING)
-    return broken if "tools" not in row or openai.are_tools(row["tools"]) else [*broken, Broken("tools")]
+    return broken if "tools" not in row or openai.are_tools(row["tools"]) else [*broken, BrokenRule("tools")]
 
 
 def _conversation(said, spelling):

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from ..changes import CONTEXT_SHORTENED, DECISION_FLATTENED, HISTORY_SHORTENED, NONE, OVER_THE_BUDGET, Changes
-from ..cleaning import clean_json
+from ..changes import CONTEXT_SHORTENED, DECISION_FLATTENED, HISTORY_SHORTENED, NO_CHANGES, OVER_THE_BUDGET, Changes
+from ..json_output import clean_json
 from ..samples import ExportSample, GateAnswer, Pair, is_cut
 
 INSTRUCTION = (
@@ -16,7 +16,7 @@ LINES, JSON = OUTPUTS = ("lines", "json")
 SPEAKERS = {"user": "User", "agent": "Agent"}
 
 
-def conversation(sample: ExportSample, characters: int) -> tuple[str, Changes]:
+def format_conversation(sample: ExportSample, characters: int) -> tuple[str, Changes]:
     """The context and the turn as `User: …` and `Agent: …` lines, the oldest left out beyond `characters`.
 
     Of a turn of which memory_gate saw one message, only that one.
@@ -31,20 +31,20 @@ def conversation(sample: ExportSample, characters: int) -> tuple[str, Changes]:
     is_shortened = is_cut(sample.context[first:])
     found = ((HISTORY_SHORTENED, first), (OVER_THE_BUDGET, left < 0), (CONTEXT_SHORTENED, is_shortened))
     changes = {name for name, is_so in found if is_so}
-    return "\n".join(told[first:] + turn), frozenset(changes) if changes else NONE
+    return "\n".join(told[first:] + turn), frozenset(changes) if changes else NO_CHANGES
 
 
-def answer(gate: GateAnswer, output: str = LINES) -> tuple[str, Changes]:
+def format_answer(gate: GateAnswer, output: str = LINES) -> tuple[str, Changes]:
     """The decision as a model is to learn it, and what was done to it. `output`: one of OUTPUTS; lines are three."""
     if output == JSON:
         said = {"decision": gate.decision, "reason": gate.reason, "candidateFact": gate.fact or None}
-        return clean_json(said), NONE
+        return clean_json(said), NO_CHANGES
     fact, reason = (" ".join(text.split()) for text in (gate.fact, gate.reason))
-    changes = NONE if (fact, reason) == (gate.fact, gate.reason) else frozenset({DECISION_FLATTENED})
+    changes = NO_CHANGES if (fact, reason) == (gate.fact, gate.reason) else frozenset({DECISION_FLATTENED})
     return f"Decision: {gate.decision}\nFact: {fact or NO_FACT}\nReason: {reason}", changes
 
 
-def lines(pairs: Iterable[Pair]) -> str:
+def format_lines(pairs: Iterable[Pair]) -> str:
     """A conversation as `User: …` and `Agent: …` lines."""
     return "\n".join(map(_line, pairs))
 

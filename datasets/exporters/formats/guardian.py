@@ -1,8 +1,8 @@
 """The task `guardian`: from a fact and a file to what write_guardian should do, and the file as it should be."""
 
-from ..changes import DECISION_FLATTENED, NONE, OVER_THE_BUDGET, Changes
+from ..changes import DECISION_FLATTENED, NO_CHANGES, OVER_THE_BUDGET, Changes
 from ..samples import ExportSample
-from ..writes import WriteAnswer, answer, on_one_line, question
+from ..writes import WriteAnswer, format_answer, format_question, join_lines
 
 INSTRUCTION = (
     "A fact is proposed for a memory file. Decide whether it should be written into this file. "
@@ -10,13 +10,13 @@ INSTRUCTION = (
 )
 
 
-def texts(sample: ExportSample, found: WriteAnswer, characters: int) -> tuple[str, str, Changes]:
+def format_texts(sample: ExportSample, found: WriteAnswer, characters: int) -> tuple[str, str, Changes]:
     """Question and answer of a sample that is a write, and what was done to them.
 
     Nothing is cut, however long: a file that is not whole teaches to lose lines.
     """
-    asked, answered = question(sample.write) if sample.write else "", answer(found)
+    asked, answered = format_question(sample.write) if sample.write else "", format_answer(found)
     is_long = len(INSTRUCTION) + len(asked) + len(answered) > characters
-    is_flat = any(on_one_line(text) != text for text in (sample.write.fact if sample.write else "", found.reason))
+    is_flat = any(join_lines(text) != text for text in (sample.write.fact if sample.write else "", found.reason))
     done = [name for name, is_so in ((OVER_THE_BUDGET, is_long), (DECISION_FLATTENED, is_flat)) if is_so]
-    return asked, answered, frozenset(done) if done else NONE
+    return asked, answered, frozenset(done) if done else NO_CHANGES

@@ -1,11 +1,11 @@
 """Where a row comes from: columns of texts beside the ones that trainers read."""
 
-from ..changes import CONTROL_TOKENS, ENVELOPE_REMOVED, IMAGES_DROPPED, NONE, Changes, secret
-from ..cleaning import json_text
+from ..changes import CONTROL_TOKENS, ENVELOPE_REMOVED, IMAGES_DROPPED, NO_CHANGES, Changes, build_secret_change
 from ..conversations.exchanges import Conversation
-from ..made import Made
+from ..json_output import dump_json
+from ..outcomes import SampleOutcome
 from ..samples import ENVELOPE, IMAGES, ExportSample
-from ..scanning import NOTHING, look, look_once, together
+from ..text_scan import NO_FINDINGS, merge_scans, scan_shared_text, scan_texts
 
 # Trainers give these names a meaning of their own; a column of ours by such a name would change or stop a training.
 RESERVED = frozenset(
@@ -26,15 +26,17 @@ RESERVED = frozenset(
     }
 )
 TOLD = {ENVELOPE: ENVELOPE_REMOVED, IMAGES: IMAGES_DROPPED}
-PLACE = ("sample_id", "agent_id", "session_id", "turn_number")
+PLACE_COLUMNS = ("sample_id", "agent_id", "session_id", "turn_number")
 # Last in every row: the control tokens in its texts, which a tokenizer may read as such.
-NOTED = ("control_tokens",)
-UNSEEN = frozenset({*PLACE, "quality_score", "memory_gate_decision"})  # ids, numbers and names: not what anybody wrote
+SCAN_COLUMNS = ("control_tokens",)
+UNSEEN = frozenset(
+    {*PLACE_COLUMNS, "quality_score", "memory_gate_decision"}
+)  # ids, numbers and names: not what anybody wrote
 SHARED = ("system", "tools")  # texts that many rows have
-JUDGEMENT = ("quality_score", "memory_gate_decision", "candidate_fact")
+JUDGEMENT_COLUMNS = ("quality_score", "memory_gate_decision", "candidate_fact")
 
 
-def place(sample: ExportSample) -> dict[str, str]:
+def build_place(sample: ExportSample) -> dict[str, str]:
     """Which sample, and where it was said."""
     return {
         "sample_id": sample.sample_id,
@@ -44,7 +46,7 @@ def place(sample: ExportSample) -> dict[str, str]:
     }
 
 
-def judgement(sample: ExportSample) -> dict[str, str]:
+def build_judgement(sample: ExportSample) -> dict[str, str]:
     """What is known about it; an empty text where nothing is."""
     gate = sample.gate
     return {
@@ -54,28 +56,28 @@ def judgement(sample: ExportSample) -> dict[str, str]:
     }
 
 
-def told(sample: ExportSample) -> Changes:
+def find_trait_changes(sample: ExportSample) -> Changes:
     """What was left out of the words of its turn before they came here."""
     return frozenset(TOLD[name] for name in sample.traits & TOLD.keys())
 
 
-def note(made: Made) -> Changes:
+def add_control_tokens(made: SampleOutcome) -> Changes:
     """Add the last column to a row, if it has room for one of ours; what to say of the row beside it."""
     row = made.row or {}
-    seen = together([*_seen(made.sample.stored or row), *_seen_beside(made)])
+    seen = merge_scans([*_seen(made.sample.stored or row), *_seen_beside(made)])
     made.control_tokens = " ".join(sorted(seen.tokens))
     if "sample_id" in row and made.sample.stored is None:
         row["control_tokens"] = made.control_tokens
-    if seen is NOTHING:
-        return NONE
-    return frozenset([*map(secret, seen.kinds), *([CONTROL_TOKENS] if seen.tokens else [])])
+    if seen is NO_FINDINGS:
+        return NO_CHANGES
+    return frozenset([*map(build_secret_change, seen.kinds), *([CONTROL_TOKENS] if seen.tokens else [])])
 
 
 def _seen_beside(made):
     """What is in the text that a row without columns of ours has in the file beside it."""
     fact = made.sample.gate.fact if made.sample.gate else ""
     if fact and made.sample.stored is None and "sample_id" not in (made.row or {}):
-        yield look([fact])
+        yield scan_texts([fact])
 
 
 def _seen(row):
@@ -85,8 +87,8 @@ def _seen(row):
         if isinstance(value, Conversation):
             yield value.seen
         elif name in SHARED and value:
-            yield look_once(value if isinstance(value, str) else json_text(value))
+            yield scan_shared_text(value if isinstance(value, str) else dump_json(value))
         elif name not in UNSEEN and value and isinstance(value, str):
             texts.append(value)
     if texts:
-        yield look(texts)
+        yield scan_texts(texts)

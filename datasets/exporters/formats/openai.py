@@ -11,12 +11,12 @@ from typing import Any, ClassVar
 
 import orjson
 
-from ..changes import MESSAGES_MERGED, NONE, TOOL_NAMES_CHANGED, Changes
-from ..cleaning import json_text
+from ..changes import MESSAGES_MERGED, NO_CHANGES, TOOL_NAMES_CHANGED, Changes
 from ..conversations.exchanges import Conversation, Exchange
-from ..conversations.spelling import Broken, Call, Message, Step
-from ..made import Made, Row
-from ..prompts import NOTHING, Given
+from ..conversations.spelling import BrokenRule, Call, Message, Step
+from ..json_output import dump_json
+from ..outcomes import Row, SampleOutcome
+from ..prompts import NO_PROMPTS, PromptColumns
 from ..prompts import SYSTEM as GIVEN_SYSTEM
 from ..prompts import TOOLS as GIVEN_TOOLS
 from ..samples import ExportSample, GateAnswer
@@ -45,31 +45,31 @@ KEYS: dict[str, set[tuple[str, ...]]] = {
 }
 
 
-def gate_row(
+def build_gate_row(
     sample: ExportSample, decision: GateAnswer, *, characters: int, output: str = gate.LINES
 ) -> tuple[Row, Changes]:
     """The conversation as one question, and memory_gate's decision as its answer."""
-    said, done = gate.conversation(sample, characters)
-    answer, more = gate.answer(decision, output)
-    messages = [SPELLING.asked(f"{gate.INSTRUCTION}\n{said}"), SPELLING.answered(answer)]
-    return row(sample, [Exchange(messages, done, SPELLING)]), more
+    said, done = gate.format_conversation(sample, characters)
+    answer, more = gate.format_answer(decision, output)
+    messages = [SPELLING.build_question(f"{gate.INSTRUCTION}\n{said}"), SPELLING.build_answer(answer)]
+    return build_row(sample, [Exchange(messages, done, SPELLING)]), more
 
 
-def guardian_row(sample: ExportSample, found: WriteAnswer, *, characters: int) -> tuple[Row, Changes]:
+def build_guardian_row(sample: ExportSample, found: WriteAnswer, *, characters: int) -> tuple[Row, Changes]:
     """The fact and the file as it was as one question, and what write_guardian should do as its answer."""
-    asked, answered, done = guardian.texts(sample, found, characters)
-    messages = [SPELLING.asked(f"{guardian.INSTRUCTION}\n{asked}"), SPELLING.answered(answered)]
-    return row(sample, [Exchange(messages, done, SPELLING)]), done
+    asked, answered, done = guardian.format_texts(sample, found, characters)
+    messages = [SPELLING.build_question(f"{guardian.INSTRUCTION}\n{asked}"), SPELLING.build_answer(answered)]
+    return build_row(sample, [Exchange(messages, done, SPELLING)]), done
 
 
-def row(_sample: ExportSample, exchanges: Sequence[Exchange], given: Given = NOTHING) -> Row:
+def build_row(_sample: ExportSample, exchanges: Sequence[Exchange], given: PromptColumns = NO_PROMPTS) -> Row:
     """The conversation that ends with the reply of a sample, and what the model was given, where that is known."""
     prompt, tools = given.text(GIVEN_SYSTEM), _tools(given.text(GIVEN_TOOLS))[0]
     said = Conversation([_prompted(prompt), *exchanges] if prompt else list(exchanges))
     return {"messages": said, "tools": tools} if tools else {"messages": said}
 
 
-def described(given: Given) -> tuple[frozenset[str], Changes]:
+def find_described_tools(given: PromptColumns) -> tuple[frozenset[str], Changes]:
     """The names of the tools that a row describes, and what was done to what the model was given."""
     _list, names, done = _tools(given.text(GIVEN_TOOLS))
     return names, given.changes | done
@@ -92,20 +92,20 @@ def _tools(text: str) -> tuple[list[dict[str, Any]], frozenset[str], Changes]:
 @lru_cache(maxsize=8)
 def _prompted(text: str) -> Exchange:
     """A system prompt, which begins a conversation; alone it is none, and breaks no rule before others."""
-    found = Exchange([{"role": SYSTEM, "content": text}], NONE, SPELLING)
+    found = Exchange([{"role": SYSTEM, "content": text}], NO_CHANGES, SPELLING)
     found.broken = []
     return found
 
 
-def notes(training_rows: int, largest: int) -> list[str]:
+def find_notes(training_rows: int, largest: int) -> list[str]:
     """What OpenAI asks of files that these rows, and the bytes of the largest file, do not meet."""
     found = ((FEW_ROWS, training_rows < FEWEST_ROWS), (LARGE_FILE, largest > MOST_BYTES))
     return [name for name, is_so in found if is_so]
 
 
-def source(made: Made) -> dict[str, str]:
+def build_source(made: SampleOutcome) -> dict[str, str]:
     """Where a row comes from, and which control tokens it holds: the same line of the file of sources."""
-    known = {**metadata.place(made.sample), **metadata.judgement(made.sample)}
+    known = {**metadata.build_place(made.sample), **metadata.build_judgement(made.sample)}
     return {**known, "control_tokens": made.control_tokens}
 
 
@@ -116,15 +116,15 @@ class OpenAI:
     column: ClassVar = "messages"
     text: ClassVar = "content"
 
-    def asked(self, text: str) -> Message:
+    def build_question(self, text: str) -> Message:
         """A person's words."""
         return {"role": USER, "content": text}
 
-    def answered(self, text: str) -> Message:
+    def build_answer(self, text: str) -> Message:
         """What the agent says at the end of a turn."""
         return {"role": AGENT, "content": text}
 
-    def called(self, step: Step, done: set[str]) -> list[Message]:
+    def build_calls(self, step: Step, done: set[str]) -> list[Message]:
         """One message with all calls and what was said before them, and one for each result."""
         said: Message = {"role": AGENT}
         if step.words:
@@ -136,15 +136,15 @@ class OpenAI:
         results = zip(ids, step.results, strict=True)
         return [said, *({"role": TOOL, "tool_call_id": id_, "content": text} for id_, text in results)]
 
-    def marked(self, messages: list[Message], train: bool) -> list[Message]:
+    def mark_messages(self, messages: list[Message], train: bool) -> list[Message]:
         """`weight` where the agent speaks: 1 to be learned, 0 not."""
         return [message | {"weight": int(train)} if message["role"] == AGENT else message for message in messages]
 
-    def returned(self, message: Message) -> str | None:
+    def get_result(self, message: Message) -> str | None:
         """What a tool returned; None for every other message."""
         return message["content"] if message["role"] == TOOL else None
 
-    def shortened(self, message: Message, text: str) -> Message:
+    def replace_result(self, message: Message, text: str) -> Message:
         """The result of a tool with another text."""
         return {**message, "content": text}
 
@@ -152,26 +152,26 @@ class OpenAI:
         """How many characters the messages say."""
         return sum(len(text) for message in messages for text in _texts(message))
 
-    def said(self, messages: Iterable[Message]) -> Iterable[str]:
+    def read_texts(self, messages: Iterable[Message]) -> Iterable[str]:
         """The texts of the messages."""
         return (text for message in messages for text in _texts(message))
 
-    def called_in(self, messages: Iterable[Message]) -> frozenset[str]:
+    def find_called_tools(self, messages: Iterable[Message]) -> frozenset[str]:
         """The names of the tools that the messages call."""
         return frozenset(call["function"]["name"] for message in messages for call in message.get("tool_calls", ()))
 
-    def broken(self, messages: object) -> list[Broken]:
+    def find_broken_rules(self, messages: object) -> list[BrokenRule]:
         """The rules that the messages of a conversation break."""
         if not isinstance(messages, list) or not messages:
-            return [Broken("odd_count")]
+            return [BrokenRule("odd_count")]
         reader, broken = _Reader(), []
         for number, message in enumerate(messages, start=1):
             if rule := reader.read(message):
-                broken.append(Broken(rule, str(number)))
+                broken.append(BrokenRule(rule, str(number)))
             if rule == "message_keys":  # what follows cannot be judged
                 return broken
         if not broken and reader.before != "answer":
-            broken.append(Broken("no_reply", str(len(messages))))
+            broken.append(BrokenRule("no_reply", str(len(messages))))
         return broken
 
 
@@ -239,7 +239,7 @@ class _Reader:
 
 def _call(call: Call, id_: str, done: set[str]) -> dict[str, Any]:
     name = _name(call.name, done)
-    return {"id": id_, "type": "function", "function": {"name": name, "arguments": json_text(call.arguments)}}
+    return {"id": id_, "type": "function", "function": {"name": name, "arguments": dump_json(call.arguments)}}
 
 
 def _name(name: str, done: set[str]) -> str:

@@ -6,8 +6,8 @@ makes pairs of these rows would teach it.
 
 from typing import Any
 
-from ..made import Row
-from ..samples import ExportSample, loose_json
+from ..outcomes import Row
+from ..samples import ExportSample, parse_loose_json
 
 COLUMNS = (
     *("id", "sample_type", "agent_id", "session_id", "turn_id", "turn_number", "decision_id", "audit_id"),
@@ -22,7 +22,7 @@ CORRECTED = "guardianCorrectedOutput"
 FLAGS = frozenset({"privacy_checked", "contains_pii"})
 
 
-def row(sample: ExportSample) -> Row:
+def build_row(sample: ExportSample) -> Row:
     """All columns of a sample, JSON as values; what is no JSON stays a text."""
     stored = sample.stored or {}
     made = {_key(name): _value(name, stored.get(name)) for name in COLUMNS}
@@ -46,6 +46,6 @@ def _value(column: str, value: Any) -> Any:
     if column not in JSON:
         return value
     try:
-        return loose_json(value)
+        return parse_loose_json(value)
     except ValueError:
         return value

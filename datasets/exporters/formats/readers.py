@@ -8,7 +8,7 @@ MESSAGES = "messages"
 ALPACA_TEXTS, SIDES, CALLS, TWO_KEYS, COLUMNS, DATES = "alpaca_texts", "sides", "calls", "two_keys", "columns", "dates"
 
 
-def compared(kind: str, *, is_marked: bool, has_tools: bool = True) -> list[dict[str, str]]:
+def list_checks(kind: str, *, is_marked: bool, has_tools: bool = True) -> list[dict[str, str]]:
     """What every row of a format was compared with: `rule`, `program`, `version`.
 
     Samples as they are stored: nothing. `is_marked`: messages say what is to be learned, in a third key.

@@ -10,16 +10,23 @@ import orjson
 
 from .. import changes
 from ..changes import Changes
-from ..cleaning import json_text
 from ..conversations.exchanges import Conversation, Exchange
-from ..conversations.spelling import Broken, Call, Message, Step
-from ..made import Row
-from ..prompts import NOTHING, SYSTEM, TOOLS, Given
+from ..conversations.spelling import BrokenRule, Call, Message, Step
+from ..json_output import dump_json
+from ..outcomes import Row
+from ..prompts import NO_PROMPTS, SYSTEM, TOOLS, PromptColumns
 from ..samples import ExportSample, GateAnswer
 from ..writes import WriteAnswer
 from . import gate, guardian, metadata
 
-COLUMNS = ("conversations", "system", "tools", *metadata.PLACE, *metadata.JUDGEMENT, *metadata.NOTED)
+COLUMNS = (
+    "conversations",
+    "system",
+    "tools",
+    *metadata.PLACE_COLUMNS,
+    *metadata.JUDGEMENT_COLUMNS,
+    *metadata.SCAN_COLUMNS,
+)
 HUMAN, AGENT, CALL, RESULT = "human", "gpt", "function_call", "observation"
 ASKING, ANSWERING = frozenset({HUMAN, RESULT}), frozenset({AGENT, CALL})
 MESSAGE_KEYS, MARKED_KEYS = ["from", "value"], ["from", "value", "train"]
@@ -30,35 +37,35 @@ TAGS = ("<think>", "<tool_call>")
 THOUGHT = re.compile(rf"{THINK[0]}.*?{THINK[1]}", re.DOTALL)
 
 
-def gate_row(
+def build_gate_row(
     sample: ExportSample, decision: GateAnswer, *, characters: int, output: str = gate.LINES
 ) -> tuple[Row, Changes]:
     """The conversation as one question, and memory_gate's decision as its answer."""
-    said, done = gate.conversation(sample, characters)
-    answer, more = gate.answer(decision, output)
-    messages = [SPELLING.asked(f"{gate.INSTRUCTION}\n{said}"), SPELLING.answered(answer)]
-    return row(sample, [Exchange(messages, done, SPELLING)]), more | metadata.told(sample)
+    said, done = gate.format_conversation(sample, characters)
+    answer, more = gate.format_answer(decision, output)
+    messages = [SPELLING.build_question(f"{gate.INSTRUCTION}\n{said}"), SPELLING.build_answer(answer)]
+    return build_row(sample, [Exchange(messages, done, SPELLING)]), more | metadata.find_trait_changes(sample)
 
 
-def guardian_row(sample: ExportSample, found: WriteAnswer, *, characters: int) -> tuple[Row, Changes]:
+def build_guardian_row(sample: ExportSample, found: WriteAnswer, *, characters: int) -> tuple[Row, Changes]:
     """The fact and the file as it was as one question, and what write_guardian should do as its answer."""
-    asked, answered, done = guardian.texts(sample, found, characters)
-    messages = [SPELLING.asked(f"{guardian.INSTRUCTION}\n{asked}"), SPELLING.answered(answered)]
-    return row(sample, [Exchange(messages, done, SPELLING)]), done
+    asked, answered, done = guardian.format_texts(sample, found, characters)
+    messages = [SPELLING.build_question(f"{guardian.INSTRUCTION}\n{asked}"), SPELLING.build_answer(answered)]
+    return build_row(sample, [Exchange(messages, done, SPELLING)]), done
 
 
-def row(sample: ExportSample, exchanges: Sequence[Exchange], given: Given = NOTHING) -> Row:
+def build_row(sample: ExportSample, exchanges: Sequence[Exchange], given: PromptColumns = NO_PROMPTS) -> Row:
     """The conversation that ends with the reply of a sample, and what the model was given before it."""
     return {
         "conversations": Conversation(list(exchanges)),
         "system": given.text(SYSTEM),
         "tools": given.text(TOOLS),
-        **metadata.place(sample),
-        **metadata.judgement(sample),
+        **metadata.build_place(sample),
+        **metadata.build_judgement(sample),
     }
 
 
-def described(given: Given) -> tuple[frozenset[str], Changes]:
+def find_described_tools(given: PromptColumns) -> tuple[frozenset[str], Changes]:
     """The names of the tools that a row describes, and what was done to what the model was given."""
     return given.names, given.changes
 
@@ -77,15 +84,15 @@ class ShareGPT:
     column: ClassVar = "conversations"
     text: ClassVar = "value"
 
-    def asked(self, text: str) -> Message:
+    def build_question(self, text: str) -> Message:
         """A person's words."""
         return {"from": HUMAN, "value": text}
 
-    def answered(self, text: str) -> Message:
+    def build_answer(self, text: str) -> Message:
         """What the agent says at the end of a turn."""
         return {"from": AGENT, "value": text}
 
-    def called(self, step: Step, done: set[str]) -> list[Message]:
+    def build_calls(self, step: Step, done: set[str]) -> list[Message]:
         """One message with all calls, and one with all results; with `is_split` a pair for each call."""
         thought = self._thought(step.words, done)
         if len(step.calls) > 1:
@@ -98,15 +105,15 @@ class ShareGPT:
             thought = ""
         return told
 
-    def marked(self, messages: list[Message], train: bool) -> list[Message]:
+    def mark_messages(self, messages: list[Message], train: bool) -> list[Message]:
         """`train` in every message: true where the agent speaks and it is to be learned."""
         return [message | {"train": train and message["from"] in ANSWERING} for message in messages]
 
-    def returned(self, message: Message) -> str | None:
+    def get_result(self, message: Message) -> str | None:
         """What a tool returned; None for every other message."""
         return message["value"] if message["from"] == RESULT else None
 
-    def shortened(self, message: Message, text: str) -> Message:
+    def replace_result(self, message: Message, text: str) -> Message:
         """The result of a tool with another text."""
         return {**message, "value": text}
 
@@ -114,7 +121,7 @@ class ShareGPT:
         """How many characters the messages say."""
         return sum(len(message["value"]) for message in messages)
 
-    def said(self, messages: Iterable[Message]) -> Iterable[str]:
+    def read_texts(self, messages: Iterable[Message]) -> Iterable[str]:
         """The texts of the messages, without the tags around a thought."""
         for message in messages:
             text = message["value"]
@@ -123,26 +130,26 @@ class ShareGPT:
                     text = text.replace(tag, "", 1)
             yield text
 
-    def called_in(self, messages: Iterable[Message]) -> frozenset[str]:
+    def find_called_tools(self, messages: Iterable[Message]) -> frozenset[str]:
         """The names of the tools that the messages call, of those that can be read."""
         return frozenset().union(*[_called(message["value"]) or () for message in messages if message["from"] == CALL])
 
-    def broken(self, messages: object) -> list[Broken]:
+    def find_broken_rules(self, messages: object) -> list[BrokenRule]:
         """The rules that the messages of a conversation break."""
         if not isinstance(messages, list) or not messages or len(messages) % 2:
-            return [Broken("odd_count")]
-        broken: list[Broken] = []
+            return [BrokenRule("odd_count")]
+        broken: list[BrokenRule] = []
         before = ""
         keys = MARKED_KEYS if isinstance(messages[0], dict) and "train" in messages[0] else MESSAGE_KEYS
         for number, message in enumerate(messages):
             if not isinstance(message, dict) or list(message) != keys or not _are_texts(message):
-                return [*broken, Broken("message_keys", str(number + 1))]  # what follows cannot be judged
+                return [*broken, BrokenRule("message_keys", str(number + 1))]  # what follows cannot be judged
             role = message["from"]
             if rule := _misplaced(role, number, before) or _empty_or_no_call(role, message["value"]):
-                broken.append(Broken(rule, str(number + 1)))
+                broken.append(BrokenRule(rule, str(number + 1)))
             before = role
         if not broken and before != AGENT:
-            broken.append(Broken("no_reply", str(len(messages))))
+            broken.append(BrokenRule("no_reply", str(len(messages))))
         return broken
 
     def _thought(self, words, done):
@@ -166,7 +173,7 @@ SPELLING = ShareGPT()
 def call_value(calls: Sequence[Call]) -> str:
     """Tool calls as trainers read them: one object, or a list when they ran side by side."""
     values = [{"name": call.name, "arguments": call.arguments} for call in calls]
-    text = json_text(values[0] if len(values) == 1 else values)
+    text = dump_json(values[0] if len(values) == 1 else values)
     for tag in TAGS:
         text = text.replace(tag, f"\\u003c{tag[1:]}")
     return text

@@ -1,6 +1,6 @@
 """Samples as a flat table, for spreadsheets: what was said, what was judged, and where."""
 
-from ..made import Row
+from ..outcomes import Row
 from ..samples import ExportSample
 from . import gate, metadata
 
@@ -9,7 +9,7 @@ STORED = (
     *("prompted_by", "reply_stop", "collection_strategy"),
 )
 COLUMNS = (
-    *metadata.PLACE,
+    *metadata.PLACE_COLUMNS,
     *STORED,
     *("context", "user_message", "agent_reply", "edited_reply"),
     *("quality_score", "memory_gate_decision", "candidate_fact", "memory_gate_reason"),
@@ -17,17 +17,17 @@ COLUMNS = (
 )
 
 
-def row(sample: ExportSample) -> Row:
+def build_row(sample: ExportSample) -> Row:
     """One sample; a cell is empty where nothing is known."""
     stored = sample.stored or {}
     found = {
-        **metadata.place(sample),
+        **metadata.build_place(sample),
         **{name: stored.get(name) for name in (*STORED, "gate_label", "guardian_label")},
-        "context": gate.lines(sample.context),
+        "context": gate.format_lines(sample.context),
         "user_message": sample.user_text,
         "agent_reply": sample.agent_reply,
         "edited_reply": sample.edited_reply,
-        **metadata.judgement(sample),
+        **metadata.build_judgement(sample),
         "memory_gate_reason": sample.gate.reason if sample.gate else None,
     }
     return {name: found[name] for name in COLUMNS}

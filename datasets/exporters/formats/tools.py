@@ -17,7 +17,7 @@ class UnknownForm(ValueError):
     """What should be a list of tools is none that is known."""
 
 
-def functions(tools: Any) -> list[dict[str, Any]]:
+def read_functions(tools: Any) -> list[dict[str, Any]]:
     """Tools of any known spelling as OpenAI's functions, in their order. Raises UnknownForm."""
     if not isinstance(tools, list):
         raise UnknownForm

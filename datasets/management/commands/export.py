@@ -6,15 +6,15 @@ from django.utils.translation import gettext_lazy
 from jobs.progress import Progress, listener_on
 from openclaw_web.commands.verbs import DONE, FAILED, INTERRUPTED, REFUSED, WRONG_USE, Verb
 
+from ...dedup.split_plan import DUPLICATES, ONE
 from ...exporters.conversations.histories import EDITED, HISTORIES
 from ...exporters.conversations.turns import KEEP, LIST, PARALLEL, TOOL_CALLS
 from ...exporters.formats.gate import LINES, OUTPUTS
 from ...exporters.training_rows import LEAVE_OUT, TOOL_RESULTS
-from ...exporting import jobs, report
-from ...exporting.exports import rehearse
-from ...exporting.looking.fitting import fitting
-from ...exporting.options import FORMATS, PROMPT_CHARACTERS, ROW_CHARACTERS, TASKS, Options
-from ...likeness.fates import DUPLICATES, ONE
+from ...exports import jobs, report
+from ...exports.builder.export_count import count_export
+from ...exports.exports import rehearse
+from ...exports.options import FORMATS, PROMPT_CHARACTERS, ROW_CHARACTERS, TASKS, Options
 
 
 class Command(Verb):
@@ -160,12 +160,12 @@ class Command(Verb):
             export, job = jobs.make_here(by="command line", listener=listener, **choices)
         if export.state != export.State.READY:
             status = REFUSED if job.state == job.State.REFUSED else FAILED
-            self.fail(report.sentence(export, job), status, reasons=export.reasons)
-        self.answer(report.facts(export), report.in_words(export))
+            self.fail(report.describe_failure(export, job), status, reasons=export.reasons)
+        self.answer(report.build_receipt(export), report.describe_export(export))
 
     def _count(self, choices, progress):
         """Say what an export with these options would hold."""
         choices.pop("name")
-        found = fitting(Options(**choices))
-        found.become(rehearse(Options(**choices), progress))
-        self.answer(report.counted(found), report.counted_in_words(found))
+        found = count_export(Options(**choices))
+        found.take_numbers(rehearse(Options(**choices), progress))
+        self.answer(report.build_count_receipt(found), report.describe_count(found))

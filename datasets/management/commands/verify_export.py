@@ -5,7 +5,7 @@ from jobs.progress import Progress, listener_on
 from openclaw_web.commands.verbs import DONE, FAILED, INTERRUPTED, REFUSED, WRONG_USE, Verb
 from openclaw_web.errors import Refused
 
-from ...exporting import verifying
+from ...exports import verification
 from ...models import DatasetExport
 
 
@@ -25,13 +25,13 @@ class Command(Verb):
         wanted = [_wanted(name) for name in export] if export else list(_ready())
         results = []
         with listener_on(self.stderr, is_quiet=quiet) as listener:
-            results = [verifying.verify(one, Progress(listener)) for one in wanted]
+            results = [verification.verify(one, Progress(listener)) for one in wanted]
         facts, words = {"exports": results}, "\n".join(line for result in results for line in _lines(result))
         reasons = [
             {"id": f"{result['name']}/{file['name']}", "reason": file["reason"]}
             for result in results
             for file in result["files"]
-            if file["state"] != verifying.INTACT
+            if file["state"] != verification.INTACT
         ]
         if reasons:
             self.end_partly(facts, words, _("Some files are not what was written."), reasons, status=FAILED)
@@ -51,10 +51,10 @@ def _wanted(name):
 
 def _lines(result):
     words = {
-        verifying.INTACT: _("intact"),
-        verifying.CHANGED: _("changed"),
-        verifying.MISSING: _("missing"),
-        verifying.UNEXPECTED: _("unexpected"),
+        verification.INTACT: _("intact"),
+        verification.CHANGED: _("changed"),
+        verification.MISSING: _("missing"),
+        verification.UNEXPECTED: _("unexpected"),
     }
     yield f"{result['name']} ({result['export_id']}): {result['message']}"
     for file in result["files"]:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agents.models import Agent
-from datasets.kinds import decision, judging, write
+from datasets.kinds import decision, verdict_service, write
 from datasets.kinds.kind import JudgedKind
 from datasets.models import DatasetSample
 from datasets.review import parts
@@ -48,7 +48,9 @@ class Case:
         correction = self.correction if said == "corrected" else correction
         said = said.replace("corrected", "wrong")
         ada = Agent.objects.get(agent_id="ada")
-        return judging.say(self.kind, ada, name or self.name, said, by=by, correction=correction, **more)
+        return verdict_service.give_verdict(
+            self.kind, ada, name or self.name, said, by=by, correction=correction, **more
+        )
 
     def label_of(self, sample):
         """What was said of the part."""
@@ -60,7 +62,7 @@ class Case:
         assert (sample.annotation_status, self.label_of(sample)) == STATES[said]
         assert sample.body["type"] == sample.sample_type == self.types[said]
         assert sample.body.get("correctDecision") == self.corrections.get(said)
-        output = parts.stored(getattr(sample, f"{self.kind.part}_corrected_output"))
+        output = parts.parse_corrected(getattr(sample, f"{self.kind.part}_corrected_output"))
         assert output == (self.output if said == "corrected" else {})
 
 

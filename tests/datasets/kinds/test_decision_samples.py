@@ -2,7 +2,7 @@
 
 import pytest
 
-from datasets.kinds import judging
+from datasets.kinds import verdict_service
 from datasets.kinds.decision import DECISION, Correction
 from datasets.kinds.kind import VERDICTS
 from datasets.models import DatasetSample
@@ -35,7 +35,7 @@ def decision(ada):
 
 
 def judge(agent, said="right", correction=None, name="d1"):
-    return judging.say(DECISION, agent, name, said, by="ann", correction=correction)
+    return verdict_service.give_verdict(DECISION, agent, name, said, by="ann", correction=correction)
 
 
 def only():
@@ -112,7 +112,7 @@ def test_the_conversation_is_what_the_gate_saw(ada):
 
 
 def state(sample):
-    return verdicts.columns(sample) | verdicts.shape_of(sample)
+    return verdicts.read_columns(sample) | verdicts.read_shape(sample)
 
 
 def test_another_verdict_in_the_review_queue_is_the_decisions_too(ada, decision):

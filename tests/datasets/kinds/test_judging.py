@@ -17,7 +17,7 @@ def only():
 
 
 def state(sample):
-    return verdicts.columns(sample) | verdicts.shape_of(sample)
+    return verdicts.read_columns(sample) | verdicts.read_shape(sample)
 
 
 def test_said_twice_it_is_said_once(case):

@@ -2,10 +2,10 @@
 
 import pytest
 
-from datasets.kinds import judging
+from datasets.kinds import verdict_service
+from datasets.kinds.current_verdicts import find_verdicts
 from datasets.kinds.decision import DECISION, Correction
-from datasets.kinds.judgments import find_judgments
-from datasets.kinds.queueing import describe_problems, queue_decisions
+from datasets.kinds.review_requests import describe_problems, queue_decisions
 from datasets.models import DatasetSample
 from datasets.review import parts, verdicts
 from datasets.services import make_samples
@@ -45,12 +45,12 @@ def test_it_works(ada):
 def test_what_people_have_judged_is_left_to_them(ada):
     decide("twin", turn="s1:u5", decision="NO_WRITE", candidate_fact=None)
     decide("unmatched", turn=None)
-    judging.say(DECISION, ada, "d1", "right", by="ann")
+    verdict_service.give_verdict(DECISION, ada, "d1", "right", by="ann")
     (reviewed,) = make_samples(ada, "s1", [2], by="ann").made
     verdicts.label_sample(reviewed, "rejected", by="ann")
     (labelled,) = make_samples(ada, "s1", [3], by="ann").made
     verdicts.label_sample(labelled, "pending", by="ann", gate=parts.PartVerdict("correct"))
-    judging.say(DECISION, ada, "d4", "none", by="ann")
+    verdict_service.give_verdict(DECISION, ada, "d4", "none", by="ann")
     decide("rival", turn="s1:u4")
     result = queue_decisions(ada, ["d1", "d2", "d3", "rival", "d5", "twin", "unmatched", "nowhere"], by="ann")
     assert reasons(result) == {
@@ -68,12 +68,12 @@ def test_what_people_have_judged_is_left_to_them(ada):
 
 
 def test_what_people_said(ada):
-    judging.say(DECISION, ada, "d1", "right", by="ann")
-    judging.say(DECISION, ada, "d2", "wrong", by="ann")
-    corrected = judging.say(DECISION, ada, "d3", "wrong", by="bea", correction=Correction("NO_WRITE"))
+    verdict_service.give_verdict(DECISION, ada, "d1", "right", by="ann")
+    verdict_service.give_verdict(DECISION, ada, "d2", "wrong", by="ann")
+    corrected = verdict_service.give_verdict(DECISION, ada, "d3", "wrong", by="bea", correction=Correction("NO_WRITE"))
     (of_turn,) = make_samples(ada, "s1", [4], by="ann").made
     verdicts.label_sample(of_turn, "approved", by="ann", gate=parts.PartVerdict("incorrect"))
-    found = find_judgments(DECISION, ada, MemoryGateDecision.objects.using(ada.db))
+    found = find_verdicts(DECISION, ada, MemoryGateDecision.objects.using(ada.db))
     assert {name: (one.label, one.is_own) for name, one in found.items()} == {
         "d1": ("correct", True), "d2": ("incorrect", True), "d3": ("corrected", True), "d4": ("incorrect", False)
     }  # fmt: skip

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from datasets.kinds import judging
+from datasets.kinds import verdict_service
 from datasets.kinds.decision import DECISION, Correction
 from datasets.models import DatasetSample
 from datasets.services import make_samples
@@ -25,7 +25,7 @@ def talk(ada):
 
 def judge(agent, said="right", correction=None, **decision):
     decide(**decision)
-    return judging.say(DECISION, agent, "d1", said, by="ann", correction=correction)
+    return verdict_service.give_verdict(DECISION, agent, "d1", said, by="ann", correction=correction)
 
 
 @pytest.mark.parametrize("address", ["/samples/{}/", "/review/?sample={}"])
@@ -59,7 +59,7 @@ def test_a_window_that_nobody_told_of_is_marked(as_reviewer, ada):
 def test_the_list_shows_words_and_decision(as_reviewer, ada):
     judge(ada)
     decide("d2", turn="s1:u3", window=saw(("user", "before"), reply="answer 3"), decision="NO_WRITE")
-    judging.say(DECISION, ada, "d2", "wrong", by="ann")
+    verdict_service.give_verdict(DECISION, ada, "d2", "wrong", by="ann")
     make_samples(ada, "s1", [1], by="ann")
     page = text_of(as_reviewer.get("/samples/"))
     assert f"{FACT} UPDATE_USER Right question 2" in page
@@ -87,7 +87,7 @@ def test_a_turn_leads_to_its_own_sample_first(as_reviewer, ada):
 def test_the_specs_view_has_their_words(ada):
     judge(ada, "wrong")
     decide("d2", turn="s1:u3", window=saw(("user", "before"), reply="answer 3"), decision="NO_WRITE")
-    judging.say(DECISION, ada, "d2", "wrong", by="ann")
+    verdict_service.give_verdict(DECISION, ada, "d2", "wrong", by="ann")
     columns = "user_message_content, agent_message_content, memory_gate_decision"
     found = statements.rows("default", f"SELECT {columns} FROM pending_review_samples")
     assert set(found) == {(None, "answer 3", "NO_WRITE"), ("question 2", "answer 2", "UPDATE_USER")}

@@ -95,7 +95,9 @@ def test_the_last_verdict_is_undone_from_the_list_until_none_is_left(case, as_re
         return notice(press(as_reviewer, case, said, label))
 
     def state():
-        return [getattr(DatasetSample.objects.get(), name) for name in (*verdicts.CHANGED, "sample_type", "content")]
+        return [
+            getattr(DatasetSample.objects.get(), name) for name in (*verdicts.VERDICT_COLUMNS, "sample_type", "content")
+        ]
 
     assert judge("right")[0] == f"Your last verdict: Right · {case.fact} Undo u"
     right = state()

@@ -3,7 +3,7 @@
 import orjson
 import pytest
 
-from datasets.kinds import judging, queueing
+from datasets.kinds import review_requests, verdict_service
 from datasets.kinds.write import WRITE, Correction
 from datasets.models import DatasetSample
 from datasets.review import undo, verdicts
@@ -29,7 +29,7 @@ def write(ada):
 
 
 def say(agent, said="right", correction=None, name="w1"):
-    return judging.say(WRITE, agent, name, said, by="ann", correction=correction)
+    return verdict_service.give_verdict(WRITE, agent, name, said, by="ann", correction=correction)
 
 
 def only():
@@ -77,7 +77,7 @@ def test_the_whole_file_may_be_said(ada, write):
 
 def test_a_rollback_makes_a_sample_of_the_wrong_write_and_the_restored_content(ada, write):
     rolled_back()
-    queueing.queue_writes(ada)
+    review_requests.queue_writes(ada)
     sample = only()
     assert (sample.annotation_status, sample.guardian_label, sample.label_id) == ("needs_review", "corrected", None)
     assert sample.collection_strategy == "manual_correction"
@@ -108,7 +108,7 @@ def test_a_rollback_tells_what_the_file_should_have_held(ada, write, way, conten
 
 def test_a_correction_makes_a_sample_with_both_halves_of_a_pair(ada, write):
     corrected(status="written", fact="Likes green tea.", file="USER.md", reason="About the user.")
-    result = queueing.queue_writes(ada)
+    result = review_requests.queue_writes(ada)
     assert (len(result.made), result.existing, result.skipped) == (1, [], [])
     body = only().body
     assert body["writtenContent"] == AFTER.decode()
@@ -120,7 +120,7 @@ def test_a_correction_makes_a_sample_with_both_halves_of_a_pair(ada, write):
         "correctedFile": "USER.md",
         "correctedContent": None,
     }
-    assert queueing.queue_writes(ada).existing == ["w1"]
+    assert review_requests.queue_writes(ada).existing == ["w1"]
 
 
 def test_a_write_that_got_another_id_keeps_its_sample(ada, write):
@@ -131,15 +131,15 @@ def test_a_write_that_got_another_id_keeps_its_sample(ada, write):
     say(ada, "wrong", name="w2")
     assert (only().audit_id, only().guardian_label) == ("w1", "incorrect")
     corrected("w2")
-    assert queueing.queue_writes(ada).existing == ["w2"]
+    assert review_requests.queue_writes(ada).existing == ["w2"]
 
 
 def test_writes_that_cannot_be_samples_are_named(ada, write):
     wrote(DB, 2, None, b"x")
     corrected("w2")
-    result = queueing.queue_writes(ada)
+    result = review_requests.queue_writes(ada)
     assert [one["id"] for one in result.skipped] == ["w2"] and "turn" in result.skipped[0]["reason"]
-    assert queueing.describe_queued_writes(result).startswith(
+    assert review_requests.describe_queued_writes(result).startswith(
         "0 samples added to the queue, 1 write skipped. The turn of this write is not"
     )
 
@@ -175,11 +175,11 @@ def test_a_refused_write_knows_the_file_as_it_was_then(ada):
     wrote(DB, 1, None, BEFORE, turn_id="s1:u1")
     wrote(DB, 2, None, None, turn_id="s1:u2", status="refused", reason="Known already.")
     wrote(DB, 3, BEFORE, BEFORE + b"later\n", turn_id="s1:u1")
-    seen = WRITE.see(ada, WRITE.find(ada, "w2"))
+    seen = WRITE.read_subject(ada, WRITE.find(ada, "w2"))
     assert (seen.status, seen.before) == ("refused", BEFORE.decode())
     wrote(DB, 4, None, None, turn_id="s1:u2", status="refused", target_file="USER.md", reason="Known already.")
     with pytest.raises(Refused, match="nobody knows what the file held"):
-        WRITE.see(ada, WRITE.find(ada, "w4"))
+        WRITE.read_subject(ada, WRITE.find(ada, "w4"))
 
 
 def test_both_parts_are_judged_in_the_queue_and_undone(ada, write):

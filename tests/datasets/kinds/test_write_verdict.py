@@ -5,7 +5,7 @@ from html import unescape
 
 import pytest
 
-from datasets.kinds import judging
+from datasets.kinds import verdict_service
 from datasets.kinds.write import WRITE
 from datasets.models import DatasetSample
 from tests.datasets.conversations import tell_turns
@@ -37,13 +37,13 @@ def test_wrong_is_an_opinion_of_two_kinds(as_reviewer):
 
 
 def test_a_sample_that_waits_leads_to_its_place_in_the_queue(as_reviewer, ada):
-    sample = judging.say(WRITE, ada, "w1", "none", by="ann")
+    sample = verdict_service.give_verdict(WRITE, ada, "w1", "none", by="ann")
     assert f'href="/review/?sample={sample.id}"' in as_reviewer.get(URL).text
 
 
 def test_the_page_of_the_sample_shows_every_word_of_its_row(as_reviewer, ada):
     corrected(reason="In <jest>.")
-    sample = judging.say(WRITE, ada, "w1", "none", by="ann")
+    sample = verdict_service.give_verdict(WRITE, ada, "w1", "none", by="ann")
     for address in (f"/samples/{sample.id}/", "/review/?type=write_guardian_decision"):
         page = as_reviewer.get(address)
         for words in ("Likes tea.", "# Memory", "In <jest>.", "The whole file afterwards", "prefers mornings"):
@@ -52,7 +52,7 @@ def test_the_page_of_the_sample_shows_every_word_of_its_row(as_reviewer, ada):
 
 
 def test_the_whole_file_can_be_written_as_it_should_be(as_reviewer, ada):
-    sample = judging.say(WRITE, ada, "w1", "none", by="ann")
+    sample = verdict_service.give_verdict(WRITE, ada, "w1", "none", by="ann")
     sent = {
         "status": "approved",
         "guardian_label": "corrected",
@@ -68,7 +68,7 @@ def test_the_whole_file_can_be_written_as_it_should_be(as_reviewer, ada):
 
 def test_each_reason_stands_with_who_gave_it(as_reviewer, ada):
     corrected(reason="A remark.", by="oli")
-    sample = judging.say(WRITE, ada, "w1", "none", by="ann")
+    sample = verdict_service.give_verdict(WRITE, ada, "w1", "none", by="ann")
     page = as_reviewer.get(f"/review/?sample={sample.id}")
     assert "<dt>Reason</dt><dd>A remark." not in page.text and "A remark. By oli" in text_of(page)
     answer = as_reviewer.post("/review/label/", {"sample": sample.id, "status": "approved"}, follow=True)
@@ -76,7 +76,7 @@ def test_each_reason_stands_with_who_gave_it(as_reviewer, ada):
 
 
 def test_the_list_names_the_fact(as_reviewer, ada):
-    judging.say(WRITE, ada, "w1", "right", by="ann")
+    verdict_service.give_verdict(WRITE, ada, "w1", "right", by="ann")
     page = as_reviewer.get("/samples/?type=write_guardian_decision")
     assert "Likes tea." in page.text and "Written" in page.text
 

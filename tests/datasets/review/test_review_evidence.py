@@ -9,7 +9,7 @@ from datasets.models import DatasetSample
 from datasets.review import verdicts
 from datasets.services import make_samples
 from ledger.models import Session, TranscriptEvent
-from tests.datasets.exporting.exporting import build, rows_of
+from tests.datasets.exports.exporting import build, rows_of
 from tests.datasets.page_text import text_of
 from tests.datasets.test_sample_detail import content
 from tests.factories import SampleFactory

@@ -56,12 +56,12 @@ class TestRightAfter:
         assert page.count("The line is 12.") == 1
 
     def test_one_undo_takes_both_back(self, as_reviewer):
-        before = {name: getattr(DatasetSample.objects.get(id="one"), name) for name in verdicts.CHANGED}
+        before = {name: getattr(DatasetSample.objects.get(id="one"), name) for name in verdicts.VERDICT_COLUMNS}
         reject(as_reviewer)
         as_reviewer.post("/review/reason/", {"label": SampleLabel.objects.get().id, "reason": "tone"}, headers=HTMX)
         assert on_screen(as_reviewer.post("/review/undo/", headers=HTMX)) == "one"
         after = DatasetSample.objects.get(id="one")
-        assert {name: getattr(after, name) for name in verdicts.CHANGED} == before
+        assert {name: getattr(after, name) for name in verdicts.VERDICT_COLUMNS} == before
         assert not ReviewAction.objects.filter(state="done").exists()
         assert SampleLabel.objects.count() == 3  # nothing was changed or removed
 
@@ -91,7 +91,7 @@ class TestRightAfter:
     def test_of_somebody_elses_verdict(self, as_reviewer):
         verdicts.label_sample("one", "rejected", by="bea")
         with pytest.raises(Refused, match="no longer in force"):
-            reasons.give(SampleLabel.objects.get().id, "tone", by="reviewer")
+            reasons.give_reason(SampleLabel.objects.get().id, "tone", by="reviewer")
 
 
 class TestWithTheVerdict:

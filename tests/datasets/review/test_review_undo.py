@@ -22,7 +22,7 @@ CORRECTED = {"decision": "NO_WRITE", "candidateFact": "", "reason": "Said once."
 def state(*names):
     """Everything a verdict may change, by sample."""
     rows = DatasetSample.objects.filter(id__in=names) if names else DatasetSample.objects.all()
-    return {row.id: verdicts.columns(row) for row in rows}
+    return {row.id: verdicts.read_columns(row) for row in rows}
 
 
 @pytest.fixture

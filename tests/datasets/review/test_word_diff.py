@@ -7,7 +7,7 @@ from django.template.loader import get_template
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datasets.word_diff import pieces
+from datasets.word_diff import compare_words
 
 words = st.sampled_from(
     ["alpha", "beta ", "  ", "\n", "\n\n", "gamma", "**b**", "，", "好", "é", "\t", "<b>", "\u202e", ".", " "]
@@ -25,7 +25,7 @@ def joined(found, *kinds):
 
 @given(texts, texts)
 def test_kept_and_removed_is_the_old_text_kept_and_added_the_new(old, new):
-    found = pieces(old, new)
+    found = compare_words(old, new)
     assert joined(found, "kept", "removed") == old
     assert joined(found, "kept", "added") == new
     assert all(piece.text for piece in found)
@@ -34,12 +34,12 @@ def test_kept_and_removed_is_the_old_text_kept_and_added_the_new(old, new):
 
 @given(texts)
 def test_a_text_that_did_not_change_is_kept(text):
-    assert {piece.kind for piece in pieces(text, text)} <= {"kept"}
+    assert {piece.kind for piece in compare_words(text, text)} <= {"kept"}
 
 
 @given(texts, texts)
 def test_what_is_drawn_is_escaped(old, new):
-    drawn = word_changes(pieces(old, new))
+    drawn = word_changes(compare_words(old, new))
     assert "<b>" not in drawn
     assert "\u202e" not in drawn
 
@@ -56,19 +56,19 @@ def test_what_is_drawn_is_escaped(old, new):
     ],
 )  # fmt: skip
 def test_words(old, new, expected):
-    assert [(piece.kind, piece.text) for piece in pieces(old, new)] == expected
+    assert [(piece.kind, piece.text) for piece in compare_words(old, new)] == expected
 
 
 @pytest.mark.parametrize("old", ["a b " * 15_000, "word\n" * 12_000, "x" * 60_000, "**`[" * 15_000])
 def test_long_texts_that_have_nothing_but_the_same_words(old):
     """These would take a comparison of every word with every other one minutes."""
     new = old[:30_000] + "changed " + old[30_020:].replace("b", "c", 40)
-    found = pieces(old, new)
+    found = compare_words(old, new)
     assert joined(found, "kept", "removed") == old
     assert joined(found, "kept", "added") == new
 
 
 def test_long_runs_that_were_kept_are_folded_away():
-    drawn = word_changes(pieces("a " * 5000 + "end", "a " * 5000 + "End"))
+    drawn = word_changes(compare_words("a " * 5000 + "end", "a " * 5000 + "End"))
     assert len(drawn) < 1000
     assert drawn.endswith("<del>end</del><ins>End</ins>")

@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 import pytest
 
-from datasets.kinds import decision, judging, write
+from datasets.kinds import decision, verdict_service, write
 from gate.models import MemoryGateDecision
 from gate.recording import windows
 from guardian.models import GuardianRun, WriteGuardianAudit
@@ -63,7 +63,7 @@ def samples(ada, talk):
     GuardianRun.objects.using(DB).create(id="p1", turn_id=talk.id, session_id="s1", target_file="MEMORY.md",
                                          candidate_fact="Likes tea.", state="stopped", created_at=T0)  # fmt: skip
     said = {"write": (write.WRITE, "w1", "none"), "decision": (decision.DECISION, "d1", "wrong")}
-    found = {name: judging.say(kind, ada, *rest, by="ann") for name, (kind, *rest) in said.items()}
+    found = {name: verdict_service.give_verdict(kind, ada, *rest, by="ann") for name, (kind, *rest) in said.items()}
     return {name: sample.id for name, sample in found.items()}
 
 

@@ -1,0 +1,61 @@
+"""Draw decisions at random for review."""
+
+from django import forms
+from django.contrib import messages
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_POST
+
+from agents.decorators import agent_view
+from gate.statistics.statistics_query import build_query
+from openclaw_web.errors import Refused
+from openclaw_web.lists.filters import Day
+from openclaw_web.pages.doors import needs
+from openclaw_web.pages.html import after_post, go, refuse_post, safe_next
+
+from ..review.queues import Queue
+from . import draws
+
+
+class DrawForm(forms.Form):
+    """Of which decisions some are drawn for review: days, a model, a prompt version; and the id of the draw."""
+
+    draw = forms.RegexField(r"^[0-9A-Z]{26}$")
+    model = forms.CharField(required=False, max_length=500, strip=False)
+    prompt = forms.CharField(required=False, max_length=500, strip=False)
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.fields |= {"from": Day(""), "to": Day("")}
+
+    def read_choice(self, db):
+        """As `draws.draw` takes it. Raises Refused for what no page sends."""
+        if not self.is_valid():
+            raise Refused(_("Nothing can be drawn: the page is outdated. Reload it."))
+        said = self.cleaned_data
+        return {
+            "period": build_query(db, by="day", since=said["from"], until=said["to"]).period,
+            "draw_id": said["draw"],
+            "model": said["model"],
+            "prompt": said["prompt"],
+        }
+
+
+@require_POST
+@agent_view
+@needs("labeller")
+def decisions_draw(request, agent):
+    """Draw up to 20 decisions that nobody judged, and open their samples for review."""
+    back = safe_next(request, reverse("gate:statistics", args=[agent.agent_id]))
+    try:
+        chosen = DrawForm(request.POST).read_choice(agent.db)
+        drawn = draws.draw_samples(agent, by=request.user.username, **chosen)
+    except Refused as refused:
+        return refuse_post(request, refused, to=back)
+    count = draws.count_samples(drawn)
+    if not count:
+        messages.warning(request, _("No decision was drawn: none of them can become a sample."))
+        return go(request, back)
+    sentence = ngettext("%(count)s decision was drawn at random.", "%(count)s decisions were drawn at random.", count)
+    return after_post(request, sentence % {"count": count}, to=Queue(draw=drawn.id).address())

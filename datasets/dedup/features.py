@@ -1,0 +1,146 @@
+"""The samples of an export as numbers: what they are compared, ranked and split by, some 100 bytes for each."""
+
+from array import array
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from ..models import DatasetSample, SampleSignature
+from . import signatures
+from .signature_file import SignatureFile
+from .signatures import Signature
+from .split_plan import key
+
+SIGNATURE = ("id", *signatures.COLUMNS)
+OWN = ("session_id", "turn_number", "id", "agent_id", "output", "annotation_status", "quality_score")
+# What the rows of `gather` are made of; the columns of the signature may be None.
+COLUMNS = (*OWN, *[f"signature__{name}" for name in SIGNATURE])
+LONG_COLUMN = "signature__numbers"
+STATUSES = {DatasetSample.Status.APPROVED: 0, DatasetSample.Status.AUTO_APPROVED: 1}
+NO_TURN = 2**53  # of a decision without a turn: of what is alike, a sample with a turn comes first
+Row = tuple[Any, ...]
+MAX_UINT64 = 2**64 - 1
+
+
+class Features:
+    """One number for each sample in each column, in the order of the samples' places."""
+
+    def __init__(self, numbers: SignatureFile):
+        self.numbers = numbers
+        self.session_count = 0
+        self._columns = {
+            name: array(kind)
+            for name, kind in {
+                "key": "q",  # see fates.key
+                "pair": "Q",  # of the hash of prompt and reply
+                "words": "Q",  # of the hash of their words
+                "handle": "q",  # the id of the signature
+                "turn": "q",
+                "session": "q",  # its number, in the order of places
+                "name": "q",  # the hash of the session's id; one for each session
+                "judgement": "B",
+                "quality": "d",
+                "has_numbers": "B",
+            }.items()
+        }
+        self._place: tuple[str, str] | None = None
+
+    def __len__(self):
+        return len(self._columns["key"])
+
+    def add(self, rows: list[Row]) -> None:
+        """Append samples, with sound signatures."""
+        _sessions, turns, ids, _agents, outputs, statuses, qualities, handles, *found = zip(*rows, strict=True)
+        _rules, made_from, words, numbers, _checksums = found
+        self._extend("key", map(key, ids, made_from))
+        self._extend("turn", (NO_TURN if turn is None else turn for turn in turns))
+        self._extend("handle", handles)
+        self._extend("session", [self._session(row[3], row[0]) for row in rows])
+        judged = zip(outputs, statuses, strict=True)
+        self._extend("judgement", [3 * (output is None) + STATUSES.get(status, 2) for output, status in judged])
+        self._extend("quality", [-1.0 if quality is None else quality for quality in qualities])
+        self._extend("has_numbers", map(bool, numbers))
+        self._extend("pair", map(_first_number, made_from))
+        self._extend("words", map(_first_number, words))
+        self.numbers.add(numbers)
+
+    def column(self, name: str) -> "array[Any]":
+        """One number for each sample; for each session in `name`."""
+        return self._columns[name]
+
+    def rank_places(self) -> list[int]:
+        """The places of the samples, the better ones first.
+
+        Edited by a person, approved by a person, approved by rule, of higher quality, earlier in its session; then by
+        what is said and what else is said in the session. Names decide between sessions that say the same.
+        """
+        of_session = array("Q", bytes(8 * self.session_count))
+        columns = ("session", "pair", "turn", "judgement")
+        bits = array("Q", self.column("quality").tobytes())
+        for session, pair, turn, judgement, quality in zip(*map(self.column, columns), bits, strict=True):
+            told = mix_bits(mix_bits(mix_bits(mix_bits(pair) ^ (turn & MAX_UINT64)) ^ judgement) ^ quality)
+            of_session[session] = (of_session[session] + told) & MAX_UINT64
+        sessions = self.column("session")
+        order = sorted(range(len(self)), key=lambda place: of_session[sessions[place]])
+        for name, is_reversed in (("pair", False), ("turn", False), ("quality", True), ("judgement", False)):
+            order.sort(key=self.column(name).__getitem__, reverse=is_reversed)  # what was equal keeps its order
+        return order
+
+    def _extend(self, name, values):
+        self._columns[name].extend(values)
+
+    def _session(self, *place):
+        if place != self._place:
+            self._place = place
+            self.session_count += 1
+            # A session without an id is its agent's alone.
+            self._columns["name"].append(hash(place[1]) if place[1] else hash(place))
+        return self.session_count - 1
+
+
+def read_features(batches: Iterable[list[Row]], into: Features, hear: Callable[[int], None]) -> None:
+    """Read samples in the order of their places; signatures that are missing, outdated or damaged are made anew.
+
+    `hear` is told now and then how many were read. A sample that is removed or edited meanwhile is left out.
+    """
+    count = 0
+    for batch in batches:
+        for rows in _parts(batch):
+            if sound := _sound(rows):
+                into.add(sound)
+            count += len(rows)
+            hear(count)
+
+
+def mix_bits(value: int) -> int:
+    """A number of 64 bits as another, the same one each time, evenly spread (the finalizer of SplitMix64)."""
+    value = (value + 0x9E3779B97F4A7C15) & MAX_UINT64
+    value = ((value ^ (value >> 30)) * 0xBF58476D1CE4E5B9) & MAX_UINT64
+    value = ((value ^ (value >> 27)) * 0x94D049BB133111EB) & MAX_UINT64
+    return value ^ (value >> 31)
+
+
+def _parts(batch):
+    """A batch, in small parts where much of it has to be made anew: somebody wants to hear how far that is."""
+    rule = len(OWN) + SIGNATURE.index("rule")
+    size = len(batch) if all(row[rule] == signatures.RULE for row in batch) else signatures.BATCH
+    return (batch[start : start + size] for start in range(0, len(batch), size or 1))
+
+
+def _sound(rows):
+    """The rows with what their signatures should be."""
+    own, sample = len(OWN), OWN.index("id")
+    broken = {row[sample] for row in rows if not signatures.is_sound(row[sample], Signature(*row[own + 1 :]))}
+    if not broken:
+        return rows
+    signatures.renew(broken)
+    found = SampleSignature.objects.filter(sample__in=broken).values_list("sample_id", *SIGNATURE)
+    renewed = {sample_id: tuple(columns) for sample_id, *columns in found}
+    return [
+        (*row[:own], *renewed[row[sample]]) if row[sample] in broken else row
+        for row in rows
+        if row[sample] not in broken or row[sample] in renewed
+    ]
+
+
+def _first_number(hashed):
+    return int.from_bytes(hashed[:8])

@@ -1,0 +1,124 @@
+"""The signature of each sample: made when it is created or edited, and made again where it is not what it should be.
+
+A row tells what it was made from, by which rules, and has a checksum of all of that: one that is missing, outdated or
+damaged is found by whoever reads it, and costs nothing but the time to make it again.
+"""
+
+import logging
+import zlib
+from collections.abc import Collection
+from typing import Any, NamedTuple
+
+from django.db import OperationalError, transaction
+from django.db.models import QuerySet
+
+from ..exporters.samples import ExportSample, UnreadableSample, read_sample
+from ..models import DatasetSample, SampleSignature
+from . import minhash
+from .texts import build_grams, compute_identity, hash_words, split_words
+
+RULE = 1  # of normalising, grams and MinHash; another number makes every signature anew
+SAMPLE_COLUMNS = (
+    *("id", "agent_id", "session_id", "turn_number", "content", "output", "quality_score"),
+    *("gate_label", "gate_corrected_output"),
+)
+COLUMNS = ("rule", "made_from", "words", "numbers", "checksum")
+BATCH = 100
+log = logging.getLogger(__name__)
+
+
+class Signature(NamedTuple):
+    """The columns of a row of `sample_signatures`, in the order of COLUMNS; all None where there is none."""
+
+    rule: int | None
+    made_from: bytes
+    words: bytes
+    numbers: bytes
+    checksum: int
+
+
+def build_from_row(row: dict[str, Any]) -> Signature:
+    """The signature of a sample, from its SAMPLE_COLUMNS. One that cannot be read is like no other."""
+    try:
+        return build_from_pair(row["id"], *read_pair(read_sample(row)))
+    except UnreadableSample:
+        return build_from_pair(row["id"], row["id"], "", is_text=False)
+
+
+def build_from_sample(sample: DatasetSample) -> Signature:
+    """The signature of a sample, stored or not."""
+    return build_from_row({name: getattr(sample, name) for name in SAMPLE_COLUMNS})
+
+
+def to_row(sample_id: str, found: Signature) -> SampleSignature:
+    """The row of a signature, not stored yet."""
+    return SampleSignature(sample_id=sample_id, **found._asdict())
+
+
+def build_from_pair(sample_id: str, prompt: str, reply: str, *, is_text: bool = True) -> Signature:
+    """The signature of a prompt and a reply; without words (`is_text`), only what is the same is alike."""
+    words = split_words(prompt, reply) if is_text else []
+    made_from = compute_identity(prompt, reply)
+    known = hash_words(words, made_from)
+    numbers = minhash.compute_signature(build_grams(words))
+    return Signature(RULE, made_from, known, numbers, _checksum(sample_id, RULE, made_from, known, numbers))
+
+
+def read_pair(sample: ExportSample) -> tuple[str, str]:
+    """What a sample teaches: the prompt, and the reply as it will be learnt. One that says nothing is like no other."""
+    said = sample.user_text, sample.reply
+    return said if any(said) else (sample.sample_id, "")
+
+
+def is_sound(sample_id: str, found: Signature) -> bool:
+    """Whether a stored signature is whole and follows the rules of today."""
+    return found.rule == RULE and found.checksum == _checksum(sample_id, *found[:-1])
+
+
+def renew(sample_ids: Collection[str]) -> int:
+    """Make the signatures of these samples anew, whatever they had; how many of the samples there are."""
+    ids, count = list(sample_ids), 0
+    for start in range(0, len(ids), BATCH):
+        rows = list(DatasetSample.objects.filter(id__in=ids[start : start + BATCH]).values(*SAMPLE_COLUMNS))
+        store_signatures([(row, build_from_row(row)) for row in rows])
+        count += len(rows)
+    return count
+
+
+def ensure_signature(sample_id: str) -> None:
+    """Make the signature of a sample when it has none, as after an edit; when others keep the store busy, a job will.
+
+    Called after the transaction of the edit: nobody waits while it is made.
+    """
+    if find_missing(DatasetSample.objects.filter(id=sample_id)).exists():
+        try:
+            renew([sample_id])
+        except OperationalError as exc:
+            log.warning("The signature of sample %s was not stored: %s", sample_id, exc)
+
+
+def store_signatures(made: Collection[tuple[dict[str, Any], Signature]]) -> None:
+    """Store the signatures of samples as they were read; one whose reply was edited since is left to whoever did."""
+    with transaction.atomic():  # IMMEDIATE: nobody edits a reply between the look at it and the end
+        ids = [row["id"] for row, _ in made]
+        now = dict(DatasetSample.objects.filter(id__in=ids).values_list("id", "output"))
+        SampleSignature.objects.bulk_create(
+            [to_row(row["id"], found) for row, found in made if row["id"] in now and now[row["id"]] == row["output"]],
+            update_conflicts=True,
+            unique_fields=["sample"],
+            update_fields=list(COLUMNS),
+        )
+
+
+def delete_signature(sample_id: str, *, unless: bytes) -> None:
+    """Remove the signature of a sample, unless it was made from what the sample says: the next one will be."""
+    SampleSignature.objects.filter(sample=sample_id).exclude(made_from=unless).delete()
+
+
+def find_missing(samples: QuerySet[DatasetSample]) -> QuerySet[DatasetSample]:
+    """Those of these samples that have no signature, or one of other rules."""
+    return samples.exclude(signature__rule=RULE)
+
+
+def _checksum(sample_id, rule, made_from, words, numbers):
+    return zlib.crc32(b"%d %b %b %b %b" % (rule, sample_id.encode(errors="surrogatepass"), made_from, words, numbers))

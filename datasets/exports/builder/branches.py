@@ -1,0 +1,178 @@
+"""The active branches of many sessions, read together: asking for one session at a time costs more than reading it."""
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain, groupby, islice
+from operator import itemgetter
+from typing import Any
+
+from agents import databases
+from ledger.collectors.machine_prompts import prompt_kind
+from ledger.collectors.records import ToolCall, get_run_id, read_facts, read_message_facts
+from ledger.models import Session as StoredSession
+from ledger.models import TranscriptEvent
+from ledger.outputs import stashed_outputs as outputs
+from ledger.transcripts.resets import list_active_resets
+from openclaw_web.errors import Refused
+from openclaw_web.sqlite import waiting
+
+from ...exporters import changes
+from ...exporters.outcomes import INJECTED, UNKNOWN_ENVELOPE
+from .plain_rows import PlainRows
+from .prompts import PromptReader, SessionPrompts
+
+COLUMNS = ("session_id", "seq", "turn_number", "kind", "event_json", "full_zstd", "trim_json", "created_at")
+GROUP_SAMPLES, GROUP_SESSIONS = 200, 100
+ROLES = {"user": "user", "assistant": "assistant", "tool_result": "tool"}  # by kind of record
+Row = dict[str, Any]
+Session = tuple[str, str, Iterable[Row]]  # agent, session, the rows of its samples
+
+
+@dataclass(slots=True)
+class Message:
+    """What a row of training data may say of one message, its text whole; `role` is user, assistant or tool.
+
+    `about` are names of exporters.changes that go for every row the text is in.
+    """
+
+    role: str
+    text: str
+    turn_number: int | None
+    calls: list[ToolCall]
+    tool_call_id: str | None
+    is_synthetic: bool
+    is_failed: bool
+    about: changes.Changes = changes.NO_CHANGES
+    is_after_reset: bool = False  # the first message after the session was reset, whoever said it
+    exclusion: str = ""  # why the words of a user are no talk of a person: see turn_facts.exclusion
+
+
+def read_branches(
+    sessions: Iterable[Session], kinds: frozenset[str], prompts: PromptReader | None = None
+) -> Iterator[tuple[str, str, Iterable[Row], Iterable[Message], SessionPrompts | None]]:
+    """Each session with the messages of its active branch, none when its transcript is gone, and with its prompts.
+
+    The messages are read while they are asked for, and must be before the next session is. `kinds`: of secrets that
+    flag an output.
+    """
+    before = ""
+    for agent_id, group in _groups(sessions):
+        db, session_ids = _db(agent_id), [session_id for session_id, _ in group]
+        if before not in ("", db):
+            waiting.give_memory_back(before)
+        before = db
+        told = groupby(_records(db, session_ids), key=itemgetter(0)) if db else iter(())
+        given = prompts.of_sessions(db, session_ids) if prompts else {}
+        resets = list_active_resets(db, session_ids) if db else {}
+        keys = _keys(db, session_ids) if db else {}
+        ahead = next(told, None)
+        for session_id, rows in group:
+            if ahead is None or ahead[0] != session_id:
+                yield agent_id, session_id, rows, (), given.get(session_id)
+                continue
+            told_by = (given.get(session_id), resets.get(session_id, []), keys.get(session_id))
+            messages = _messages(ahead[1], kinds, *told_by)
+            yield agent_id, session_id, rows, messages, given.get(session_id)
+            ahead = next(told, None)
+
+
+def _groups(sessions):
+    """Sessions of one agent that are read together. Of a session with very many samples the rest stays to be read."""
+    group: list[tuple[str, Iterable[Row]]] = []
+    owner, count = "", 0
+    for agent_id, session_id, rows in sessions:
+        if group and (agent_id != owner or len(group) >= GROUP_SESSIONS):
+            yield owner, group
+            group, count = [], 0
+        first = list(islice(rows, GROUP_SAMPLES))
+        group.append((session_id, chain(first, rows)))
+        owner, count = agent_id, count + len(first)
+        if count >= GROUP_SAMPLES:
+            yield owner, group
+            group, count = [], 0
+    if group:
+        yield owner, group
+
+
+def _db(agent_id):
+    """The file of an agent; none when the agent is not known any more."""
+    try:
+        return databases.alias(agent_id)
+    except databases.UnknownAgent:
+        return ""
+    except databases.OldAgentFile as exc:
+        raise Refused(str(exc)) from exc
+
+
+def _records(db, session_ids):
+    records = TranscriptEvent.objects.filter(is_active=True, kind__in=ROLES)
+    records = records.order_by("session_id", "seq").values_list(*COLUMNS)
+    reader = PlainRows(COLUMNS.index("event_json"), db=db)
+    while session_ids:
+        batch, is_more = reader.read_batch(records.filter(session_id__in=session_ids))
+        yield from batch
+        if not is_more:
+            return
+        last, seq = batch[-1][:2]
+        yield from _rest(reader, records.filter(session_id=last), seq)
+        session_ids = [session_id for session_id in session_ids if session_id > last]
+
+
+def _rest(reader, records, seq):
+    """What follows in a session that a batch ended in: by its own key, so that a long one is walked once."""
+    is_more = True
+    while is_more:
+        batch, is_more = reader.batch(records.filter(seq__gt=seq))
+        yield from batch
+        seq = batch[-1][1] if batch else seq
+
+
+def _keys(db, session_ids):
+    """The keys of sessions, by their ids."""
+    return dict(StoredSession.objects.using(db).filter(id__in=session_ids).values_list("id", "session_key"))
+
+
+def _messages(rows, kinds, prompts, resets, session_key):
+    """The messages of a branch; `prompts` takes note of their turns, `resets` are places where it was reset."""
+    ahead = deque(resets)
+    for row in rows:
+        message = _message(row, kinds, prompts, session_key)
+        while ahead and ahead[0] < row[1]:
+            ahead.popleft()
+            message.is_after_reset = True
+        yield message
+
+
+def _message(row, kinds, prompts, session_key):
+    session_id, _, turn_number, kind, event_json, full_zstd, trim_json, created_at = row
+    record, problem = outputs.read_whole_record(event_json, full_zstd, trim_json)
+    if prompts and not prompts.is_empty:
+        prompts.see(turn_number, created_at, get_run_id(record))
+    found = read_facts(record) if kind == "user" else read_message_facts(record)
+    about = changes.NO_CHANGES
+    if problem:
+        about |= {changes.OUTPUT_LOST}
+    if outputs.is_flagged(trim_json, kinds):
+        about |= {changes.OUTPUT_FLAGGED}
+    if found.is_unwrapped:
+        about |= {changes.ENVELOPE_REMOVED}
+    if found.images or found.files:
+        about |= {changes.IMAGES_DROPPED}
+    return Message(
+        role=ROLES[kind],
+        text=found.text,
+        turn_number=turn_number,
+        calls=found.calls,
+        tool_call_id=found.tool_call_id,
+        is_synthetic=found.is_synthetic,
+        is_failed=found.is_failed,
+        about=about,
+        exclusion=_exclusion(found, session_key, session_id) if kind == "user" else "",
+    )
+
+
+def _exclusion(found, session_key, session_id):
+    if prompt_kind(found.sender, session_key, session_id):
+        return INJECTED
+    return UNKNOWN_ENVELOPE if found.sender.get("envelope") else ""

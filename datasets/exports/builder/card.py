@@ -1,0 +1,158 @@
+"""`README.md` of an export: a dataset card as the Hugging Face Hub reads it, and plain text for people.
+
+In English whoever asks for the export: the same samples and options give the same file.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import orjson
+from django.utils import translation
+
+from openclaw_web import amounts
+
+from ...exporters.conversations.histories import CONTEXT
+from ...exporters.files.checksums import CHECKSUM_FILE
+from ...exporters.files.trainers import COMMAND_LINES, DATASETS_LINE, INFO_FILE, WrittenRows
+from .. import words
+from ..options import find_unused_choices
+
+README = "README.md"
+SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
+MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|&])")
+CHECKED = "Every row was checked when it was written, against the rules of {programs}."
+UNCHECKED = "These are samples as they are stored, in no form that a training tool reads."
+ESTIMATED = "Tokens are estimated without a tokenizer, and what a chat template adds is not counted"
+# Of a history whose earlier replies are not to be learned: what keeps a trainer from learning them.
+UNLEARNED = {
+    "sharegpt": "Set `mask_history: true` in LLaMA-Factory or `message_field_training: train` in Axolotl, as the files "
+    "beside the rows do: else replies that nobody approved are learned",
+    "openai": "Replies with `weight` 0 are not to be learned: nobody approved them. A program that does not read "
+    "`weight` learns them",
+}
+RULES = "Written by openclaw-web {version} under rules {rules}, profile `{profile}`."
+
+
+def build_card(name: str, written: WrittenRows, manifest: dict[str, Any]) -> bytes:
+    """The text of the card. `manifest`: all of it but its files, which name this one."""
+    with translation.override("en"):
+        parts = [*_front_matter(name, written, manifest), "", *_text(name, written, manifest)]
+    return ("\n".join(parts) + "\n").encode()
+
+
+def _front_matter(name, written, manifest):
+    yield "---"
+    yield f"pretty_name: {_quoted(name)}"
+    yield "# license: choose one before you publish these rows"
+    yield "task_categories:\n- text-generation"
+    yield f"tags:\n- openclaw\n- {written.kind}"
+    yield f"size_categories:\n- {_size(manifest['counts']['rows'])}"
+    yield "configs:\n- config_name: default\n  data_files:"
+    for side, file in written.files.items():
+        yield f"  - split: {side}\n    path: {file}"
+    yield "---"
+
+
+def _text(name, written, manifest):
+    title = MARKDOWN.sub(r"\\\1", name)
+    yield f"# {title}\n"
+    yield f"Turns of OpenClaw agents as training rows. Format: {written.kind}. Task: {manifest['task']}."
+    yield from _section("Rows", _rows(written, manifest["counts"]))
+    yield from _section("Left out", _left_out(manifest["excluded"]))
+    yield from _section("Changed to fit the format", _changed(manifest["transformations"]))
+    yield from _section("Possible secrets", _secrets(manifest))
+    if lengths := manifest["lengths"]:
+        yield from _section("Length of rows", _lengths(lengths))
+    if prompts := words.describe_prompts(manifest):
+        yield from _section("System prompts and tools", _prompts(prompts, manifest))
+    if notes := manifest["notes"]:
+        yield from _section("To know", (str(words.NOTES[name]) for name in notes))
+    yield from _section("Options", (f"`{key}`: {_shown(value)}" for key, value in _options(manifest)))
+    yield from _section("How to load", _loading(written, manifest))
+    yield "\n## Before you publish\n"
+    yield "Nobody has checked these rows for personal data yet. People wrote them to their agents: read them first."
+    yield "\n## Checks\n"
+    programs = list(dict.fromkeys(f"{check['program']} {check['version']}" for check in manifest["checks"]))
+    yield CHECKED.format(programs=" and ".join(programs)) if programs else UNCHECKED
+    about = {"rules": manifest["rules"], "version": manifest["app"]["version"], "profile": manifest["profile"]}
+    yield f"\n{RULES.format(**about)}"
+    yield f"\nTo compare the files with what was written, run `sha256sum -c {CHECKSUM_FILE}` in this folder."
+
+
+def _section(title, lines) -> Iterator[str]:
+    found = [f"- {line}" for line in lines]
+    yield "\n".join([f"\n## {title}\n", *(found or ["- Nothing."])])
+
+
+def _rows(written, counts):
+    yield from (f"{side}: {counts[side]:,} ({file})" for side, file in written.files.items())
+    samples, approved = counts["samples"], counts["approved"]
+    some = f"{approved:,} of them approved" if approved else "none of them approved"
+    yield f"{amounts.of('samples', samples)}, {'all approved' if approved == samples else some}"
+    yield amounts.of("sessions", counts["sessions"])
+
+
+def _left_out(excluded):
+    for found in excluded:
+        yield f"{words.EXCLUSIONS[found['reason']]}: {found['count']:,}"
+
+
+def _changed(changes):
+    for name, rows in changes.items():
+        yield f"{words.CHANGES[name]}: {amounts.of('rows', rows)}"
+
+
+def _secrets(manifest):
+    where = "in the files" if manifest["options"]["include_flagged"] else "not in the files"
+    for kind, rows in words.describe_secrets(manifest):
+        yield f"{kind}: {amounts.of('rows', rows)}, {where}"
+
+
+def _lengths(lengths):
+    yield f"longest row: about {amounts.of('tokens', lengths['tokens_longest'])}"
+    for limit, rows in lengths["tokens_above"].items():
+        yield f"more than {int(limit):,} tokens: {amounts.of('rows', rows)}"
+    yield ESTIMATED
+
+
+def _prompts(counted, manifest):
+    for column in counted:
+        yield f"{column['label']}: {amounts.of('rows', column['rows'])}"
+        for why, rows in column["left_out"]:
+            yield f"{column['label']} left out: {amounts.of('rows', rows)} ({why})"
+    if rows := manifest["prompts"]["rows_with_undescribed_calls"]:
+        yield f"Calls of tools that the row does not describe: {amounts.of('rows', rows)}"
+
+
+def _options(manifest):
+    """Those that make a difference for the format and task."""
+    options, kind, task = manifest["options"], manifest["format"], manifest["task"]
+    unused = find_unused_choices(kind, task, options["tool_results"])
+    return ((name, value) for name, value in options.items() if name not in unused)
+
+
+def _loading(written, manifest):
+    names = {file["name"] for file in manifest["files"]}
+    if INFO_FILE in names:
+        yield (
+            f"LLaMA-Factory: copy the rows into its data folder, add the entries of `{INFO_FILE}` to its own, and name "
+            f"`{written.dataset}` as the data set"
+        )
+    yield from (f"In this folder: `{line}`" for file, line in COMMAND_LINES.items() if file in names)
+    yield f"In Python, in this folder: `{DATASETS_LINE}`"
+    if written.history == CONTEXT:
+        yield UNLEARNED[written.kind]
+
+
+def _size(rows):
+    return next((words for limit, words in SIZES if rows < limit), "1M<n<10M")
+
+
+def _shown(value):
+    return f"`{orjson.dumps(value).decode()}`"
+
+
+def _quoted(text):
+    """As a text of YAML: one of JSON is one."""
+    return orjson.dumps(text).decode()

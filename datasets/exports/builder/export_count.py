@@ -1,0 +1,140 @@
+"""How many samples fit the options of an export before it is asked for, and how many rows they become.
+
+Counted from columns that stand in one index (idx_sample_place): no content is read, and no transcript.
+"""
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from django.db import DEFAULT_DB_ALIAS, OperationalError
+from django.db.models import Case, TextField, Value, When
+
+from openclaw_web.sqlite import statements
+from openclaw_web.sqlite import words as sql_words
+from openclaw_web.sqlite.time_limits import time_box
+
+from ...exporters.conversations.histories import CONTEXT, EDITED, SESSION
+from ...exporters.conversations.turns import LEAVE_OUT
+from ...exporters.outcomes import RESTS_ON_TOOLS
+from .. import words
+from ..options import Options, check_options
+from .largest_set import FITS, find_largest_set
+from .source import RESTING, Source
+from .writer import ExportWriter
+
+COUNTED_UP_TO = 50_000
+STEPS = (1_000, 10_000, COUNTED_UP_TO)
+BUDGET_MS = 250  # of 300 that an answer may take
+PLACE = ("agent_id", "session_id", "turn_number", "id")
+
+NUMBERS = """WITH some AS ({some} LIMIT %s)
+SELECT why, COUNT(*), 0 FROM some GROUP BY why"""
+# Of each session its first approved turn, and those whose numbers follow it one by one.
+SESSIONS = f"""
+UNION ALL
+SELECT '', COALESCE({sql_words.count_if("number = 1")}, 0), COUNT(*) FROM (
+    SELECT turn_number, MIN(turn_number) OVER (PARTITION BY agent_id, session_id) AS first_number,
+    ROW_NUMBER() OVER (PARTITION BY agent_id, session_id ORDER BY turn_number) AS number
+    FROM (SELECT DISTINCT agent_id, session_id, turn_number FROM some
+        WHERE why = 'fits' AND annotation_status IN ('approved', 'auto_approved')) turns
+) numbered WHERE turn_number - number = first_number - 1"""  # noqa: S608 - our own words
+
+
+@dataclass(slots=True)
+class ExportCount:
+    """What options come to. With `is_more` every number is one of at least that many."""
+
+    samples: int = 0
+    rows: int = 0
+    excluded: dict[str, int] = field(default_factory=dict)
+    histories: dict[str, int] = field(default_factory=dict)  # rows with each history; empty where there is no choice
+    session_samples: int = 0  # samples that the rows of the history `session` would teach
+    counted: int = 0
+    is_more: bool = False
+    largest_set: int = 0  # samples of sessions that have to share a side, as far as words and ids tell
+    set_counted: int = 0  # samples that were looked at for it
+
+    def as_json(self) -> dict[str, Any]:
+        """For programs: as it is, the reasons as a list with their words."""
+        excluded = [{"reason": name, "count": count, "why": why} for name, why, count in self.left_out]
+        return asdict(self) | {"excluded": excluded}
+
+    def take_numbers(self, written: ExportWriter) -> None:
+        """Take the numbers of rows that were written, which are those of the export."""
+        self.samples, self.rows, self.is_more = written.samples, written.rows, False
+        self.excluded = {reason: entry["count"] for reason, entry in written.excluded.items()}
+        self.histories |= {name: written.rows for name in self.histories if name == written.options.history}
+        if written.options.is_split:
+            self.largest_set, self.set_counted = written.plan.largest_set, written.plan.samples
+
+    @property
+    def has_dominant_set(self) -> bool:
+        """Whether more than half of the samples that were looked at have to share a side."""
+        return 2 * self.largest_set > self.set_counted
+
+    @property
+    def left_out(self) -> list[tuple[str, str, int]]:
+        """Every reason with its words and the number of samples."""
+        return [(name, str(words.EXCLUSIONS[name]), count) for name, count in self.excluded.items()]
+
+
+def count_export(options: Options, *, budget_ms: int = BUDGET_MS) -> ExportCount:
+    """Count at most COUNTED_UP_TO samples, for about `budget_ms` milliseconds. Raises Refused for wrong options.
+
+    What only a row can tell is not in it: duplicates, lost outputs, secrets, the longest row, decisions of the gate.
+    """
+    check_options(options)
+    found = ExportCount(is_more=True)
+    with time_box(DEFAULT_DB_ALIAS, budget_ms) as is_up:
+        try:
+            for limit in STEPS:
+                found = _counted(options, limit)
+                if not found.is_more:
+                    break
+            if options.is_split:
+                found.largest_set, found.set_counted = find_largest_set(options, _judged(options)[1])
+        except OperationalError as exc:
+            if not is_up(exc):
+                raise
+    return found
+
+
+def _counted(options, limit):
+    """The numbers of the first samples in the order of their places, at most `limit`."""
+    reasons, some = _judged(options)
+    sql, values = some.values(*PLACE[:-1], "annotation_status", "why").query.sql_with_params()
+    is_conversation = options.shape.has_history
+    numbers = NUMBERS.format(some=sql) + (SESSIONS if is_conversation else "")
+    told = statements.rows(DEFAULT_DB_ALIAS, numbers, [*values, limit + 1])
+    return _found(told, reasons, options, limit)
+
+
+def _judged(options):
+    """Every reason to leave a sample out with its condition, and all samples in order with their `why`."""
+    source = Source(options)
+    reasons = dict(source.build_conditions()) | _known_later(options)
+    why = Case(*[When(unwanted, then=Value(name)) for name, unwanted in reasons.items()],
+               default=Value(FITS), output_field=TextField())  # fmt: skip
+    return reasons, source.scope.annotate(why=why).order_by(*PLACE)
+
+
+def _known_later(options):
+    """What an export finds while it writes rows, as far as columns tell it."""
+    has_no_calls = options.shape.has_history and options.tool_calls == LEAVE_OUT
+    return {RESTS_ON_TOOLS: RESTING} if has_no_calls else {}
+
+
+def _found(told, reasons, options, limit):
+    counts = {name: count for name, count, _more in told}
+    session_rows, session_samples = next(((rows, more) for name, rows, more in told if not name), (0, 0))
+    counted, samples = sum(count for name, count in counts.items() if name), counts.get(FITS, 0)
+    histories = {EDITED: samples, SESSION: session_rows, CONTEXT: samples} if options.shape.has_history else {}
+    return ExportCount(
+        samples=samples,
+        rows=histories.get(options.history, samples),
+        excluded={name: counts[name] for name in reasons if name in counts},
+        histories=histories,
+        session_samples=session_samples,
+        counted=min(counted, limit),
+        is_more=counted > limit,
+    )

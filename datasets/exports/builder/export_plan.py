@@ -1,0 +1,55 @@
+"""Before rows are written: which samples say the same, and on which side each session is."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from ...dedup import features
+from ...dedup.planner import build_split_plan
+from ...dedup.split_plan import SplitPlan
+from ...exporters.samples import UnreadableSample, read_sample
+from ...exporters.training_rows import Shape, find_unfit_reason, is_taught
+from ..options import Options
+from . import splits
+from .decision_verdicts import DecisionVerdicts
+from .plain_rows import PlainRow
+from .source import COLUMNS, Source
+
+
+def build_export_plan(
+    source: Source, options: Options, decided: DecisionVerdicts, folder: Path, hear: Callable[[int], None]
+) -> SplitPlan:
+    """What an export does with each sample of its source; `hear` is told how many were read."""
+
+    def side_of(key: int) -> int:
+        return splits.SIDES.index(
+            splits.choose_side(key, train=options.train_split, validation=options.validation_split)
+        )
+
+    return build_split_plan(
+        _batches(source, options.shape, decided),
+        folder=folder,
+        seed=options.seed,
+        duplicates=options.duplicates,
+        side_of=side_of,
+        hear=hear,
+    )
+
+
+def _batches(source, shape: Shape, decided: DecisionVerdicts) -> Iterator[list[PlainRow]]:
+    """The samples to compare, without those that have nothing to teach for the task."""
+    own = len(features.COLUMNS)
+    if shape.task == "reply":
+        for batch in source.read_batches((*features.COLUMNS, "sample_type"), features.LONG_COLUMN):
+            yield [row[:own] for row in batch if is_taught(shape, row[own])]
+        return
+    for batch in source.read_batches((*features.COLUMNS, *COLUMNS), "content"):
+        yield [row[:own] for row in batch if _teaches(dict(zip(COLUMNS, row[own:], strict=True)), shape, decided)]
+
+
+def _teaches(row, shape, decided):
+    if not is_taught(shape, row["sample_type"]) or decided.overrules(row):
+        return False
+    try:
+        return find_unfit_reason(shape, read_sample(row)) is None
+    except UnreadableSample:
+        return False

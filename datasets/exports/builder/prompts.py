@@ -1,0 +1,211 @@
+"""What the model of a turn was given, from what was imported of its session's runs: system prompts and tools.
+
+The prompt of a turn is the one that was recorded for its own run; else the last one that was recorded in its session
+before the turn ended. It is used when it is whole, and of another session never.
+"""
+
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from artifacts.models import Artifact
+from ledger.collectors import placeholders
+from ledger.collectors.trajectories import COMPILED, MODEL_INPUTS
+from ledger.models import Session, TrajectoryEvent
+from ledger.transcripts.extras_store import SYSTEM_PROMPT, TOOL_SCHEMAS
+from openclaw_web.sqlite.json_columns import decode
+
+from ...exporters.outcomes import SampleOutcome
+from ...exporters.prompts import (
+    COLUMNS,
+    LOST,
+    NO_PROMPTS,
+    NOT_RECORDED,
+    SYSTEM,
+    TOOLS,
+    WITHHELD,
+    Part,
+    PromptColumns,
+    build_empty_columns,
+    build_empty_part,
+)
+from ...exporters.samples import ExportSample
+from ..options import Options
+from .prompt_parts import PartCache, StoredContent
+
+FACTS = {SYSTEM: "systemPrompt", TOOLS: "tools"}  # of a step
+KINDS = {SYSTEM_PROMPT: SYSTEM, TOOL_SCHEMAS: TOOLS}  # of an artifact
+TYPES = (COMPILED, "prompt.submitted")
+NONE_RECORDED = build_empty_columns(NOT_RECORDED)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedPrompt:
+    """What one step of a run says of a column: the handle of an artifact, or why there is none."""
+
+    at: int  # milliseconds; 0: unknown
+    run_id: str
+    handle: str
+    left_out: str = ""
+
+
+class SessionPrompts:
+    """The prompts of one session, for its turns as they are read."""
+
+    def __init__(
+        self,
+        records: dict[str, list[RecordedPrompt]],
+        stored: dict[str, StoredContent],
+        parts: PartCache,
+        is_withheld: bool,
+    ):
+        self.stored = stored
+        self.parts = parts
+        self.is_withheld = is_withheld
+        self.columns = {column: _Column(records.get(column, [])) for column in COLUMNS}
+        self.is_empty = not any(records.values())
+        self._turns: dict[int, _Turn] = defaultdict(_Turn)
+        self._latest: tuple[list[RecordedPrompt | None], PromptColumns] = ([], NO_PROMPTS)
+
+    def add_message(self, turn_number: int | None, at: int, run_id: str) -> None:
+        """Take note of a message: when its turn goes on, and in which run."""
+        if turn_number is not None:
+            turn = self._turns[turn_number]
+            turn.ends_at = max(turn.ends_at, at)
+            if run_id:
+                turn.runs.add(run_id)
+
+    def find_prompts(self, sample: ExportSample) -> PromptColumns:
+        """What the model was given in the turn of a sample. Of a turn whose messages were not seen nothing is known."""
+        turn = self._turns.get(sample.turn_number)
+        if turn is None:
+            return NONE_RECORDED
+        found = [self.columns[column].nearest(turn) for column in COLUMNS]
+        if found != self._latest[0]:
+            parts = {column: self._part(column, record) for column, record in zip(COLUMNS, found, strict=True)}
+            self._latest = (found, PromptColumns(parts))
+        return self._latest[1]
+
+    def _part(self, column, record) -> Part:
+        if record is None:
+            return build_empty_part(column, NOT_RECORDED)
+        if record.left_out:
+            return build_empty_part(column, record.left_out)
+        if self.is_withheld and column == SYSTEM:
+            return build_empty_part(column, WITHHELD)
+        stored = self.stored.get(record.handle)
+        return self.parts.part(column, record.handle, stored) if stored else build_empty_part(column, LOST)
+
+
+@dataclass(slots=True)
+class _Turn:
+    """When the last message of a turn was written, and in which runs its messages were."""
+
+    ends_at: int = 0
+    runs: set[str] = field(default_factory=set)
+
+
+class _Column:
+    """The records of one column, the earliest first."""
+
+    def __init__(self, records: list[RecordedPrompt]):
+        self.by_run = {record.run_id: record for record in records if record.run_id}
+        self.timed = [record for record in records if record.at]
+        self.times = [record.at for record in self.timed]
+
+    def nearest(self, turn: _Turn) -> RecordedPrompt | None:
+        """The last record of the turn's own runs, else the last one before the turn ended."""
+        own = [self.by_run[run_id] for run_id in turn.runs if run_id in self.by_run]
+        if own:
+            return max(own, key=lambda record: (record.at, record.run_id))
+        place = bisect_right(self.times, turn.ends_at)
+        return self.timed[place - 1] if place else None
+
+
+class PromptReader:
+    """Reads the prompts of many sessions of an export."""
+
+    def __init__(self, characters: int, kinds: frozenset[str], *, include_flagged: bool):
+        self.parts = PartCache(characters, kinds, include_flagged=include_flagged)
+
+    def read_sessions(self, db: str, session_ids: list[str]) -> dict[str, SessionPrompts]:
+        """The prompts of each of these sessions of one agent; without `db` none are known."""
+        if not db:
+            return {session_id: SessionPrompts({}, {}, self.parts, is_withheld=False) for session_id in session_ids}
+        records: dict[str, dict[str, list[RecordedPrompt]]] = defaultdict(lambda: defaultdict(list))
+        stored: dict[str, dict[str, StoredContent]] = defaultdict(dict)
+        for session_id, column, record in _of_steps(db, session_ids):
+            records[session_id][column].append(record)
+        for session_id, column, handle, about, bundled in _artifacts(db, session_ids):
+            stored[session_id][handle] = about
+            records[session_id][column] += bundled
+        for columns in records.values():
+            for found in columns.values():
+                found.sort(key=lambda record: (record.at, not record.left_out))
+        withheld = Session.objects.using(db).filter(id__in=session_ids, withheld_count__gt=0)
+        of_withheld = set(withheld.values_list("id", flat=True))
+        return {
+            session_id: SessionPrompts(records[session_id], stored[session_id], self.parts, session_id in of_withheld)
+            for session_id in session_ids
+        }
+
+
+def build_prompt_reader(options: Options, kinds: frozenset[str]) -> PromptReader | None:
+    """What reads the prompts for an export; None when its rows have none. `kinds`: of secrets that flag a prompt."""
+    if not options.fills_prompts:
+        return None
+    return PromptReader(options.prompt_characters, kinds, include_flagged=options.include_flagged)
+
+
+def _of_steps(db, session_ids) -> Iterator[tuple[str, str, RecordedPrompt]]:
+    steps = TrajectoryEvent.objects.using(db).filter(session_id__in=session_ids, type__in=TYPES)
+    steps = steps.order_by("session_id", "created_at", "seq")
+    for session_id, type_, run_id, at, about_json in steps.values_list(
+        "session_id", "type", "run_id", "created_at", "about_json"
+    ):
+        about = decode(about_json)
+        for column, fact in FACTS.items():
+            handle, why = about.get(fact), about.get(MODEL_INPUTS[fact])
+            if why or isinstance(handle, str):
+                yield session_id, column, RecordedPrompt(at or 0, run_id, handle or "", why or "")
+            elif type_ == COMPILED:  # it should say, and does not: no prompt of before stands for it
+                yield session_id, column, RecordedPrompt(at or 0, run_id, "", placeholders.UNKNOWN_FORM)
+
+
+def _artifacts(db, session_ids) -> Iterable[tuple[str, str, str, StoredContent, list[RecordedPrompt]]]:
+    """The contents that were stored for these sessions; those of a bundle are records of their own."""
+    rows = Artifact.objects.using(db).filter(session_id__in=session_ids, record_id=None, kind__in=KINDS)
+    for session_id, handle, kind, size, secrets, meta_json, at in rows.values_list(
+        "session_id", "handle", "kind", "bytes", "secret_kinds", "meta_json", "created_at"
+    ):
+        meta = decode(meta_json)
+        bundled = [RecordedPrompt(at, str(meta.get("run", "")), handle)] if "bundle" in meta else []
+        yield session_id, KINDS[kind], handle, StoredContent(size, secrets), bundled
+
+
+class PromptCounts:
+    """Counts the rows of one export."""
+
+    def __init__(self):
+        self.filled = Counter(dict.fromkeys(COLUMNS, 0))
+        self.left_out: dict[str, Counter[str]] = {column: Counter() for column in COLUMNS}
+        self.undescribed = 0
+
+    def count(self, made: SampleOutcome) -> None:
+        """Take note of a row that was written."""
+        for column, part in made.given.parts.items():
+            if part.left_out:
+                self.left_out[column][part.left_out] += 1
+            else:
+                self.filled[column] += 1
+        self.undescribed += made.is_undescribed
+
+    def as_json(self) -> dict[str, Any]:
+        """As the manifest has it: rows with each column, rows without it by reason, rows that call other tools."""
+        columns = {
+            column: {"rows": self.filled[column], "left_out": dict(sorted(self.left_out[column].items()))}
+            for column in COLUMNS
+        }
+        return {**columns, "rows_with_undescribed_calls": self.undescribed}

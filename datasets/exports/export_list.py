@@ -1,0 +1,88 @@
+"""The list of exports: its filters and what fits them, its columns and its words."""
+
+from django import forms
+from django.utils.text import capfirst
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
+
+from openclaw_web.amounts import ngettext_lazy
+from openclaw_web.lists import counting
+from openclaw_web.lists.declaration import NAMED, PLAIN, List, Words, file_columns
+from openclaw_web.lists.filters import DayFilters
+from openclaw_web.lists.paging import Listing, in_order, narrowed, terms
+from openclaw_web.pages import states
+
+from ..models import DatasetExport, DatasetSample
+from . import words
+from .options import DEFAULT_TYPES
+
+COLUMNS = {"export_format": "export_format", "task": "task", "state": "state", "by": "exported_by"}
+WORKING = (DatasetExport.State.WAITING, DatasetExport.State.RUNNING)
+
+
+class ExportFilters(DayFilters):
+    """The filters of the list of exports."""
+
+    ORDERS, DEFAULT = {"when": ("exported_at", "id")}, "-when"
+    RARE = ("task", "by")
+    export_format = forms.ChoiceField(label=_("Format"), required=False, choices=words.FORMAT_WORDS.items())
+    task = forms.ChoiceField(label=_("Task"), required=False, choices=words.TASK_WORDS.items())
+    state = forms.ChoiceField(label=_("Status"), required=False, choices=states.choices(DatasetExport.State))
+    by = forms.CharField(label=_("By"), required=False, max_length=150)
+
+
+def fits(_user, *, sort=ExportFilters.DEFAULT, **asked) -> Listing:
+    """The exports that fit, without what is long in them."""
+    rows = DatasetExport.objects.defer("manifest_json", "reasons_json", "places_json", "difference_json")
+    wanted = terms(asked, COLUMNS, moment="exported_at")
+    return narrowed(rows, wanted, order=in_order(ExportFilters.ORDERS, sort))
+
+
+def resolve_state(export, is_working):
+    """The state to show; an export whose job died is failed, whatever its row says."""
+    is_dead = export.state in WORKING and not is_working
+    return DatasetExport.State.FAILED if is_dead else DatasetExport.State(export.state)
+
+
+def _with_states(page, _filters, _user):
+    return {"rows": [(export, resolve_state(export, export.state in WORKING)) for export in page]}
+
+
+def _ready(_filters):
+    """How many samples an export could hold as the form begins, in words; nothing when there are none."""
+    approved = DatasetSample.objects.approved().filter(sample_type__in=DEFAULT_TYPES)
+    known = counting.amount(approved, column="id")
+    if not known.count:
+        return {"ready": ""}
+    told = ngettext(
+        "%(count)s approved sample can be exported.", "%(count)s approved samples can be exported.", known.count
+    )
+    return {"ready": capfirst(told % {"count": counting.in_words(known)})}
+
+
+EXPORTS = List(
+    on="exports",
+    words=Words(
+        counted=ngettext_lazy("%(shown)s export", "%(shown)s exports", "count"),
+        uncounted=_("Exports"),
+        none=_("No exports yet"),
+        how=_("An export writes approved samples to training files. Approve some samples first."),
+        icon="arrow-down-tray",
+    ),
+    filters=ExportFilters,
+    fits=fits,
+    columns=(
+        ("", _("Name"), False),
+        ("", _("Format"), False),
+        ("", _("Task"), False),
+        ("", _("Status"), False, PLAIN),
+        ("", _("Rows"), True, NAMED),
+        ("", _("Size"), True),
+        ("", _("By"), False),
+        ("when", _("When"), True, PLAIN),
+    ),
+    table=DatasetExport,
+    fields=file_columns(DatasetExport, "id", "export_name", "export_format", "task", "state"),
+    prepare=_with_states,
+    beside=_ready,
+)

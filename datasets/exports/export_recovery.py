@@ -1,0 +1,65 @@
+"""What becomes of an export that was killed.
+
+One that a job worker goes on with stays promised. One that a terminal built, with no worker to take it over, is given
+up, and its name is free; it is finished when nothing but its row was missing.
+"""
+
+from collections.abc import Callable, Collection
+
+from django.utils.translation import gettext as _
+
+from jobs import services as jobs
+from jobs.models import JobRun
+from jobs.progress import Progress
+from openclaw_web.disk import locks
+
+from ..models import DatasetExport
+from . import exports
+from .detail import differences
+
+BY = "command line"
+
+
+def recover_exports(
+    ids: Collection[str], removed: Collection[str], say: Callable[[str], object], *, is_server: bool
+) -> None:
+    """Decide about each export that is not built any more, and `say` what was done.
+
+    Unfinished files of `removed` were removed. `is_server`: this process works on jobs.
+    """
+    for export_id in ids:
+        export = DatasetExport.objects.filter(id=export_id).first()
+        is_over = export is None or export.state in exports.ENDED_STATES
+        if is_over and export_id in removed:
+            say(_("Unfinished files were removed from the folder of exports."))
+        elif export and (export_id in removed or _is_lost(export)):
+            say(_outcome(export, is_server) % {"name": export.export_name})
+
+
+def _outcome(export, is_server):
+    """End an export that nobody goes on with; the sentence about it."""
+    sentence = _("The export was interrupted before it was complete.")
+    with locks.lock(locks.WORKING, wait=False) as is_nobody_working:
+        is_ours = is_nobody_working and not is_server and export.exported_by == BY
+        if not is_ours or not all(jobs.end_lost(job, sentence) for job in _running(export)):
+            if export.state == DatasetExport.State.READY:
+                return _(
+                    "The export “%(name)s” was interrupted when its files were complete. The job worker finishes it."
+                )
+            return _("The export “%(name)s” was interrupted. The job worker writes its files again.")
+        if exports.folder_of(export).is_dir():
+            exports.build_export(export.id, Progress())
+            differences.store_difference(DatasetExport.objects.get(id=export.id))
+            return _("The export “%(name)s” was interrupted when its files were complete: it is finished.")
+        exports.give_up(export.id, sentence)
+    return _("The export “%(name)s” was interrupted: its unfinished files were removed. Run it again.")
+
+
+def _is_lost(export):
+    """Whether it has a process no more, with or without a draft."""
+    return any(jobs.is_lost(job) for job in _running(export))
+
+
+def _running(export):
+    params = JobRun.params.encode({"export_id": export.id})
+    return JobRun.objects.filter(kind="export", state=JobRun.State.RUNNING, params_json=params).defer("log")

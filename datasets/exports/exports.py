@@ -1,0 +1,286 @@
+"""Exports: asking for one, and building it. Building knows nothing of jobs; whoever runs it hands in a progress."""
+
+import hashlib
+import shutil
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Protocol
+
+from django.conf import settings
+from django.utils.translation import gettext as _
+from ulid import ULID
+
+from openclaw_web import clock
+from openclaw_web.disk import drafts, room
+from openclaw_web.errors import Refused
+from openclaw_web.sqlite.json_columns import encode
+from people.audit import log as audit
+from people.configuration import keys as configuration
+
+from ..exporters.changes import SECRETS_FOUND
+from ..exporters.files import checksums
+from ..exporters.files.output_files import FileFacts
+from ..models import DatasetExport
+from . import words
+from .builder.branches import read_branches
+from .builder.decision_verdicts import DecisionVerdicts
+from .builder.export_plan import build_export_plan
+from .builder.prompts import build_prompt_reader
+from .builder.source import LISTED, Source, find_other_task
+from .builder.writer import ExportWriter
+from .options import BY_TASK, Options, check_name, check_options, read_options
+
+MANIFEST = "manifest.json"
+REHEARSAL = "dry-run"  # what an export is called that nobody keeps
+WITHHELD_KINDS = "exports.withheldKinds"  # a setting: secrets that keep a row out of every format
+STATES_WITHOUT_FILES = (DatasetExport.State.REFUSED, DatasetExport.State.FAILED)
+ENDED_STATES = (DatasetExport.State.READY, *STATES_WITHOUT_FILES)
+CONTENT_TYPES = {
+    ".jsonl": "application/x-ndjson",
+    ".json": "application/json",
+    ".yaml": "application/yaml",
+    ".csv": "text/csv",
+    ".md": "text/markdown",
+    ".py": "text/x-python",
+    "": "text/plain",
+}
+
+
+class Progress(Protocol):
+    """What hears how far a build is: see jobs.progress.Progress."""
+
+    def update(self, done: int, total: int | None = None, message: str = "") -> None: ...
+
+
+def create_export(
+    name: str,
+    format: str,
+    task: str,
+    *,
+    by: str,
+    sample_types: Sequence[str] | None = None,
+    **choices: Any,
+) -> DatasetExport:
+    """The row of a new export, waiting to be built; `choices` are those of options.Options.
+
+    Raises Refused for what cannot be exported.
+    """
+    options = _options(format, task, sample_types, choices)
+    name = check_name(name)
+    check_options(options)
+    export_id = str(ULID())
+    return DatasetExport.objects.create(
+        id=export_id,
+        export_name=name,
+        export_format=options.format,
+        task=options.task,
+        types=options.sample_types,
+        choices=options.to_filters(),
+        file_path=f"exports/{export_id}",
+        exported_by=by,
+        exported_at=clock.now_ms(),
+    )
+
+
+def check_request(
+    name: str, format: str, task: str, *, sample_types: Sequence[str] | None = None, **choices: Any
+) -> None:
+    """Raises Refused for what `request` would take and nobody wants: a name that is taken, or nothing to export.
+
+    Names of exports that came to nothing are free. The refusal names samples that the choices leave out.
+    """
+    options = _options(format, task, sample_types, choices)
+    check_options(options)
+    name = check_name(name)
+    if DatasetExport.objects.filter(export_name=name).exclude(state__in=STATES_WITHOUT_FILES).exists():
+        raise Refused(_("There is already an export named %(name)s. Choose another name.") % {"name": name})
+    source = Source(options)
+    if not source.chosen.exists():
+        excluded = source.count_excluded()
+        other = find_other_task(options)
+        sentence = words.describe_nothing_left(excluded, is_scored=source.is_scored(), other_task=other)
+        raise Refused(sentence, reasons=words.describe_left_out(excluded)[:LISTED])
+
+
+def build_export(export_id: str, progress: Progress) -> dict[str, Any]:
+    """Write the files of an export and return its manifest; the one it has when it was built before.
+
+    Can be run again after any interruption: an export's folder appears when it is complete, and not before.
+    Raises Refused when there is nothing to export, or rows that trainers would not take.
+    """
+    export = DatasetExport.objects.filter(id=export_id).first()
+    if export is None:
+        raise Refused(describe_missing_export())
+    folder = folder_of(export)
+    if not (export.state == DatasetExport.State.READY and folder.is_dir()):
+        with _recorded(export):
+            if not folder.is_dir():
+                DatasetExport.choices.decode_strictly(export.filters or "{}")  # without them, more would be exported
+                DatasetExport.types.decode_strictly(export.sample_types)
+                _write(export, folder, progress)
+            _finish(export, folder)
+    return export.manifest
+
+
+def describe_missing_export() -> str:
+    """The sentence for whoever asks for one."""
+    return _("This export does not exist. Start a new export.")
+
+
+def give_up(export_id: str, sentence: str) -> None:
+    """Take back an export that nobody builds any more: no files, and its name is free. One that is ready stays."""
+    rows = DatasetExport.objects.filter(id=export_id).exclude(state=DatasetExport.State.READY)
+    for export in rows:
+        folder = folder_of(export)
+        drafts.remove_drafts(folder)
+        shutil.rmtree(folder, ignore_errors=True)
+    rows.update(state=DatasetExport.State.FAILED, sentence=sentence, reasons_json="[]")
+
+
+def folder_of(export: DatasetExport) -> Path:
+    """Where the files of an export are, once they are."""
+    return Path(settings.HOME_DIR) / export.file_path
+
+
+def content_type(name: str) -> str:
+    """What a browser is told about a file of an export."""
+    return CONTENT_TYPES.get(Path(name).suffix, "application/octet-stream")
+
+
+def find_file(export: DatasetExport, name: str) -> Path | None:
+    """The file of an export by its name; None unless the manifest names it, or it is the manifest."""
+    if export.state != DatasetExport.State.READY:
+        return None
+    path = folder_of(export) / name
+    return path if name in {file.name for file in list_files(export)} and path.is_file() else None
+
+
+def list_files(export: DatasetExport) -> list[FileFacts]:
+    """Every file that a ready export has to have: those in its manifest, the manifest, and the sums of them all."""
+    manifest = export.manifest
+    if not manifest:
+        return []
+    files = [FileFacts(file["name"], file["bytes"], file["sha256"], file.get("rows")) for file in manifest["files"]]
+    files.append(FileFacts(MANIFEST, len((export.manifest_json or "").encode()), export.checksum or ""))
+    data = checksums.format_checksums((file.name, file.sha256) for file in files)
+    return [*files, FileFacts(manifest["checksums"], len(data), hashlib.sha256(data).hexdigest())]
+
+
+def has_its_size(path: Path, facts: FileFacts) -> bool:
+    """Whether a file is there, is no link, and is as long as it was when it was written. What it holds: `verifying`."""
+    try:
+        status = path.lstat()
+    except OSError:
+        return False
+    return stat.S_ISREG(status.st_mode) and status.st_size == facts.bytes
+
+
+def find_file_to_send(export: DatasetExport, name: str) -> Path | None:
+    """`file_of`, for a download. Raises Refused when the file is not what was written, as far as its size tells."""
+    path = find_file(export, name)
+    if path and not has_its_size(path, next(file for file in list_files(export) if file.name == name)):
+        raise Refused(describe_unsent_file(name))
+    return path
+
+
+def describe_unsent_file(name: str) -> str:
+    """The sentence about a file that is not sent."""
+    return _("%(file)s is missing or was changed. Verify the files of this export.") % {"file": name}
+
+
+def get_checksum(export: DatasetExport, name: str) -> str:
+    """The sha256 of a file that `file_of` found."""
+    return next(file.sha256 for file in list_files(export) if file.name == name)
+
+
+def _options(format, task, sample_types, choices):
+    types = BY_TASK if sample_types is None else tuple(sample_types)
+    return Options(format=format, task=task, sample_types=types, **choices)
+
+
+def rehearse(options: Options, progress: Progress) -> ExportWriter:
+    """What an export with these options would hold: all of its rows, in a draft that is gone again.
+
+    Raises Refused for rows that trainers would not take.
+    """
+    with _written(options, settings.HOME_DIR / "exports" / REHEARSAL, REHEARSAL, progress) as (writer, _draft):
+        writer.refuse_broken()
+        return writer
+
+
+def _write(export, folder, progress):
+    with _written(read_options(export), folder, export.export_name, progress) as (writer, draft):
+        writer.finish()
+        writer.close()
+        drafts.publish(draft, folder)
+
+
+@contextmanager
+def _written(options, folder, name, progress) -> Iterator[tuple[ExportWriter, Path]]:
+    """The rows of an export in a draft of its folder, which is gone afterwards unless it was published."""
+    source = Source(options)
+    kinds = frozenset(configuration.texts(WITHHELD_KINDS))
+    total = source.chosen.count()
+    with room.refusing(folder.parent, _("Nothing was exported.")), drafts.draft_of(folder) as draft:
+        decided = DecisionVerdicts(options)
+        plan = build_export_plan(
+            source, options, decided, draft, lambda count: progress.update(0, total, _compared(count))
+        )
+        progress.update(0, total, _("Writing rows"))
+        writer = ExportWriter(options, draft, source.count_excluded(), name, plan, decided, kinds)
+        try:
+            sessions = source.read_sessions()
+            prompts = build_prompt_reader(options, kinds)
+            for session in read_branches(sessions, kinds, prompts) if options.shape.needs_branch else sessions:
+                for seen in writer.add_session(*session):
+                    progress.update(seen, total)
+            progress.update(writer.seen, total, _("Checking and finishing the files"))
+            yield writer, draft
+        finally:
+            writer.close()
+
+
+def _compared(count):
+    return _("Comparing samples: %(count)s so far") % {"count": f"{count:,}"}
+
+
+@contextmanager
+def _recorded(export) -> Iterator[None]:
+    """Keep the row's state true to what happens to the build."""
+    rows = DatasetExport.objects.filter(id=export.id)
+    rows.update(state=DatasetExport.State.RUNNING, sentence="", reasons_json="[]")
+    try:
+        yield
+    except Refused as refused:
+        rows.update(state=DatasetExport.State.REFUSED, sentence=refused.sentence, reasons_json=encode(refused.reasons))
+        raise
+    finally:
+        sentence = _("Stopped by an unexpected error. See the server log.")
+        rows.filter(state=DatasetExport.State.RUNNING).update(state=DatasetExport.State.FAILED, sentence=sentence)
+
+
+def _finish(export, folder):
+    """Copy what the folder says about itself into the row: after an interruption, the folder is what counts."""
+    data = (folder / MANIFEST).read_bytes()
+    export.manifest_json, export.checksum = data.decode(), hashlib.sha256(data).hexdigest()
+    manifest = export.manifest
+    counts = manifest["counts"]
+    excluded = {found["reason"]: found["count"] for found in manifest["excluded"]}
+    if rows := manifest["transformations"].get(SECRETS_FOUND):  # said first: nobody can download it before
+        about = {"object_type": "export", "object_id": export.id, "rows": rows}
+        audit.record(export.exported_by or "", "exported_flagged", **about)
+    DatasetExport.objects.filter(id=export.id).update(
+        state=DatasetExport.State.READY,
+        sentence="",
+        reasons_json="[]",
+        manifest_json=export.manifest_json,
+        checksum=export.checksum,
+        total_samples=counts["rows"],
+        approved_samples=counts["approved"],
+        rejected_samples=excluded.get("rejected", 0),
+        avg_quality_score=counts["average_quality"],
+        file_size_bytes=sum(file.bytes for file in list_files(export)),
+        exported_at=clock.now_ms(),
+    )

@@ -1,0 +1,166 @@
+"""What people choose for an export, as values."""
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from agents.models import Agent
+
+from ..dedup.split_plan import ONE
+from ..exporters.conversations.histories import EDITED
+from ..exporters.conversations.turns import KEEP, LIST
+from ..exporters.formats.gate import LINES
+from ..exporters.training_rows import LEAVE_OUT
+from .options import LEAST_CHARACTERS, LONGEST_NAME, LONGEST_SEED, MOST_CHARACTERS, PROMPT_CHARACTERS, ROW_CHARACTERS
+from .words import (
+    DUPLICATE_WORDS,
+    FORMAT_WORDS,
+    GATE_WORDS,
+    HISTORY_WORDS,
+    PARALLEL_WORDS,
+    TASK_WORDS,
+    TOOL_CALL_WORDS,
+    TOOL_WORDS,
+)
+
+
+class ExportForm(forms.Form):
+    """A new export."""
+
+    name = forms.CharField(
+        label=_("Name"), max_length=LONGEST_NAME, widget=forms.TextInput(attrs={"autocomplete": "off"})
+    )
+    format = forms.ChoiceField(label=_("Format"), choices=list(FORMAT_WORDS.items()))
+    task = forms.ChoiceField(label=_("Task"), choices=list(TASK_WORDS.items()))
+    history = forms.ChoiceField(
+        label=_("Turns before the reply"),
+        choices=list(HISTORY_WORDS.items()),
+        initial=EDITED,
+        help_text=_("For ShareGPT and OpenAI. From each row, a trainer learns everything the agent says."),
+    )
+    agent = forms.ChoiceField(label=_("Agent"), required=False)
+    only_approved = forms.BooleanField(
+        label=_("Only approved samples"),
+        required=False,
+        initial=True,
+        help_text=_("Turn off to include samples nobody has reviewed. Rejected samples are never exported."),
+    )
+    train_split = forms.FloatField(
+        label=_("Training share"),
+        min_value=0,
+        max_value=1,
+        initial=0.8,
+        help_text=_("Share of sessions used for training, from 0 to 1. A session is never split."),
+        widget=forms.NumberInput(attrs={"step": "0.05"}),
+    )
+    validation_split = forms.FloatField(
+        label=_("Validation share"),
+        min_value=0,
+        max_value=1,
+        initial=0,
+        required=False,
+        help_text=_("Share of sessions used for validation. What is left is for testing."),
+        widget=forms.NumberInput(attrs={"step": "0.05"}),
+    )
+    duplicates = forms.ChoiceField(
+        label=_("Duplicates"),
+        choices=list(DUPLICATE_WORDS.items()),
+        initial=ONE,
+        required=False,
+        help_text=_("Samples that say the same, or nearly. None is on both sides of the split."),
+    )
+    seed = forms.CharField(
+        label=_("Seed"),
+        max_length=LONGEST_SEED,
+        initial="0",
+        help_text=_("The same seed and samples always give the same split."),
+    )
+    min_quality = forms.FloatField(
+        label=_("Minimum quality"),
+        min_value=0,
+        max_value=1,
+        required=False,
+        widget=forms.NumberInput(attrs={"step": "0.05"}),
+    )
+    row_characters = forms.IntegerField(
+        label=_("Maximum row length, in characters"),
+        min_value=LEAST_CHARACTERS,
+        max_value=MOST_CHARACTERS,
+        initial=ROW_CHARACTERS,
+        help_text=_("The oldest turns of longer conversations are left out."),
+    )
+    prompt_characters = forms.IntegerField(
+        label=_("Maximum prompt length, in characters"),
+        min_value=0,
+        max_value=MOST_CHARACTERS,
+        initial=PROMPT_CHARACTERS,
+        required=False,
+        help_text=_("For ShareGPT. A longer system prompt or tool list is left out. 0 = leave out all."),
+    )
+    parallel_calls = forms.ChoiceField(
+        label=_("Parallel tool calls"),
+        choices=list(PARALLEL_WORDS.items()),
+        initial=LIST,
+        required=False,
+        help_text=_("For ShareGPT. GLM-4 accepts one call per message."),
+    )
+    gate_output = forms.ChoiceField(
+        label=_("Decision format"),
+        choices=list(GATE_WORDS.items()),
+        initial=LINES,
+        required=False,
+        help_text=_("For the task “Gate”."),
+    )
+    tool_results = forms.ChoiceField(
+        label=_("Replies that rest on tool results"),
+        choices=list(TOOL_WORDS.items()),
+        initial=LEAVE_OUT,
+        required=False,
+        help_text=_("For Alpaca and the task “Reply”. A row without the results teaches invented ones."),
+    )
+    keep_text = forms.BooleanField(
+        label=_("Keep the agent's text before a tool call as its thought"),
+        required=False,
+        help_text=_("ShareGPT has no separate place for this text. Turn off to leave the text out."),
+    )
+    tool_calls = forms.ChoiceField(
+        label=_("Tool calls"),
+        choices=list(TOOL_CALL_WORDS.items()),
+        initial=KEEP,
+        required=False,
+        help_text=_("For ShareGPT and OpenAI. Unsloth reads only conversations without tool calls."),
+    )
+    include_injected = forms.BooleanField(
+        label=_("Include turns that OpenClaw started itself"),
+        required=False,
+        help_text=_("Such as scheduled tasks and heartbeats, and replies that are not sent."),
+    )
+    include_cut_off = forms.BooleanField(label=_("Include replies that were cut off"), required=False)
+    include_unrecognized = forms.BooleanField(label=_("Include messages in unknown envelopes"), required=False)
+    include_interrupted = forms.BooleanField(label=_("Include answers that ended with a tool call"), required=False)
+    include_pictures = forms.BooleanField(label=_("Include questions with a picture or file"), required=False)
+    include_flagged = forms.BooleanField(
+        label=_("Include texts that may contain secrets"),
+        required=False,
+        help_text=_("Turn off to exclude samples with such texts. With them, only admins can download the files."),
+    )
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        ids = Agent.objects.order_by("agent_id").values_list("agent_id", flat=True)
+        self.fields["agent"].choices = [("", _("All agents")), *((agent_id, agent_id) for agent_id in ids)]
+
+    def choices(self):
+        """What datasets.exports.jobs.start_export takes."""
+        said = self.cleaned_data
+        if said["prompt_characters"] is None:
+            said["prompt_characters"] = PROMPT_CHARACTERS
+        defaults = {
+            "gate_output": LINES,
+            "tool_results": LEAVE_OUT,
+            "tool_calls": KEEP,
+            "parallel_calls": LIST,
+            "validation_split": 0.0,
+            "duplicates": ONE,
+        }
+        known = {name: said[name] or default for name, default in defaults.items()}
+        return {**said, **known, "agent": said["agent"] or None}

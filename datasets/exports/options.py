@@ -1,0 +1,211 @@
+"""What an export is asked for: checked when it is requested, kept in its row, read back when it is built."""
+
+import re
+from dataclasses import dataclass, fields
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from agents.models import Agent
+from openclaw_web.errors import Refused
+from openclaw_web.pages.formatting import listed
+
+from ..dedup.split_plan import DUPLICATES, ONE
+from ..exporters import changes, outcomes
+from ..exporters.conversations import histories, turns
+from ..exporters.conversations.turns import LIST, PARALLEL
+from ..exporters.formats import gate
+from ..exporters.outcomes import RESTS_ON_TOOLS
+from ..exporters.training_rows import LEAVE_OUT, TOOL_RESULTS, Shape
+from ..models import DatasetExport, DatasetSample
+
+FORMATS = DatasetExport.Format
+TASKS = DatasetExport.Task
+DEFAULT_TYPES = (DatasetSample.Type.ANNOTATED_TURN,)
+GATE_TYPES = (*DEFAULT_TYPES, DatasetSample.Type.MEMORY_GATE_POSITIVE, DatasetSample.Type.MEMORY_GATE_NEGATIVE)
+GUARDIAN_TYPES = (DatasetSample.Type.WRITE_GUARDIAN_DECISION,)
+TAUGHT_BY = {TASKS.REPLY: DEFAULT_TYPES, TASKS.GATE: GATE_TYPES, TASKS.GUARDIAN: GUARDIAN_TYPES}
+BY_TASK: tuple[str, ...] = ("",)  # the types of samples that a task is taught by
+LONGEST_NAME, LONGEST_SEED = 120, 64
+BLANKS = re.compile(" +")
+ROW_CHARACTERS = 32_000
+ROUNDING = 1e-9  # 0.7 and 0.3 may come to more than 1
+LEAST_CHARACTERS, MOST_CHARACTERS = 1_000, 1_000_000
+PROMPT_CHARACTERS = 32_768  # the longest text of a run that OpenClaw records whole
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Which samples, in which shape, split how."""
+
+    format: str
+    task: str
+    only_approved: bool = True
+    train_split: float = 0.8
+    validation_split: float = 0.0
+    seed: str = "0"
+    agent: str | None = None
+    sample_types: tuple[str, ...] = BY_TASK
+    min_quality: float | None = None
+    row_characters: int = ROW_CHARACTERS
+    keep_text: bool = False
+    include_flagged: bool = False  # rows with texts that may hold secrets: for admins only
+    include_injected: bool = False  # turns that OpenClaw started itself, and replies that are not sent
+    include_cut_off: bool = False
+    include_unrecognized: bool = False  # words in lines that look like OpenClaw's own and are not known
+    include_interrupted: bool = False  # answers that ended with a call of a tool
+    include_pictures: bool = False  # questions that came with an image or a file, which no row holds
+    gate_output: str = gate.LINES
+    tool_results: str = LEAVE_OUT  # Alpaca: replies that rest on them
+    prompt_characters: int = PROMPT_CHARACTERS  # a longer system prompt or tool list is left out; 0: all are
+    parallel_calls: str = LIST
+    history: str = histories.EDITED  # what stands before a reply
+    tool_calls: str = turns.KEEP
+    duplicates: str = ONE  # of samples that say the same
+
+    def __post_init__(self):
+        if self.sample_types is BY_TASK:
+            types: dict[str, tuple[str, ...]] = {name.value: types for name, types in TAUGHT_BY.items()}
+            object.__setattr__(self, "sample_types", types.get(self.task, DEFAULT_TYPES))
+
+    @property
+    def shape(self) -> Shape:
+        """What the exporters need to know."""
+        withheld = {changes.OUTPUT_LOST} if self.include_flagged else {changes.OUTPUT_LOST, changes.OUTPUT_FLAGGED}
+        if self.tool_calls == turns.LEAVE_OUT:
+            withheld.add(RESTS_ON_TOOLS)
+        return Shape(
+            format=self.format,
+            task=self.task,
+            row_characters=self.row_characters,
+            keep_text=self.keep_text,
+            parallel_calls=self.parallel_calls,
+            history=self.history,
+            gate_output=self.gate_output,
+            tool_results=self.tool_results,
+            withheld=frozenset(withheld),
+            excluded=self.excluded,
+        )
+
+    @property
+    def excluded(self) -> frozenset[str]:
+        """Why turns are in no row at all, as far as their records tell it."""
+        chosen = (
+            (outcomes.INJECTED, self.include_injected),
+            (outcomes.UNKNOWN_ENVELOPE, self.include_unrecognized),
+            (outcomes.INTERRUPTED, self.include_interrupted),
+        )
+        return frozenset(reason for reason, is_included in chosen if not is_included)
+
+    @property
+    def fills_prompts(self) -> bool:
+        """Whether rows get what the model was given: its system prompt and its tools."""
+        return self.prompt_characters > 0 and self.shape.has_history
+
+    @property
+    def is_split(self) -> bool:
+        """Whether more than one side has a share."""
+        rest = 1 - self.train_split - self.validation_split
+        return max(self.train_split, self.validation_split, rest) < 1 - ROUNDING
+
+    def to_filters(self) -> dict[str, Any]:
+        """As the manifest and `dataset_exports.filters` spell them."""
+        return {_stored(name): getattr(self, name) for name in CHOICES}
+
+
+NO_CHOICES = {"format", "task", "sample_types"}  # columns of an export's row
+CHOICES = tuple(field.name for field in fields(Options) if field.name not in NO_CHOICES)
+
+
+def find_unused_choices(kind: str, task: str, tool_results: str = LEAVE_OUT) -> set[str]:
+    """The names of options that make no difference for a format and task."""
+    shape = Shape(format=kind, task=task, tool_results=tool_results)
+    is_reply, is_gate = task == TASKS.REPLY, task == TASKS.GATE and not shape.is_stored
+    used = {
+        "history": shape.has_history,
+        "tool_calls": shape.has_history,
+        "prompt_characters": shape.has_history,
+        "keep_text": kind == FORMATS.SHAREGPT and is_reply,
+        "parallel_calls": kind == FORMATS.SHAREGPT and is_reply,
+        "tool_results": kind == FORMATS.ALPACA and is_reply,
+        "gate_output": is_gate,
+        "row_characters": (task != TASKS.REPLY and not shape.is_stored) or shape.needs_branch,
+    }
+    return {name for name, is_used in used.items() if not is_used}
+
+
+def read_options(export: DatasetExport) -> Options:
+    """What a stored export was asked for."""
+    filters = export.choices
+    chosen = {name: filters[_stored(name)] for name in CHOICES if _stored(name) in filters}
+    types = tuple(export.types)
+    return Options(format=export.export_format, task=export.task, sample_types=types, **chosen)
+
+
+def check_options(options: Options) -> None:
+    """Raises Refused for what cannot be exported, with a sentence that says what can."""
+    _check_choice(options.format, FORMATS, _("There is no format %(value)s. Choose %(choices)s."))
+    _check_choice(options.task, TASKS, _("There is no task %(value)s. Choose %(choices)s."))
+    for name in options.sample_types:
+        _check_choice(name, DatasetSample.Type, _("There is no sample type %(value)s. Choose %(choices)s."))
+    _check_choice(options.history, histories.HISTORIES, _("The history cannot be %(value)s. Choose %(choices)s."))
+    _check_choice(options.tool_calls, turns.TOOL_CALLS, _("Tool calls cannot be %(value)s. Choose %(choices)s."))
+    _check_choice(options.gate_output, gate.OUTPUTS, _("Decisions cannot be written as %(value)s. Choose %(choices)s."))
+    _check_choice(options.tool_results, TOOL_RESULTS, _("Tool results cannot be %(value)s. Choose %(choices)s."))
+    _check_choice(
+        options.parallel_calls, PARALLEL, _("There is no form of parallel calls %(value)s. Choose %(choices)s.")
+    )
+    if not 0 <= options.prompt_characters <= MOST_CHARACTERS:
+        raise Refused(
+            _("The maximum prompt length must be from 0 to %(most)s characters.") % {"most": f"{MOST_CHARACTERS:,}"}
+        )
+    _check_choice(options.duplicates, DUPLICATES, _("Duplicates cannot be %(value)s. Choose %(choices)s."))
+    if not options.sample_types:
+        raise Refused(_("Choose at least one sample type."))
+    if not 0 <= options.train_split <= 1:
+        raise Refused(_("The training share must be a number from 0 to 1, such as 0.8."))
+    if not 0 <= options.validation_split <= 1:
+        raise Refused(_("The validation share must be a number from 0 to 1, such as 0.1."))
+    if options.train_split + options.validation_split > 1 + ROUNDING:
+        raise Refused(_("The training and the validation share together must be at most 1."))
+    if options.min_quality is not None and not 0 <= options.min_quality <= 1:
+        raise Refused(_("The minimum quality must be a number from 0 to 1, such as 0.6."))
+    if not LEAST_CHARACTERS <= options.row_characters <= MOST_CHARACTERS:
+        bounds = {"least": f"{LEAST_CHARACTERS:,}", "most": f"{MOST_CHARACTERS:,}"}
+        raise Refused(_("The maximum row length must be from %(least)s to %(most)s characters.") % bounds)
+    if len(options.seed) > LONGEST_SEED:
+        raise Refused(_("The seed may have at most %(count)s characters.") % {"count": LONGEST_SEED})
+    if options.agent is not None and not _is_known(options.agent):
+        raise Refused(
+            _("There is no agent %(agent)s. Check the name, or omit it to export all agents.")
+            % {"agent": options.agent}
+        )
+
+
+def check_name(name: str) -> str:
+    """The name of an export with single blanks, and none around it. Raises Refused when it cannot be one."""
+    name = BLANKS.sub(" ", name.strip())
+    if not name:
+        raise Refused(_("Enter a name for the export."))
+    if len(name) > LONGEST_NAME or not name.isprintable():
+        raise Refused(_("A name is a single line of at most %(count)s characters.") % {"count": LONGEST_NAME})
+    return name
+
+
+def _check_choice(value, choices, sentence):
+    if value not in tuple(choices):
+        raise Refused(sentence % {"value": value, "choices": listed(choices)})
+
+
+def _stored(name):
+    """How an option is spelled in the columns of an export."""
+    if name == "keep_text":
+        return "keepTextBeforeToolCalls"
+    first, *others = name.split("_")
+    return first + "".join(map(str.title, others))
+
+
+def _is_known(agent_id):
+    if Agent.objects.filter(agent_id=agent_id).exists():
+        return True
+    return DatasetSample.objects.filter(agent_id=agent_id).exists()  # samples outlive their agent's registration

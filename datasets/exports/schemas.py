@@ -1,0 +1,182 @@
+"""What the API says about exports."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from openclaw_web.endpoints.schemas import Body, PageQuery, Schema
+from openclaw_web.endpoints.table_schemas import table_schema
+
+from ..models import DatasetExport, DatasetSample
+from . import jobs
+from .options import LONGEST_NAME, LONGEST_SEED, PROMPT_CHARACTERS, ROW_CHARACTERS, Options, read_options
+
+
+class ExportQuery(PageQuery):
+    state: Literal["waiting", "running", "ready", "refused", "failed"] | None = None
+    kind: Literal["alpaca", "sharegpt", "openai", "raw", "csv"] | None = Field(None, description="format of the files")
+    task: Literal["reply", "gate", "guardian"] | None = None
+    exported_by: str | None = Field(None, max_length=150, description="user name")
+
+
+class ExportIn(Body):
+    """A new export."""
+
+    name: str = Field(max_length=LONGEST_NAME)
+    format: Literal["alpaca", "sharegpt", "openai", "raw", "csv"]
+    task: Literal["reply", "gate", "guardian"] = "reply"
+    only_approved: bool = Field(
+        True, description="false: also samples not reviewed yet; rejected samples are never included"
+    )
+    train_split: float = Field(0.8, ge=0, le=1)
+    validation_split: float = Field(0.0, ge=0, le=1, description="what is left of both shares is for testing")
+    duplicates: Literal["one", "keep"] = Field(
+        "one",
+        description="samples that say the same, or nearly: export one of each group, or all with their sessions on "
+        "the same part of the split",
+    )
+    seed: str = Field("0", max_length=LONGEST_SEED)
+    agent: str | None = Field(None, max_length=56)
+    sample_types: list[Annotated[str, Field(max_length=40)]] | None = Field(
+        None,
+        max_length=len(DatasetSample.Type),
+        description="leave out for those that the task is taught by: `annotated_turn`, and for the task gate "
+        "`memory_gate_positive` and `memory_gate_negative` as well; for the task guardian `write_guardian_decision`",
+    )
+    min_quality: float | None = Field(None, ge=0, le=1)
+    row_characters: int = Field(
+        ROW_CHARACTERS, ge=0, le=10**9, description="the oldest turns of a longer row are left out"
+    )
+    prompt_characters: int = Field(
+        PROMPT_CHARACTERS,
+        ge=0,
+        le=10**9,
+        description="ShareGPT: a longer system prompt or tool list is left out of its row; 0: all are",
+    )
+    parallel_calls: Literal["list", "split"] = Field(
+        "list", description="ShareGPT: calls that ran in parallel as one list, or one after the other (for GLM-4)"
+    )
+    keep_text: bool = Field(False, description="keep the text before a tool call as a thought")
+    include_injected: bool = Field(
+        False, description="also turns that OpenClaw started itself (scheduled tasks, heartbeats), and silent replies"
+    )
+    include_cut_off: bool = Field(False, description="also replies that were cut off (aborted, error, length)")
+    include_unrecognized: bool = Field(
+        False, description="also messages in lines that look like OpenClaw's own and are not known"
+    )
+    include_interrupted: bool = Field(
+        False, description="also answers that ended with a tool call, because a person spoke"
+    )
+    include_pictures: bool = Field(False, description="also questions with an image or a file, which rows leave out")
+    gate_output: Literal["lines", "json"] = Field(
+        "lines", description="task gate: the decision as three lines, or as one JSON object"
+    )
+    tool_results: Literal["leave_out", "input"] = Field(
+        "leave_out",
+        description="Alpaca, task reply: samples whose replies rest on tool results are left out, or have the calls "
+        "and results in `input`",
+    )
+    history: Literal["edited", "session", "context"] = Field(
+        "edited",
+        description="ShareGPT and OpenAI: what stands before a reply. `edited`: approved turns as far back as "
+        "every turn is approved, with edited replies; `session`: one row per session, up to the first "
+        "turn that is not approved; `context`: all earlier turns, marked as not to be learned "
+        "(`train: false`, `weight: 0`)",
+    )
+    tool_calls: Literal["keep", "leave_out"] = Field(
+        "keep",
+        description="ShareGPT and OpenAI: `leave_out` for rows without tool calls and results; samples whose reply "
+        "rests on them are left out",
+    )
+    include_flagged: bool = Field(False, description="also rows with texts that may contain secrets; admins only")
+
+
+class CountIn(ExportIn):
+    """The options of an export that nobody asked for yet."""
+
+    name: str = Field("", max_length=LONGEST_NAME, description="not needed")
+
+
+class LeftOutOut(Schema):
+    reason: str
+    count: int
+    why: str = Field(description="the reason in words")
+
+
+class FittingOut(Schema):
+    samples: int = Field(description="samples that fit the options")
+    rows: int = Field(description="rows they become with the history that was asked for")
+    histories: dict[str, int] = Field(description="ShareGPT replies: rows with each history")
+    session_samples: int = Field(description="ShareGPT replies: samples that rows of the history `session` teach")
+    excluded: list[LeftOutOut]
+    counted: int = Field(description="samples that were looked at, in the order of agents, sessions and turns")
+    is_more: bool = Field(description="not all samples were looked at: every number is a least one")
+    largest_set: int = Field(
+        description="samples of the sessions that have to share a side of the split, because they have one id or say "
+        "the same words; at least. 0 without a split"
+    )
+    set_counted: int = Field(description="samples that were looked at for it, at most 10,000")
+
+
+class OptionsOut(Schema):
+    only_approved: bool
+    train_split: float
+    validation_split: float
+    duplicates: str = Field(description="one or keep")
+    seed: str
+    agent: str | None
+    sample_types: list[str]
+    min_quality: float | None
+    row_characters: int
+    prompt_characters: int
+    parallel_calls: str
+    keep_text: bool
+    include_injected: bool
+    include_cut_off: bool
+    include_unrecognized: bool
+    include_interrupted: bool
+    include_pictures: bool
+    gate_output: str
+    tool_results: str = Field(description="leave_out or input")
+    history: str = Field(description="edited, session or context")
+    tool_calls: str
+    include_flagged: bool
+
+
+class ExportOut(table_schema(DatasetExport)):
+    name: str = Field(alias="export_name")
+    format: str = Field(alias="export_format")
+    task: str
+    state: str = Field(description="waiting, running, ready, refused or failed")
+    options: OptionsOut
+
+    @staticmethod
+    def resolve_options(export: DatasetExport) -> Options:
+        return read_options(export)
+
+
+class ReasonOut(Schema):
+    id: str
+    reason: str
+
+
+class ExportDetail(ExportOut):
+    reasons: list[ReasonOut] = Field(description="rows that training tools would not accept; the first 200")
+    manifest: dict[str, Any] | None = Field(description="manifest.json of a ready export")
+    verified_by: str | None = Field(description="id of the latest job that compared the files, ended or not")
+    difference: dict[str, Any] | None = Field(
+        description="the export before of the same format and task (`to`), and rows added, removed, changed or moved "
+        "to the other side, each as `count` and first `samples`, and how many are the `same`; or the `problem`"
+    )
+
+    @staticmethod
+    def resolve_verified_by(export: DatasetExport) -> str | None:
+        return job.id if (job := jobs.find_verification(export)) else None
+
+    @staticmethod
+    def resolve_difference(export: DatasetExport) -> Any:
+        return export.difference or None
+
+    @staticmethod
+    def resolve_manifest(export: DatasetExport) -> Any:
+        return export.manifest or None

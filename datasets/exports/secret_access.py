@@ -1,0 +1,34 @@
+"""Exports with texts that may hold secrets: asked for by admins, downloaded by admins, all of it in the audit log."""
+
+from django.utils.translation import gettext as _
+
+from artifacts.downloading import Withheld
+from people.audit import log as audit
+
+from ..exporters.changes import SECRETS_FOUND
+from ..models import DatasetExport
+
+
+def check_include_flagged(include_flagged: bool, *, is_admin: bool) -> None:
+    """Raises Withheld when somebody else than an admin asks for such texts."""
+    if include_flagged and not is_admin:
+        raise Withheld(
+            _("Only admins may export texts that may contain secrets. Exclude these texts, or ask an admin.")
+        )
+
+
+def check_download(export: DatasetExport, name: str | None, *, by: str, is_admin: bool) -> None:
+    """Raises Withheld, and notes it, when somebody else than an admin asks for a file with rows of such texts.
+
+    Without a name, for all files.
+    """
+    if is_admin or not count_flagged_rows(export):
+        return
+    if any(name in (None, file["name"]) and "rows" in file for file in export.manifest["files"]):
+        audit.record(by, "download_refused", object_type="export", object_id=export.id, file=name or "zip")
+        raise Withheld(_("This file contains texts that may contain secrets: only admins may download it."))
+
+
+def count_flagged_rows(export: DatasetExport) -> int:
+    """How many rows of an export hold texts that may hold secrets."""
+    return export.manifest.get("transformations", {}).get(SECRETS_FOUND, 0)

@@ -1,0 +1,173 @@
+"""Whether the files of an export are still what was written: every one is read again and compared."""
+
+import hashlib
+import re
+import stat
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from openclaw_web import amounts, spreadsheets
+from openclaw_web.errors import Refused
+from openclaw_web.pages.formatting import listed
+
+from ..exporters.files.output_files import FileFacts
+from ..exporters.formats.checks import find_broken_rules
+from ..models import DatasetExport
+from . import words
+from .exports import MANIFEST, Progress, folder_of, list_files
+
+INTACT, CHANGED, MISSING, UNEXPECTED = "intact", "changed", "missing", "unexpected"
+LISTED = 200  # files that nobody expects
+LONGEST_LINE = 64 * 1024 * 1024  # bytes: what is longer is no row, and is not kept in memory
+
+
+@dataclass(frozen=True, slots=True)
+class FileCheck:
+    """A file as it was found; `reason` says in a sentence what is wrong with one that is not intact."""
+
+    name: str
+    state: str
+    reason: str = ""
+
+
+def verify(export: DatasetExport, progress: Progress) -> dict[str, Any]:
+    """Compare every file of a ready export: `files` with a state each, whether it `is_intact`, and a `message`.
+
+    `progress` counts bytes. Raises Refused for an export that has no files.
+    """
+    if export.state != DatasetExport.State.READY:
+        raise Refused(describe_no_files())
+    files = list_files(export)
+    told = _Told(progress, sum(file.bytes for file in files))
+    found = [*(_checked(export, file, told) for file in files), *_unexpected(export, files)]
+    if not files:  # nobody can say which there should be
+        found.append(FileCheck(MANIFEST, CHANGED, _("%(file)s has different content") % {"file": MANIFEST}))
+    wrong = [file for file in found if file.state != INTACT]
+    return {
+        "export_id": export.id,
+        "name": export.export_name,
+        "is_intact": not wrong,
+        "files": [asdict(file) for file in found],
+        "message": _sentence(len(found), wrong),
+    }
+
+
+def describe_no_files() -> str:
+    """The sentence for an export that is not ready."""
+    return _("This export has no files: it is not finished.")
+
+
+class _Told:
+    """Tells how many bytes were read."""
+
+    def __init__(self, progress, total):
+        self.progress, self.total, self.done = progress, total, 0
+        progress.update(0, total, _("Reading files"))
+
+    def add(self, count):
+        self.done += count
+        self.progress.update(min(self.done, self.total), self.total)
+
+
+def _checked(export, file, told):
+    path = folder_of(export) / file.name
+    try:
+        status = path.lstat()
+        if not stat.S_ISREG(status.st_mode):
+            return FileCheck(file.name, CHANGED, _("This is not a file any more."))
+        if status.st_size != file.bytes:
+            sizes = {"now": amounts.of("bytes", status.st_size), "then": amounts.of("bytes", file.bytes)}
+            return FileCheck(file.name, CHANGED, _("%(now)s instead of %(then)s.") % sizes)
+        return _compared(export, file, path, told)
+    except FileNotFoundError:
+        return FileCheck(file.name, MISSING, _("The file was removed."))
+    except OSError as exc:
+        return FileCheck(file.name, CHANGED, _("The file cannot be read: %(why)s.") % {"why": exc.strerror})
+
+
+def _compared(export, file, path, told):
+    """A file of the right size, by its hash and its rows."""
+    digest = hashlib.sha256()
+    with path.open("rb") as opened:
+        lines = _lines(opened, digest, told)
+        problem = _problem_of_rows(export, file, lines) if file.rows is not None else ""
+        for _rest in lines:
+            pass
+    if digest.hexdigest() != file.sha256:
+        return FileCheck(file.name, CHANGED, _("The content has a different SHA-256."))
+    if file.name == MANIFEST and digest.hexdigest() != hashlib.sha256(export.manifest_json.encode()).hexdigest():
+        problem = _("The copy of the manifest in the database is a different one.")
+    return FileCheck(file.name, CHANGED if problem else INTACT, problem)
+
+
+def _lines(opened, digest, told) -> Iterator[bytes]:
+    """The lines of a file, hashed on the way."""
+    while line := opened.readline(LONGEST_LINE):
+        digest.update(line)
+        told.add(len(line))
+        yield line
+
+
+def _problem_of_rows(export, file: FileFacts, lines: Iterable[bytes]) -> str:
+    """What is wrong with the rows of a file, in a sentence; empty when there are as many as promised, and all fit."""
+    rows, manifest = 0, export.manifest
+    # What says where rows come from is no row.
+    has_rules = re.fullmatch(rf"{re.escape(manifest['dataset'])}\.\w+\.\w+", file.name)
+    for row in READERS.get(Path(file.name).suffix, _objects)(lines):
+        rows += 1
+        if row is None:
+            return _("Row %(row)s cannot be read.") % {"row": f"{rows:,}"}
+        if has_rules and (broken := find_broken_rules(export.export_format, row)):
+            [first] = words.describe_broken_rows([{"id": "", "rule": broken[0].rule, "place": broken[0].place}])
+            return _("Row %(row)s breaks a rule: %(why)s") % {"row": f"{rows:,}", "why": first["reason"]}
+    counts = {"now": amounts.of("rows", rows), "then": amounts.of("rows", file.rows)}
+    return "" if rows == file.rows else _("%(now)s instead of %(then)s.") % counts
+
+
+def _objects(lines) -> Iterator[dict[str, Any] | None]:
+    """The row of each line; None for one that is no JSON object."""
+    for line in lines:
+        try:
+            row = orjson.loads(line)
+        except orjson.JSONDecodeError:
+            row = None
+        yield row if isinstance(row, dict) else None
+
+
+def _records(lines) -> Iterator[dict[str, Any] | None]:
+    """The rows of a CSV file below its header; None for what is no CSV."""
+    try:
+        rows = spreadsheets.read(lines)
+        columns = next(rows, [])
+        yield from (dict(zip(columns, row, strict=True)) for row in rows)
+    except ValueError:
+        yield None
+
+
+READERS = {".csv": _records}
+
+
+def _unexpected(export, files):
+    folder, names = folder_of(export), {file.name for file in files}
+    if folder.is_dir():
+        others = sorted(path.name for path in folder.iterdir() if path.name not in names)
+        for name in others[:LISTED]:
+            yield FileCheck(name, UNEXPECTED, _("The manifest does not name this file."))
+
+
+def _sentence(count, wrong):
+    if not wrong:
+        return _("%(files)s compared, all intact.") % {"files": amounts.of("files", count)}
+    sentence = ngettext(
+        "%(count)s file is not what was written: %(names)s.",
+        "%(count)s files are not what was written: %(names)s.",
+        len(wrong),
+    )
+    names = listed(file.name for file in wrong[:3]) + (" …" if len(wrong) > 3 else "")
+    return sentence % {"count": f"{len(wrong):,}", "names": names}

@@ -1,0 +1,220 @@
+"""Exports: the list and the form, one export while it is built and afterwards, its files."""
+
+from dataclasses import fields
+from urllib.parse import urlencode
+
+from django.http import Http404, QueryDict
+from django.shortcuts import get_object_or_404
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from jobs import notices
+from jobs.models import JobRun
+from jobs.notices import after_start
+from jobs.services import visible_to
+from openclaw_web.errors import Refused
+from openclaw_web.lists.answers import answer
+from openclaw_web.lists.declaration import shows
+from openclaw_web.pages.doors import needs
+from openclaw_web.pages.downloads import FileDownload
+from openclaw_web.pages.html import render_page, stop_polling
+
+from ..models import DatasetExport, DatasetSample
+from . import export_files, exports, secret_access, zip_download
+from . import words as export_words
+from .detail import page as looking
+from .export_list import EXPORTS, WORKING, ExportFilters, resolve_state
+from .forms import ExportForm
+from .jobs import start_export, start_verify
+from .options import read_options
+
+
+@require_safe
+@needs("viewer")
+@shows(EXPORTS)
+def export_list(request):
+    """The exports that fit the filters, newest first, and the form for a new one; as a file with `format`.
+
+    With other fields of the form than the ones that filters share, the address is what a new export starts with.
+    """
+    known = {name: value for name, value in request.GET.items() if name in ExportForm.base_fields}
+    known = known if known.keys() - {"format", "task"} else {}
+    return render_list_page(request, ExportForm(initial=known), has_choices=bool(known))
+
+
+@require_POST
+@needs("labeller")
+def export_create(request):
+    """Ask for an export and go to its page, where the progress is."""
+    form = ExportForm(request.POST)
+    if form.is_valid():
+        try:
+            is_admin = request.user.has_role("admin")
+            export = start_export(by=request.user.username, is_admin=is_admin, **form.choices())
+        except Refused as refused:  # beside what was chosen, so that it can be mended
+            form.add_error(None, refused.sentence)
+        else:
+            return after_start(request, JobRun(id=export.job_id), to=export)
+    return render_list_page(request, form, has_choices=True, status=422)
+
+
+@require_safe
+@needs("viewer")
+def export_detail(request, export_id):
+    """One export: how far it is, then its files, or the rows in its way."""
+    export = get_object_or_404(DatasetExport, id=export_id)
+    job = JobRun.objects.filter(id=export.job_id).defer("log", "result_json").first()
+    is_working = export.state in WORKING and (job is None or not job.has_ended)
+    context = {
+        "export": export,
+        "job": job,
+        "is_working": is_working,
+        "state": resolve_state(export, is_working),
+        "problem": _problem(export, job, is_working),
+        "options": _options(export),
+        "again": _again(export),
+        "reasons": _reasons(export),
+        "may_export": request.user.has_role("labeller"),
+        "job_href": job.get_absolute_url() if job and visible_to(request.user).filter(id=job.id).exists() else None,
+        **_contents(export),
+        "about_files": (about := export_files.read_export_files(export, request.user)),
+        **looking.build_detail_context(request, export),
+    }
+    for ended in (job, about.job):
+        if ended and ended.has_ended and request.htmx:
+            notices.seen(request, ended)
+    response = render_page(request, "datasets/export_detail.html", context, partial="export_state")
+    return response if is_working or about.is_verifying or not request.htmx else stop_polling(response)
+
+
+@require_safe
+@needs("viewer")
+def export_file(request, export_id, name):
+    """One file of a ready export, as a download."""
+    export = get_object_or_404(DatasetExport, id=export_id)
+    path = exports.find_file_to_send(export, name)
+    if path is None:
+        raise Http404
+    secret_access.check_download(export, name, by=request.user.username, is_admin=request.user.has_role("admin"))
+    return FileDownload(path, as_attachment=True, filename=name, content_type=exports.content_type(name))
+
+
+@require_safe
+@needs("viewer")
+def export_zip(request, export_id):
+    """All files of a ready export, as one download."""
+    export = get_object_or_404(DatasetExport, id=export_id, state=DatasetExport.State.READY)
+    secret_access.check_download(export, None, by=request.user.username, is_admin=request.user.has_role("admin"))
+    return zip_download.download_zip(export)
+
+
+@require_POST
+@needs("labeller")
+def export_verify(request, export_id):
+    """Compare the files of a ready export with what was written: a job, whose result is on the export's page."""
+    export = get_object_or_404(DatasetExport, id=export_id, state=DatasetExport.State.READY)
+    return after_start(request, start_verify(export, by=request.user.username), to=export)
+
+
+def render_list_page(request, form, *, has_choices, status=200, **more):
+    """The list with the form for a new one; with `has_choices` the form alone, as it came back."""
+    return answer(
+        request,
+        "datasets/export_list.html",
+        EXPORTS,
+        filters=ExportFilters(QueryDict() if has_choices else request.GET).checked(),
+        form=form,
+        has_choices=has_choices,
+        may_export=request.user.has_role("labeller"),
+        may_include_flagged=request.user.has_role("admin"),
+        status=status,
+        **{"fits": None, **more},
+    )
+
+
+def _problem(export, job, is_working):
+    if export.state in (DatasetExport.State.REFUSED, DatasetExport.State.FAILED):
+        return export.sentence
+    return job.message if job and export.state in WORKING and not is_working else ""
+
+
+def _contents(export):
+    """What a ready export holds, in words."""
+    manifest = export.manifest
+    return {
+        "manifest": manifest,
+        "excluded": [
+            {**found, "label": export_words.EXCLUSIONS[found["reason"]]} for found in manifest.get("excluded", [])
+        ],
+        "transformations": [
+            (export_words.CHANGES[name], rows, manifest.get("transformed_samples", {}).get(name, []))
+            for name, rows in manifest.get("transformations", {}).items()
+        ],
+        "notes": [export_words.NOTES[name] for name in manifest.get("notes", [])],
+        "secrets": export_words.describe_secrets(manifest),
+        "prompts": export_words.describe_prompts(manifest),
+    }
+
+
+def _options(export):
+    """What was asked for, as the page shows it."""
+    chosen = read_options(export)
+    return {
+        "format": export_words.FORMAT_WORDS.get(export.export_format, export.export_format),
+        "task": export_words.TASK_WORDS.get(export.task, export.task),
+        "history": _history(chosen),
+        "tool_calls": export_words.TOOL_CALL_WORDS.get(chosen.tool_calls) if chosen.shape.needs_branch else None,
+        "gate_output": export_words.GATE_WORDS.get(chosen.gate_output) if chosen.task == "gate" else None,
+        "tool_results": export_words.TOOL_WORDS[chosen.tool_results] if _has_inputs(chosen) else None,
+        "parallel_calls": export_words.PARALLEL_WORDS.get(chosen.parallel_calls) if _splits_calls(chosen) else None,
+        "duplicates": export_words.DUPLICATE_WORDS[chosen.duplicates],
+        "included": list(_included(chosen)),
+        "chosen": chosen,
+    }
+
+
+def _splits_calls(chosen):
+    return chosen.format == DatasetExport.Format.SHAREGPT and chosen.shape.has_history
+
+
+def _included(chosen):
+    """What an export may include or leave out, in words, and whether it does."""
+    yield _("Turns that OpenClaw started itself"), chosen.include_injected
+    yield _("Replies that were cut off"), chosen.include_cut_off
+    yield _("Messages in unknown envelopes"), chosen.include_unrecognized
+    yield _("Answers that ended with a tool call"), chosen.include_interrupted
+    yield _("Questions with a picture or file"), chosen.include_pictures
+    if chosen.include_flagged:
+        yield _("Texts that may contain secrets"), True
+
+
+def _history(chosen):
+    """What stands before a reply, in words; nothing where there is no history."""
+    return export_words.HISTORY_WORDS[chosen.history] if chosen.shape.has_history else None
+
+
+def _has_inputs(chosen):
+    """Whether rows have a place for tool results beside the instruction."""
+    return (chosen.format, chosen.task) == (DatasetExport.Format.ALPACA, DatasetExport.Task.REPLY)
+
+
+def _again(export):
+    """The address of the form with the same options, for another try; without the name when that is taken."""
+    chosen = read_options(export)
+    names = [field.name for field in fields(chosen) if field.name in ExportForm.base_fields]
+    values = {name: _typed(getattr(chosen, name)) for name in names if getattr(chosen, name) not in (None, "")}
+    name = {"name": export.export_name} if export.state in exports.STATES_WITHOUT_FILES else {}
+    return "?" + urlencode({**name, **values})
+
+
+def _typed(value):
+    """An option as a form sends it."""
+    return {True: "on", False: ""}[value] if isinstance(value, bool) else value
+
+
+def _reasons(export):
+    """The rows in the way, each with the sample it comes from, if that is one."""
+    reasons = export.reasons
+    ids = [reason["id"] for reason in reasons]
+    known = {sample.id: sample for sample in DatasetSample.objects.filter(id__in=ids).only("id")}
+    return [{**reason, "sample": known.get(reason["id"])} for reason in reasons]

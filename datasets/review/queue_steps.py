@@ -1,0 +1,41 @@
+"""One step through the queue in one transaction: what is done to the sample on the screen, and the next one claimed."""
+
+from typing import Any
+
+from openclaw_web.sqlite import writing
+from people.audit import log as audit
+
+from ..dedup import signatures
+from ..models import DatasetSample
+from . import claims, skips, verdicts
+from .claims import Claim
+from .queues import Queue
+
+
+def label_and_take_next(
+    queue: Queue, sample_id: str, verdict: dict[str, Any], *, by: str, ahead: str = ""
+) -> tuple[DatasetSample, Claim | None]:
+    """The judged sample, and the claim on the next one behind it, or behind `ahead`, which the page has already.
+
+    `verdict` is as for `add_verdict`, and is refused as there: then nothing is claimed.
+    """
+    with writing.in_turn():
+        sample = verdicts.add_verdict(sample_id, by=by, **verdict)
+        claim = _next(queue, sample_id, ahead, by)
+    signatures.ensure_signature(sample_id)
+    return sample, claim
+
+
+def skip_and_take_next(queue: Queue, sample_id: str, *, by: str, ahead: str = "") -> Claim | None:
+    """Skip a sample and claim the next one, as `label_and_take_next` does."""
+    with writing.in_turn():
+        skips.skip_sample(sample_id, by=by)
+        return _next(queue, sample_id, ahead, by)
+
+
+def _next(queue, sample_id, ahead, by):
+    besides = (sample_id, ahead) if ahead else (sample_id,)
+    claim = claims.take_following(queue, by=by, after=ahead or sample_id, besides=besides)
+    if claim:  # the answer shows it
+        audit.record(by, "read", object_type="sample", object_id=claim.sample_id)
+    return claim

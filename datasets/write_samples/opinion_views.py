@@ -1,0 +1,127 @@
+"""The form for a wrong write: verdict, correction, rollback, rule and sample at once."""
+
+from dataclasses import replace
+
+from django.contrib import messages
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from agents.decorators import agent_view
+from guardian.corrections import correction_store, suggestions, write_consent
+from guardian.corrections.forms import OpeningForm
+from guardian.models import WriteGuardianAudit
+from guardian.rollbacks import rollback_plan, rollback_preview
+from jobs.notices import after_start
+from ledger.session.evidence import read_evidence
+from openclaw_web.errors import Refused
+from openclaw_web.pages.doors import needs
+from openclaw_web.pages.formatting import joined
+from openclaw_web.pages.html import go, render_page
+
+from ..kinds import verdict_service
+from ..kinds.write import WRITE, find_samples
+from . import opinions
+from .opinion_forms import OpinionForm, OpinionKind, list_ways
+from .opinions import LEAVE, OTHER, WAYS
+
+
+@require_safe
+@agent_view
+@needs("labeller")
+def write_opinion(request, agent, audit_id):
+    """What is wrong with a write, and what follows: nothing is stored yet."""
+    audit, kind = WRITE.find(agent, audit_id), OpinionKind(request.GET).kind
+    return _page(request, agent, audit, kind)
+
+
+@require_POST
+@agent_view
+@needs("labeller")
+def write_opinion_save(request, agent, audit_id):
+    """Store the opinion, then carry out its rollback."""
+    audit, kind = WRITE.find(agent, audit_id), OpinionKind(request.POST).kind
+    preview, problem = _preview(request, agent, audit)
+    no_sample = verdict_service.find_problem(WRITE, agent, audit)
+    form = _form(request, agent, audit, kind, preview, no_sample, data=request.POST)
+    if not form.is_valid():
+        return _page(request, agent, audit, kind, form=form, looked=(preview, problem))
+    try:
+        opinion = replace(form.opinion, may_end_rule=request.user.has_role("operator"))
+        result = opinions.give_opinion(agent, audit.id, opinion, by=request.user.username)
+    except Refused as refused:
+        form.add_error(None, refused.sentence)
+        return _page(request, agent, audit, kind, form=form)
+    sentence = _sentence(result)
+    if result.failure:
+        sentence = _("%(saved)s The rollback was not done: %(why)s") % {"saved": sentence, "why": result.failure}
+        messages.warning(request, sentence)
+    else:
+        messages.success(request, sentence)
+    if result.handover:
+        return after_start(request, result.handover.job, to=result.handover.handover)
+    return go(request, audit)
+
+
+def _sentence(result):
+    """What was stored and done, in short sentences."""
+    row, sentences = result.correction, [_("Saved.")]
+    if row and row.corrected_status == WriteGuardianAudit.Status.REFUSED:
+        sentences = [_("Saved: should not be there.")]
+    elif row:
+        sentences = [_("Saved: should say something else.")]
+    if result.problem:
+        sentences.append(result.problem)
+    if row and row.apply_to_future and not row.switched_off_at:
+        sentences.append(_("The rule is on."))
+    if result.rollback:
+        sentences.append(_("Rolled back."))
+    if result.meanwhile:
+        sentences.append(_("Somebody wrote to the file at the same time: see below."))
+    return joined(sentences)
+
+
+def _preview(request, agent, audit):
+    """The preview of the rollback, and why there is none, for who may roll back; otherwise nothing."""
+    if not request.user.has_role("operator"):
+        return None, ""
+    try:
+        return rollback_preview.build_preview(agent, rollback_plan.plan_rollback(agent, audit.id)), ""
+    except Refused as refused:
+        return None, refused.sentence
+
+
+def _form(request, agent, audit, kind, preview, no_sample, data=None):
+    has_sample = bool(no_sample or find_samples(agent, [audit.id]))
+    may_rule = request.user.has_role("operator")
+    options = {"kind": kind, "may_rule": may_rule, "has_sample": has_sample}
+    if data is not None:  # what was possible a moment ago may be sent: carrying it out says why it is not any more
+        return OpinionForm(data, ways=list(WAYS) if may_rule and "way" in data else [LEAVE], **options)
+    suggestion, was = (
+        suggestions.suggest_correction(agent.db, audit),
+        correction_store.get_original_state(agent.db, audit),
+    )
+    ways = list_ways(preview)
+    standing = suggestion.said if kind == OTHER and suggestion.said.status == was.status else was
+    initial = OpinionForm.build_initial(standing, preview, ways) | {"reason": suggestion.reason}
+    initial |= suggestions.suggest_rule(agent.db, audit) if may_rule else {}
+    return OpinionForm(initial=initial | OpeningForm(request.GET).initial_fields, ways=ways, **options)
+
+
+def _page(request, agent, audit, kind, *, form=None, looked=None):
+    preview, problem = looked or _preview(request, agent, audit)
+    if form and "way" in form.fields:
+        form.offer(list_ways(preview))
+    no_sample = verdict_service.find_problem(WRITE, agent, audit)
+    context = {
+        "agent": agent,
+        "audit": audit,
+        "kind": kind,
+        "was": correction_store.get_original_state(agent.db, audit),
+        "preview": preview,
+        "problem": problem,
+        "form": form or _form(request, agent, audit, kind, preview, no_sample),
+        "is_withheld": write_consent.is_withheld(agent.db, audit),
+        "evidence": read_evidence(agent.db, audit),
+        "no_sample": no_sample,
+    }
+    return render_page(request, "datasets/write_opinion.html", context, status=422 if form and form.errors else 200)

@@ -1,0 +1,287 @@
+"""Samples that say the same, or nearly: which are exported, on which side, and what that does to other rows."""
+
+import orjson
+import pytest
+from django.core.management import call_command
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from datasets.exports import exports
+from datasets.models import DatasetExport, DatasetSample
+from tests.datasets.conversations import agent, tell, user
+from tests.datasets.dedup.said import add, alike, ids, near, rows
+from tests.datasets.exports.exporting import build, left_out, make
+from tests.factories import AgentFactory
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_home")]
+SIDES = ("train", "validation", "test")
+TWINS = "Twins are two people who say the very same thing at length."
+
+
+def sessions_of(count, **columns):
+    """Sessions of two turns that have nothing in common."""
+    for number in range(count):
+        for turn in (1, 2):
+            reply = " ".join(f"w{number}x{turn}x{word}" for word in range(12))
+            add(f"s{number:03}-{turn}", reply, session=f"s{number:03}", turn=turn, prompt="Go on.", **columns)
+
+
+# One of each
+
+
+@pytest.mark.parametrize("format_", ["alpaca", "sharegpt"])
+def test_of_the_same_pair_one_is_exported_and_the_others_are_named(format_):
+    for number in range(4):
+        add(f"x{number}", TWINS, session=f"s{number}", turn=number + 1)
+    export = build(format_, train_split=1)
+    assert ids(export) == {"train": ["x0"]} and left_out(export) == {"duplicate": ["x1", "x2", "x3"]}
+
+
+def test_nearly_the_same_counts_and_less_does_not():
+    add("one", near(), turn=1)
+    add("near", near(30), turn=2)  # Jaccard 0.85
+    add("far", near(20, 40), turn=3)  # Jaccard 0.72
+    assert left_out(build(train_split=1)) == {"duplicate": ["near"]}
+
+
+def test_short_texts_are_the_same_when_their_words_are():
+    add("one", "Yes, now.", prompt="Ok?", turn=1)
+    add("two", "yes NOW!", prompt="ok", turn=2)
+    add("other", "No, now.", prompt="Ok?", turn=3)
+    assert left_out(build(train_split=1)) == {"duplicate": ["two"]}
+
+
+def test_texts_without_words_are_the_same_when_each_character_is():
+    add("one", "!!!", prompt="?", turn=1)
+    add("two", "!!!", prompt="?", turn=2)
+    add("other", "!!", prompt="?", turn=3)
+    assert left_out(build(train_split=1)) == {"duplicate": ["two"]}
+
+
+@pytest.mark.parametrize(
+    ("better", "worse"),
+    [
+        ({"output": near(3)}, {"quality_score": 1}),
+        ({}, {"annotation_status": "auto_approved", "quality_score": 1}),
+        ({"annotation_status": "auto_approved"}, {"annotation_status": "pending", "quality_score": 1}),
+        ({"quality_score": 0.9}, {"quality_score": 0.8, "turn": 1}),
+        ({"quality_score": 0}, {"turn": 1}),
+        ({"turn": 2}, {"turn": 3}),
+    ],
+)
+@pytest.mark.parametrize("names", [("a", "b"), ("b", "a")])
+def test_the_better_judged_is_kept_whatever_it_is_called(better, worse, names):
+    for name, columns in zip(names, (better, worse), strict=True):
+        add(name, near(), session=f"s-{name}", **{"turn": 4, **columns})
+    assert left_out(build(train_split=1, only_approved=False)) == {"duplicate": [names[1]]}
+
+
+def test_the_edited_reply_is_what_is_compared():
+    add("one", near(), turn=1)
+    add("two", near(), turn=2, output="A person wrote something else.")
+    assert ids(build(train_split=1)) == {"train": ["one", "two"]}
+
+
+def test_a_sample_without_a_decision_does_not_take_the_place_of_one_that_has(ada):
+    add("nothing", TWINS, turn=1, quality_score=1)
+    sample = add("decided", TWINS, turn=2)
+    gate = {"output": {"decision": "NO_WRITE", "reason": "Small talk.", "candidateFact": ""}}
+    DatasetSample.objects.filter(id="decided").update(
+        content=orjson.dumps(orjson.loads(sample.content) | {"memoryGate": gate}).decode()
+    )
+    export = build(task="gate", train_split=1)
+    assert ids(export) == {"train": ["decided"]} and left_out(export) == {"no_decision": ["nothing"]}
+
+
+def test_rejected_samples_take_nobodys_place():
+    add("rejected", TWINS, turn=1, annotation_status="rejected", quality_score=1)
+    add("one", TWINS, turn=2)
+    assert ids(build(train_split=1)) == {"train": ["one"]}
+
+
+# In the rows of others
+
+
+def told(session, *replies):
+    """A session in the store, with an approved sample of each turn."""
+    lines = []
+    for turn, reply in enumerate(replies, 1):
+        lines += [user(f"u{turn}", f"Question {turn} of {session}"), agent(f"a{turn}", reply)]
+        add(f"{session}-{turn}", reply, session=session, turn=turn, prompt=f"Question {turn} of {session}")
+    tell(lines, session_id=session)
+
+
+def values(row):
+    return [message["value"] for message in row["conversations"] if message["from"] == "gpt"]
+
+
+@pytest.fixture
+def twins(ada):
+    """Two sessions whose turn in the middle is nearly the same; that of s1 is kept."""
+    told("s1", "First of one.", near(), "Last of one.")
+    told("s2", "First of two.", near(), "Last of two.", "And more of two.")
+    DatasetSample.objects.filter(id="s1-2").update(quality_score=1)
+
+
+def of_session(export, session):
+    return [values(row) for row in rows(export)["train"] if row["session_id"] == session]
+
+
+def test_a_duplicate_is_not_taught_before_another_reply(twins):
+    export = build("sharegpt", train_split=1)
+    assert left_out(export) == {"duplicate": ["s2-2"]}
+    assert of_session(export, "s2") == [["First of two."], ["Last of two."], ["Last of two.", "And more of two."]]
+    assert of_session(export, "s1")[-1] == ["First of one.", near(), "Last of one."]
+    assert orjson.loads(export.manifest_json)["transformations"] == {"history_begins_after_duplicate": 2}
+
+
+def test_a_duplicate_divides_the_row_of_its_session(twins):
+    export = build("sharegpt", train_split=1, history="session")
+    assert left_out(export) == {"duplicate": ["s2-2"]}
+    assert of_session(export, "s2") == [["First of two."], ["Last of two.", "And more of two."]]
+    counts = orjson.loads(export.manifest_json)["counts"]
+    assert (counts["rows"], counts["samples"], counts["sessions"]) == (3, 6, 2)
+
+
+def test_what_is_not_learned_may_be_a_duplicate(twins):
+    export = build("sharegpt", train_split=1, history="context")
+    assert of_session(export, "s2")[1] == ["First of two.", near(), "Last of two."]
+    for row in rows(export)["train"]:
+        assert all(message["train"] is False for message in row["conversations"][:-1])
+
+
+# Keep all
+
+
+# With its prompt, two words, a reply of eight has ten: no more than strangers share.
+@pytest.mark.parametrize(("length", "is_apart"), [(8, True), (9, False), (12, False)])
+def test_sessions_that_share_by_way_of_others_are_on_one_side(length, is_apart):
+    sessions_of(12)
+    for number in range(11):  # each has something in common with the next one only
+        for session in (number, number + 1):
+            reply = " ".join(f"shared{number}x{word}" for word in range(length))
+            add(f"{number}-{session}", reply, session=f"s{session:03}", turn=3 + session - number)
+    assert len(ids(build(train_split=0.5, duplicates="keep"))) == 1
+    export = build(train_split=0.5)
+    manifest = orjson.loads(export.manifest_json)
+    assert (len(ids(export)), manifest["notes"]) == ((2, []) if is_apart else (1, ["one_set_over_half"]))
+    assert manifest["largest_set"]["of"] == 35 and (manifest["largest_set"]["samples"] == 35) is not is_apart
+
+
+# Sides
+
+
+def test_a_session_under_two_names_is_never_on_both_sides():
+    AgentFactory(agent_id="bob")
+    for number in range(20):
+        for agent_id, name in (("ada", "mine"), ("bob", "yours")):
+            for turn in (1, 2, 3):
+                reply = f"In session {number} turn {turn} this was said word by word."
+                add(f"{agent_id}{number}-{turn}", reply, session=f"{name}{number}", turn=turn, agent_id=agent_id)
+    for duplicates in ("one", "keep"):
+        export = build(train_split=0.4, validation_split=0.3, duplicates=duplicates)
+        said = [{row["output"] for row in found} for found in rows(export).values()]
+        assert len(said) == 3 and sum(map(len, said)) == len(set().union(*said)) == 60
+
+
+def test_validation_is_a_side_of_its_own():
+    sessions_of(60)
+    export = build("sharegpt", train_split=0.5, validation_split=0.25)
+    found = ids(export)
+    assert {side: bool(found[side]) for side in SIDES} == dict.fromkeys(SIDES, True)
+    manifest = orjson.loads(export.manifest_json)
+    assert {side: manifest["counts"][side] for side in SIDES} == {side: len(found[side]) for side in SIDES}
+    assert manifest["empty_sides"] == [] and manifest["options"]["validation_split"] == 0.25
+    info = orjson.loads((exports.folder_of(export) / "dataset_info.json").read_bytes())
+    assert info["ocl_one_sharegpt_validation"]["file_name"] == "ocl_one_sharegpt.validation.jsonl"
+    parts = [{name.rpartition("-")[0] for name in names} for names in found.values()]
+    assert sum(map(len, parts)) == len(set().union(*parts)) == 60
+
+
+def test_the_page_asks_for_it_and_tells_what_came_of_it(as_reviewer):
+    add("one", TWINS, turn=1)
+    add("two", TWINS, turn=2)
+    export = make(as_reviewer, train_split="0", validation_split="1", duplicates="one")
+    page = as_reviewer.get(export.get_absolute_url()).text
+    assert "0.0 for training, 1.0 for validation, seed 0" in page and "Export one of each group" in page
+    assert "alpaca.validation.jsonl" in page and "For validation" in page
+    assert "The training part is empty" in page and "The test part is empty" in page
+    assert "Duplicates: they say the same as another sample, or nearly" in page
+
+
+def test_an_empty_validation_part_is_said(as_reviewer, capsys):
+    add("one", TWINS)
+    export = make(as_reviewer, train_split="1", validation_split="0")
+    assert "validation part" not in as_reviewer.get(export.get_absolute_url()).text
+    call_command("export", "--name", "x", "--format", "alpaca", "--split", "0.9999999", "--validation-split", "1e-9")
+    assert "The validation part is empty and was not written." in capsys.readouterr().out
+    export = DatasetExport.objects.get(export_name="x")
+    assert "The validation part is empty and was not written." in as_reviewer.get(export.get_absolute_url()).text
+
+
+# Whatever there is
+
+
+STORIES = [[f"{letter}{word}" for word in range(40)] for letter in "abc"]
+SAID = st.lists(
+    st.tuples(
+        st.integers(0, 2),  # which story
+        st.sets(st.integers(0, 39), max_size=4),  # words that are other ones
+        st.integers(0, 7),  # session
+        st.sampled_from(["approved", "auto_approved"]),
+        st.sampled_from([None, 0.3, 0.6]),
+    ),
+    min_size=1,
+    max_size=24,
+)
+sometimes = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+def put(said, session_names, order):
+    """The samples of a drawn list, inserted in an order, in sessions called so."""
+    DatasetSample.objects.all().delete()
+    turns = [0] * 8
+    rows = []
+    for number, (story, changed, session, status, quality) in enumerate(said):
+        turns[session] += 1
+        words = [f"new{place % 3}" if place in changed else word for place, word in enumerate(STORIES[story])]
+        judged = {"quality_score": quality, "annotation_status": status}
+        place = {"session": session_names[session], "turn": turns[session]}
+        rows.append((f"{session_names[session]}-{number}", " ".join(words), place | judged))
+    for number in order:
+        sample_id, reply, columns = rows[number]
+        add(sample_id, reply, prompt="Tell.", **columns)
+
+
+def outputs(export):
+    """What each side teaches."""
+    return {side: sorted(row["output"] for row in found) for side, found in rows(export).items()}
+
+
+@sometimes
+@given(said=SAID)
+def test_no_two_rows_are_alike(said):
+    put(said, [f"s{number}" for number in range(8)], range(len(said)))
+    found = outputs(build(train_split=0.4, validation_split=0.3))
+    kept = [f"Tell. {text}" for texts in found.values() for text in texts]
+    assert kept and not alike(kept)
+
+
+@sometimes
+@given(said=SAID)
+def test_what_is_kept_is_on_one_side_when_all_is_kept(said):
+    put(said, [f"s{number}" for number in range(8)], range(len(said)))
+    found = outputs(build(train_split=0.4, validation_split=0.3, duplicates="keep"))
+    assert sum(map(len, found.values())) == len(said)
+    sides = {f"Tell. {text}": side for side, texts in found.items() for text in texts}
+    assert all(sides[one] == sides[other] for one, other in alike(sides))
+
+
+@sometimes
+@given(said=SAID, names=st.permutations([f"s{number}" for number in range(8)]), data=st.data())
+def test_names_and_the_order_of_arrival_do_not_matter(said, names, data):
+    for duplicates in ("one", "keep"):
+        put(said, [f"s{number}" for number in range(8)], range(len(said)))
+        first = outputs(build(train_split=0.5, duplicates=duplicates))
+        put(said, names, data.draw(st.permutations(range(len(said)))))
+        assert outputs(build(train_split=0.5, duplicates=duplicates)) == first

@@ -1,0 +1,167 @@
+"""Signatures in the store: made with samples, made again after edits, and whatever happens to them."""
+
+import pytest
+
+from datasets.dedup import signatures
+from datasets.models import DatasetSample, SampleSignature
+from datasets.review.undo import undo
+from datasets.review.verdicts import label_sample
+from datasets.services import make_samples
+from jobs import ticking
+from jobs.models import JobRun
+from jobs.services import run_now
+from openclaw_web.sqlite import statements
+from people.configuration import keys as configuration
+from tests.datasets.conversations import tell_turns
+from tests.datasets.dedup.said import add, ids, near
+from tests.datasets.exports.exporting import build, left_out
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_home")]
+
+
+def stored():
+    """The signature of each sample, without the numbers of the rows."""
+    return {
+        sample_id: signatures.Signature(*found)
+        for sample_id, *found in SampleSignature.objects.values_list("sample_id", *signatures.COLUMNS)
+    }
+
+
+def made():
+    """What is to be stored now."""
+    return {sample.id: signatures.build_from_sample(sample) for sample in DatasetSample.objects.all()}
+
+
+def test_a_new_sample_has_one(ada):
+    tell_turns(3)
+    make_samples(ada, "s1", None, by="ann")
+    assert len(stored()) == 3 and stored() == made()
+    make_samples(ada, "s1", None, by="ann")
+    assert len(stored()) == 3
+
+
+def test_an_edit_changes_it_and_taking_it_back_does_too():
+    sample = add("one", near(), annotation_status="pending")
+    signatures.renew(["one"])
+    before = stored()
+    label_sample(sample.id, "approved", by="ann")
+    assert stored() == before
+    label_sample(sample.id, "approved", by="ann", output="Something else, which a person wrote.")
+    assert stored() != before and stored() == made()
+    undo("ann")
+    assert stored() == before
+
+
+@pytest.mark.parametrize("address", ["/samples/one/label/", "/review/label/"])
+def test_an_edit_on_a_page_changes_it(as_reviewer, address):
+    add("one", near(), annotation_status="pending")
+    signatures.renew(["one"])
+    before = stored()
+    as_reviewer.post(address, {"sample": "one", "status": "approved", "output": "As a person wrote it."})
+    assert DatasetSample.objects.get().output == "As a person wrote it."
+    assert stored() != before and stored() == made()
+
+
+def test_a_store_that_cannot_be_written_costs_no_verdict(caplog):
+    add("one", near())
+    statements.run("default", "PRAGMA query_only = ON")
+    try:
+        signatures.ensure_signature("one")
+    finally:
+        statements.run("default", "PRAGMA query_only = OFF")
+    assert "The signature of sample one was not stored" in caplog.text
+    signatures.ensure_signature("one")
+    assert stored() == made()
+
+
+# What is lost, damaged or was never there
+
+
+def twins():
+    add("one", near(), session="s1")
+    add("two", near(30), session="s2", turn=2)
+    add("other", "Nothing of the kind was ever said here.", session="s3")
+    signatures.renew(["one", "two", "other"])
+
+
+DAMAGE = {
+    "lost": "DELETE FROM sample_signatures",
+    "lost_in_part": "DELETE FROM sample_signatures WHERE sample_id = 'two'",
+    "numbers": "UPDATE sample_signatures SET numbers = zeroblob(512)",
+    "shorter": "UPDATE sample_signatures SET numbers = x'00'",
+    "words": "UPDATE sample_signatures SET words = x'00112233445566778899aabbccddeeff'",
+    "made_from": "UPDATE sample_signatures SET made_from = zeroblob(32)",
+    "checksum": "UPDATE sample_signatures SET checksum = checksum + 1",
+    "older_rule": "UPDATE sample_signatures SET rule = 0",
+    "exchanged": "UPDATE sample_signatures SET (words, numbers) ="
+    " (SELECT words, numbers FROM sample_signatures s WHERE s.sample_id = 'other')",
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_an_export_mends_what_it_reads(damage):
+    twins()
+    sound = stored()
+    statements.run("default", DAMAGE[damage])
+    assert stored() != sound
+    export = build(train_split=1)
+    assert left_out(export) == {"duplicate": ["two"]}
+    assert stored() == sound
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_the_job_mends_everything(damage):
+    twins()
+    sound = stored()
+    statements.run("default", DAMAGE[damage])
+    job = run_now("signatures", {}, by="ann")
+    assert job.state == "finished" and stored() == sound
+    assert "every signature is up to date" in run_now("signatures", {}, by="ann").message
+
+
+def test_a_change_behind_our_back_removes_the_signature():
+    twins()
+    DatasetSample.objects.filter(id="two").update(output="Something else, which nobody said before.")
+    assert set(stored()) == {"one", "other"}
+    assert ids(build(train_split=1)) == {"train": ["one", "two", "other"]}
+    assert stored() == made()
+
+
+def test_a_change_that_nothing_noticed_costs_one_export():
+    """Only without the trigger, which the doctor brings back."""
+    twins()
+    statements.run("default", "DROP TRIGGER sample_signatures_outdated")
+    DatasetSample.objects.filter(id="two").update(output="Something else, which nobody said before.")
+    assert left_out(build(train_split=1)) == {"changed": ["two"]}
+    assert ids(build(train_split=1)) == {"train": ["one", "two", "other"]}
+    assert stored() == made()
+
+
+def test_a_sample_that_cannot_be_read_has_one_and_is_like_none():
+    for name, content in (("odd", "[]"), ("broken", "{"), ("odd too", "[]")):
+        sample = add(name, "")
+        DatasetSample.objects.filter(id=sample.id).update(content=content)
+    signatures.renew(["odd", "broken", "odd too"])
+    assert [found.numbers for found in stored().values()] == [b"", b"", b""]
+
+
+# The job
+
+
+def test_the_job_runs_by_itself_where_one_is_missing():
+    add("one", near())
+    assert [job.kind for job in ticking.start_due()] == ["signatures"]
+    run_now("signatures", {}, by="ann")
+    JobRun.objects.all().delete()
+    assert ticking.start_due() == []
+    add("two", near())
+    configuration.put("schedule.signatureMinutes", 0)
+    assert ticking.start_due() == []
+
+
+def test_the_job_says_what_it_did():
+    twins()
+    assert run_now("signatures", {}, by="ann").message == "3 samples checked: every signature is up to date."
+    SampleSignature.objects.filter(sample_id="two").delete()
+    job = run_now("signatures", {}, by="ann")
+    assert job.message == "3 samples checked, 1 signature created."

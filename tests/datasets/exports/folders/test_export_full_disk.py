@@ -1,0 +1,47 @@
+"""A disk that fills up while an export is written: a sentence, nothing left, and with room the same export is made."""
+
+import os
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.datasets.exports.test_export_kill import seed
+from tests.suite import prepared
+
+ROOT = Path(__file__).resolve().parents[4]
+pytestmark = pytest.mark.kill
+# A file system of a few megabytes in a mount namespace of its own: no privilege needed, nothing pretended.
+SCRIPT = """
+mount -t tmpfs -o size=200m tmpfs "$1" && cp -r "$2" "$1/home" && mount -o remount,size="$4" "$1" || exit 99
+OPENCLAW_WEB_HOME="$1/home" "$3" -m openclaw_web export --format alpaca --name x --quiet; echo "first $?"
+ls -A "$1/home/exports" | sed "s/^/left /"
+mount -o remount,size=200m "$1"
+OPENCLAW_WEB_HOME="$1/home" "$3" -m openclaw_web export --format alpaca --name x --quiet; echo "second $?"
+"""
+
+
+def test_a_full_disk(tmp_path):
+    if subprocess.run(["unshare", "-Urm", "true"], check=False).returncode:
+        pytest.skip("this system has no user namespaces")
+    home = tmp_path / "home"
+    environment = {**os.environ, "OPENCLAW_WEB_HOME": str(home), "DJANGO_SETTINGS_MODULE": "openclaw_web.settings"}
+    environment.pop("PYTHONDEVMODE", None)
+    prepared.copy_home(home)
+    store = sqlite3.connect(home / "state" / "openclaw.sqlite")
+    seed(store)
+    store.close()
+    (tmp_path / "small").mkdir()
+    used = sum(file.stat().st_size for file in home.rglob("*") if file.is_file()) // 1024
+    for more in (4_000, 12_000, 30_000):  # kilobytes; the export needs about 36,000
+        arguments = [tmp_path / "small", home, sys.executable, f"{used + more}k"]
+        command = ["unshare", "-Urm", "sh", "-c", SCRIPT, "sh", *map(str, arguments)]
+        done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.splitlines()[0] == "first 3", (more, done.stdout, done.stderr)
+        assert "No space left in" in done.stderr and "Nothing was exported." in done.stderr
+        assert "Traceback" not in done.stderr
+        assert "left" not in done.stdout
+        assert done.stdout.splitlines()[-1] == "second 0", done.stderr

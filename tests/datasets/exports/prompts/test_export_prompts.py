@@ -1,0 +1,89 @@
+"""What an export says of system prompts and tools: on its page, in the API, in a terminal, and in the form."""
+
+import io
+
+import pytest
+from django.core.management import call_command
+from django.urls import reverse
+
+from agents.models import Agent
+from datasets.models import DatasetExport
+from jobs import running
+from tests.collecting.collecting import run
+from tests.datasets.exports.exporting import WANTED
+from tests.datasets.exports.prompts.runs import (
+    ONE,
+    OTHER,
+    PROMPT,
+    TOO_LONG,
+    TOOLS,
+    collected,
+    compiled,
+    recorded,
+    working,
+)
+from tests.homes import user
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def two_turns(home):
+    """A turn whose prompt was recorded whole, and one in another session whose prompt was not."""
+    home.transcript(user("Hi"))
+    run(home)
+    for session, prompt in ((ONE, PROMPT), (OTHER, TOO_LONG)):
+        home.transcript(*working(1), session=session)
+        recorded(home, compiled(2, session=session, systemPrompt=prompt, tools=TOOLS), session=session)
+    collected(home, Agent.objects.get(agent_id="main"), ONE, OTHER)
+
+
+def asked(browser, **more):
+    """The page of an export asked for on the page and built, without tags, on one line."""
+    wanted = WANTED | {"format": "sharegpt", "duplicates": "keep"} | more
+    assert browser.post(reverse("datasets:export_create"), wanted).status_code == 302
+    running.run_next()
+    return " ".join(browser.get(DatasetExport.objects.get().get_absolute_url()).text.split())
+
+
+def test_the_page_counts_rows_and_reasons(as_reviewer):
+    page = asked(as_reviewer)
+    assert "System prompts and tools" in page
+    assert "<dt>System prompt</dt> <dd>1 row</dd>" in page
+    assert "<dt>System prompt left out: Truncated by OpenClaw</dt> <dd>1 row</dd>" in page
+    assert "<dt>Tools</dt> <dd>2 rows</dd>" in page
+    assert "does not describe" not in page
+    assert "<dt>Maximum prompt length</dt><dd>32,768 characters</dd>" in page
+
+
+def test_the_page_counts_rows_that_call_other_tools(as_reviewer):
+    page = asked(as_reviewer, prompt_characters="1", parallel_calls="split")
+    assert "<dt>Tools left out: Longer than the maximum</dt> <dd>2 rows</dd>" in page
+    assert "<dt>Calls tools that the row does not describe</dt> <dd>2 rows</dd>" in page
+    assert "One call after the other, for GLM-4" in page
+
+
+def test_a_maximum_of_nothing_leaves_the_part_out(as_reviewer):
+    page = asked(as_reviewer, prompt_characters="0")
+    assert "System prompts and tools" not in page and "Maximum prompt length" not in page
+
+
+def test_the_command_prints_them():
+    out = io.StringIO()
+    words = ("--name", "one", "--format", "sharegpt", "--split", "1")
+    words += ("--duplicates", "keep")
+    call_command("export", *words, "--parallel-calls", "split", stdout=out, stderr=io.StringIO())
+    assert "System prompt: 1 row; left out: Truncated by OpenClaw: 1\n  Tools: 2 rows\n" in out.getvalue()
+    DatasetExport.objects.all().delete()
+    out = io.StringIO()
+    call_command("export", *words, "--prompt-characters", "9", stdout=out, stderr=io.StringIO())
+    assert "Tools: 0 rows; left out: Longer than the maximum: 2" in out.getvalue()
+    assert "2 rows call tools that they do not describe." in out.getvalue()
+
+
+def test_the_import_says_what_was_not_recorded_whole(home, capsys):
+    home.write(f"agents/main/sessions/{'1' * 8}-0000-0000-0000-000000000001.trajectory.jsonl", "")
+    recorded(home, compiled(2, "again", systemPrompt=TOO_LONG))
+    out = io.StringIO()
+    call_command("collect", "--source", str(home.root), stdout=out, stderr=io.StringIO())
+    assert "1 run step whose system prompt or tools OpenClaw did not record whole" in out.getvalue()

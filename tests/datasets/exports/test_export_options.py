@@ -1,0 +1,129 @@
+"""What an export may be asked for, and that each choice arrives by each door: form, API, terminal, another like it."""
+
+from dataclasses import fields
+
+import pytest
+from django.core.management import call_command
+
+from datasets.exports import exports
+from datasets.exports import options as export_options
+from datasets.models import DatasetExport
+from openclaw_web.errors import Refused
+from tests.datasets.exports.branches import Steps
+from tests.datasets.exports.exporting import LIST, WANTED
+from tests.factories import SampleFactory
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_home")]
+
+
+CHOICES = {
+    "only_approved": False,
+    "train_split": 0.5,
+    "validation_split": 0.25,
+    "seed": "mine",
+    "agent": "ada",
+    "min_quality": 0.5,
+    "row_characters": 2_000,
+    "keep_text": True,
+    "gate_output": "json",
+    "tool_results": "input",
+    "tool_calls": "leave_out",
+    "prompt_characters": 9,
+    "parallel_calls": "split",
+    "history": "session",
+    "duplicates": "keep",
+    **{
+        f"include_{name}": True
+        for name in ("flagged", "injected", "cut_off", "unrecognized", "interrupted", "pictures")
+    },
+}
+ASKED = {"name": "one", "format": "sharegpt", "task": "reply"}
+NOT_CHOSEN = {"format", "task", "sample_types"}
+
+
+@pytest.mark.parametrize(
+    ("choices", "words"),
+    [
+        ({"format": "parquet"}, "Choose alpaca, sharegpt, openai, raw, csv."),
+        ({"tool_calls": "hide"}, "Choose keep, leave_out."),
+        ({"task": "dpo"}, "Choose reply, gate."),
+        ({"history": "all"}, "The history cannot be all. Choose edited, session, context."),
+        ({"gate_output": "xml"}, "Decisions cannot be written as xml. Choose lines, json."),
+        ({"train_split": 1.5}, "from 0 to 1"),
+        ({"train_split": float("nan")}, "from 0 to 1"),
+        ({"min_quality": -1}, "from 0 to 1"),
+        ({"row_characters": 10}, "from 1,000 to"),
+        ({"agent": "nobody"}, "There is no agent nobody."),
+        ({"sample_types": ["x"]}, "There is no sample type x."),
+        ({"sample_types": []}, "at least one sample type"),
+        ({"seed": "x" * 65}, "at most 64"),
+        ({"train_split": 0.8, "validation_split": 0.3}, "together must be at most 1"),
+        ({"prompt_characters": -1}, "from 0 to 1,000,000"),
+        ({"prompt_characters": 1_000_001}, "from 0 to 1,000,000"),
+        ({"parallel_calls": "both"}, "Choose list, split"),
+        ({"name": "  "}, "Enter a name for the export."),
+        ({"name": "two\nlines"}, "a single line"),
+    ],
+)
+def test_impossible_wishes_are_refused_at_once(choices, words):
+    wanted = {"name": "one", "format": "alpaca", "task": "reply", **choices}
+    with pytest.raises(Refused, match=words):
+        exports.create_export(**wanted, by="root")
+    assert not DatasetExport.objects.exists()
+
+
+@pytest.mark.parametrize(("score", "advice"), [(None, "No sample has a quality score"), (0.2, "Choose other options")])
+def test_a_minimum_quality_without_scores_is_said(score, advice):
+    SampleFactory(annotation_status="approved", quality_score=score)
+    with pytest.raises(Refused, match=advice):
+        exports.check_request("one", "alpaca", "reply", min_quality=0.5)
+
+
+def test_an_export_that_does_not_exist_is_refused():
+    with pytest.raises(Refused, match="This export does not exist"):
+        exports.build_export("nothing", Steps())
+
+
+@pytest.fixture
+def sample():
+    SampleFactory(annotation_status="approved", quality_score=0.9)
+
+
+def chosen():
+    return export_options.read_options(DatasetExport.objects.get())
+
+
+def test_no_choice_is_missing_here():
+    options = export_options.Options("sharegpt", "reply", **CHOICES)
+    assert {field.name for field in fields(export_options.Options)} - NOT_CHOSEN == CHOICES.keys()
+    assert all(getattr(options, name) != getattr(export_options.Options("sharegpt", "reply"), name) for name in CHOICES)
+
+
+def test_the_form_hands_them_on_and_starts_another_one_with_them(as_admin, sample):
+    sent = {name: {True: "on", False: ""}.get(value, value) for name, value in CHOICES.items()}
+    assert as_admin.post("/exports/create/", WANTED | ASKED | sent).status_code == 302
+    assert chosen() == export_options.Options("sharegpt", "reply", **CHOICES)
+    again = as_admin.get(DatasetExport.objects.get().get_absolute_url()).context["again"]
+    assert as_admin.get(LIST + again).context["form"]["name"].value() is None  # it is taken
+    assert "checked" in str(as_admin.get(LIST, {"agent": "ada"}).context["form"]["only_approved"])  # as it begins
+    DatasetExport.objects.update(state="failed")
+    again = as_admin.get(DatasetExport.objects.get().get_absolute_url()).context["again"]
+    form = as_admin.get(LIST + again).context["form"]
+    texts = {name: str(form[name].value()) for name, value in CHOICES.items() if not isinstance(value, bool)}
+    assert texts == {name: str(CHOICES[name]) for name in texts} and form["name"].value() == "one"
+    boxes = {name: "checked" in str(form[name]) for name, value in CHOICES.items() if isinstance(value, bool)}
+    assert boxes == {name: CHOICES[name] for name in boxes}
+
+
+def test_the_api_hands_them_on(as_admin, sample):
+    answer = as_admin.post("/api/v1/exports", ASKED | CHOICES, "application/json")
+    assert answer.status_code == 202 and chosen() == export_options.Options("sharegpt", "reply", **CHOICES)
+    assert CHOICES.items() <= answer.json()["options"].items()
+
+
+def test_the_command_hands_them_on(sample):
+    words = {f"--{name.replace('_', '-')}": value for name, value in CHOICES.items() if name != "only_approved"}
+    flags = [word for word, value in words.items() if value is True]
+    told = [f"{word}={value}" for word, value in words.items() if value is not True]
+    call_command("export", "--format", "sharegpt", "--name", "one", "--all", "--quiet", *flags, *told)
+    assert chosen() == export_options.Options("sharegpt", "reply", **CHOICES)

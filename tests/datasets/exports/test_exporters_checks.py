@@ -1,0 +1,175 @@
+"""What trainers insist on: characters, the shape of rows, columns of dates, whole sessions on one side."""
+
+import pytest
+
+from datasets.exporters import changes
+from datasets.exporters.conversations.exchanges import Conversation, Exchange
+from datasets.exporters.files.output_files import PIECE, DateColumns
+from datasets.exporters.formats import metadata, sharegpt
+from datasets.exporters.formats.checks import COLUMNS, find_broken_rules
+from datasets.exporters.samples import read_sample
+from datasets.exports.builder.splits import SIDES, choose_side
+from tests.datasets.exports.branches import Call, agent, result, rows, sample, stored, user, values
+
+# Characters
+
+
+@pytest.mark.parametrize("format_", ["alpaca", "sharegpt"])
+def test_half_a_surrogate_pair_and_nuls_are_replaced(format_):
+    found = read_sample(stored('{"userMessage": "a\\ud83d", "agentReply": "b\\u0000"}', id="c\x00"))
+    (row,), (done,) = rows(format_, found)
+    texts = [row["instruction"], row["output"]] if format_ == "alpaca" else values(row)
+    assert texts == ["a\ufffd", "b\ufffd"] and row["sample_id"] == "c\ufffd"
+    assert changes.CHARACTERS_REPLACED in done
+
+
+@pytest.mark.parametrize("format_", ["alpaca", "sharegpt"])
+def test_words_about_escapes_are_left_alone(format_):
+    text = "write \\u0000 for NUL; 😀 is \\ud83d\\ude00"
+    (row,), (done,) = rows(format_, sample(reply=text))
+    assert (row["output"] if format_ == "alpaca" else values(row)[-1]) == text
+    assert changes.CHARACTERS_REPLACED not in done
+
+
+def test_arguments_with_odd_characters_and_numbers_are_written():
+    call = Call("c", "exec", {"half": "\ud83d", "big": 2**70})
+    (row,), _ = rows("sharegpt", sample(), branch=[user("question", 1), agent("", call), result("c"), agent("answer")])
+    assert "half" in values(row)[1]
+
+
+# Rules of trainers
+
+
+@pytest.mark.parametrize(
+    ("messages", "rule"),
+    [
+        ([], "odd_count"),
+        ([("human", "u")], "odd_count"),
+        ([("gpt", "a"), ("human", "u")], "alternation"),
+        ([("human", "u"), ("human", "u")], "alternation"),
+        ([("human", "u"), ("assistant", "a")], "alternation"),
+        ([("observation", "o"), ("gpt", "a")], "alternation"),
+        ([("human", " "), ("gpt", "a")], "empty"),
+        ([("human", "u"), ("gpt", "")], "empty"),
+        ([("human", "u"), ("function_call", '{"name": "x", "arguments": {}}')], "no_reply"),
+        ([("human", "u"), ("function_call", "x"), ("observation", ""), ("gpt", "a")], "call"),
+        ([("human", "u"), ("function_call", "[]"), ("observation", ""), ("gpt", "a")], "call"),
+        ([("human", "u"), ("function_call", '{"name": "x"}'), ("observation", ""), ("gpt", "a")], "call"),
+        (
+            [("human", "u"), ("function_call", '{"name": "x", "arguments": "{}"}'), ("observation", ""), ("gpt", "a")],
+            "call",
+        ),
+        (
+            [("human", "u"), ("function_call", '{"name": "x", "arguments": {}}'), ("human", "u"), ("gpt", "a")],
+            "call_without_result",
+        ),
+        ([("human", "u"), ("gpt", "a"), ("observation", "o"), ("gpt", "a")], "result_without_call"),
+    ],
+)
+def test_conversations_that_trainers_drop(messages, rule):
+    (row,), _ = rows("sharegpt", sample())
+    row["conversations"] = [{"from": role, "value": value} for role, value in messages]
+    assert [broken.rule for broken in find_broken_rules("sharegpt", row)][:1] == [rule]
+
+
+@pytest.mark.parametrize(
+    ("change", "rule"),
+    [
+        ({"instruction": " \n"}, "empty"),
+        ({"output": ""}, "empty"),
+        ({"input": None}, "not_text"),
+        ({"turn_number": 1}, "not_text"),
+        ({"label": "x"}, "columns"),
+    ],
+)
+def test_alpaca_rows_that_trainers_misread(change, rule):
+    (row,), _ = rows("alpaca", sample())
+    assert [broken.rule for broken in find_broken_rules("alpaca", {**row, **change})] == [rule]
+
+
+@pytest.mark.parametrize(
+    ("change", "rule"),
+    [
+        ({"tools": "none"}, "tools"),
+        ({"tools": "{}"}, "tools"),
+        ({"system": None}, "not_text"),
+        (
+            {"conversations": [{"from": "human", "value": "u", "weight": 1}, {"from": "gpt", "value": "a"}]},
+            "message_keys",
+        ),
+        ({"conversations": [{"value": "u", "from": "human"}, {"from": "gpt", "value": "a"}]}, "message_keys"),
+        ({"conversations": "text"}, "odd_count"),
+        ({"conversations": [1, 2]}, "message_keys"),
+        ({"conversations": [{"from": ["human"], "value": "u"}, {"from": "gpt", "value": "a"}]}, "message_keys"),
+        ({"conversations": [{"from": "human", "value": 1}, {"from": "gpt", "value": "a"}]}, "message_keys"),
+    ],
+)
+def test_sharegpt_rows_that_trainers_misread(change, rule):
+    (row,), _ = rows("sharegpt", sample())
+    assert [broken.rule for broken in find_broken_rules("sharegpt", {**row, **change})] == [rule]
+
+
+def test_no_column_has_a_name_that_trainers_take():
+    meant = {"alpaca": set(), "sharegpt": {"system", "tools"}, "openai": {"messages"}}
+    assert {kind: metadata.RESERVED & set(columns) for kind, columns in COLUMNS.items()} == meant
+
+
+# Dates
+
+
+@pytest.mark.parametrize(
+    ("texts", "is_date"),
+    [
+        (["2026-01-31"], True),
+        (["2026-01-31", "2026-02-01T10:00:00Z", "2026-02-01 10:00"], True),
+        (["2026-01-31", "in May"], False),
+        (["2026-01-31", ""], False),
+        (["20260131"], False),
+        (["on 2026-01-31"], False),
+    ],
+)
+def test_a_column_of_dates_is_noticed(texts, is_date):
+    watch = DateColumns(("output",))
+    for text in texts:
+        watch.add_row({"output": text}, 100)
+    watch.end()
+    assert watch.found == ({"output"} if is_date else set())
+
+
+def test_a_piece_of_ten_mebibytes_counts_for_itself():
+    watch = DateColumns(("output",))
+    watch.add_row({"output": "words"}, PIECE + 1)
+    watch.add_row({"output": "2026-01-31"}, 100)
+    watch.end()
+    assert watch.found == {"output"}
+
+
+def test_conversations_of_nothing_but_dates_are_noticed():
+    watch = DateColumns(("conversations", "system"))
+    dates = [{"from": "human", "value": "2026-01-31"}, {"from": "gpt", "value": "2026-02-01"}]
+    watch.add_row({"conversations": Conversation([Exchange(dates, (), sharegpt.SPELLING)]), "system": ""}, 100)
+    watch.end()
+    assert watch.found == {"conversations"}
+
+
+# Splits
+
+
+KEYS = [key * 2**64 // 2_000 for key in range(2_000)]
+
+
+@pytest.mark.parametrize(
+    ("train", "validation", "counts"),
+    [
+        (0.8, 0, (1_600, 0, 400)),
+        (1, 0, (2_000, 0, 0)),
+        (0, 0, (0, 0, 2_000)),
+        (0.8, 0.1, (1_600, 200, 200)),
+        (0, 1, (0, 2_000, 0)),
+        (0.7, 0.3, (1_400, 600, 0)),
+        (0.1, 0.9 - 1e-12, (200, 1_800, 0)),
+    ],
+)
+def test_sides_are_filled_by_their_shares(train, validation, counts):
+    found = [choose_side(key, train=train, validation=validation) for key in [*KEYS[:-1], 2**64 - 1]]
+    assert tuple(map(found.count, SIDES)) == pytest.approx(counts, abs=1)

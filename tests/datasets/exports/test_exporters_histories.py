@@ -1,0 +1,202 @@
+"""What stands before a reply: only what was approved, or marked as not to be learned."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from datasets.exporters import changes
+from datasets.exporters.conversations.histories import HISTORIES
+from datasets.exporters.training_rows import Shape, build_rows
+from tests.datasets.exports.branches import Said, agent, result, rows, sample, sides, user, values
+from tests.datasets.exports.test_exporters_properties import numbered, often
+
+FOUR = [message for number in range(1, 5) for message in (user(f"q{number}", number), agent(f"a{number}"))]
+
+
+def approved(number, **more):
+    return sample(number, f"q{number}", f"a{number}", **more)
+
+
+def pending(number):
+    return approved(number, is_approved=False)
+
+
+def test_approved_turns_stand_before_it_with_their_edits():
+    made, done = rows("sharegpt", approved(1, edited_reply="better"), approved(2), approved(3), branch=FOUR)
+    assert [values(row) for row in made] == [
+        ["q1", "better"],
+        ["q1", "better", "q2", "a2"],
+        ["q1", "better", "q2", "a2", "q3", "a3"],
+    ]
+    assert done == [{changes.REPLY_EDITED}, set(), set()]
+
+
+@pytest.mark.parametrize("between", [(), (pending(3),)], ids=["rejected or without a sample", "pending"])
+def test_it_begins_after_the_last_turn_that_is_not_approved(between):
+    made, done = rows("sharegpt", approved(1), approved(2), *between, approved(4), branch=FOUR)
+    assert values(made[-1]) == ["q4", "a4"]
+    assert done[-1] == {changes.HISTORY_BEGINS_LATER}
+
+
+def test_a_turn_that_is_not_approved_is_learned_when_asked_for_and_by_no_other_row():
+    made, _ = rows("sharegpt", approved(1), pending(2), approved(3), branch=FOUR)
+    assert [values(row) for row in made] == [["q1", "a1"], ["q1", "a1", "q2", "a2"], ["q3", "a3"]]
+
+
+def test_what_was_said_before_the_reply_that_was_judged_is_not_learned_with_the_next():
+    branch = [user("q1", 1), agent("Wait."), agent("a1"), user("q2", 2), agent("a2")]
+    made, done = rows("sharegpt", approved(1), approved(2), branch=branch)
+    assert values(made[1]) == ["q1", "a1", "q2", "a2"]
+    assert done[1] == {changes.TEXT_BEFORE_REPLY_DROPPED}
+
+
+def test_a_turn_whose_output_is_lost_is_in_no_other_row():
+    lost = result("c")
+    lost.about = frozenset({changes.OUTPUT_LOST})
+    branch = [user("q1", 1), agent("", "c"), lost, agent("a1"), user("q2", 2), agent("a2")]
+    for history in HISTORIES:
+        made, done = rows("sharegpt", approved(1), approved(2), branch=branch, history=history, withheld=lost.about)
+        assert values(made[-1]) == ["q2", "a2"], history
+        assert done[-1] == {changes.HISTORY_WITHHELD}
+
+
+def test_one_row_per_session_ends_before_the_first_turn_that_is_not_approved():
+    told = list(build_rows(shape("session"), [approved(1, edited_reply="better"), approved(2), approved(4)], FOUR))
+    assert [(one.sample.turn_number, one.left_out) for one in told] == [(4, "after_gap"), (2, "")]
+    assert [one["value"] for one in told[1].row["conversations"].messages] == ["q1", "better", "q2", "a2"]
+    assert [other.turn_number for other in told[1].others] == [1] and told[1].changes == {changes.REPLY_EDITED}
+
+
+def test_one_row_per_session_begins_with_the_first_approved_turn():
+    told = list(build_rows(shape("session"), [pending(2), approved(3), approved(4)], FOUR))
+    assert [(one.sample.turn_number, one.left_out) for one in told] == [(2, "not_approved"), (4, "")]
+    assert told[1].changes == {changes.HISTORY_BEGINS_LATER}
+
+
+def test_one_row_per_session_holds_what_fits():
+    long = [user("q1", 1), agent("a" * 600), user("q2", 2), agent("b" * 600), user("q3", 3), agent("c")]
+    samples = [sample(1, "q1", "a" * 600), sample(2, "q2", "b" * 600), sample(3, "q3", "c")]
+    told = list(build_rows(shape("session", 1_000), samples, long))
+    assert [one.left_out for one in told] == ["beyond_row", "beyond_row", ""]
+    assert len(told[-1].row["conversations"].messages) == 2
+
+
+def test_a_session_without_an_approved_turn_has_no_row():
+    told = list(build_rows(shape("session"), [pending(1), pending(2)], FOUR))
+    assert [one.row for one in told] == [None, None]
+
+
+def test_of_two_samples_of_a_turn_one_is_in_the_row():
+    told = list(build_rows(shape("session"), [approved(1), approved(1)], FOUR))
+    assert [one.left_out for one in told] == ["same_turn", ""]
+
+
+def test_earlier_turns_can_be_kept_and_marked():
+    branch = [user("q1", 1), agent("", "c"), result("c"), agent("a1"), user("q2", 2), agent("", "d"), result("d")]
+    (row,), done = rows("sharegpt", approved(2), branch=[*branch, agent("a2")], history="context")
+    assert sides(row) == ["human", "function_call", "observation", "gpt"] * 2
+    assert [message["train"] for message in row["conversations"]] == [False] * 5 + [True, False, True]
+    assert done == [set()]
+
+
+@pytest.mark.parametrize("history", HISTORIES)
+def test_nothing_from_before_a_reset_stands_before_a_reply(history):
+    branch = [message for n in range(1, 5) for message in (user(f"q{n}", n, after_reset=n == 3), agent(f"a{n}"))]
+    told = build_rows(shape(history), [approved(n) for n in range(1, 5)], branch)
+    made = {one.sample.turn_number: one for one in told if one.row}
+    words = {number: [each["value"] for each in one.row["conversations"].messages] for number, one in made.items()}
+    assert words[4] == ["q3", "a3", "q4", "a4"]
+    assert words[2] == ["q1", "a1", "q2", "a2"]
+    assert words.get(3, ["q3", "a3"]) == ["q3", "a3"]
+    done = frozenset().union(*[one.changes for one in made.values()])
+    assert done.isdisjoint({changes.HISTORY_BEGINS_LATER, changes.HISTORY_SHORTENED})
+
+
+def test_unanswered_words_do_not_cross_a_reset():
+    branch = [user("q1", 1), user("q2", 2, after_reset=True), agent("a2")]
+    (row,), _ = rows("sharegpt", approved(2), branch=branch, history="context")
+    assert values(row) == ["q2", "a2"]
+
+
+def shape(history, characters=32_000):
+    return Shape("sharegpt", "reply", characters, history=history)
+
+
+# Every text of a branch tells who said it and when: U3 is the words of a person, A4 the agent's, T5 a tool's.
+
+KINDS = st.sampled_from(["user", "assistant", "call", "tool", "tool"])
+BRANCHES = st.lists(KINDS, max_size=40)
+ROLES = {"human": "U", "gpt": "A", "observation": "T", "user": "U", "assistant": "A", "tool": "T"}
+
+
+def marked(kinds):
+    branch, calls = [], []
+    for number, kind in enumerate(kinds):
+        if kind == "user":
+            branch.append(user(f"U{number}", None))
+        elif kind == "tool":
+            branch.append(Said("tool", f"T{number}", tool_call_id=calls.pop(0) if calls else "none"))
+        else:
+            calls += [f"c{number}"] * (kind == "call")
+            branch.append(agent(f"A{number}", *calls[-1:] if kind == "call" else ()))
+    return numbered(branch)
+
+
+def spoken(row):
+    """Of every text of a row whose it is, the text, and whether it is a reply that is learned."""
+    for message in next((part.messages for name, part in row.items() if name in ("conversations", "messages")), ()):
+        role, text = message.get("from") or message["role"], message.get("value", message.get("content"))
+        if role in ROLES and text is not None:
+            is_reply = ROLES[role] == "A" and "tool_calls" not in message
+            yield ROLES[role], text, is_reply and message.get("train", message.get("weight", True))
+
+
+def samples_of(branch, numbers):
+    """A sample of each of these turns that has words of both sides: the last words of the agent are the reply."""
+    for number in sorted(numbers):
+        asked = next((one.text for one in branch if one.role == "user" and one.turn_number == number), "")
+        said = [one.text for one in branch if one.role == "assistant" and one.turn_number == number]
+        if asked and said:
+            yield sample(number, asked, said[-1], is_approved=number % 4 != 0)
+
+
+@often
+@given(
+    kinds=BRANCHES,
+    numbers=st.sets(st.integers(1, 12), min_size=1),
+    history=st.sampled_from(HISTORIES),
+    format_=st.sampled_from(["sharegpt", "openai"]),
+)
+def test_every_text_is_of_its_role_and_every_target_was_judged(kinds, numbers, history, format_):
+    branch = marked(kinds)
+    turn_of = {one.text: one.turn_number for one in branch}
+    samples = list(samples_of(branch, numbers))
+    judged = {one.turn_number: one.reply for one in samples if one.is_approved}
+    for made in build_rows(Shape(format_, "reply", history=history), samples, branch):
+        for side, text, is_learned in spoken(made.row or {}):
+            parts = text.split("\n\n")
+            assert all(re.fullmatch(side + r"\d+", part) for part in parts), (side, text)
+            turns = {turn_of[part] for part in parts}
+            assert len(turns) == 1 or (side == "U" and history == "context")
+            if is_learned:
+                (turn,) = turns
+                assert text == (made.sample.reply if turn == made.sample.turn_number else judged[turn])
+
+
+@often
+@given(kinds=BRANCHES, numbers=st.sets(st.integers(1, 12), min_size=1), history=st.sampled_from(HISTORIES))
+def test_nothing_of_an_included_turn_is_lost_but_what_is_said(kinds, numbers, history):
+    branch = marked(kinds)
+    for made in build_rows(shape(history), list(samples_of(branch, numbers)), branch):
+        if made.row is None:
+            continue
+        messages = made.row["conversations"].messages
+        texts = [part for one in messages if one["from"] != "function_call" for part in one["value"].split("\n\n")]
+        said = {one.text: one for one in branch}
+        turns = {said[text].turn_number for text in texts}
+        of_people = [one.text for one in branch if one.role == "user" and one.turn_number in turns]
+        assert [text for text in texts if text[0] == "U"] == of_people
+        order = [branch.index(said[text]) for text in texts if text[0] != "T"]
+        assert order == sorted(order)

@@ -1,0 +1,39 @@
+"""A turn is taught with its calls when it is the one that was judged, and with the words of its sample otherwise."""
+
+import pytest
+
+from datasets.exporters import changes
+from tests.datasets.exports.branches import Call, agent, result, rows, sample, sides, user, values
+
+GROWN = [
+    user("question", 1),
+    agent("Let me look.", Call("a")),
+    result("a", "milk"),
+    agent("", Call("b", "buy")),
+    result("b", "bought everything"),
+    agent("Bought."),
+]
+ANEW = [user("question", 1), agent("", Call("b", "buy")), result("b", "bought everything"), agent("Bought.")]
+OTHERS = [user("other words", 1), agent("", Call("b", "buy")), result("b", "bought everything"), agent("answer")]
+
+
+@pytest.mark.parametrize("format_", ["sharegpt", "openai", "alpaca"])
+@pytest.mark.parametrize("history", ["edited", "session", "context"])
+@pytest.mark.parametrize(("branch", "reply"), [(GROWN, "Let me look."), (ANEW, "answer"), (OTHERS, "answer")])
+def test_a_turn_that_is_not_the_one_that_was_judged_teaches_none_of_its_calls(format_, history, branch, reply):
+    """It went on after its sample was made, was answered anew, or is another one with the same number."""
+    later = [*branch, user("two", 2), agent("2")]
+    judged = [sample(reply=reply), sample(2, "two", "2")]
+    made, done = rows(format_, *judged, branch=later, history=history, tool_results="input")
+    taught = [row for row in made if row["sample_id"] == "sample-1"] if format_ != "openai" else made[:1]
+    assert "bought" not in str(taught) and "buy" not in str(taught) and reply in str(taught)
+    if format_ != "alpaca":
+        assert changes.REBUILT in done[0]
+        assert ("bought" in str(made[1:])) == (history == "context")  # before another reply it is not to be learned
+
+
+def test_a_turn_that_only_says_more_is_still_the_one_that_was_judged():
+    branch = [user("question", 1), agent("", "a"), result("a"), agent("answer"), agent("And more.")]
+    (row,), (done,) = rows("sharegpt", sample(), branch=branch)
+    assert sides(row) == ["human", "function_call", "observation", "gpt"] and values(row)[-1] == "answer"
+    assert done == {changes.TEXT_BEFORE_REPLY_DROPPED}

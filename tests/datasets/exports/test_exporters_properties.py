@@ -1,0 +1,127 @@
+"""Whatever a branch looks like, a trainer takes the rows made of it."""
+
+import json
+
+import orjson
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from datasets.exporters import changes
+from datasets.exporters.conversations.histories import HISTORIES
+from datasets.exporters.conversations.truncation import SHORTEST_RESULT
+from datasets.exporters.files.lines import encode_line
+from datasets.exporters.formats import openai, sharegpt
+from datasets.exporters.formats.checks import COLUMNS, find_broken_rules
+from datasets.exporters.json_output import BAD
+from datasets.exporters.training_rows import Shape, build_rows
+from tests.datasets.exports.branches import Call, Said, gate, sample
+
+CHARACTERS = st.characters(codec=None) | st.sampled_from("\x00\ud83d\u2028\ufeff 导🔧")
+TEXTS = st.text(CHARACTERS, max_size=40)
+WORDS = TEXTS.filter(lambda text: BAD.sub("x", text).strip())
+IDS = st.sampled_from(["a", "b", "c", "", None])
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | TEXTS, lambda inner: st.lists(inner, max_size=3)
+)
+CALLS = st.builds(
+    Call,
+    id=st.sampled_from("abc"),
+    name=st.sampled_from(["exec", "read", ""]),
+    arguments=st.dictionaries(TEXTS, JSON, max_size=3),
+)
+ASSISTANTS = st.builds(
+    Said, role=st.just("assistant"), text=TEXTS, calls=st.lists(CALLS, max_size=3), is_synthetic=st.booleans()
+)
+RESULTS = st.builds(Said, role=st.just("tool"), text=TEXTS, tool_call_id=IDS, is_failed=st.booleans())
+USERS = st.builds(Said, role=st.just("user"), text=TEXTS)
+BRANCHES = st.lists(USERS | ASSISTANTS | RESULTS | RESULTS, max_size=40)
+CONTEXTS = st.lists(st.tuples(st.sampled_from(["user", "agent"]), WORDS), max_size=8)
+often = settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+def numbered(branch):
+    """The branch with its turns numbered as the ledger does."""
+    number = 0
+    for message in branch:
+        number += message.role == "user"
+        message.turn_number = number or None
+    return branch
+
+
+def said_last(row):
+    """Who says the last words of a conversation, and what."""
+    messages = next(iter(row.values()))
+    return tuple(messages[-1].values())[:2]
+
+
+@often
+@given(
+    branch=BRANCHES.map(numbered),
+    turns=st.lists(st.tuples(st.integers(1, 9), WORDS, WORDS, CONTEXTS), min_size=1, max_size=5),
+    characters=st.integers(50, 400),
+    keep_text=st.booleans(),
+    history=st.sampled_from(HISTORIES),
+    format_=st.sampled_from(["sharegpt", "openai"]),
+)
+def test_every_conversation_is_one_a_trainer_takes(branch, turns, characters, keep_text, history, format_):
+    samples = [sample(number, asked, reply, context=context) for number, asked, reply, context in sorted(turns)]
+    made = list(build_rows(Shape(format_, "reply", characters, keep_text, history), samples, branch))
+    taught = [sample for one in made for sample in (*one.others, one.sample)]
+    assert sorted(map(id, taught)) == sorted(map(id, samples))
+    for one, row, done in ((one.sample, one.row, one.changes) for one in made if one.row is not None):
+        line, row, _ = encode_line(row, done)
+        assert find_broken_rules(format_, row) == []
+        assert line.endswith(b"\n") and line.count(b"\n") == 1
+        read = orjson.loads(line)
+        assert tuple(read) == COLUMNS[format_]
+        assert find_broken_rules(format_, read) == []
+        assert said_last(read) == ("gpt" if format_ == "sharegpt" else "assistant", BAD.sub("\ufffd", one.reply))
+
+
+@often
+@given(
+    branch=BRANCHES.map(numbered),
+    turn=st.integers(1, 9),
+    asked=WORDS,
+    reply=WORDS,
+    characters=st.integers(50, 400),
+    spelling=st.sampled_from([sharegpt.SPELLING, openai.SPELLING]),
+)
+def test_a_row_is_longer_than_asked_only_by_its_own_turn(branch, turn, asked, reply, characters, spelling):
+    kind = "sharegpt" if spelling is sharegpt.SPELLING else "openai"
+    (made,) = build_rows(Shape(kind, "reply", characters), [sample(turn, asked, reply)], branch)
+    said = made.row[spelling.column]
+    if spelling.size(said.messages) > characters:
+        assert len(said.exchanges) == 1  # nothing of an earlier turn is left
+        results = [spelling.returned(message) for message in said.messages]
+        assert all(len(text) <= SHORTEST_RESULT + 60 for text in results if text is not None)
+
+
+@often
+@given(branch=BRANCHES.map(numbered), turn=st.integers(1, 9), asked=WORDS, reply=WORDS)
+def test_a_result_is_what_the_tool_returned_with_a_mark_where_it_failed(branch, turn, asked, reply):
+    for number, message in enumerate(one for one in branch if one.role == "tool"):
+        message.text = f"result {number}"
+    told = {f"[error] {one.text}" if one.is_failed else one.text for one in branch if one.role == "tool"}
+    (made,) = build_rows(Shape("sharegpt", "reply"), [sample(turn, asked, reply)], branch)
+    messages = made.row["conversations"].messages
+    pieces = [piece for one in messages if one["from"] == "observation" for piece in one["value"].split("\n\n")]
+    assert set(pieces) <= told and len(set(pieces)) == len(pieces)
+    (folded,) = build_rows(Shape("alpaca", "reply", tool_results="input"), [sample(turn, asked, reply)], branch)
+    assert [block.split("Result:\n")[-1] for block in folded.row["input"].split("\n\nTool: ") if block] == pieces
+    marked = changes.ERRORS_MARKED in encode_line(made.row, made.changes)[2]
+    assert marked == (changes.ERRORS_MARKED in folded.changes) == any(piece.startswith("[error]") for piece in pieces)
+
+
+@often
+@given(asked=WORDS, reply=WORDS, context=CONTEXTS, fact=TEXTS, format_=st.sampled_from([*COLUMNS]))
+def test_every_decision_is_a_row_a_trainer_takes(asked, reply, context, fact, format_):
+    samples = [sample(1, asked, reply, context=context, gate=gate(fact=fact))]
+    for task in ("reply", "gate"):
+        for made in build_rows(Shape(format_, task, 2_000), samples):
+            row, done = made.row, made.changes
+            line, row, _ = encode_line(row, done)
+            read = json.loads(line)
+            assert tuple(read) == COLUMNS[format_]
+            assert find_broken_rules(format_, row) == find_broken_rules(format_, read) == []
+            assert not BAD.search(json.dumps(read, ensure_ascii=False))

@@ -1,0 +1,164 @@
+"""Replies that rest on what tools returned: what Alpaca rows do with them, and how failed tools are marked."""
+
+import orjson
+import pytest
+
+from datasets.exports import exports
+from datasets.models import DatasetExport, DatasetSample
+from datasets.services import make_samples
+from ledger.models import Session
+from openclaw_web.errors import Refused
+from tests.datasets.exports.exporting import built, left_out, make
+from tests.homes import assistant, result, user
+from tests.ledger.outputs.stashing import SECRET, blob, handles, lines
+from tests.ledger.talks import tell
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_home")]
+PICTURE = {"type": "image", "data": "AAAA", "mimeType": "image/png"}
+ENVELOPE = 'Sender (untrusted metadata):\n```json\n{"label": "Ann"}\n```\n\n'
+
+
+@pytest.fixture
+def samples(ada):
+    """A session with every way in which a reply may rest on tools, or not; the approved samples by turn."""
+
+    def told(*more):
+        call = ("c", "exec", {"command": "df -h"})
+        tell(
+            *(user("Hello"), assistant("Hi.")),
+            *(user("How full?"), assistant("", call), result("c", "80 %"), assistant("It is 80 % full.")),
+            *(user("Look again"), assistant("I will.", call), result("c", "81 %")),  # said before the tool answered
+            *(user("Both"), assistant("", ("a", "read", {"path": "导.md"}), ("b", "exec", {})), result("b", "B")),
+            *(result("a", "A"), assistant("Done.")),
+            *(user("Thanks"), assistant("", call), assistant("Never mind.")),  # a call nobody answered
+            *more,
+        )
+        make_samples(ada, "s1", None, by="ann", include_excluded=True)
+        DatasetSample.objects.update(annotation_status="approved")
+        return {one.turn_number: one for one in DatasetSample.objects.all()}
+
+    return told
+
+
+def build(format_="alpaca", **choices):
+    """The manifest of a built export, and its rows by turn."""
+    manifest, rows = built(format_, **{"include_interrupted": True, "include_pictures": True} | choices)
+    return manifest, {int(row["turn_number"]): row for row in rows.values()}
+
+
+def test_it_works(samples):
+    known = samples()
+    manifest, rows = build()
+    assert rows.keys() == {1, 3, 5} and {row["input"] for row in rows.values()} == {""}
+    assert sorted(left_out(manifest)["rests_on_tools"]) == sorted([known[2].id, known[4].id])
+    assert manifest["options"]["tool_results"] == "leave_out" and manifest["transformations"] == {}
+
+
+def test_results_can_be_the_input(samples):
+    samples()
+    manifest, rows = build(tool_results="input")
+    assert rows.keys() == {1, 2, 3, 4, 5} and manifest["excluded"] == []
+    assert rows[2]["input"] == 'Tool: exec\nArguments: {"command":"df -h"}\nResult:\n80 %'
+    assert rows[4]["input"] == (
+        'Tool: read\nArguments: {"path":"导.md"}\nResult:\nA\n\nTool: exec\nArguments: {}\nResult:\nB'
+    )
+    assert [rows[number]["input"] for number in (1, 3, 5)] == [""] * 3
+    assert manifest["transformations"] == {"tool_results_in_input": 2}
+
+
+def test_what_the_input_does_not_hold_is_said(samples):
+    samples(
+        user("More"), assistant("Let me look.", ("d", "read", {})), result("d"), assistant("One."), assistant("Two.")
+    )
+    manifest, rows = build(tool_results="input")
+    assert "Let me look" not in rows[6]["input"] and rows[6]["output"] == "Two."
+    names = ("text_before_tool_call_dropped", "text_before_reply_dropped")
+    assert [manifest["transformations"][name] for name in names] == [1, 1]
+
+
+def test_traits_are_stored_with_samples(samples):
+    asked = user(f"{ENVELOPE}What is this?")
+    asked["message"]["content"].append(PICTURE)
+    known = samples(asked, assistant("A cat."))
+    wanted = {1: "", 2: "tools", 3: "", 4: "tools", 5: "", 6: "envelope images"}
+    assert {number: one.turn_traits for number, one in known.items()} == wanted
+
+
+def test_what_stood_around_words_and_pictures_is_counted(samples):
+    asked = user(f"{ENVELOPE}What is this?")
+    asked["message"]["content"].append(PICTURE)
+    samples(asked, assistant("A cat."))
+    for format_ in ("alpaca", "sharegpt"):
+        manifest, rows = build(format_)
+        assert "Ann" not in orjson.dumps(rows[6]).decode() and "What is this?" in orjson.dumps(rows[6]).decode()
+        done = manifest["transformations"]
+        assert (done["envelope_removed"], done["images_dropped"]) == (1, 1)
+
+
+def test_long_results_are_cut_to_an_equal_share(samples):
+    samples(user("More"), assistant("", ("d", "read", {})), result("d", "x" * 5_000), assistant("Read."))
+    manifest, rows = build(tool_results="input", row_characters=1_000)
+    row = rows[6]
+    assert len(row["instruction"] + row["input"] + row["output"]) <= 1_000
+    assert row["input"].endswith("characters left out …]")
+    assert manifest["transformations"]["tool_results_shortened"] == 1
+
+
+def test_a_failed_tool_is_marked(samples):
+    failed = (assistant("", ("d", "read", {})), result("d", "ENOENT", isError=True), assistant("No such file."))
+    by_exit = (
+        assistant("", ("e", "exec", {})),
+        result("e", "", details={"exitCode": 3}),
+        assistant("It exits with 3."),
+    )
+    samples(user("Read it"), *failed, user("Run it"), *by_exit)
+    manifest, rows = build("sharegpt")
+    assert [message["value"] for message in rows[6]["conversations"]][-2] == "[error] ENOENT"
+    assert [message["value"] for message in rows[7]["conversations"]][-2] == "[error]"
+    assert manifest["transformations"]["tool_errors_marked"] == 2
+    manifest, rows = build(tool_results="input")
+    assert rows[6]["input"].endswith("Result:\n[error] ENOENT") and rows[7]["input"].endswith("Result:\n[error]")
+    assert manifest["transformations"]["tool_errors_marked"] == 2
+
+
+def test_a_turn_that_is_gone_is_used_by_what_is_known_of_it(samples):
+    known = samples()
+    Session.objects.using("agent_ada").all().delete()
+    manifest, rows = build()
+    assert rows.keys() == {1, 3, 5} and manifest["transformations"] == {}
+    for format_, choices in (("alpaca", {"tool_results": "input"}), ("sharegpt", {})):
+        manifest, rows = build(format_, **choices)
+        assert rows.keys() == {1, 3, 5}
+        assert sorted(left_out(manifest)["rests_on_tools"]) == sorted([known[2].id, known[4].id])
+    DatasetSample.objects.update(turn_traits="gone")
+    manifest, rows = build()
+    assert rows.keys() == {1, 2, 3, 4, 5} and manifest["transformations"] == {"tools_unknown": 5}
+
+
+@pytest.mark.parametrize(("damage", "reason"), [(True, "output_lost"), (False, "output_flagged")])
+def test_outputs_that_are_lost_or_secret_are_not_folded(samples, damage, reason):
+    output = lines(900, needle="lost") if damage else lines(300, secret=SECRET)
+    known = samples(user("More"), assistant("", ("d", "read", {})), result("d", output), assistant("Read."))
+    if damage:
+        blob(handles()[0]).unlink()
+    manifest, rows = build(tool_results="input")
+    assert 6 not in rows and left_out(manifest) == {reason: [known[6].id]}
+
+
+def test_the_page_says_and_offers_it(samples, as_admin):
+    known = samples()
+    export = make(as_admin)
+    page = as_admin.get(export.get_absolute_url()).text
+    assert "With a reply that rests on tool results" in page and f"/samples/{known[2].id}/" in page
+    assert "<dd>Left out</dd>" in page and "tool_results=leave_out" in page
+    DatasetExport.objects.all().delete()
+    page = as_admin.get(make(as_admin, tool_results="input").get_absolute_url()).text
+    assert "Exported with the tool calls and results as input" in page
+    assert "Tool calls and results written into the input" in page
+
+
+def test_an_export_of_nothing_else_says_what_to_do(samples):
+    samples()
+    DatasetSample.objects.exclude(turn_number=2).delete()
+    with pytest.raises(Refused, match="Include tool calls or results"):
+        exports.check_request("one", "alpaca", "reply")
