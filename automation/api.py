@@ -20,7 +20,7 @@ router = Operations("operations_schedules_api", tags=["schedules"])
 @needs("viewer")
 def cron_list(request, agent, filters: Query[PageQuery]):
     """Scheduled tasks of an agent by name, with the results of their last runs."""
-    page = schedules.page(agent, **filters.place)
+    page = schedules.read_page(agent, **filters.place)
     return listed(page)
 
 
@@ -29,11 +29,11 @@ def cron_list(request, agent, filters: Query[PageQuery]):
 @needs("viewer")
 def cron_detail(request, agent, job_id: str):
     """A scheduled task with its definition."""
-    job = schedules.find(agent, job_id)
+    job = schedules.find_job(agent, job_id)
     if job is None:
         raise Http404(_("There is no scheduled task %(name)s.") % {"name": job_id})
-    job.words = schedules.definition(job).words
-    job.numbers = schedules.numbers(schedules.runs_of(agent, job_id))
+    job.words = schedules.parse_definition(job).words
+    job.numbers = schedules.read_statistics(schedules.find_runs(agent, job_id))
     return job
 
 
@@ -42,8 +42,8 @@ def cron_detail(request, agent, job_id: str):
 @needs("viewer")
 def cron_runs(request, agent, job_id: str, filters: Query[PageQuery]):
     """The runs of a task, newest first; also of a task that is no longer defined."""
-    page = schedules.run_page(schedules.runs_of(agent, job_id), **filters.place)
-    if not page and not filters.after and not filters.before and schedules.find(agent, job_id) is None:
+    page = schedules.read_run_page(schedules.find_runs(agent, job_id), **filters.place)
+    if not page and not filters.after and not filters.before and schedules.find_job(agent, job_id) is None:
         raise Http404(_("There is no scheduled task %(name)s.") % {"name": job_id})
     return listed(page)
 
@@ -53,5 +53,5 @@ def cron_runs(request, agent, job_id: str, filters: Query[PageQuery]):
 @needs("viewer")
 def subagent_list(request, agent, filters: Query[SubagentQuery]):
     """Sub-agent runs of an agent's sessions, newest first; with `session`, runs it started and its own."""
-    page = subagent_runs.page(agent, session=filters.session, **filters.place)
+    page = subagent_runs.read_page(agent, session=filters.session, **filters.place)
     return listed(page)

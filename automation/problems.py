@@ -52,7 +52,7 @@ def check_failing() -> Iterable[Finding]:
     """The enabled tasks whose newest run failed."""
     now = clock.now_ms()
     for job in _enabled():
-        is_failed = schedules.outcome(job["status"] or "") == schedules.FAILED
+        is_failed = schedules.get_outcome(job["status"] or "") == schedules.FAILED
         if is_failed and clock.is_recent(clock.clamp(job["ran_at"]), RECENT_MS):
             count = _failed_in_a_row(job["id"])
             facts = {"task": job["id"], "name": job["name"] or job["id"], "count": count, "is_more": count == RUNS}
@@ -77,7 +77,7 @@ def _enabled(**columns):
 
 def _failed_in_a_row(job_id):
     newest = CronRunLog.objects.filter(job_id=job_id).order_by(*schedules.ORDER).values_list("status", flat=True)[:RUNS]
-    outcomes = [schedules.outcome(status) for status in newest]
+    outcomes = [schedules.get_outcome(status) for status in newest]
     return next((place for place, outcome in enumerate(outcomes) if outcome != schedules.FAILED), len(outcomes))
 
 

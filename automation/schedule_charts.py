@@ -11,9 +11,9 @@ from openclaw_web.pages import states
 from openclaw_web.pages.charts import Chart, Point, Series, bar_chart
 from openclaw_web.pages.formatting import day_in_words, duration, here
 
-from .schedules import FAILED, SKIPPED, SUCCEEDED, Numbers, Run
+from .schedules import FAILED, SKIPPED, SUCCEEDED, Run, RunStatistics
 
-BARS = 50
+MAX_BARS = 50
 SMALL_BARS = 20
 WIDTH, GAP, HEIGHT, BASE = 5, 2, 24, 19  # pixels; failed runs hang below the base line, so that colour is not alone
 TONES = {SUCCEEDED: "ok", FAILED: "bad"}
@@ -39,9 +39,9 @@ class SmallBars(NamedTuple):
     bars: list[SmallBar]
 
 
-def durations(numbers: Numbers, addresses: Mapping[str, str]) -> Chart:
+def build_chart(numbers: RunStatistics, addresses: Mapping[str, str]) -> Chart:
     """The latest runs, the oldest first; a bar leads to the session of its run when that is in the store."""
-    runs = [run for run in numbers.runs[:BARS] if run.duration_ms is not None][::-1]
+    runs = [run for run in numbers.runs[:MAX_BARS] if run.duration_ms is not None][::-1]
     in_seconds = max((run.duration_ms for run in runs), default=0) >= 10_000
     title = _("Duration of the latest runs, in seconds") if in_seconds else _("Duration of the latest runs, in ms")
     series = tuple(Series(states.word(state), tone) for state, tone in SERIES.items())
@@ -54,7 +54,7 @@ def durations(numbers: Numbers, addresses: Mapping[str, str]) -> Chart:
     return chart
 
 
-def small_bars(numbers: Numbers) -> SmallBars | None:
+def build_small_bars(numbers: RunStatistics) -> SmallBars | None:
     """The last runs, the oldest first, and a word about them for who cannot see it; None when there are none."""
     runs = numbers.runs[:SMALL_BARS][::-1]
     if not runs:

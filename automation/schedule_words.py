@@ -41,7 +41,7 @@ VALUES = {
 }
 
 
-def value(name: str, written: str) -> str:
+def format_value(name: str, written: str) -> str:
     """What a value of a definition is called: `value("target", "isolated")`; others are shown as they are written."""
     return str(VALUES[name].get(written, written))
 
@@ -49,13 +49,13 @@ def value(name: str, written: str) -> str:
 def in_words(schedule: Any) -> str:
     """`Every 15 minutes`, `On weekdays at 09:30 (Asia/Shanghai)`, `Once, on 2027-01-01 at 01:00 UTC`."""
     if not isinstance(schedule, dict):
-        return written(schedule)
+        return format_as_written(schedule)
     kind = schedule.get("kind")
     say = {"cron": _cron, "every": _every, "at": _at}.get(kind) if isinstance(kind, str) else None
-    return (say and say(schedule)) or written(schedule)
+    return (say and say(schedule)) or format_as_written(schedule)
 
 
-def written(schedule: Any) -> str:
+def format_as_written(schedule: Any) -> str:
     """A schedule as it is written: its expression, or else its JSON, cut when it is long."""
     if not schedule or not isinstance(schedule, dict):
         text = "–"

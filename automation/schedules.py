@@ -44,7 +44,7 @@ class Run:
 
 
 @dataclass(slots=True)
-class Numbers:
+class RunStatistics:
     """How a job went: its newest RECENT runs, the newest first, and how many there are in all (up to a bound)."""
 
     runs: list[Run] = field(default_factory=list)
@@ -99,7 +99,7 @@ class Definition:
     delivery: str = ""
 
 
-def page(agent: Agent, **place: Any) -> Page:
+def read_page(agent: Agent, **place: Any) -> Page:
     """An agent's jobs by name, each with `words`, when it runs, and `numbers`. `place`: see page_of."""
     runs = CronRunLog.objects.filter(job_id=OuterRef("id")).order_by(*ORDER).values("ts")
     jobs = (
@@ -115,45 +115,45 @@ def page(agent: Agent, **place: Any) -> Page:
     counts = _counts(found)
     for job in found:
         job.words = schedule_words.in_words(job.schedule)
-        job.numbers = Numbers(recent[job.id][:RECENT], counts.get(job.id, 0))
+        job.numbers = RunStatistics(recent[job.id][:RECENT], counts.get(job.id, 0))
     return found
 
 
-def find(agent: Agent, job_id: str) -> CronJob | None:
+def find_job(agent: Agent, job_id: str) -> CronJob | None:
     """An agent's job by its id."""
     return CronJob.objects.filter(agent_id=agent.agent_id, id=job_id).first()
 
 
-def runs_of(agent: Agent, job_id: str):
+def find_runs(agent: Agent, job_id: str):
     """The runs of a job without their raw lines; a job that is no longer defined still has runs."""
     return CronRunLog.objects.filter(agent_id=agent.agent_id, job_id=job_id).defer("entry_json")
 
 
-def run_page(runs, **place: Any) -> Page:
+def read_run_page(runs, **place: Any) -> Page:
     """A page of runs, the newest first; it ends early when their texts come to too much."""
     return page_of(runs, order=ORDER, **place, budget=BUDGET_CHARACTERS, weigh=_weight)
 
 
-def numbers(runs) -> Numbers:
+def read_statistics(runs) -> RunStatistics:
     """How the runs of one job went."""
     columns = runs.order_by(*ORDER).values_list("ts", "status", "duration_ms", "session_id")
-    return Numbers(list(map(_run, columns[:RECENT])), runs.order_by().values("ts")[: COUNTED_UP_TO + 1].count())
+    return RunStatistics(list(map(_run, columns[:RECENT])), runs.order_by().values("ts")[: COUNTED_UP_TO + 1].count())
 
 
-def outcome(status: str) -> str:
+def get_outcome(status: str) -> str:
     """What a status comes to."""
     return OUTCOMES.get(status.lower(), "")
 
 
-def definition(job: CronJob) -> Definition:
+def parse_definition(job: CronJob) -> Definition:
     """What a job is to do."""
     schedule, raw = job.schedule, job.definition
     payload, delivery = (part if isinstance(part, dict) else {} for part in (raw.get("payload"), raw.get("delivery")))
-    said = schedule_words.value
+    said = schedule_words.format_value
     sent = [said("delivery", _text(delivery, "mode")), _channel(delivery), _text(delivery, "to")]
     return Definition(
         words=schedule_words.in_words(schedule),
-        written=schedule_words.written(schedule),
+        written=schedule_words.format_as_written(schedule),
         description=_text(raw, "description"),
         target=said("target", _text(raw, "sessionTarget")),
         wake=said("wake", _text(raw, "wakeMode")),
@@ -163,28 +163,28 @@ def definition(job: CronJob) -> Definition:
     )
 
 
-def job_of_session(agent: Agent, asked: str) -> str | None:
+def find_session_job(agent: Agent, asked: str) -> str | None:
     """The id of the job that started a session, which is named by its id or its key."""
     if not asked or len(asked) > LONGEST_NAME:
         return None
     known = Session.objects.using(agent.db).filter(id=asked).values_list("session_key", flat=True).first()
     for key in (asked, known or ""):
         if match := KEY.fullmatch(key):
-            if find(agent, match["job"]) or runs_of(agent, match["job"]).exists():
+            if find_job(agent, match["job"]) or find_runs(agent, match["job"]).exists():
                 return match["job"]
             asked = match["session"] or asked
     by_run = CronRunLog.objects.filter(agent_id=agent.agent_id, session_id=asked)
     return by_run.values_list("job_id", flat=True).first()
 
 
-def addresses(agent: Agent, session_ids: Iterable[str | None]) -> dict[str, str]:
+def find_session_addresses(agent: Agent, session_ids: Iterable[str | None]) -> dict[str, str]:
     """Where the sessions are that are in the store."""
     asked = {session_id for session_id in session_ids if session_id}
     known = Session.objects.using(agent.db).filter(id__in=asked).values_list("id", flat=True)
-    return {session_id: session_address(agent, session_id) for session_id in known}
+    return {session_id: build_session_address(agent, session_id) for session_id in known}
 
 
-def session_address(agent: Agent, session_id: str) -> str:
+def build_session_address(agent: Agent, session_id: str) -> str:
     """Where a session is read, whatever its id is."""
     return f"{reverse('ledger:session_list', args=[agent.agent_id])}{quote(session_id, safe='')}/"
 
@@ -214,7 +214,7 @@ def _since(jobs, moment):
 
 def _run(columns):
     ts, status, duration_ms, session_id = columns
-    return Run(ts, outcome(status), duration_ms, session_id)
+    return Run(ts, get_outcome(status), duration_ms, session_id)
 
 
 def _weight(run):

@@ -42,7 +42,7 @@ class CronRunOut(table_schema(CronRunLog)):
 
     @staticmethod
     def resolve_outcome(run):
-        return schedules.outcome(run.status)
+        return schedules.get_outcome(run.status)
 
 
 class SubagentQuery(PageQuery):

@@ -12,7 +12,7 @@ from ledger.models import Session
 from openclaw_web.lists.paging import Page, page_of
 
 from .models import SubagentRun
-from .schedules import LONGEST_NAME, session_address
+from .schedules import LONGEST_NAME, build_session_address
 
 ORDER = ("-created_at", "-run_id")
 BUDGET_CHARACTERS = 1_000_000  # of payloads read for one page
@@ -52,7 +52,7 @@ class Run:
         return max(0, self.ended_at - self.created_at)
 
 
-def page(agent: Agent, *, session: str = "", **place: Any) -> Page:
+def read_page(agent: Agent, *, session: str = "", **place: Any) -> Page:
     """The runs that sessions of an agent asked for, the newest first; those on either side of one `session`.
 
     `place`: see page_of.
@@ -118,7 +118,7 @@ def _side(agent, key, sessions, moment):
     known = sessions.get(key, [])
     begun = [session for session in known if moment is None or session[0] <= moment]
     for _, session_id, title in begun[:1] or known[-1:]:
-        return Side(key, session_id, session_address(agent, session_id), split_injected(title)[1])
+        return Side(key, session_id, build_session_address(agent, session_id), split_injected(title)[1])
     return Side(key)
 
 

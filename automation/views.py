@@ -9,7 +9,7 @@ from openclaw_web.lists.paging import places
 from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import render_page
 
-from . import linting, schedule_charts, schedules, subagent_runs
+from . import prompt_lint, schedule_charts, schedules, subagent_runs
 
 
 @require_safe
@@ -18,14 +18,14 @@ from . import linting, schedule_charts, schedules, subagent_runs
 def cron_list(request, agent):
     """The jobs of an agent; with `?session=`, an id or a key, the job that started that session."""
     session = request.GET.get("session", "")
-    job_id = schedules.job_of_session(agent, session) if session else None
+    job_id = schedules.find_session_job(agent, session) if session else None
     if job_id:
         return redirect("automation:cron_detail", agent.agent_id, job_id)
     context = {"agent": agent, "session": session[: schedules.LONGEST_NAME], "jobs": []}
     if not session:
-        context["jobs"] = schedules.page(agent, **places(request))
+        context["jobs"] = schedules.read_page(agent, **places(request))
         for job in context["jobs"]:
-            job.bars = schedule_charts.small_bars(job.numbers)
+            job.bars = schedule_charts.build_small_bars(job.numbers)
     return render_page(request, "automation/cron_list.html", context, status=404 if session else 200)
 
 
@@ -34,23 +34,23 @@ def cron_list(request, agent):
 @needs("viewer")
 def cron_detail(request, agent, job_id):
     """One job: what it is to do, how it went, and its runs."""
-    job = schedules.find(agent, job_id)
-    runs = schedules.runs_of(agent, job_id)
-    numbers = schedules.numbers(runs)
+    job = schedules.find_job(agent, job_id)
+    runs = schedules.find_runs(agent, job_id)
+    numbers = schedules.read_statistics(runs)
     if job is None and not numbers.runs:
         raise Http404
-    page = schedules.run_page(runs, **places(request))
-    shown = numbers.runs[: schedule_charts.BARS]
-    addresses = schedules.addresses(agent, [run.session_id for run in (*page, *shown)])
+    page = schedules.read_run_page(runs, **places(request))
+    shown = numbers.runs[: schedule_charts.MAX_BARS]
+    addresses = schedules.find_session_addresses(agent, [run.session_id for run in (*page, *shown)])
     context = {
         "agent": agent,
         "job_id": job_id,
         "job": job,
-        "definition": schedules.definition(job) if job else None,
-        "hits": [found.hit for found in linting.in_job(job)] if job else [],
+        "definition": schedules.parse_definition(job) if job else None,
+        "hits": [found.hit for found in prompt_lint.lint_job(job)] if job else [],
         "numbers": numbers,
         "counted_up_to": schedules.COUNTED_UP_TO,
-        "chart": schedule_charts.durations(numbers, addresses),
+        "chart": schedule_charts.build_chart(numbers, addresses),
         "runs": page,
         "addresses": addresses,
     }
@@ -66,6 +66,6 @@ def subagent_list(request, agent):
     context = {
         "agent": agent,
         "session": session,
-        "runs": subagent_runs.page(agent, session=session, **places(request)),
+        "runs": subagent_runs.read_page(agent, session=session, **places(request)),
     }
     return render_page(request, "automation/subagent_list.html", context)

@@ -254,10 +254,10 @@ def clear(options):
 
 def cleared():
     """Wall and CPU seconds of one clearing, and what it did."""
-    from operations.clearing import services as clearing
+    from operations.artifact_gc import services as clearing
 
     started, before = time.perf_counter(), os.times()
-    done = clearing.collect(older_than=0, is_dry_run=False, by="benchmark")
+    done = clearing.collect_garbage(older_than=0, is_dry_run=False, by="benchmark")
     after = os.times()
     cpu = after.user + after.system - before.user - before.system
     return {"wall": time.perf_counter() - started, "cpu": cpu}, done

@@ -46,9 +46,9 @@ def measure(options):
     call_command("migrate", verbosity=0)
     asked = {"source": str(options.source.absolute())}
     _answer, collected, _wall = timed(lambda: collect.run(asked, Progress()))
-    looks = [timed(lambda: plan.look(asked, Progress())) for _round in range(options.rounds)]
-    bare = [timed(lambda: plan.look(asked | {"counts": False}, Progress())) for _round in range(options.rounds)]
-    deep = [timed(lambda: plan.look(asked | {"deep": True}, Progress())) for _round in range(options.rounds)]
+    looks = [timed(lambda: plan.run_check(asked, Progress())) for _round in range(options.rounds)]
+    bare = [timed(lambda: plan.run_check(asked | {"counts": False}, Progress())) for _round in range(options.rounds)]
+    deep = [timed(lambda: plan.run_check(asked | {"deep": True}, Progress())) for _round in range(options.rounds)]
     receipt = looks[0][0]
     assert receipt["to_read"] == 0 and not receipt["losses"], receipt["message"]
     assert deep[0][0]["compared"]["records"] == receipt["compared"]["records"], deep[0][0]["message"]

@@ -259,7 +259,7 @@ def signed_in():
 def measure(client, pages, rounds, timer=time.perf_counter):
     """Median milliseconds of every page, its size, and its ratio to the floor; `timer` may be of the processor."""
     from ledger.markup import markdown
-    from operations.serving import preparation
+    from operations.server import preparation
 
     preparation.load_site()  # as `serve` does: later collections of garbage leave alone what is there already
     remembered, rendered_anew = markdown.render, markdown._rendered

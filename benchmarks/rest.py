@@ -26,7 +26,7 @@ REST_SECONDS = 8
 FLOOR = (
     "import django.conf as c; c.settings.configure(); import django; django.setup(); import ninja, jinja2, django.test"
 )
-START = "import django; django.setup(); from operations.serving import preparation; preparation.load_site()"
+START = "import django; django.setup(); from operations.server import preparation; preparation.load_site()"
 
 
 def main():

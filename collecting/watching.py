@@ -18,7 +18,7 @@ from agents.layout.home_agents import read_home
 from jobs.progress import Progress
 from openclaw_web import amounts
 from openclaw_web.errors import Refused
-from problems import checking
+from problems import check_pass
 
 from . import collect, watcher
 
@@ -132,7 +132,7 @@ def _collect(params, copies, say, said, source):
         if result["records"] or result["rejected"]:
             records = amounts.of("new records", result["records"])
             say(_("%(records)s, %(rejected)s rejected") % {"records": records, "rejected": f"{result['rejected']:,}"})
-            checking.check_all()
+            check_pass.check_all()
     finally:
         connections.close_all()
     return ""

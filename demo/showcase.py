@@ -26,7 +26,7 @@ from openclaw_web import amounts, clock
 from openclaw_web.disk import locks
 from openclaw_web.errors import Refused
 from operations.checkpoints import services as checkpoints
-from operations.serving import preparation
+from operations.server import preparation
 from people.accounts import services as accounts
 from people.models import User
 
@@ -170,7 +170,7 @@ def _seal():
     """A checkpoint of the session whose compaction took big outputs out of sight; the same one each time."""
     agent = Agent.objects.filter(agent_id="research").first()
     if agent:
-        list(checkpoints.make(agent, checkpoints.session_of(agent, "agent:research:main"), by=NAME))
+        list(checkpoints.build_checkpoints(agent, checkpoints.find_session(agent, "agent:research:main"), by=NAME))
 
 
 def _judge():

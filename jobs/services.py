@@ -18,7 +18,7 @@ from openclaw_web.errors import Refused
 from openclaw_web.lists.paging import page_of
 from openclaw_web.pages import states
 from people.audit import log as audit
-from problems import checking
+from problems import check_pass
 
 from . import cancelling, running
 from . import kinds as job_kinds
@@ -80,7 +80,7 @@ def run_now(kind: str, params: dict, *, by: str, listener: Listener | None = Non
                 if claimed is None:  # another process was quicker
                     return _refuse_twin(_create(kind, params, by), job)
             ended = running.work_on(claimed, listener)
-        checking.check_all()
+        check_pass.check_all()
         return ended
     finally:
         reserve.keep(settings.HOME_DIR)

@@ -15,7 +15,7 @@ from openclaw_web.disk import locks, reserve
 from openclaw_web.sqlite import waiting
 from people.audit import log as audit
 from people.signing_in import sign_ins
-from problems import checking
+from problems import check_pass
 
 from . import running, ticking
 from . import services as jobs
@@ -81,7 +81,7 @@ def _run_next():
         has_run = True
         time.sleep(RECOVER_SECONDS)
     if has_run:
-        checking.check_all()
+        check_pass.check_all()
         connections.close_all()
     return has_run
 
@@ -117,7 +117,7 @@ def _look_after_runs(ended):
             log.warning("lost jobs could not be looked for: %s", exc)
             connections.close_all()
         if not is_checked or rounds % CHECK_EVERY == 0 or last_act != checked_act:
-            is_checked, checked_act = checking.check_all(), last_act
+            is_checked, checked_act = check_pass.check_all(), last_act
         if ended.wait(RECOVER_SECONDS):
             break
     connections.close_all()

@@ -113,7 +113,9 @@ INSTALLED_APPS = [
 ]
 
 # What an app asks of an app above it, or has it do: nobody imports upwards.
-BACKUPS_THAT_ARE_THERE = "operations.backups.held.paths"  # backups that still hold what a collect has taken out
+BACKUPS_THAT_ARE_THERE = (
+    "operations.backups.runs.find_existing_paths"  # backups that still hold what a collect has taken out
+)
 APPROVED_DECISIONS = (
     "datasets.decision_samples.replays.find_approved_ids"  # decisions of an agent in approved samples: ids
 )
@@ -318,7 +320,7 @@ WHITENOISE_SKIP_COMPRESS_EXTENSIONS = (*Compressor.SKIP_COMPRESS_EXTENSIONS, "ma
 # What runs as a job, by the name that its rows hold: where its declaration stands (jobs.kinds.Kind).
 JOB_KINDS = {
     "archive": "operations.retention.services.ARCHIVE_JOB",
-    "artifact_gc": "operations.clearing.services.JOB",
+    "artifact_gc": "operations.artifact_gc.services.JOB",
     "collect": "collecting.collect.JOB",
     "export": "datasets.exports.jobs.JOB",
     "export_verify": "datasets.exports.jobs.VERIFY_JOB",
@@ -335,10 +337,10 @@ JOB_KINDS = {
     "backup_verify": "operations.backups.services.VERIFY_JOB",
     "retention": "operations.retention.services.REMOVE_JOB",
     "jsonl_export": "operations.retention.daily_files.JOB",
-    "doctor": "operations.doctor.fixing.JOB",
+    "doctor": "operations.doctor.fix_job.JOB",
     "doctor_look": "operations.doctor.plan.JOB",
-    "doctor_undo": "operations.doctor.undoing.JOB",
-    "doctor_unignore": "operations.doctor.ignoring.JOB",
+    "doctor_undo": "operations.doctor.undo_job.JOB",
+    "doctor_unignore": "operations.doctor.ignored_sessions.JOB",
 }
 
 # What the doctor looks for, in the order in which it is looked for (openclaw_web.sqlite.integrity.Check).

@@ -12,9 +12,9 @@ from ledger.models import RemovedSession
 from openclaw_web.errors import Refused
 from openclaw_web.sqlite.integrity import DAMAGED, MISSING, Check, file_problem
 
-from .backups import opening
+from .backups import backup_reader
 from .models import BackupRun
-from .retention import files as archives
+from .retention import archive_files as archives
 
 CHECKED = (BackupRun.Status.VERIFIED, BackupRun.Status.INCOMPLETE)
 
@@ -22,7 +22,7 @@ CHECKED = (BackupRun.Status.VERIFIED, BackupRun.Status.INCOMPLETE)
 def _find_archives(db, *, is_deep) -> Iterator[str]:
     """Archived sessions that cannot be restored; without `is_deep` archives are opened, and not read."""
     rows = RemovedSession.objects.using(db).filter(why=RemovedSession.Why.ARCHIVE).order_by("session_id")
-    read = archives.verify if is_deep else partial(_open, archives.opened)
+    read = archives.verify_archive if is_deep else partial(_open, archives.open_archive)
     for session_id, name in rows.values_list("session_id", "archive").iterator():
         path = Path(settings.HOME_DIR, name)
         if problem := _problem_of(path, name, _size_of(path), read):
@@ -46,7 +46,9 @@ def _backups():
 
 def _find_damaged_backups(_db) -> Iterator[str]:
     for path, size in _backups():
-        if Path(path).is_file() and (problem := _problem_of(Path(path), path, size, partial(_open, opening.opened))):
+        if Path(path).is_file() and (
+            problem := _problem_of(Path(path), path, size, partial(_open, backup_reader.open_backup))
+        ):
             yield problem if path in problem else f"{path} ({problem})"
 
 

@@ -14,7 +14,7 @@ from .backups import runs
 
 def check_backup() -> Iterable[Finding]:
     """That no backup was test-restored lately, where there is something to lose."""
-    proven_at = runs.last_proven()
+    proven_at = runs.find_last_proven_at()
     if AgentSummary.objects.exists() and runs.is_overdue(proven_at):
         yield Finding(facts={"proven_at": proven_at}, since=proven_at)
 
@@ -28,7 +28,7 @@ def check_disk() -> Iterable[Finding]:
 BACKUP = Kind(
     label=gettext_lazy("Backups"),
     severity=32,
-    describe=lambda facts: runs.advice(facts["proven_at"]),
+    describe=lambda facts: runs.get_advice(facts["proven_at"]),
     link=lambda _facts: Link(gettext_lazy("Back up"), "operations:backup_list"),
     check=check_backup,
     role="operator",

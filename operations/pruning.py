@@ -14,11 +14,11 @@ from jobs import kinds as job_kinds
 from jobs.models import JobRun
 from openclaw_web import clock
 from people.configuration import keys as configuration
-from problems import storing as problems
+from problems import problem_store as problems
 
 from .models import BackupRun
 
-SETTING = "jobs.retentionDays"
+DAYS_SETTING = "jobs.retentionDays"
 DAY_MS = 86_400_000
 BATCH = 500
 MOST = 100_000  # of one round: the next one goes on
@@ -32,7 +32,7 @@ def prune() -> int:
 
     With 0 days only versions and closed problems are removed.
     """
-    days, count = configuration.number(SETTING), _versions() + problems.prune()
+    days, count = configuration.number(DAYS_SETTING), _versions() + problems.prune_problems()
     if not days:
         return count
     before = clock.now_ms() - days * DAY_MS

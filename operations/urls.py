@@ -2,11 +2,11 @@ from django.urls import path
 
 from problems import views as problems
 
+from .artifact_gc import views as clearing
 from .backups import views as backups
 from .checkpoints import views as checkpoints
-from .clearing import views as clearing
 from .doctor import views as doctor
-from .linting import views as linting
+from .lint import views as linting
 from .retention import views as retention
 
 app_name = "operations"

@@ -15,7 +15,7 @@ from openclaw_web.pages import formatting
 
 from . import kinds
 from .models import Problem, ProblemCheck
-from .words import Shown, open_rows, shown
+from .words import ProblemDisplay, build_display, open_rows
 
 MOST, MOST_OF_KIND = 8, 3
 LOOKED_AT = 200  # the worst, of which those that are shown are chosen
@@ -24,19 +24,19 @@ STALE_MS = 5 * 60_000
 
 
 @dataclass(frozen=True, slots=True)
-class NeedsYou:
+class ProblemPanel:
     """The worst problems that a person is told of, how many others there are, and whether that can be believed.
 
     `stale` says that no check was made lately; `calm` is the one line where there is nothing. Both may be empty.
     """
 
-    rows: list[Shown]
+    rows: list[ProblemDisplay]
     more: int
     stale: str
     calm: str
 
 
-def needs_you(user: Any) -> NeedsYou:
+def build_problem_panel(user: Any) -> ProblemPanel:
     """What needs this person: at most eight problems, the worst first.
 
     More than three of one kind are shown where nothing else is left: one machine that was off makes every task overdue.
@@ -46,7 +46,7 @@ def needs_you(user: Any) -> NeedsYou:
     more = min(len(worst) - len(chosen), COUNTED_UP_TO + 1)
     stale = describe_stale()
     calm = "" if chosen or stale else describe_calm()
-    return NeedsYou([shown(row, user) for row in chosen], more, stale, calm)
+    return ProblemPanel([build_display(row, user) for row in chosen], more, stale, calm)
 
 
 def _choose(rows):

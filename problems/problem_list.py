@@ -15,7 +15,7 @@ from openclaw_web.pages import states
 
 from . import kinds as problem_kinds
 from .models import Problem
-from .words import facts_of, sentence, shown
+from .words import build_display, build_facts, describe_problem
 
 State = Problem.State
 SEGMENTS = Segments(
@@ -56,8 +56,8 @@ def fits(user, *, sort=ProblemFilters.DEFAULT, segment="", **asked) -> Listing:
 
 def shape(row: dict[str, Any]) -> dict[str, Any]:
     """A row of the file and of the API: its columns, and its sentence as `problem`."""
-    facts = facts_of(row["agent_id"], Problem.detail.decode(row["detail_json"]))
-    words = sentence(problem_kinds.find(row["kind"]), facts, row["kind"])
+    facts = build_facts(row["agent_id"], Problem.detail.decode(row["detail_json"]))
+    words = describe_problem(problem_kinds.find(row["kind"]), facts, row["kind"])
     return {name: words if name == "problem" else row[name] for name in FIELDS}
 
 
@@ -85,7 +85,7 @@ PROBLEMS = List(
     ),
     table=Problem,
     fields=FIELDS,
-    prepare=lambda page, _filters, user: {"rows": [shown(row, user) for row in page]},
+    prepare=lambda page, _filters, user: {"rows": [build_display(row, user) for row in page]},
     file=_values,
     shape=shape,
 )

@@ -22,7 +22,7 @@ UNUSABLE = (KeyError, TypeError, ValueError)  # facts that a sentence does not k
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ProblemDisplay:
     """A problem as pages show it: the sentence, the tone of its badge, and its button (empty without one)."""
 
     row: Problem
@@ -35,15 +35,15 @@ class Shown:
     may_act: bool
 
 
-def shown(row: Problem, user: Any) -> Shown:
+def build_display(row: Problem, user: Any) -> ProblemDisplay:
     """A problem for a person."""
-    kind, facts = find(row.kind), facts_of(row.agent_id, row.detail)
+    kind, facts = find(row.kind), build_facts(row.agent_id, row.detail)
     link = _link(kind, facts) if kind and user.has_role(kind.role) else None
     href = (url_or_none(link.route, *link.args) if link else None) or ""
-    return Shown(
+    return ProblemDisplay(
         row=row,
         label=str(kind.label if kind else row.kind),
-        sentence=sentence(kind, facts, row.kind),
+        sentence=describe_problem(kind, facts, row.kind),
         tone=tone(row.severity),
         state=state_of(row),
         button=str(link.label) if link and href else "",
@@ -52,12 +52,12 @@ def shown(row: Problem, user: Any) -> Shown:
     )
 
 
-def facts_of(agent_id: str, detail: Facts) -> dict[str, Any]:
+def build_facts(agent_id: str, detail: Facts) -> dict[str, Any]:
     """The facts of a row, with its agent."""
     return {"agent": agent_id} | detail
 
 
-def sentence(kind: Kind | None, facts: Facts, name: str = "") -> str:
+def describe_problem(kind: Kind | None, facts: Facts, name: str = "") -> str:
     """What is wrong. Where facts lack what the sentence needs, it is the label."""
     if kind is None:
         return name

@@ -41,7 +41,7 @@ def read_jobs(data: bytes) -> list[Job]:
     jobs = load_object(data).get("jobs")
     if not isinstance(jobs, list):
         raise ValueError("there is no list of jobs")
-    return [job_of(job) for job in jobs if isinstance(job, dict) and isinstance(job.get("id"), str)]
+    return [parse_job(job) for job in jobs if isinstance(job, dict) and isinstance(job.get("id"), str)]
 
 
 def read_run(record: dict[str, Any], *, job_id: str) -> Run:
@@ -61,7 +61,7 @@ def read_run(record: dict[str, Any], *, job_id: str) -> Run:
     )
 
 
-def job_of(job: dict[str, Any]) -> Job:
+def parse_job(job: dict[str, Any]) -> Job:
     """One job, whose `id` is a text."""
     payload, state = _object(job, "payload"), _object(job, "state")
     schedule = job.get("schedule")

@@ -50,7 +50,7 @@ class Item:
     values: dict[str, Any] = field(default_factory=dict)
 
 
-def jobs(database: Database) -> Iterator[cron.Job]:
+def read_jobs(database: Database) -> Iterator[cron.Job]:
     """Scheduled jobs; one whose definition is no JSON object is known by its columns."""
     columns = ("job_id", "name", "enabled", "agent_id", "updated_at", "job_json", "state_json")
     for job_id, name, enabled, agent, updated, job_json, state_json in database.rows("cron_jobs", *columns):
@@ -66,10 +66,10 @@ def jobs(database: Database) -> Iterator[cron.Job]:
         if state := _object(state_json):
             raw["state"] = state
         raw.setdefault("updatedAtMs", updated)
-        yield cron.job_of(raw)
+        yield cron.parse_job(raw)
 
 
-def runs(database: Database) -> Iterator[TimedRun]:
+def read_runs(database: Database) -> Iterator[TimedRun]:
     """Runs of scheduled jobs, each once: what a task says, else the run log, else a receipt."""
     seen: set[tuple[str, int]] = set()
     for found in (*_of_tasks(database), *_of_run_logs(database), *_of_receipts(database)):
@@ -79,7 +79,7 @@ def runs(database: Database) -> Iterator[TimedRun]:
             yield found
 
 
-def subagent_runs(database: Database) -> Iterator[subagents.SubagentRun]:
+def read_subagent_runs(database: Database) -> Iterator[subagents.SubagentRun]:
     """Sub-agent runs: the payload, with the columns of versions that have no payload."""
     columns = ("run_id", "child_session_key", "requester_session_key", "controller_session_key", "created_at")
     more = ("started_at", "ended_at", "task", "label", "model", "outcome_json", "ended_reason", "cleanup_handled")
@@ -93,10 +93,10 @@ def subagent_runs(database: Database) -> Iterator[subagents.SubagentRun]:
         if handled is not None:
             run["cleanupHandled"] = bool(handled)
         if run_id:
-            yield subagents.run_of(run_id, _object(row[-1]) | run)
+            yield subagents.parse_run(run_id, _object(row[-1]) | run)
 
 
-def tasks(database: Database) -> Iterator[Item]:
+def read_tasks(database: Database) -> Iterator[Item]:
     """Tasks that are no runs of scheduled jobs."""
     for row in database.rows("task_runs", *TASK, "agent_id", "owner_key", order="created_at"):
         item = _item(TASK, row)
@@ -105,7 +105,7 @@ def tasks(database: Database) -> Iterator[Item]:
             yield item
 
 
-def flows(database: Database) -> Iterator[Item]:
+def read_flows(database: Database) -> Iterator[Item]:
     """Flows: tasks that belong together."""
     for row in database.rows("flow_runs", *FLOW, order="created_at"):
         item = _item(FLOW, row)
@@ -114,7 +114,7 @@ def flows(database: Database) -> Iterator[Item]:
             yield item
 
 
-def deliveries(database: Database) -> Iterator[Item]:
+def read_deliveries(database: Database) -> Iterator[Item]:
     """What waits to be delivered or could not be: where and since when, never what is said and to whom."""
     for row in database.rows("delivery_queue_entries", *DELIVERY, order="enqueued_at"):
         item = _item(DELIVERY, row)

@@ -28,10 +28,10 @@ def read_runs(data: bytes) -> list[SubagentRun]:
         runs = {run["runId"]: run for run in runs if isinstance(run, dict) and isinstance(run.get("runId"), str)}
     if not isinstance(runs, dict):
         raise ValueError("there are no runs")
-    return [run_of(run_id, run) for run_id, run in runs.items() if isinstance(run, dict)]
+    return [parse_run(run_id, run) for run_id, run in runs.items() if isinstance(run, dict)]
 
 
-def run_of(run_id: str, run: dict[str, Any]) -> SubagentRun:
+def parse_run(run_id: str, run: dict[str, Any]) -> SubagentRun:
     """One run as its object says."""
 
     def text(name):

@@ -77,14 +77,14 @@ def measure():
     from django.db import connections
 
     from agents import databases
-    from problems import checking
+    from problems import check_pass
     from problems.models import Problem, ProblemCheck
 
     Problem.objects.all().delete()
     ProblemCheck.objects.all().delete()
     passes = list(each_pass())
     until_complete()  # files that were closed for the first time
-    steady, _passes = cost(checking.check_all)
+    steady, _passes = cost(check_pass.check_all)
     before = set(Problem.objects.filter(state="open").values_list("id", flat=True))
     plant(databases.alias("agent-007"))
     connections.close_all()
@@ -99,11 +99,11 @@ def measure():
 
 def each_pass():
     """The processor seconds of each pass of a check that gets through everything."""
-    from problems import checking
+    from problems import check_pass
 
     is_complete = False
     while not is_complete:
-        seconds, is_complete = cost(checking.check_all)
+        seconds, is_complete = cost(check_pass.check_all)
         yield seconds
 
 

@@ -145,7 +145,7 @@ def ask_once(address):
     from django.contrib.auth import get_user_model
     from django.test import Client
 
-    from operations.serving import preparation
+    from operations.server import preparation
 
     preparation.load_site()
     client = Client(headers={"host": "127.0.0.1"})

@@ -64,18 +64,18 @@ def _database(collection, source, counts):
 
 
 def _read(collection, database: Database, counts):
-    jobs = list(state_database.jobs(database))
-    runs = list(state_database.subagent_runs(database))
+    jobs = list(state_database.read_jobs(database))
+    runs = list(state_database.read_subagent_runs(database))
     with transaction.atomic():
         schedules.store_jobs(collection, jobs)
         schedules.store_runs(collection, runs)
         counts["cron_jobs"] += len(jobs)
         counts["subagent_runs"] += len(runs)
         owners = {job.id: job.agent for job in jobs}
-        counts["cron_runs"] += _store_cron_runs(collection, list(state_database.runs(database)), owners)
-        counts["tasks"] += _store(collection, TaskRun, state_database.tasks(database))
-        counts["flows"] += _store(collection, FlowRun, state_database.flows(database))
-        counts["deliveries"] += _store(collection, DeliveryQueueEntry, state_database.deliveries(database))
+        counts["cron_runs"] += _store_cron_runs(collection, list(state_database.read_runs(database)), owners)
+        counts["tasks"] += _store(collection, TaskRun, state_database.read_tasks(database))
+        counts["flows"] += _store(collection, FlowRun, state_database.read_flows(database))
+        counts["deliveries"] += _store(collection, DeliveryQueueEntry, state_database.read_deliveries(database))
 
 
 def _store_provenance(collection, database):

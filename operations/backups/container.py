@@ -81,7 +81,7 @@ class Writer:
         return len(data)
 
 
-def chunks_of(file: BinaryIO) -> Iterable[bytes]:
+def read_chunks(file: BinaryIO) -> Iterable[bytes]:
     """A file, a piece at a time."""
     while data := file.read(CHUNK):
         yield data

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from openclaw_web.errors import Refused
 from openclaw_web.sqlite import known
 
-from . import parts
+from . import backup_paths
 
 SCHEMA = "openclaw-web.backup.v1"
 MANIFEST, LIST = "manifest.json", "files.jsonl"
@@ -76,7 +76,7 @@ class Manifest(Part):
         return orjson.dumps(self.model_dump(by_alias=True), option=orjson.OPT_INDENT_2)
 
 
-def read(data: bytes) -> Manifest:
+def parse_manifest(data: bytes) -> Manifest:
     """The manifest in `data`. Raises Refused for one that is damaged, contradicts itself or leaves the home."""
     try:
         manifest = Manifest.model_validate_json(data)
@@ -86,24 +86,24 @@ def read(data: bytes) -> Manifest:
     paths = [entry.path for entry in manifest.databases]
     if len(set(paths)) < len(paths):
         raise Refused(_("The manifest lists a database twice."))
-    if [entry.role for entry in manifest.databases].count(parts.GLOBAL) != 1:
+    if [entry.role for entry in manifest.databases].count(backup_paths.GLOBAL) != 1:
         raise Refused(_("The manifest lists no global database, or several."))
     for entry in manifest.databases:
-        match = parts.PATHS[entry.role].fullmatch(entry.path)
-        if not match or (entry.role == parts.AGENT and match[1] != entry.agent):
+        match = backup_paths.PATHS[entry.role].fullmatch(entry.path)
+        if not match or (entry.role == backup_paths.AGENT and match[1] != entry.agent):
             raise misplaced(entry.path)
         if entry.integrity != "ok":
             raise Refused(_("%(path)s was damaged when it was backed up.") % {"path": entry.path})
     return manifest
 
 
-def read_line(line: bytes) -> FileEntry:
+def parse_line(line: bytes) -> FileEntry:
     """One line of the list of files. Raises Refused."""
     try:
         entry = FileEntry.model_validate_json(line)
     except ValidationError as exc:
         raise Refused(_("The list of files in this archive cannot be read.")) from exc
-    if parts.role_of(entry.path) in (None, *parts.DATABASES):
+    if backup_paths.find_role(entry.path) in (None, *backup_paths.DATABASES):
         raise misplaced(entry.path)
     return entry
 

@@ -8,10 +8,10 @@ from jobs.models import JobRun
 from openclaw_web import amounts
 from openclaw_web.pages.formatting import at, size
 
-from .restoring import Restored
+from .home_restore import RestoreResult
 
 SCHEMA = "openclaw-web.backup.v1"
-MOST = 1_000
+MAX_LISTED = 1_000
 NO_FACTS = {
     "backup": None,
     "backups": [],
@@ -24,7 +24,7 @@ NO_FACTS = {
 }
 
 
-def made(verb: str, job: JobRun) -> tuple[dict[str, Any], str]:
+def build_job_receipt(verb: str, job: JobRun) -> tuple[dict[str, Any], str]:
     """The receipt of a backup that was made, verified or drilled, and its words."""
     result = job.result
     backup = {name: result[name] for name in ("id", "status", "path", "bytes", "sha256", "created_at")}
@@ -35,13 +35,13 @@ def made(verb: str, job: JobRun) -> tuple[dict[str, Any], str]:
     return facts, "\n".join(lines)
 
 
-def listed(backups: list[dict[str, Any]]) -> tuple[dict[str, Any], str]:
+def build_list_receipt(backups: list[dict[str, Any]]) -> tuple[dict[str, Any], str]:
     """The receipt of the list, the newest first, and its words."""
     lines = [_line(backup) for backup in backups] or [_("No backups yet. Create a backup: openclaw-web backup create")]
     return NO_FACTS | {"verb": "list", "backups": backups}, "\n".join(lines)
 
 
-def restored(done: Restored) -> tuple[dict[str, Any], str]:
+def build_restore_receipt(done: RestoreResult) -> tuple[dict[str, Any], str]:
     """The receipt of a home that was put back, and its words."""
     words = {
         "home": done.home,

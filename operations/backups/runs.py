@@ -15,12 +15,12 @@ from openclaw_web.errors import Refused
 from people.configuration import keys as configuration
 
 from ..models import BackupRun
-from . import opening, parts
+from . import backup_paths, backup_reader
 
 PROVEN_FOR_MS = 30 * 86_400_000
 
 
-def folder() -> Path:
+def get_backup_folder() -> Path:
     """Where backups go: the setting, or `backups` in the home."""
     chosen = configuration.text("backup.folder")
     return Path(chosen).expanduser() if chosen else settings.HOME_DIR / "backups"
@@ -43,7 +43,7 @@ def finish(run: BackupRun, made) -> None:
     """Write down a backup that was made and opened again (a creating.Made)."""
     now = clock.now_ms()
     BackupRun.objects.filter(id=run.id).update(
-        **status_of(made.lacks),
+        **build_status(made.lacks),
         archive_path=str(made.path),
         manifest_json=made.manifest.as_json().decode(),
         archive_bytes=made.bytes,
@@ -54,7 +54,7 @@ def finish(run: BackupRun, made) -> None:
 
 
 @contextmanager
-def recorded(run: BackupRun) -> Iterator[None]:
+def note_failure(run: BackupRun) -> Iterator[None]:
     """Write down why there is no backup when the block does not come to its end."""
     sentence = _("Stopped by an unexpected error. See the server log.")
     try:
@@ -71,7 +71,7 @@ def recorded(run: BackupRun) -> Iterator[None]:
         )
 
 
-def status_of(lacks: str) -> dict[str, str]:
+def build_status(lacks: str) -> dict[str, str]:
     """Status and message of a backup of which every byte is as it was made; `lacks` says what it never had."""
     status = BackupRun.Status.INCOMPLETE if lacks else BackupRun.Status.VERIFIED
     return {"status": status, "message": lacks}
@@ -79,13 +79,13 @@ def status_of(lacks: str) -> dict[str, str]:
 
 def note_verified(run: BackupRun, sha256: str, lacks: str) -> None:
     """Write down that every byte of a backup was read and was as it was made."""
-    told = status_of(lacks)
+    told = build_status(lacks)
     BackupRun.objects.filter(id=run.id).update(**told, verified_at=clock.now_ms(), archive_sha256=sha256)
 
 
 def note_proven(run: BackupRun, took_ms: int, lacks: str) -> None:
     """Write down that a backup was restored, and what it lacks."""
-    told = status_of(lacks) if lacks else {}
+    told = build_status(lacks) if lacks else {}
     BackupRun.objects.filter(id=run.id).update(**told, proven_at=clock.now_ms(), proven_ms=took_ms)
 
 
@@ -94,9 +94,13 @@ def note_damaged(run: BackupRun, sentence: str) -> None:
     BackupRun.objects.filter(id=run.id).update(status=BackupRun.Status.DAMAGED, message=sentence)
 
 
-def look_around(by: str = "") -> None:
+def sync_with_disk(by: str = "") -> None:
     """Bring the rows up to what is on the disk: archives that were put there, and those that were taken away."""
-    archives = {str(file): file for file in folder().glob("openclaw-web-*.tar.zst") if parts.NAME.fullmatch(file.name)}
+    archives = {
+        str(file): file
+        for file in get_backup_folder().glob("openclaw-web-*.tar.zst")
+        if backup_paths.BACKUP_NAME.fullmatch(file.name)
+    }
     kept = BackupRun.objects.exclude(status__in=[BackupRun.Status.RUNNING, BackupRun.Status.FAILED])
     for run in kept.exclude(status=BackupRun.Status.GONE):
         if not Path(run.archive_path).is_file():
@@ -109,7 +113,7 @@ def look_around(by: str = "") -> None:
 def adopt(path: Path, *, by: str = "") -> BackupRun | None:
     """The row of an archive that lies somewhere, made or moved there; None when it cannot be read as one."""
     try:
-        with opening.opened(path) as archive:
+        with backup_reader.open_backup(path) as archive:
             manifest = archive.manifest
     except Refused:
         return None
@@ -135,7 +139,7 @@ def adopt(path: Path, *, by: str = "") -> BackupRun | None:
     return run
 
 
-def prune(keep: int, folder: Path) -> list[str]:
+def prune_backups(keep: int, folder: Path) -> list[str]:
     """Remove all but the newest `keep` verified backups of a folder; their paths. The last proven one stays.
 
     So does what is elsewhere: in a home that was restored, the rows are also of the backups of the home it was.
@@ -150,7 +154,7 @@ def prune(keep: int, folder: Path) -> list[str]:
         one for kind in (whole, incomplete) for one in [run for run in here if run.status == kind][max(1, keep) :]
     ):
         path = Path(run.archive_path)
-        if run == proven or not parts.NAME.fullmatch(path.name):
+        if run == proven or not backup_paths.BACKUP_NAME.fullmatch(path.name):
             continue
         path.unlink(missing_ok=True)
         BackupRun.objects.filter(id=run.id).update(
@@ -160,7 +164,7 @@ def prune(keep: int, folder: Path) -> list[str]:
     return removed
 
 
-def wanted(name: str) -> BackupRun:
+def find_backup(name: str) -> BackupRun:
     """The backup called `name`: its id, its file, or `latest`. Raises Refused when there is none."""
     usable = newest_first(BackupRun.objects.filter(status__in=BackupRun.USABLE))
     if name == "latest":
@@ -171,14 +175,14 @@ def wanted(name: str) -> BackupRun:
         if found is None and "\0" not in name and path.exists():
             found = usable.filter(archive_path=str(path)).first() or adopt(path)
             if found is None:
-                with opening.opened(path):  # refuses it with what it is
+                with backup_reader.open_backup(path):  # refuses it with what it is
                     pass
     if found is None:
         raise Refused(_("There is no such backup here. List the backups with “openclaw-web backup list”."))
     return found
 
 
-def last_proven() -> int | None:
+def find_last_proven_at() -> int | None:
     """When a backup was last restored to prove it."""
     newest = _proven(BackupRun.objects.all())
     return newest.proven_at if newest else None
@@ -204,8 +208,14 @@ def is_overdue(proven_at: int | None) -> bool:
     return proven_at is None or not clock.is_recent(proven_at, PROVEN_FOR_MS)
 
 
-def advice(proven_at: int | None) -> str:
+def get_advice(proven_at: int | None) -> str:
     """What to do when the proof is overdue."""
     if proven_at:
         return _("The last successful restore was more than 30 days ago. Run a restore test.")
     return _("No backup has been test-restored yet. Create a backup, then run a restore test.")
+
+
+def find_existing_paths(most: int) -> list[str]:
+    """The archives of the newest `most` backups, as far as they are where they were written."""
+    rows = BackupRun.objects.exclude(archive_path="").order_by("-created_at").values_list("archive_path", flat=True)
+    return [path for path in rows[:most] if Path(path).exists()]

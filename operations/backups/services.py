@@ -16,7 +16,7 @@ from openclaw_web.pages.formatting import size
 from people.configuration import keys as configuration
 
 from ..models import BackupRun
-from . import creating, opening, restoring, runs, verifying
+from . import backup_reader, creation, home_restore, runs, verification
 
 
 def create(params: dict[str, Any], progress: Any) -> dict[str, Any]:
@@ -26,23 +26,23 @@ def create(params: dict[str, Any], progress: Any) -> dict[str, Any]:
     """
     folder = _folder(params)
     with _only_one():
-        runs.look_around()
+        runs.sync_with_disk()
         run = runs.begin(by=params.get("by", ""))
-        with runs.recorded(run):
+        with runs.note_failure(run):
             exports = bool(params.get("with_exports"))
-            made = creating.write(run.id, run.created_at, folder, with_exports=exports, progress=progress)
+            made = creation.write_backup(run.id, run.created_at, folder, with_exports=exports, progress=progress)
             runs.finish(run, made)
-        removed = runs.prune(params["keep"], made.path.parent) if params.get("keep") else []
+        removed = runs.prune_backups(params["keep"], made.path.parent) if params.get("keep") else []
     for path in removed:
         progress.log(_("Removed %(path)s") % {"path": path})
     run.refresh_from_db()
     words = {"path": made.path, "size": size(made.bytes)}
     message = _("%(path)s, %(size)s, opened and verified.") % words
     lists = {"damaged": made.manifest.files.damaged, "missing": made.manifest.files.missing}
-    return facts(run) | lists | {"message": _with(message, made.lacks), "removed": removed}
+    return build_facts(run) | lists | {"message": _with(message, made.lacks), "removed": removed}
 
 
-def take_back(params: dict[str, Any]) -> None:
+def clean_up(params: dict[str, Any]) -> None:
     """Remove what a backup left that was cancelled or killed: its draft, and a row that says it is being made."""
     with suppress(Refused), _only_one():  # another one that is being made does the same
         runs.break_off(_("The backup was canceled."))
@@ -51,27 +51,27 @@ def take_back(params: dict[str, Any]) -> None:
 
 def verify(params: dict[str, Any], progress: Any) -> dict[str, Any]:
     """Read every byte of the backup `params["backup"]` and open its databases. Raises Refused when one is wrong."""
-    run = runs.wanted(params["backup"])
-    with _noted(run), opening.opened(Path(run.archive_path)) as archive, _space(run) as folder:
+    run = runs.find_backup(params["backup"])
+    with _noted(run), backup_reader.open_backup(Path(run.archive_path)) as archive, _space(run) as folder:
         sha256 = archive.sha256()
         if run.archive_sha256 and sha256 != run.archive_sha256:
             raise Refused(_("The archive is not the one that was created here: its hash is different."))
-        found = verifying.verify(archive, folder, progress)
+        found = verification.verify(archive, folder, progress)
         runs.note_verified(run, sha256, found.lacks)
     run.refresh_from_db()
     words = {"files": amounts.of("files", found.files)}
     words["databases"] = amounts.of("databases", len(archive.manifest.databases))
     message = _("%(files)s and %(databases)s are unchanged since the backup.") % words
     lists = {"damaged": found.damaged, "missing": found.missing}
-    return facts(run) | lists | {"message": _with(message, found.lacks)}
+    return build_facts(run) | lists | {"message": _with(message, found.lacks)}
 
 
 def drill(params: dict[str, Any], progress: Any) -> dict[str, Any]:
     """Restore the backup `params["backup"]` into a folder of its own, which is removed again. Raises Refused."""
-    run, began = runs.wanted(params["backup"]), clock.now_ms()
-    with _noted(run), opening.opened(Path(run.archive_path)) as archive, _space(run) as folder:
-        made, found = restoring.build(archive, folder / "home", by="drill", progress=progress)
-        verifying.look_again(archive, folder / "home")
+    run, began = runs.find_backup(params["backup"]), clock.now_ms()
+    with _noted(run), backup_reader.open_backup(Path(run.archive_path)) as archive, _space(run) as folder:
+        made, found = home_restore.build_home(archive, folder / "home", by="drill", progress=progress)
+        verification.reopen_databases(archive, folder / "home")
     runs.note_proven(run, clock.now_ms() - began, found.lacks)
     run.refresh_from_db()
     words = {"agents": amounts.of("agents", len(made["agents"]))}
@@ -84,7 +84,7 @@ def drill(params: dict[str, Any], progress: Any) -> dict[str, Any]:
         "that rows refer to with their hashes."
     )
     lists = {"damaged": found.damaged, "missing": found.missing}
-    return facts(run) | made | lists | {"message": _with(message % words, found.lacks)}
+    return build_facts(run) | made | lists | {"message": _with(message % words, found.lacks)}
 
 
 def _with(message, lacks):
@@ -92,7 +92,7 @@ def _with(message, lacks):
     return _("%(message)s It is incomplete. %(lacks)s") % {"message": message, "lacks": lacks} if lacks else message
 
 
-def facts(run: BackupRun) -> dict[str, Any]:
+def build_facts(run: BackupRun) -> dict[str, Any]:
     """What receipts and answers say of a backup."""
     return {
         "id": run.id,
@@ -110,7 +110,7 @@ def facts(run: BackupRun) -> dict[str, Any]:
 
 
 def _folder(params):
-    return Path(params["folder"]) if params.get("folder") else runs.folder()
+    return Path(params["folder"]) if params.get("folder") else runs.get_backup_folder()
 
 
 def _only_one():
@@ -139,7 +139,7 @@ def _space(run):
 
 def _take_back_unpacked(params):
     with suppress(Refused):
-        remove_drafts(Path(runs.wanted(params.get("backup", "")).archive_path).parent / "unpacking")
+        remove_drafts(Path(runs.find_backup(params.get("backup", "")).archive_path).parent / "unpacking")
 
 
 CREATE_JOB = Kind(
@@ -147,7 +147,7 @@ CREATE_JOB = Kind(
     label=gettext_lazy("Backup"),
     started=gettext_lazy("started a backup"),
     kept=gettext_lazy("The unfinished file is removed; no backup is created."),
-    undo=take_back,
+    undo=clean_up,
     page="operations:backup_list",
     every=Every("schedule.backupHours", HOUR_MS, lambda: {"by": BY_ITSELF, "keep": configuration.get("backup.keep")}),
 )

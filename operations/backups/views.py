@@ -29,7 +29,7 @@ def backup_list(request):
     for run in page:
         if run.status in BackupRun.USABLE and not Path(run.archive_path).is_file():
             run.status = BackupRun.Status.GONE  # taken away since somebody looked last
-    proven_at, folder = runs.last_proven(), runs.folder()
+    proven_at, folder = runs.find_last_proven_at(), runs.get_backup_folder()
     newest = BackupRun.objects.filter(status=BackupRun.Status.VERIFIED).order_by("-created_at", "-id")
     context = {
         "page": page,
@@ -37,7 +37,7 @@ def backup_list(request):
         "newest": newest.defer("manifest_json").first(),
         "proven_at": proven_at,
         "is_overdue": runs.is_overdue(proven_at),
-        "advice": runs.advice(proven_at),
+        "advice": runs.get_advice(proven_at),
         "folder": folder,
         "free": _free(folder),
         "tasks": ticking.states(),

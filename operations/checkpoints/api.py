@@ -31,8 +31,8 @@ def checkpoint_make(request, agent, session_id: str, body: CheckpointIn):
     if body.compaction == compactions.ALL:
         raise Refused(_("A request creates one checkpoint: use `latest`, or the id of a compaction."))
     asked = {"budget": body.budget_chars, "by": request.user.username}
-    built = next(checkpoints.make(agent, session, body.compaction, **asked))
-    return {**checkpoints.facts(agent, built.row), "is_new": built.is_new}
+    built = next(checkpoints.build_checkpoints(agent, session, body.compaction, **asked))
+    return {**checkpoints.build_facts(agent, built.row), "is_new": built.is_new}
 
 
 @router.get("/agents/{agent}/checkpoints/{sha256}", CheckpointDetail, 404, 409, 503, by_alias=True)
@@ -41,9 +41,9 @@ def checkpoint_make(request, agent, session_id: str, body: CheckpointIn):
 def checkpoint_detail(request, agent, sha256: str):
     """A checkpoint with its full content, by its handle or the 64 digits alone. Flagged checkpoints are for admins."""
     try:
-        row, pack = checkpoints.opened(agent, sha256)
+        row, pack = checkpoints.read_checkpoint(agent, sha256)
     except (NotAHandle, NoSuchArtifact) as exc:
         raise Http404 from exc
     request.opened = ("checkpoint", row.handle)
     downloading.check(row, request.user, agent_id=agent.agent_id)
-    return {**checkpoints.facts(agent, row), "pack": pack}
+    return {**checkpoints.build_facts(agent, row), "pack": pack}

@@ -17,7 +17,7 @@ from people.audit import log as audit
 SOURCES = (decisions.read_for_checkpoints,)
 
 
-def session_of(agent: Agent, name: str) -> Session:
+def find_session(agent: Agent, name: str) -> Session:
     """The session with an id, or the last one with a key. Raises Refused when there is none."""
     sessions = Session.objects.using(agent.db)
     found = sessions.filter(id=name).first()
@@ -27,7 +27,7 @@ def session_of(agent: Agent, name: str) -> Session:
     return found
 
 
-def make(
+def build_checkpoints(
     agent: Agent, session: Session, which: str = compactions.LATEST, *, budget: int = bundle.USUAL_CHARS, by: str
 ) -> Iterator[pack_builder.StoredPack]:
     """Build and seal the packs of `latest`, `all` or one compaction, one after the other.
@@ -49,7 +49,7 @@ def make(
         yield built
 
 
-def latest(session: Session) -> Artifact:
+def find_latest(session: Session) -> Artifact:
     """The pack of the latest compaction that has one. Raises Refused when none was made."""
     found = pack_builder.find_packs(session)
     if not found:
@@ -57,12 +57,12 @@ def latest(session: Session) -> Artifact:
     return found[0]
 
 
-def opened(agent: Agent, name: str) -> tuple[Artifact, dict[str, Any]]:
+def read_checkpoint(agent: Agent, name: str) -> tuple[Artifact, dict[str, Any]]:
     """The row and the pack behind a handle, or behind its 64 digits. Raises like `pack.opened`."""
     return pack.read_pack(agent.db, handles.named(name))
 
 
-def facts(agent: Agent, row: Artifact) -> dict[str, Any]:
+def build_facts(agent: Agent, row: Artifact) -> dict[str, Any]:
     """What receipts and the API say of a pack beside what it holds."""
     return {
         "handle": row.handle,

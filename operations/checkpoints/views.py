@@ -1,5 +1,8 @@
 """Checkpoint packs: making one from a compaction, and looking at one."""
 
+from typing import Any
+from urllib.parse import quote
+
 from django.http import Http404
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
@@ -7,16 +10,24 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from agents.decorators import agent_view
+from agents.models import Agent
+from artifacts import handles
 from artifacts.errors import NoSuchArtifact
 from artifacts.handles import NotAHandle
+from artifacts.models import Artifact
 from ledger.checkpoints import compactions
 from ledger.models import Session
 from openclaw_web.errors import Refused
 from openclaw_web.pages.doors import needs
+from openclaw_web.pages.formatting import listed
 from openclaw_web.pages.html import after_post, refuse_post, render_page
 
-from . import page
 from . import services as checkpoints
+
+MAX_ITEMS = 50  # rows of one list; a pack may hold more
+
+
+LISTS = ("turns", "files_read", "files_modified", "decisions", "open_calls", "open_errors", "artifacts")
 
 
 @require_POST
@@ -29,7 +40,7 @@ def checkpoint_make(request, agent, session_id):
     try:
         if which == compactions.ALL:
             raise Refused(_("This page creates one checkpoint at a time."))
-        built = next(checkpoints.make(agent, session, which, by=request.user.username))
+        built = next(checkpoints.build_checkpoints(agent, session, which, by=request.user.username))
     except Refused as refused:
         return refuse_post(request, refused, to=session)
     sentence = _("Checkpoint created.") if built.is_new else _("This checkpoint already exists.")
@@ -45,11 +56,53 @@ def checkpoint_detail(request, agent, sha256):
     """One pack: what the compaction took out of sight, and the text that stands for it."""
     context = {"agent": agent, "sha256": sha256}
     try:
-        row, pack = checkpoints.opened(agent, sha256)
+        row, pack = checkpoints.read_checkpoint(agent, sha256)
     except (NotAHandle, NoSuchArtifact) as exc:
         raise Http404 from exc
     except Refused as refused:
         return render_page(request, "operations/checkpoint_detail.html", {**context, "refused": refused}, status=409)
     request.opened = ("checkpoint", row.handle)
-    context |= page.shown(agent, row, pack)
+    context |= build_page_context(agent, row, pack)
     return render_page(request, "operations/checkpoint_detail.html", context)
+
+
+def build_page_context(agent: Agent, row: Artifact, pack: dict[str, Any]) -> dict[str, Any]:
+    """The context of the page."""
+    session_id = pack["session"]["id"]
+    session = Session.objects.using(agent.db).filter(id=session_id).only("id", "title").first()
+    address = session.get_absolute_url() if session else ""
+    lists = {name: _list(agent, address, pack[name]) for name in LISTS}
+    compaction = pack["compaction"]
+    return {
+        "row": row,
+        "pack": pack,
+        "session": session,
+        "address": address,
+        "compaction": {**compaction, **_linked(address, compaction)},
+        "lists": lists,
+        "left_out": listed(f"{name.replace('_', ' ')}: {count:,}" for name, count in _left_out(pack)),
+    }
+
+
+def _left_out(pack):
+    return pack["bundle"]["left_out"].items()
+
+
+def _list(agent, address, found):
+    """The last SHOWN items with the addresses of what they name, and how many others there are."""
+    items = [{**item, **_linked(address, item), "artifact": _artifact(agent, item)} for item in found["items"]]
+    return {"items": items[-MAX_ITEMS:], "more": found["more"] + max(0, len(items) - MAX_ITEMS)}
+
+
+def _linked(address, item):
+    """Where the record of an item can be read; empty when the session is not there."""
+    record_id = item.get("user_record_id") or item.get("first_record_id") or item.get("record_id")
+    place = quote(record_id or "", safe="")
+    return {"href": f"{address}?record={place}#r-{place}" if address and place else ""}
+
+
+def _artifact(agent, item):
+    """The page of the artifact that an item names, if it names one."""
+    if "handle" not in item:
+        return ""
+    return reverse("artifacts:artifact_detail", args=[agent.agent_id, handles.parse(item["handle"])])

@@ -19,7 +19,7 @@ from openclaw_web.errors import Refused
 from openclaw_web.lists.paging import page_of
 from openclaw_web.pages.doors import needs
 
-from . import ignoring, looks
+from . import doctor_jobs, ignored_sessions
 
 router = Operations("operations_doctor_api", tags=["operations"])
 MOST = 1_000  # of a list in a receipt
@@ -87,7 +87,7 @@ KEEP_ALL, PLAIN, ALL = FixIn(), UndoIn(), AgainIn()
 @needs("operator")
 def doctor_look_detail(request):
     """What the last check or run found."""
-    last, under_way = looks.last(), looks.under_way()
+    last, under_way = doctor_jobs.find_last_job(), doctor_jobs.find_active_job()
     return {"job": last, "under_way": under_way, "receipt": (last.result or None) if last else None}
 
 
@@ -95,14 +95,14 @@ def doctor_look_detail(request):
 @needs("operator")
 def doctor_look(request):
     """Check every source and the store, without changing anything; returns the job."""
-    return _started(request, "doctor_look", looks.asked())
+    return _started(request, "doctor_look", doctor_jobs.build_params())
 
 
 @router.post("/operations/doctor/compare", {202: JobOut}, 400, 409)
 @needs("admin")
 def doctor_compare(request):
     """Check everything and compare every record with its source, without changing anything; returns the job."""
-    return _started(request, "doctor_look", looks.asked(deep=True))
+    return _started(request, "doctor_look", doctor_jobs.build_params(deep=True))
 
 
 @router.post("/operations/doctor/again", {202: JobOut}, 400, 404, 409, summary="Doctor Import Again")
@@ -113,14 +113,14 @@ def doctor_again(request, wanted: AgainIn = ALL):
         raise Refused(_("Enter the agent of this session."))
     if wanted.agent and not Agent.objects.filter(agent_id=wanted.agent).exists():
         raise Http404(_("There is no agent %(name)s.") % {"name": wanted.agent})
-    return _started(request, "collect", looks.again(**wanted.dict()))
+    return _started(request, "collect", doctor_jobs.build_import_params(**wanted.dict()))
 
 
 @router.post("/operations/doctor/fix", {202: JobOut}, 400, 409, summary="Doctor Repair")
 @needs("admin")
 def doctor_fix(request, wanted: FixIn = KEEP_ALL):
     """Back up, repair, import, compare and write a receipt; returns the job."""
-    return _started(request, "doctor", looks.asked(by=request.user.username, **wanted.dict()))
+    return _started(request, "doctor", doctor_jobs.build_params(by=request.user.username, **wanted.dict()))
 
 
 @router.get("/operations/doctor/runs", Page[RunOut], 409)
@@ -150,7 +150,7 @@ def doctor_source_list(request, run_id: str, filters: Query[PageQuery]):
 @needs("admin")
 def doctor_undo(request, run_id: str, wanted: UndoIn = PLAIN):
     """Remove the sessions that a run imported first; returns the job."""
-    run = get_object_or_404(MigrationRun.objects.only("id"), id=run_id, status__in=looks.UNDOABLE)
+    run = get_object_or_404(MigrationRun.objects.only("id"), id=run_id, status__in=doctor_jobs.UNDOABLE_STATUSES)
     forced = {"force": True} if wanted.force else {}
     return _started(request, "doctor_undo", {"run": run.id, "by": request.user.username} | forced)
 
@@ -159,8 +159,8 @@ def doctor_undo(request, run_id: str, wanted: UndoIn = PLAIN):
 @needs("operator")
 def doctor_ignored_list(request, filters: Query[PageQuery]):
     """Sessions removed by an undo: imports exclude them."""
-    page = page_of(ignoring.rows(), order=ignoring.ORDER, **filters.place)
-    return listed(page, [ignoring.as_json(row) for row in page])
+    page = page_of(ignored_sessions.rows(), order=ignored_sessions.ORDER, **filters.place)
+    return listed(page, [ignored_sessions.as_json(row) for row in page])
 
 
 @router.post("/operations/doctor/unignore", {202: JobOut}, 400, 409, summary="Doctor Allow Again")

@@ -34,12 +34,12 @@ class Finding:
         }
 
 
-def named(rows: Rows) -> str:
+def format_names(rows: Rows) -> str:
     """The first of some rows by their names, and how many more there are."""
     rest = rows.count - len(rows.first)
     return listed([*rows.first, *([_("%(count)s more") % {"count": f"{rest:,}"}] if rest else [])])
 
 
-def place_of(agent_id: str) -> str:
+def format_place(agent_id: str) -> str:
     """Whose rows they are, as sentences say it; without an agent those of the global database."""
     return _("agent %(agent)s") % {"agent": agent_id} if agent_id else _("this site")

@@ -25,23 +25,13 @@ from openclaw_web import amounts, clock
 from openclaw_web.errors import Refused
 from people.configuration import keys as configuration
 
-from . import ignoring, report
+from . import ignored_sessions, report
 from .findings import FINDING, Finding
-from .sources import (
-    deep,
-    file_findings,
-    home_places,
-    home_sources,
-    index_keys,
-    looking,
-    places,
-    schema_findings,
-    things,
-)
-from .sources.census import Census, Taker
-from .sources.deep import Compared
+from .sources import deep_comparison, home_sources, import_preview, index_keys, places, row_comparison, source_findings
+from .sources.census import Census, CensusTaker
+from .sources.deep_comparison import Comparison
 from .sources.home_sources import LEFT, UNCHANGED, Source
-from .sources.secrets import places_left
+from .sources.skipped_places import find_skipped_places
 from .store import losses, own_store
 from .store.losses import Counts
 
@@ -65,7 +55,7 @@ class Plan:
     ignored: list[dict[str, Any]] = field(default_factory=list)
     store: list[Finding] = field(default_factory=list)
     counts: Counts = field(default_factory=Counts)
-    compared: Compared = field(default_factory=Compared)
+    compared: Comparison = field(default_factory=Comparison)
     census: Census = field(default_factory=Census)
 
     @property
@@ -78,30 +68,30 @@ class Plan:
         return len([one for one in self.store if one.level == FINDING]) + len(self.to_read) + bool(self.problem)
 
 
-def look(params: dict[str, Any], progress: Any) -> dict[str, Any]:
+def run_check(params: dict[str, Any], progress: Any) -> dict[str, Any]:
     """The plan as a receipt with a sentence; a job's function."""
     with Copies() as copies:
-        made = make(params, progress, copies)
-    return as_receipt(made) | {"verb": "look", "message": sentence_of(made), "run": None}
+        made = build_plan(params, progress, copies)
+    return as_receipt(made) | {"verb": "look", "message": describe_plan(made), "run": None}
 
 
-def make(params: dict[str, Any], progress: Any, copies: Copies) -> Plan:
+def build_plan(params: dict[str, Any], progress: Any, copies: Copies) -> Plan:
     """Look at everything. `params`: `source`, `as`, `include_deleted`, `deep`, and `counts` (false: do
     not count the store). Databases are looked at in `copies`.
     """
     root = root_of(params.get("source") or settings.STATE_DIR)
     plan = Plan(root, is_deep=bool(params.get("deep")))
-    plan.store = list(own_store.look(progress, is_deep=plan.is_deep))
+    plan.store = list(own_store.check_store(progress, is_deep=plan.is_deep))
     if any(one.check in UNREADABLE and one.path == "state/openclaw.sqlite" for one in plan.store):
         plan.problem = _("The sources were not compared with the store.")
         return plan
     counted = list(_count(plan, progress)) if params.get("counts", True) else []
     try:
-        look_at_home(plan, params, progress, copies)
+        check_home(plan, params, progress, copies)
     except Refused as refused:
         plan.problem = str(refused.sentence)
     for agent_id in counted:
-        plan.store += losses.findings(agent_id, plan.counts, is_deep=plan.is_deep)
+        plan.store += losses.build_loss_findings(agent_id, plan.counts, is_deep=plan.is_deep)
     plan.store += _unreadable(plan)
     plan.store = [_claimed(plan, one) for one in plan.store]
     return plan
@@ -109,7 +99,7 @@ def make(params: dict[str, Any], progress: Any, copies: Copies) -> Plan:
 
 def _claimed(plan, finding):
     """A finding that claims no repair when that is an import from another home than the one that is looked at."""
-    is_elsewhere = finding.repair == losses.AGAIN and finding.agent and finding.agent not in plan.names.values()
+    is_elsewhere = finding.repair == losses.IMPORT_AGAIN and finding.agent and finding.agent not in plan.names.values()
     return replace(finding, repair="") if is_elsewhere else finding
 
 
@@ -119,7 +109,7 @@ def _count(plan, progress):
     for agent_id in Agent.objects.order_by("agent_id").values_list("agent_id", flat=True):
         if agent_id not in unusable:
             progress.update(0, None, _("Counting the records of %(agent)s") % {"agent": agent_id})
-            losses.count(agent_id, places.alias(agent_id), plan.counts)
+            losses.count_records(agent_id, places.find_alias(agent_id), plan.counts)
             yield agent_id
 
 
@@ -131,10 +121,10 @@ def _unreadable(plan):
         for table, number in sorted(source.lost.items()) if source.agent not in plan.counts.gone else ():
             words = {"path": source.name, "count": f"{number:,}", "table": table}
             sentence = _("Rows of %(table)s imported from %(path)s that are missing: %(count)s.") % words
-            yield Finding("lost_rows", sentence, source.name, repair=losses.AGAIN, agent=source.agent)
+            yield Finding("lost_rows", sentence, source.name, repair=losses.IMPORT_AGAIN, agent=source.agent)
 
 
-def look_at_home(plan: Plan, params: dict[str, Any], progress: Any, copies: Copies) -> None:
+def check_home(plan: Plan, params: dict[str, Any], progress: Any, copies: Copies) -> None:
     """Look at the sources of a plan only. Raises Refused when there is no home of OpenClaw to collect."""
     if plan.root.resolve() == settings.HOME_DIR.resolve():
         raise Refused(
@@ -154,20 +144,20 @@ def look_at_home(plan: Plan, params: dict[str, Any], progress: Any, copies: Copi
         copies=copies,
         ignored=runs.ignored_sessions(plan.root),
     )
-    home_places.follow_reports(collection, plan.names)
-    plan.store += home_places.findings(home, plan.names)
+    home_sources.follow_reported_workspaces(collection, plan.names)
+    plan.store += home_sources.build_place_findings(home, plan.names)
     for found in home.agents:
-        plan.sources += home_sources.of_agent(collection, found, plan.names[found.home_name])
-    plan.sources += home_sources.of_home(collection, plan.names.values())
+        plan.sources += home_sources.find_agent_sources(collection, found, plan.names[found.home_name])
+    plan.sources += home_sources.find_home_sources(collection, plan.names.values())
     _look_inside(plan, progress)
-    plan.store += schema_findings.find_unread(home.root, plan.sources)
-    plan.store += schema_findings.find_foreign(home.root)
+    plan.store += source_findings.build_schema_findings(home.root, plan.sources)
+    plan.store += source_findings.build_foreign_decision_notes(home.root)
     odd = [place.path for place in home.oddities if place.is_unread]
-    plan.census = Taker(plan.root, home.agents, plan.names, plan.sources).take(odd)
-    plan.store += file_findings.of_files(plan.census)
+    plan.census = CensusTaker(plan.root, home.agents, plan.names, plan.sources).take(odd)
+    plan.store += source_findings.build_file_findings(plan.census)
     _look_for_skipped(plan, home)
-    left_out = ignoring.rows().filter(root=str(plan.root)).order_by("agent_id", "source_key")
-    plan.ignored = [ignoring.as_json(row) for row in left_out]
+    left_out = ignored_sessions.rows().filter(root=str(plan.root)).order_by("agent_id", "source_key")
+    plan.ignored = [ignored_sessions.as_json(row) for row in left_out]
 
 
 def _look_inside(plan, progress):
@@ -178,16 +168,16 @@ def _look_inside(plan, progress):
         done += count
         progress.update(min(done, total), total)
 
-    looker = things.Looker(plan.collection, plan.rejected, plan.is_deep, sorted(plan.names.values()))
+    looker = row_comparison.RowComparer(plan.collection, plan.rejected, plan.is_deep, sorted(plan.names.values()))
     for found in plan.collection.home.agents:
         agent_id = plan.names[found.home_name]
         own = [source for source in plan.sources if source.home_agent == found.home_name]
-        _compare_keys(plan, agent_id, index_keys.of_file(plan.collection, found, own))
+        _compare_keys(plan, agent_id, index_keys.read_file_keys(plan.collection, found, own))
         lost = plan.counts.of_agent(agent_id)
         if plan.is_deep or lost or any(source.is_to_read for source in own):
             progress.update(done, total, _("Checking the sources of %(agent)s") % {"agent": agent_id})
             _look_into_agent(plan, looker, found, agent_id, own, hear, lost)
-    looker.of_home([source for source in plan.sources if not source.home_agent])
+    looker.compare_home([source for source in plan.sources if not source.home_agent])
     if total:
         progress.update(total, total, _("Checked everything new"))
 
@@ -195,23 +185,25 @@ def _look_inside(plan, progress):
 def _look_into_agent(plan, looker, found, agent_id, own, hear, lost):
     for source in own:
         if source.is_to_read and source.kind in ("transcript", "leftover"):
-            looking.about(plan.collection, source)
+            import_preview.fill_version(plan.collection, source)
     is_deep = plan.is_deep or bool(lost)
-    with places.of_agent(plan.collection, found, agent_id, own, plan.rejected, is_deep=is_deep) as looked:
-        looking.records(looked, plan.rejected, hear)
+    with places.open_agent_places(plan.collection, found, agent_id, own, plan.rejected, is_deep=is_deep) as looked:
+        import_preview.count_new_records(looked, plan.rejected, hear)
         looker.of_agent(looked, own, found.workspace)
         if plan.is_deep:
-            deep.compare(looked, plan.counts, plan.compared)
-        looking.count_restorable(looked, [loss for loss in lost if loss.in_sources is None])
+            deep_comparison.compare_agent(looked, plan.counts, plan.compared)
+        import_preview.count_restorable(looked, [loss for loss in lost if loss.in_sources is None])
         if looked.database is not None and not looked.of_database.is_to_read:
-            _compare_keys(plan, agent_id, index_keys.of_database(looked.database))
+            _compare_keys(plan, agent_id, index_keys.read_database_keys(looked.database))
 
 
 def _compare_keys(plan, agent_id, keys):
     """Find the index entries that lead to no records; those of an index that is new are new as well."""
-    if db := places.alias(agent_id):
+    if db := places.find_alias(agent_id):
         apart = plan.collection.ignored.get(agent_id, frozenset())
-        plan.store += file_findings.of_keys(agent_id, index_keys.without_records(plan.root, agent_id, db, keys, apart))
+        plan.store += source_findings.build_key_findings(
+            agent_id, index_keys.find_keys_without_records(plan.root, agent_id, db, keys, apart)
+        )
 
 
 def _look_for_skipped(plan, home):
@@ -219,7 +211,7 @@ def _look_for_skipped(plan, home):
     workspaces = {found.workspace for found in home.agents if found.workspace}
     folders = [found.folder for found in home.agents if found.folder]
     read = {source.file for source in plan.sources}
-    left = places_left(plan.root, workspaces, folders, read, home.notes)
+    left = find_skipped_places(plan.root, workspaces, folders, read, home.notes)
     plan.skipped = [{"path": one["path"], "table": "", "why": one["why"]} for one in left]
     for source in plan.sources:
         tables = told.get(source.name, []) if source.skipped_tables is None else source.skipped_tables
@@ -238,13 +230,13 @@ def as_receipt(plan: Plan) -> dict[str, Any]:
         "to_read": len(plan.to_read),
         "rejected": plan.rejected[:LISTED],
         "rejected_count": len(plan.rejected),
-        "files": file_findings.as_json(plan.census),
+        "files": source_findings.census_to_json(plan.census),
         "skipped": plan.skipped[:LISTED],
         "skipped_count": len(plan.skipped),
         "ignored": plan.ignored[:LISTED],
         "ignored_count": len(plan.ignored),
         "store": [one.as_json() for one in plan.store[:LISTED]],
-        "compared": comparison(plan),
+        "compared": build_comparison(plan),
         "losses": [one.as_json() for one in [*plan.counts.losses.values()][:LISTED]],
         "loss_count": len(plan.counts.losses),
         "lost_records": sum(one.missing + one.different for one in plan.counts.losses.values()),
@@ -252,10 +244,10 @@ def as_receipt(plan: Plan) -> dict[str, Any]:
     }
 
 
-def sentence_of(plan: Plan) -> str:
+def describe_plan(plan: Plan) -> str:
     """How it is, in one sentence, and what was compared for that in others."""
-    files = f" {file_findings.in_words(plan.census)}" if plan.collection else ""
-    compared = f"{compared_words(plan)}{files} {own_store.compared(is_deep=plan.is_deep)}"
+    files = f" {source_findings.describe_census(plan.census)}" if plan.collection else ""
+    compared = f"{compared_words(plan)}{files} {own_store.describe_comparison(is_deep=plan.is_deep)}"
     if not plan.findings:
         return _("Nothing new and no problems found.") + f" {compared}"
     wrong = sum(one.level == FINDING for one in plan.store) + bool(plan.problem)
@@ -284,7 +276,7 @@ def compared_words(plan: Plan) -> str:
     return sentence % words
 
 
-def comparison(plan: Plan) -> dict[str, Any]:
+def build_comparison(plan: Plan) -> dict[str, Any]:
     """What was compared, for programs: `how` is `counts` (with what was noted) or `records` (with the sources)."""
     return {
         "how": "records" if plan.is_deep else "counts",
@@ -352,7 +344,7 @@ def layout_of(found: list[Source]) -> str:
 
 
 JOB = job_kinds.Kind(
-    run=look,
+    run=run_check,
     label=gettext_lazy("Doctor: check"),
     started=gettext_lazy("started a Doctor check"),
     kept=gettext_lazy("Nothing was changed."),

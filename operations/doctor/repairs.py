@@ -8,23 +8,25 @@ from pathlib import Path
 
 from django.conf import settings
 from django.core.management import call_command
-from django.db import connections
+from django.db import DEFAULT_DB_ALIAS, connections
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
+from ulid import ULID
 
 from agents import databases, services
 from agents.models import Agent
 from openclaw_web import amounts
 from openclaw_web.disk import publication
-from openclaw_web.sqlite import integrity, upkeep
+from openclaw_web.errors import Refused
+from openclaw_web.sqlite import failures, inspection, integrity, snapshots, upkeep
 from overview import summaries
 from overview.models import AgentSummary
 
-from .findings import Finding, place_of
-from .store import declared, own_store
+from .findings import Finding, format_place
+from .store import integrity_checks, own_store
 
 
-def mend(finding: Finding) -> str:
+def repair_finding(finding: Finding) -> str:
     """Mend one finding that can be; what was done, in a sentence. Raises Refused when it cannot be after all."""
     return REPAIRS[finding.repair](finding)
 
@@ -62,8 +64,8 @@ def register(finding: Finding) -> str:
 def permissions(finding: Finding) -> str:
     """Close everything in the home to others; links are left alone."""
     home, count = settings.HOME_DIR, 0
-    for name, mode in own_store.modes(home):
-        if not stat.S_ISLNK(mode) and own_store.is_wrong(mode):
+    for name, mode in own_store.read_modes(home):
+        if not stat.S_ISLNK(mode) and own_store.is_wrong_mode(mode):
             with suppress(FileNotFoundError):
                 handle = os.open(Path(home, name), os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
                 try:  # by the handle: what stands there now may be something else than a moment ago
@@ -86,7 +88,7 @@ def mend_declared(finding: Finding) -> str:
     count = check.repair(agent) if check.repair else 0
     if agent:
         _refresh(agent, is_whole=True)
-    return integrity.REPAIRED % {"place": place_of(finding.agent), "rows": amounts.of(check.noun, count)}
+    return integrity.REPAIRED % {"place": format_place(finding.agent), "rows": amounts.of(check.noun, count)}
 
 
 def _refresh(agent, *, is_whole=False):
@@ -101,6 +103,25 @@ REPAIRS: dict[str, Callable[[Finding], str]] = {
     "triggers": triggers,
     "register": register,
     "permissions": permissions,
-    declared.REPAIR: mend_declared,
-    declared.LAST: mend_declared,
+    integrity_checks.REPAIR: mend_declared,
+    integrity_checks.LAST: mend_declared,
 }
+
+
+def prepare_global_database(say: Callable[[str], object]) -> None:
+    """Migrate the global database when it is not up to date; a copy of it is kept beside it.
+
+    Raises Refused when it is damaged.
+    """
+    file = Path(connections[DEFAULT_DB_ALIAS].settings_dict["NAME"])
+    inside = inspection.look(file)
+    if inside.damage:
+        sentence = _("The global database is damaged: %(why)s.") % {"why": inside.damage[:300]}
+        raise Refused(f"{sentence} {failures.way_out(settings.HOME_DIR)}")
+    if not own_store.has_pending_migrations(inside, is_global=True):
+        return
+    copy = file.with_name(f"openclaw.before-migrate-{ULID()}.sqlite")
+    snapshots.take(file, copy)
+    publication.restrict(copy, 0o600)
+    say(_("The global database is not up to date. A copy is kept: %(path)s") % {"path": copy})
+    call_command("migrate", verbosity=0)

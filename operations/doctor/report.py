@@ -12,7 +12,7 @@ from openclaw_web.pages.formatting import listed, size
 SCHEMA = "openclaw-web.doctor.v1"
 SHOWN = 20
 # What a run of --fix or --undo did.
-NO_RUN: dict[str, Any] = {
+EMPTY_RUN: dict[str, Any] = {
     "id": "",
     "backup": None,
     "source_archive": None,
@@ -35,7 +35,7 @@ NO_RUN: dict[str, Any] = {
     "backups": [],
 }
 # What a receipt holds besides `verb`, `message` and `run`.
-NO_PLAN: dict[str, Any] = {
+EMPTY_PLAN: dict[str, Any] = {
     "source": None,
     "agents": [],
     "sources": [],
@@ -57,7 +57,7 @@ NO_PLAN: dict[str, Any] = {
 }
 
 
-def is_left(run: dict[str, Any]) -> bool:
+def is_incomplete(run: dict[str, Any]) -> bool:
     """Whether a run did not get everything done."""
     return bool(run["warnings"] or run["losses"] or [one for one in run["repairs"] if not one["is_done"]])
 

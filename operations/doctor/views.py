@@ -11,9 +11,9 @@ from openclaw_web.lists.paging import page_of, places
 from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import render_page
 
-from . import ignoring, looks, report
+from . import doctor_jobs, ignored_sessions, report
 from .forms import AgainForm, DoctorForm, UnignoreForm
-from .sources import file_findings
+from .sources import source_findings
 
 RUNS = 20
 FILES = 100  # names of skipped files of each reason
@@ -31,14 +31,14 @@ def doctor(request):
 @needs("operator")
 def doctor_look(request):
     """Start a look; nothing is changed."""
-    return _started(request, "doctor_look", looks.asked())
+    return _started(request, "doctor_look", doctor_jobs.build_params())
 
 
 @require_POST
 @needs("admin")
 def doctor_compare(request):
     """Start a look that also compares every record with its source; nothing is changed."""
-    return _started(request, "doctor_look", looks.asked(deep=True))
+    return _started(request, "doctor_look", doctor_jobs.build_params(deep=True))
 
 
 @require_POST
@@ -49,7 +49,7 @@ def doctor_again(request):
     if not form.is_valid():
         context = _context(request, DoctorForm()) | {"again": form}
         return render(request, "operations/doctor.html", context, status=422)
-    return _started(request, "collect", looks.again(**form.cleaned_data))
+    return _started(request, "collect", doctor_jobs.build_import_params(**form.cleaned_data))
 
 
 @require_POST
@@ -59,7 +59,7 @@ def doctor_fix(request):
     form = DoctorForm(request.POST)
     if not form.is_valid():
         return render(request, "operations/doctor.html", _context(request, form), status=422)
-    params = looks.asked(by=request.user.username, **form.cleaned_data)
+    params = doctor_jobs.build_params(by=request.user.username, **form.cleaned_data)
     return _started(request, "doctor", params)
 
 
@@ -67,7 +67,7 @@ def doctor_fix(request):
 @needs("admin")
 def doctor_undo(request, run_id):
     """Start taking out the sessions that a run brought in; with `force` also when their files are not in place."""
-    run = get_object_or_404(MigrationRun, id=run_id, status__in=looks.UNDOABLE)
+    run = get_object_or_404(MigrationRun, id=run_id, status__in=doctor_jobs.UNDOABLE_STATUSES)
     forced = {"force": True} if request.POST.get("force") else {}
     params = {"run": run.id, "by": request.user.username} | forced
     return _started(request, "doctor_undo", params)
@@ -92,7 +92,7 @@ def _losses(result):
     """What is lost: after a run what it could not bring back, with where each is; before one what was found."""
     is_after = bool(_read_again(result))
     found = result["run"] if is_after else result
-    rows = [(one, looks.whereabouts(one, is_after=is_after)) for one in found.get("losses", [])[:SHOWN]]
+    rows = [(one, doctor_jobs.describe_whereabouts(one, is_after=is_after)) for one in found.get("losses", [])[:SHOWN]]
     return {"rows": rows, "count": found.get("loss_count", 0), "records": found.get("lost_records", 0)}
 
 
@@ -102,7 +102,7 @@ def _files(result):
     return [
         {
             "reason": reason,
-            "words": file_findings.word_of(reason),
+            "words": source_findings.format_reason(reason),
             "count": one["count"],
             "names": one["names"][:FILES],
             "is_cut": one["count"] > FILES,
@@ -117,21 +117,21 @@ def _read_again(result):
 
 
 def _context(request, form):
-    last = looks.last()
+    last = doctor_jobs.find_last_job()
     result = last.result if last else {}
     rows = MigrationRun.objects.defer("report_json", "before_json")
     page = page_of(rows, order=("-started_at", "-id"), **(places(request) | {"size": RUNS}))
     removed = MigrationSource.objects.filter(removed_source=True)
     emptied = {root for root in {run.root for run in page} if removed.filter(root=root).exists()}
-    ignored = page_of(ignoring.rows(), order=ignoring.ORDER, size=SHOWN)
+    ignored = page_of(ignored_sessions.rows(), order=ignored_sessions.ORDER, size=SHOWN)
     return {
         "form": form,
         "last": last,
-        "under_way": looks.under_way(),
-        "broken": looks.broken(),
+        "under_way": doctor_jobs.find_active_job(),
+        "broken": doctor_jobs.find_failed_job(),
         "result": result,
         "is_elsewhere": bool(result.get("source")) and result["source"]["root"] != str(settings.STATE_DIR),
-        "is_well": not (report.is_left(result["run"]) if result.get("run") else result.get("findings")),
+        "is_well": not (report.is_incomplete(result["run"]) if result.get("run") else result.get("findings")),
         "compared": _read_again(result).get("compared") or result.get("compared"),
         "losses": _losses(result),
         "again": AgainForm(),
@@ -141,7 +141,7 @@ def _context(request, form):
         "skipped": result.get("skipped", [])[:SHOWN],
         "files": _files(result),
         "page": page,
-        "runs": [(run, run.status in looks.UNDOABLE, run.root in emptied) for run in page],
+        "runs": [(run, run.status in doctor_jobs.UNDOABLE_STATUSES, run.root in emptied) for run in page],
         "ignored": [_ignored(row) for row in ignored],
         "has_more_ignored": bool(ignored.next),
         "home": settings.STATE_DIR,
@@ -159,5 +159,5 @@ def _still_so(result):
 
 
 def _ignored(row):
-    one = ignoring.as_json(row)
+    one = ignored_sessions.as_json(row)
     return one | {"what": f"{one['agent']}/{one['session_id']}"}

@@ -15,7 +15,7 @@ from openclaw_web.endpoints.table_schemas import table_schema
 from openclaw_web.lists.paging import page_of
 from openclaw_web.pages.doors import needs
 
-from . import choosing, services
+from . import services, session_selection
 
 router = Operations("operations_retention_api", tags=["operations"])
 
@@ -75,7 +75,7 @@ def retention_remove(request, wanted: RetentionIn):
 @needs("admin")
 def retention_archive(request, wanted: RetentionIn):
     """Move old sessions to archives, which are read back first; returns the job."""
-    return _started(request, "archive", {"before": choosing.days_ago(wanted.days)})
+    return _started(request, "archive", {"before": session_selection.days_ago(wanted.days)})
 
 
 @router.get("/agents/{agent}/removed-sessions", Page[RemovedOut], 404, 409, 503)

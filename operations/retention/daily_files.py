@@ -28,7 +28,7 @@ from openclaw_web.sqlite.json_columns import decode
 from people.audit import log as audit
 from people.configuration import keys as configuration
 
-from . import choosing
+from . import session_selection
 
 KEEP = "jsonlExport.retentionDays"
 NAME = re.compile(r"conversations-(\d{4}-\d{2}-\d{2})\.jsonl", re.ASCII)
@@ -66,7 +66,7 @@ def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
 
 def _export(folder, days, done, progress):
     with draft_of(folder / "conversations") as draft:
-        stores = choosing.stores()
+        stores = session_selection.find_databases()
         for number, day in enumerate(days):
             progress.update(number, len(days), str(day))
             _write(folder / f"conversations-{day}.jsonl", draft / "day", stores, day, done)

@@ -8,18 +8,18 @@ from django.utils.translation import gettext_lazy
 
 from openclaw_web import amounts
 
-from ..clearing import services as clearing
-from .choosing import WHY, days_ago
+from ..artifact_gc import services as clearing
+from .session_selection import REASON_WORDS, days_ago
 
 RETENTION, ARCHIVE = "openclaw-web.retention.v1", "openclaw-web.archive-run.v1"
 BY = "command line"
 MOST_DAYS = 36_500
-SOME_STAY = gettext_lazy("Some sessions or archives could not be processed.")
+SOME_FAILED = gettext_lazy("Some sessions or archives could not be processed.")
 SESSIONS = ("dry_run", "before", "out", "sessions", "records", "turns", "kept", "bytes", "agents")
 FILES = ("restored", "there", "older", "sound", "rows")
 
 
-def moment(before: str | None, older_than: str | None) -> int:
+def parse_moment(before: str | None, older_than: str | None) -> int:
     """A day, or an age in whole days, as the beginning of a UTC day in milliseconds. Raises ValueError for others.
 
     An age means the moment that `retention --days` means: the receipt of either names its day.
@@ -28,7 +28,7 @@ def moment(before: str | None, older_than: str | None) -> int:
         day = date.fromisoformat(before)
         return int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp()) * 1000
     try:
-        days, rest = divmod(clearing.seconds(older_than or ""), 86_400)
+        days, rest = divmod(clearing.parse_age(older_than or ""), 86_400)
     except clearing.WrongAge as wrong:
         raise ValueError from wrong
     if rest or days > MOST_DAYS:
@@ -36,19 +36,19 @@ def moment(before: str | None, older_than: str | None) -> int:
     return days_ago(days)
 
 
-def of_sessions(result: dict[str, Any]) -> dict[str, Any]:
+def build_sessions_receipt(result: dict[str, Any]) -> dict[str, Any]:
     """The receipt of an archive run."""
     facts = {name: result[name] for name in (*SESSIONS, "message", "failed", "failed_count")}
     return {"verb": "archive", **facts, **dict.fromkeys(FILES)}
 
 
-def of_files(verb: str, result: dict[str, Any]) -> dict[str, Any]:
+def build_files_receipt(verb: str, result: dict[str, Any]) -> dict[str, Any]:
     """The receipt of a verify or restore."""
     count = {"failed_count": len(result["failed"])}
     return {"verb": verb, **dict.fromkeys(SESSIONS), **result, **count}
 
 
-def was_anything_done(facts: dict[str, Any]) -> bool:
+def has_successes(facts: dict[str, Any]) -> bool:
     """Whether a session was removed, archived, put back or found in its place, or an archive found sound."""
     return any(facts.get(name) for name in ("sessions", "restored", "there", "older", "sound"))
 
@@ -56,7 +56,7 @@ def was_anything_done(facts: dict[str, Any]) -> bool:
 def in_words(facts: dict[str, Any]) -> str:
     """A line for all, one for each reason to stay, one for each agent that has something old."""
     lines = [facts["message"]]
-    lines += [f"  {count:,}: {WHY.get(reason, reason)}" for reason, count in (facts.get("kept") or {}).items()]
+    lines += [f"  {count:,}: {REASON_WORDS.get(reason, reason)}" for reason, count in (facts.get("kept") or {}).items()]
     for agent_id, agent in (facts.get("agents") or {}).items():
         if agent["sessions"]:
             told = {"agent": agent_id, "oldest": agent["oldest"]}

@@ -27,11 +27,11 @@ from overview import summaries
 from people.audit import log as audit
 from people.configuration import keys as configuration
 
-from . import choosing, files, report
-from .choosing import Found
+from . import archive_files, report, session_selection
+from .session_selection import OldSessionCounts
 
 SETTING, KINDS = "retentionDays", ("retention", "archive")
-CANNOT_GO = (removal.NotRemoved, NoSuchArtifact, Damaged, files.Wrong, session_rows.WrongRow)
+CANNOT_GO = (removal.NotRemoved, NoSuchArtifact, Damaged, archive_files.WrongArchive, session_rows.WrongRow)
 NOTHING_LOST = gettext_lazy("Sessions without an archive are kept.")
 NAMED = 100  # sessions that a receipt names
 
@@ -44,7 +44,7 @@ class Work:
     progress: Any
     total: int = 0
     into: Path | None = None
-    found: dict[str, Found] = field(default_factory=dict)
+    found: dict[str, OldSessionCounts] = field(default_factory=dict)
     failed: list[dict[str, str]] = field(default_factory=list)
     bytes: int = 0
     is_short: bool = False  # the disk is nearly full
@@ -55,12 +55,12 @@ class Work:
         return {name: sum(getattr(found, name) for found in self.found.values()) for name in names}
 
 
-def folder() -> Path:
+def get_archive_folder() -> Path:
     """Where archives go when nobody says so."""
     return settings.HOME_DIR / "archive"
 
 
-def remove(params: dict[str, Any], progress: Any) -> dict[str, Any]:
+def remove_sessions(params: dict[str, Any], progress: Any) -> dict[str, Any]:
     """Remove sessions without activity for `params["days"]` (default: the setting) days; the receipt.
 
     With `dry_run` it only counts. `agent` names one (default: all), `by` who asked. Raises Refused when nobody said how
@@ -69,11 +69,11 @@ def remove(params: dict[str, Any], progress: Any) -> dict[str, Any]:
     days = params.get("days") or configuration.number(SETTING)
     if not days:
         raise Refused(_("Set an age with --days N, or with the setting retentionDays."))
-    work = Work(before=choosing.days_ago(days), progress=progress)
+    work = Work(before=session_selection.days_ago(days), progress=progress)
     return {"days": days, "out": None} | _run(work, params)
 
 
-def archive(params: dict[str, Any], progress: Any) -> dict[str, Any]:
+def archive_sessions(params: dict[str, Any], progress: Any) -> dict[str, Any]:
     """Write sessions without activity since `params["before"]` (milliseconds) into archives, then remove them.
 
     `out` is the folder (default: `archive` in the home), `agent`, `by` and `dry_run` as for `remove`. A session that
@@ -84,18 +84,18 @@ def archive(params: dict[str, Any], progress: Any) -> dict[str, Any]:
         raise Refused(
             _("%(path)s is in the OpenClaw folder, which is never changed. Choose another folder.") % {"path": out}
         )
-    if params["before"] > clock.now_ms() - choosing.DAY_MS:
+    if params["before"] > clock.now_ms() - session_selection.DAY_MS:
         raise Refused(_("Only sessions older than a day can be archived."))
     work = Work(before=params["before"], progress=progress, into=out)
     return {"days": None, "out": str(out)} | _run(work, params)
 
 
 def _out(params):
-    return Path(params["out"]) if params.get("out") else folder()
+    return Path(params["out"]) if params.get("out") else get_archive_folder()
 
 
 def _run(work, params):
-    stores = choosing.stores(params.get("agent"))
+    stores = session_selection.find_databases(params.get("agent"))
     is_dry_run = bool(params.get("dry_run"))
     full = room.refusing(settings.HOME_DIR, _("Sessions not yet removed are kept."))
     with full, nullcontext() if is_dry_run else collect.only_one(work.progress):
@@ -105,14 +105,14 @@ def _run(work, params):
         work.total = work.sums()["sessions"]
         if not is_dry_run:
             work.progress.log(_in_words(work, is_dry_run=True))  # the dry run comes first, whoever started it
-            work.found = {agent_id: Found(kept=found.kept) for agent_id, found in work.found.items()}
+            work.found = {agent_id: OldSessionCounts(kept=found.kept) for agent_id, found in work.found.items()}
             _go(work, stores, params.get("by", ""))
     return _receipt(work, is_dry_run)
 
 
 def _counted(work, agent_id, db):
     work.progress.update(0, None, _("Counting old sessions of %(agent)s") % {"agent": agent_id})
-    return choosing.count(agent_id, db, work.before)
+    return session_selection.count_old_sessions(agent_id, db, work.before)
 
 
 def _go(work, stores, by):
@@ -157,7 +157,7 @@ def _agent(work, agent_id, db, draft):
 
 def _sessions(work, agent_id, db, draft):
     found = work.found[agent_id]
-    for session, needed in choosing.old(agent_id, db, work.before):
+    for session, needed in session_selection.find_old_sessions(agent_id, db, work.before):
         if needed:
             continue
         try:
@@ -179,8 +179,8 @@ def _session(work, agent_id, db, session, draft):
         told = {"why": RemovedSession.Why.ARCHIVE, "archive": _name(path), "digest": digest}
 
     def needed_by(session_id):
-        needed = choosing.needed_by(agent_id, db, session_id)
-        return str(choosing.WHY[needed]) if needed else ""
+        needed = session_selection.find_evidence(agent_id, db, session_id)
+        return str(session_selection.REASON_WORDS[needed]) if needed else ""
 
     removal.remove_session(db, session.id, before=work.before, needed_by=needed_by, **told)
     holdings.note_removed(agent_id, [session.id], told["why"])
@@ -191,11 +191,13 @@ def _archived(work, db, session: Session, draft):
     path, moment = draft / "session", session.last_activity_at
     with room.refusing(work.into, str(NOTHING_LOST)):
         path.unlink(missing_ok=True)
-        written = files.write(path, db, session.id)
-        if files.verify(path) != written:
+        written = archive_files.write_archive(path, db, session.id)
+        if archive_files.verify_archive(path) != written:
             raise Refused(_("The archive read back differs from what was written. The session was not removed."))
         work.bytes += path.stat().st_size
-        target = files.place(path, work.into, written, last_activity_at=moment, month=_day(moment).strftime("%Y-%m"))
+        target = archive_files.publish_archive(
+            path, work.into, written, last_activity_at=moment, month=_day(moment).strftime("%Y-%m")
+        )
     return target, written.rows_sha256
 
 
@@ -263,7 +265,7 @@ def _take_back(params):
 
 
 ARCHIVE_JOB = Kind(
-    run=archive,
+    run=archive_sessions,
     label=gettext_lazy("Archive"),
     started=gettext_lazy("started to archive old sessions"),
     kept=gettext_lazy("Sessions already archived are in their archives; the others are kept."),
@@ -272,7 +274,7 @@ ARCHIVE_JOB = Kind(
     page="operations:retention",
 )
 REMOVE_JOB = Kind(
-    run=remove,
+    run=remove_sessions,
     label=gettext_lazy("Retention"),
     started=gettext_lazy("started the removal of old sessions, or a preview"),
     kept=gettext_lazy("Sessions already removed are not restored; the others are kept."),

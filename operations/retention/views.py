@@ -12,7 +12,7 @@ from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import render_page
 from people.configuration import keys as configuration
 
-from . import choosing, services
+from . import services, session_selection
 from .forms import RetentionForm
 
 RUNS = 10
@@ -44,7 +44,7 @@ def retention_remove(request):
 @needs("admin")
 def retention_archive(request):
     """Queue archiving what is old, and its removal; the page of that job."""
-    return _start(request, "archive", lambda days: {"before": choosing.days_ago(days)})
+    return _start(request, "archive", lambda days: {"before": session_selection.days_ago(days)})
 
 
 def _start(request, kind, params):
@@ -70,9 +70,9 @@ def _context(form):
         "form": form,
         "runs": runs,
         "counted": counted,
-        "kept": [(count, choosing.WHY.get(reason, reason)) for reason, count in kept.items()],
+        "kept": [(count, session_selection.REASON_WORDS.get(reason, reason)) for reason, count in kept.items()],
         "days": configuration.number(services.SETTING),
-        "folder": services.folder(),
+        "folder": services.get_archive_folder(),
         "tasks": ticking.states(SHOWN),
         "may_change": True,
     }

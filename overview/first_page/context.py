@@ -9,7 +9,7 @@ from django.db.models import Count
 from agents import omissions, unread_parts
 from agents.claims import home_names
 from openclaw_web.pages.small_charts import Sparkline
-from problems.overview import needs_you
+from problems.overview import build_problem_panel
 from problems.words import open_rows
 
 from .. import future_times
@@ -45,7 +45,7 @@ def context_of(query: Mapping[str, str], user: Any) -> dict[str, Any]:
         "left_out": omissions.describe(),
         "totals": totals(agents),
         "agents": [],
-        "needs": needs_you(user),
+        "needs": build_problem_panel(user),
     }
     if not agents:
         return context

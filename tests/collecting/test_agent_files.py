@@ -11,7 +11,7 @@ from agents.models import AgentDatabase, CollectedSession
 from ledger.models import Session, TranscriptEvent
 from ledger.transcripts import session_rows
 from openclaw_web.errors import Refused
-from problems.checking import check_all
+from problems.check_pass import check_all
 from tests.collecting.collecting import MAIN, conversation, events, everything, lose, run
 from tests.homes import Home, user
 

@@ -190,7 +190,7 @@ def test_sessions_that_retention_removed_do_not_come_back(home, later):
     conversation(home)
     run(home)
     later(hours=24 * 4000)
-    retention.remove({"days": 30}, Quiet())
+    retention.remove_sessions({"days": 30}, Quiet())
     assert events() == 0
     assert run(home, again=True)["again"]["main"]["new"] == 0
     assert events() == 0

@@ -56,7 +56,7 @@ def look(home):
     """What the doctor finds."""
     with Copies() as copies:
         made = plan.Plan(home.root)
-        plan.look_at_home(made, {}, Progress(), copies)
+        plan.check_home(made, {}, Progress(), copies)
     return plan.as_receipt(made)
 
 

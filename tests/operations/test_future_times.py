@@ -24,7 +24,7 @@ from openclaw_web import clock
 from operations.backups import runs
 from operations.doctor.sources import gateway
 from operations.models import BackupRun
-from operations.retention import choosing, services
+from operations.retention import services, session_selection
 from people.configuration import keys as configuration
 from people.doors import idempotency
 from tests.collecting.collecting import MAIN, run
@@ -120,15 +120,15 @@ class TestBackups:
             path = tmp_path / f"openclaw-web-2026022{number}T120000Z.tar.zst"
             path.touch()
             BackupRunFactory(id=f"b{number}", created_at=at, status="verified", archive_path=str(path))
-        assert runs.wanted("latest").id == "b3"
-        runs.prune(2, tmp_path)
+        assert runs.find_backup("latest").id == "b3"
+        runs.prune_backups(2, tmp_path)
         assert set(BackupRun.objects.exclude(status="gone").values_list("id", flat=True)) == {"b2", "b3"}
 
     def test_a_proof_from_the_future_is_not_believed(self, now):
         BackupRunFactory(status="verified", proven_at=NOW + YEAR)
-        assert runs.is_overdue(runs.last_proven())
+        assert runs.is_overdue(runs.find_last_proven_at())
         BackupRunFactory(status="verified", proven_at=NOW - DAY)
-        assert not runs.is_overdue(runs.last_proven())
+        assert not runs.is_overdue(runs.find_last_proven_at())
 
 
 class TestRetention:
@@ -143,12 +143,16 @@ class TestRetention:
 
     def test_a_session_of_the_future_is_as_old_as_its_import(self, home, now):
         ahead = Session.objects.using(MAIN).get(last_activity_at=NOW + YEAR)
-        assert choosing.count("main", MAIN, choosing.days_ago(30)).sessions == 0
+        assert session_selection.count_old_sessions("main", MAIN, session_selection.days_ago(30)).sessions == 0
         now.ms += 40 * DAY
-        assert [one.id for one, _needed in choosing.old("main", MAIN, choosing.days_ago(50))] == []
-        old = [one.id for one, _needed in choosing.old("main", MAIN, choosing.days_ago(30))]
+        assert [
+            one.id for one, _needed in session_selection.find_old_sessions("main", MAIN, session_selection.days_ago(50))
+        ] == []
+        old = [
+            one.id for one, _needed in session_selection.find_old_sessions("main", MAIN, session_selection.days_ago(30))
+        ]
         assert len(old) == 2 and ahead.id in old
-        told = services.remove({"days": 30, "agent": "main"}, jobs.Progress())
+        told = services.remove_sessions({"days": 30, "agent": "main"}, jobs.Progress())
         assert (told["sessions"], told["failed"]) == (2, [])
         assert not Session.objects.using(MAIN).exists()
 
@@ -156,7 +160,9 @@ class TestRetention:
         CollectedSession.objects.update(noted_at=NOW + 2 * YEAR)
         now.ms += 40 * DAY
         ahead = Session.objects.using(MAIN).get(last_activity_at=NOW + YEAR)
-        assert ahead.id not in [one.id for one, _needed in choosing.old("main", MAIN, choosing.days_ago(30))]
+        assert ahead.id not in [
+            one.id for one, _needed in session_selection.find_old_sessions("main", MAIN, session_selection.days_ago(30))
+        ]
         assert holdings.noted_at("main", [ahead.id]) == {ahead.id: NOW + 2 * YEAR}
 
     def test_statistics_say_how_many(self, home, now, as_admin):
@@ -210,4 +216,4 @@ def test_a_source_of_tomorrow_is_no_sign_of_life(tmp_path, now, age_s, is_alive)
     source.file.touch()
     written = (NOW // 1000) - age_s
     os.utime(source.file, (written, written))
-    assert bool(gateway.signs_of_life(tmp_path, [source])) is is_alive
+    assert bool(gateway.find_signs_of_life(tmp_path, [source])) is is_alive

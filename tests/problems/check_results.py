@@ -1,8 +1,8 @@
 """Checks as tests run them: what a check finds, in sentences."""
 
-from problems import checking
+from problems import check_pass
 from problems.models import Problem
-from problems.words import facts_of, find, sentence
+from problems.words import build_facts, describe_problem, find
 
 MOST_PASSES = 20
 
@@ -10,7 +10,7 @@ MOST_PASSES = 20
 def check() -> list[str]:
     """The sentences of all open problems after a check, the worst first."""
     passes = iter(range(MOST_PASSES))  # a busy machine needs more than one
-    while not checking.check_all():
+    while not check_pass.check_all():
         next(passes)
     return open_sentences()
 
@@ -22,4 +22,4 @@ def open_sentences() -> list[str]:
 
 def sentence_of(row) -> str:
     """The sentence of a row."""
-    return sentence(find(row.kind), facts_of(row.agent_id, row.detail))
+    return describe_problem(find(row.kind), build_facts(row.agent_id, row.detail))

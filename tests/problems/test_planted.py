@@ -21,7 +21,7 @@ from openclaw_web import clock
 from openclaw_web.disk import locks
 from overview.models import AgentSummary
 from people.configuration import keys as configuration
-from problems import checking, services
+from problems import check_pass, services
 from problems.models import Problem, ProblemCheck
 from tests.collecting.collecting import run
 from tests.factories import BackupRunFactory, CronJobFactory, CronRunFactory, JobFactory
@@ -342,10 +342,10 @@ def test_many_of_a_kind_are_counted(home):
 
 def test_one_checks_at_a_time(home):
     proposal(home)
-    with locks.lock(checking.LOCK):
-        assert not checking.check_all()
+    with locks.lock(check_pass.LOCK):
+        assert not check_pass.check_all()
     assert open_sentences() == []
-    assert checking.check_all() and len(open_sentences()) == 1
+    assert check_pass.check_all() and len(open_sentences()) == 1
 
 
 def test_an_agent_that_is_gone_has_no_problems(home):
@@ -357,12 +357,12 @@ def test_an_agent_that_is_gone_has_no_problems(home):
 
 
 def test_what_was_closed_long_ago_is_removed(home, later):
-    from problems import storing as problem_storing
+    from problems import problem_store as problem_storing
 
     proposal(home)
     check()
     GuardianRun.objects.using(DB).update(state="declined")
     check()
-    assert problem_storing.prune() == 0
+    assert problem_storing.prune_problems() == 0
     later(hours=24 * 91)
-    assert problem_storing.prune() == 1
+    assert problem_storing.prune_problems() == 1

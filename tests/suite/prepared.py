@@ -26,7 +26,7 @@ OF_TABLES = (
     "tests/suite/prepared.py",
 )
 # What `serve` makes of files beside them: static files with hashes in their names, compiled templates.
-OF_SITE = (*OF_TABLES, "static/**/*", "templates/**/*.html", "openclaw_web/pages/*.py", "operations/serving/*.py")
+OF_SITE = (*OF_TABLES, "static/**/*", "templates/**/*.html", "openclaw_web/pages/*.py", "operations/server/*.py")
 OF_TEMPLATES = ("openclaw_web/pages/templates.py", "tests/openclaw_web/templates/strict.py", "requirements-test.lock")
 MIGRATE = """
 import django

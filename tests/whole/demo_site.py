@@ -49,7 +49,7 @@ def _of_session(session):
     extras_store.store_steps(DB, [step])
     place = artifacts.Place(session.id, None, session.leaf_record_id, "exec")
     artifact = artifacts.stash(DB, "a token in a line\n" * 900, place=place)[0]
-    checkpoint = next(checkpoints.make(Agent.objects.get(agent_id=AGENT), compacted, by="demo"))
+    checkpoint = next(checkpoints.build_checkpoints(Agent.objects.get(agent_id=AGENT), compacted, by="demo"))
     facts = {"session": session.id, "record": session.leaf_record_id, "step": step.id}
     return facts | {"artifact": artifact.sha256, "checkpoint": checkpoint.row.sha256}
 

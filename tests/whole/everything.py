@@ -107,7 +107,7 @@ def _conversation(count):
         factories.PromptFactory()
     _replay(count)
     agent = Agent.objects.get(agent_id="ada")
-    packs = [built.row.sha256 for built in checkpoints.make(agent, session, "all", by="root")]
+    packs = [built.row.sha256 for built in checkpoints.build_checkpoints(agent, session, "all", by="root")]
     return {
         "session": "s1",
         "record": session.leaf_record_id,

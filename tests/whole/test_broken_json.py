@@ -19,7 +19,7 @@ from guardian.recording import snapshot_pruning, write_replacement
 from openclaw_web import clock
 from openclaw_web.sqlite import statements
 from openclaw_web.sqlite.json_columns import Decoded
-from operations.doctor.store import declared
+from operations.doctor.store import integrity_checks
 from tests.factories import T0, UserFactory
 from tests.people.surface import ROOT
 from tests.people.test_roles import OPERATIONS
@@ -136,9 +136,9 @@ def test_an_export_whose_manifest_cannot_be_read_is_not_intact(site, text):
 @pytest.mark.parametrize("text", BROKEN)
 def test_a_deep_look_of_the_doctor_names_it(site, text):
     with undone():
-        assert [row for db in (DB, "default") for row in declared.find_damaged_json(db)] == []
+        assert [row for db in (DB, "default") for row in integrity_checks.find_damaged_json(db)] == []
         plant(text)
-        rows = {row.split()[0] for db in (DB, "default") for row in declared.find_damaged_json(db)}
+        rows = {row.split()[0] for db in (DB, "default") for row in integrity_checks.find_damaged_json(db)}
         filled = {table._meta.db_table for table, column in columns() if is_damaged(table, column, text)}
     assert rows == filled and len(filled) > 20
 

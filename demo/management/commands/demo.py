@@ -4,7 +4,7 @@ from django.utils.translation import gettext_lazy
 
 from openclaw_web.commands.verbs import DONE, FAILED, INTERRUPTED, REFUSED, WRONG_USE, Verb
 from openclaw_web.disk import site_address
-from operations.serving import supervisor
+from operations.server import supervisor
 
 from ... import showcase, wrong
 
@@ -23,7 +23,7 @@ class Command(Verb):
         parser.add_argument("--no-serve", dest="serve", action="store_false", help=_("only prepare the data"))
 
     def run(self, port, fresh, serve, **options):
-        site = supervisor.Options(port=port or supervisor.free_port())
+        site = supervisor.Options(port=port or supervisor.find_free_port())
         path_of_link = showcase.prepare(self.say, is_fresh=fresh)
         address = site_address.running_site_address() or site_address.site_address(port=site.port)
         link = address + path_of_link

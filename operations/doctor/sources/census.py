@@ -43,7 +43,7 @@ CONTRADICTED = frozenset({Reason.NOT_TRANSCRIPT, Reason.LOCK, Reason.NOT_LISTED}
 
 
 @dataclass(frozen=True, slots=True)
-class Unread:
+class UnreadFile:
     """A file or folder that no import read and nobody gave a reason for. `is_listed`: the next import will.
 
     `reason` is the one that was given, and that its content contradicts.
@@ -64,7 +64,7 @@ class Census:
     read: int = 0
     new: int = 0
     skipped: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
-    unread: list[Unread] = field(default_factory=list)
+    unread: list[UnreadFile] = field(default_factory=list)
     unlisted: list[str] = field(default_factory=list)  # folders that could not be listed to their end
 
     @property
@@ -80,7 +80,7 @@ class _File:
     is_listed: bool
 
 
-class Taker:
+class CensusTaker:
     """Takes the census of one home. `names` are the agents here by those of the home, `sources` what imports see."""
 
     def __init__(self, root: Path, agents: Iterable[HomeAgent], names: dict[str, str], sources: Iterable[Source]):
@@ -105,7 +105,7 @@ class Taker:
                 self._account(file)
         for folder, names in sorted(self._strays.items()):
             agent = self._owner(folder)
-            self.census.unread.append(Unread(self._name(folder / names[0]), agent, False, len(names)))
+            self.census.unread.append(UnreadFile(self._name(folder / names[0]), agent, False, len(names)))
             self.census.found += len(names)
         return self.census
 
@@ -181,13 +181,13 @@ class Taker:
             self.census.read += 1
         elif reason := self._reason(file, name, source):
             if reason in CONTRADICTED and self._is_transcript(file):
-                self.census.unread.append(Unread(name, file.agent, is_listed=False, reason=reason))
+                self.census.unread.append(UnreadFile(name, file.agent, is_listed=False, reason=reason))
             else:
                 self.census.skipped[reason].append(name)
         elif file.agent not in self._imported:
             self.census.new += 1
         else:
-            self.census.unread.append(Unread(name, file.agent, is_listed=True))
+            self.census.unread.append(UnreadFile(name, file.agent, is_listed=True))
 
     def _reason(self, file, name, source) -> str:
         """Why a file was skipped; empty when nobody said so, or it is another file now."""

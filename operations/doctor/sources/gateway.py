@@ -24,7 +24,7 @@ TEMPORARY = "openclaw*/gateway.*.lock"
 DIGITS = re.compile(rb"\s*(\d{1,10})\s*")
 
 
-def signs_of_life(root: Path, sources: list[Source]) -> list[str]:
+def find_signs_of_life(root: Path, sources: list[Source]) -> list[str]:
     """Why somebody seems to work in the home: locks of living processes, and files written to just now."""
     signs = []
     for name, said in _locks(root):

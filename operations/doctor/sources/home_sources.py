@@ -9,14 +9,19 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from agents.homes import STATE_DATABASE, HomeAgent, look, names_in
-from agents.models import CollectorSource
+from agents.homes import STATE_DATABASE, Home, HomeAgent, look, names_in
+from agents.layout.home_agents import check_memory, follow_report
+from agents.layout.places import HARMLESS
+from agents.models import Agent, CollectorSource
 from agents.skipped_sources import skipped_of
 from collecting.inventory.transcripts import find_sources
 from collecting.stages import around, databases, mem_store
 from collecting.stages.state import MIGRATED
 from guardian.collectors import workspace as workspaces
+from ledger import prompt_workspaces
 from ledger.models import Session
+
+from ..findings import FINDING, NOTE, Finding
 
 Kind = CollectorSource.Kind
 NEW, CHANGED, UNCHANGED, LEFT = "new", "changed", "unchanged", "left"
@@ -98,7 +103,7 @@ class Source:
         }
 
 
-def of_agent(collection: Any, found: HomeAgent, agent_id: str) -> Iterator[Source]:
+def find_agent_sources(collection: Any, found: HomeAgent, agent_id: str) -> Iterator[Source]:
     """Every source of one agent, those of its former places first."""
     for part in found.parts:
         yield from _of_part(collection, part, agent_id)
@@ -138,7 +143,7 @@ def _of_part(collection, found, agent_id) -> Iterator[Source]:
         yield from _database(collection, found.database, "transcript_events", about)
 
 
-def of_home(collection: Any, agents: Iterable[str]) -> Iterator[Source]:
+def find_home_sources(collection: Any, agents: Iterable[str]) -> Iterator[Source]:
     """Every source that belongs to a home as a whole; `agents` are those it has here."""
     root = collection.home.root
     yield from _one(collection, Kind.CRON_JOBS, root / "cron" / "jobs.json")
@@ -198,3 +203,33 @@ def _database(collection, path, target, about):
     if databases.is_known(collection, path):
         state = UNCHANGED
     yield Source(Kind.DATABASE, path, book.name(path), stat, state, target=target, **about)
+
+
+def follow_reported_workspaces(collection: Any, names: dict[str, str]) -> None:
+    """Have the workspace of each agent follow the newest report: the stored one, unless its indexes have changed."""
+    home = collection.home
+    agents = Agent.objects.in_bulk(list(names.values()))
+    for number, found in enumerate(home.agents):
+        agent_id = names[found.home_name]
+        agent = agents.get(agent_id) or Agent(agent_id=agent_id)
+        at, folder = agent.workspace_reported_at or 0, agent.reported_workspace
+        if agent.workspace_reported_at is None or not _is_known(collection, found, agent_id):
+            newest = prompt_workspaces.read_newest(home, found, collection.copies)
+            folder = newest[1] if newest[0] > at else folder
+        home.agents[number] = followed = follow_report(home, found, folder)
+        check_memory(home, followed)
+
+
+def _is_known(collection, found, agent_id):
+    """Whether the session indexes of an agent are as they were when they were read last."""
+    stat = look(found.index) if found.index else None
+    kind = CollectorSource.Kind.SESSION_INDEX
+    is_index_known = stat is None or collection.book.is_known(kind, found.index, stat, agent_id=agent_id)
+    return is_index_known and all(databases.is_known(collection, source) for source in found.databases)
+
+
+def build_place_findings(home: Home, names: dict[str, str]) -> Iterator[Finding]:
+    """What is odd about the places of a home; what keeps nothing from being read is a note."""
+    for one in home.oddities:
+        level = NOTE if one.why in HARMLESS else FINDING
+        yield Finding("place", one.sentence, path=one.path, level=level, agent=names.get(one.agent, ""))

@@ -23,7 +23,7 @@ OF_NODES = "SELECT session_key, current_session_id FROM session_nodes"
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class IndexKey:
     """One entry of an index: its key, the session it names, and the file it names as that one's transcript."""
 
     key: str
@@ -31,7 +31,7 @@ class Key:
     file: str = ""
 
 
-def of_file(collection: Any, found: HomeAgent, own: Iterable[Source]) -> Iterator[Key]:
+def read_file_keys(collection: Any, found: HomeAgent, own: Iterable[Source]) -> Iterator[IndexKey]:
     """The keys of an agent's index as a file, when its last import has read what is there now.
 
     Of an index that agents share, each key is looked at for the agent that it names.
@@ -49,19 +49,21 @@ def of_file(collection: Any, found: HomeAgent, own: Iterable[Source]) -> Iterato
     shared = shared_by(collection, found.sessions)
     for key, entry in entries.items() if isinstance(entries, dict) else ():
         if isinstance(entry, dict) and (shared is None or shared.owner_of_key(key) == found.home_name):
-            yield Key(key, _text(entry.get("sessionId")), _text(entry.get("sessionFile")))
+            yield IndexKey(key, _text(entry.get("sessionId")), _text(entry.get("sessionFile")))
 
 
-def of_database(database: Database) -> Iterator[Key]:
+def read_database_keys(database: Database) -> Iterator[IndexKey]:
     """The keys of an agent's database that was opened."""
     try:
         for key, session_id in database.ask(OF_NODES) if "session_nodes" in database.columns else ():
-            yield Key(decode_text(key), decode_text(session_id))
+            yield IndexKey(decode_text(key), decode_text(session_id))
     except DamagedDatabase:  # somebody else says so
         return
 
 
-def without_records(root: Path, agent_id: str, db: str, keys: Iterable[Key], apart: Collection[str]) -> Iterator[Key]:
+def find_keys_without_records(
+    root: Path, agent_id: str, db: str, keys: Iterable[IndexKey], apart: Collection[str]
+) -> Iterator[IndexKey]:
     """The keys that lead to no session with records, and for which nobody knows a reason.
 
     `apart` are sessions that an undone import left out.

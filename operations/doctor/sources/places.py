@@ -24,8 +24,8 @@ from ledger.transcripts import removal
 from openclaw_web.sqlite import failures
 
 from .home_sources import LEFT, LEFTOVER, Source
-from .rejects import Rejected, reject
-from .secrets import why_not_read
+from .rejects import RejectedLines, reject
+from .skipped_places import get_skip_reason
 
 Kind = CollectorSource.Kind
 END = 2**63 - 1  # past every offset
@@ -66,8 +66,8 @@ class AgentPlaces:
 
 
 @contextmanager
-def of_agent(
-    collection: Any, found: Any, agent_id: str, own: list[Source], rejected: Rejected, *, is_deep: bool = False
+def open_agent_places(
+    collection: Any, found: Any, agent_id: str, own: list[Source], rejected: RejectedLines, *, is_deep: bool = False
 ) -> Iterator[AgentPlaces]:
     """The places of one agent, whose sources are `own`; with `is_deep` also those that have not changed.
 
@@ -77,7 +77,7 @@ def of_agent(
         files = [source for source in own if source.kind in (Kind.TRANSCRIPT, LEFTOVER)]
         sources = [one for one in own if one.kind == Kind.DATABASE and one.target == "transcript_events"]
         mine = next((one for one in sources if one.file == found.database), None)
-        db = alias(agent_id)
+        db = find_alias(agent_id)
         removed = removal.read_all_removed_ids(db) if db else _removed(agent_id)
         looked = AgentPlaces(agent_id, db, lambda _session_id: True, of_database=mine)
         if mine is not None and (mine.is_to_read or is_deep):
@@ -99,7 +99,7 @@ def _removed(agent_id):
     return {session_id for session_id, why in holdings.removed(agent_id).items() if why in whys}
 
 
-def alias(agent_id: str) -> str | None:
+def find_alias(agent_id: str) -> str | None:
     """The alias of an agent's file; None when there is none, or none that this program can read."""
     return databases.find(agent_id)
 
@@ -107,7 +107,7 @@ def alias(agent_id: str) -> str | None:
 def _opened(stack, collection, source, rejected):
     try:
         database = stack.enter_context(collect_databases.opened(collection, source.file, AGENT))
-        tell_about(source, database)
+        fill_schema(source, database)
         for one in agent_database.read_session_counts(database):
             if source.is_to_read and not one.session_id:
                 reject(source, rejected, 0, "bad_session", "")
@@ -124,13 +124,13 @@ def _opened(stack, collection, source, rejected):
     return None
 
 
-def tell_about(source: Source, database: Database) -> None:
+def fill_schema(source: Source, database: Database) -> None:
     """Write down what a database says of itself, and every table of it that is not read, by name, and why."""
     source.version = str(database.version)
     sql = "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name"
     names = [agent_database.decode_text(name) for (name,) in database.ask(sql)]
     source.skipped_tables = [
-        {"name": name, "why": why_not_read(name)} for name in names if name not in database.columns
+        {"name": name, "why": get_skip_reason(name)} for name in names if name not in database.columns
     ]
     if schema := next(
         (each for each in (database_schemas.AGENT, database_schemas.STATE) if each.tables is database.allowed), None
@@ -221,7 +221,9 @@ def _file(collection, source, *, is_new):
     if is_new:
         begin, until = _begin(collection, source)
     size = source.stat.st_size - (begin or 0) if is_new else 0
-    return Place(source, source.session_id, lines_of(root, source), begin, read if until is None else until, size)
+    return Place(
+        source, source.session_id, build_line_reader(root, source), begin, read if until is None else until, size
+    )
 
 
 def _begin(collection, source):
@@ -254,7 +256,7 @@ def is_packed(source: Source) -> bool:
     return source.file.suffix == PACKED
 
 
-def lines_of(root: Path, source: Source) -> Lines:
+def build_line_reader(root: Path, source: Source) -> Lines:
     """How the lines of a transcript's file are read."""
 
     def lines(start):

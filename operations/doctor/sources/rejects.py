@@ -4,10 +4,10 @@ from typing import Any
 
 from .home_sources import Source
 
-Rejected = list[dict[str, Any]]
+RejectedLines = list[dict[str, Any]]
 
 
-def reject(source: Source, rejected: Rejected, offset: int, reason: str, detail: str) -> None:
+def reject(source: Source, rejected: RejectedLines, offset: int, reason: str, detail: str) -> None:
     """Count a line of a source, and list it with its place and the reason."""
     source.rejected += 1
     rejected.append({"file": source.name, "offset": offset, "reason": reason, "detail": detail[:200]})

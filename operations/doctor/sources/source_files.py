@@ -19,14 +19,14 @@ from openclaw_web.disk import publication, room
 from openclaw_web.disk.drafts import draft_of, sync_folder
 from openclaw_web.errors import Refused
 
-from .looking import sha256_of
+from .import_preview import hash_source
 
 KEEP, ARCHIVE, REMOVE = "keep", "archive", "remove"
 CHUNK = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Packed:
+class SourceArchive:
     """An archive of source files that was read again: where it is, the hash of each file by its path, and what is
     not in it and why."""
 
@@ -39,7 +39,7 @@ class Packed:
         return {"path": str(self.path), "sha256": self.sha256, "files": len(self.files)}
 
 
-def pack(root: Path, names: list[str], folder: Path, run_id: str) -> Packed:
+def pack(root: Path, names: list[str], folder: Path, run_id: str) -> SourceArchive:
     """Pack these files of the home `root` into one archive in `folder` and read it again. Raises Refused.
 
     A file that is gone by now, or cannot be read, is left out of it.
@@ -58,7 +58,7 @@ def pack(root: Path, names: list[str], folder: Path, run_id: str) -> Packed:
             raise Refused(_("The archive of the source files does not contain what was packed. Nothing was imported."))
         path.rename(target)
         sync_folder(folder)
-    return Packed(target, digest.hexdigest(), hashes, left)
+    return SourceArchive(target, digest.hexdigest(), hashes, left)
 
 
 def _size(file):
@@ -124,7 +124,7 @@ def _hashes_in(path) -> Iterator[tuple[str, str]]:
             yield entry.name, digest.hexdigest()
 
 
-def take_away(root: Path, name: str, sha256: str, *, to: Path | None) -> None:
+def remove_file(root: Path, name: str, sha256: str, *, to: Path | None) -> None:
     """Remove a source file whose content still has this hash; first it is copied to `to`, when it is given.
 
     Raises Refused when it is not what it was, or cannot be removed; then it stays where it is.
@@ -134,7 +134,7 @@ def take_away(root: Path, name: str, sha256: str, *, to: Path | None) -> None:
         before = file.lstat()
         if to is not None:
             _copy(root, file, to, sha256)
-        if sha256_of(root, file) != sha256:
+        if hash_source(root, file) != sha256:
             raise Refused(_("The file changed during the import."))
         _unlink(file, before)
     except NotReadable as exc:
@@ -151,7 +151,7 @@ def _copy(root, file, to, sha256):
         shutil.copyfileobj(source, copy, CHUNK)
         copy.flush()
         os.fsync(copy.fileno())
-    if sha256_of(to.parent, draft) != sha256:
+    if hash_source(to.parent, draft) != sha256:
         draft.unlink()
         raise Refused(_("The file changed during the import."))
     draft.rename(to)

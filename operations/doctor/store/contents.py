@@ -20,10 +20,10 @@ from openclaw_web.errors import Refused
 from openclaw_web.pages.formatting import joined, listed
 from openclaw_web.sqlite.integrity import NAMED, Rows, count_rows
 
-from ...backups import opening, parts
+from ...backups import backup_paths, backup_reader
 from ...models import BackupRun
 from ..findings import Finding
-from . import declared
+from . import integrity_checks
 
 LOOKED_INTO = 10  # backups, the newest first
 FILE = re.compile(r"[^#!]*")  # of a transcript's name: within a database it goes on with # or !
@@ -31,9 +31,9 @@ FILE = re.compile(r"[^#!]*")  # of a transcript's name: within a database it goe
 Uses = dict[str, list[tuple[Agent, Artifact]]]  # by the hash of a content
 
 
-def look(agents: list[Agent], *, is_complete: bool, is_deep: bool) -> Iterator[Finding]:
+def check_contents(agents: list[Agent], *, is_complete: bool, is_deep: bool) -> Iterator[Finding]:
     """What is lost or loose in the store. `is_complete` says that these are all agents; `is_deep` reads contents."""
-    contents, again = Contents(layout.root()), HavingAgain()
+    contents, again = Contents(layout.root()), ContentRecovery()
     used: set[str] = set()
     unusable: set[str] = set()
     for agent in agents:
@@ -45,7 +45,7 @@ def look(agents: list[Agent], *, is_complete: bool, is_deep: bool) -> Iterator[F
                 yield _finding(check, agent, [agent], wrong, {}, again)
     loose = [sha256 for sha256 in contents.paths if sha256 not in used]
     if is_complete and loose:
-        yield declared.finding_of("", LOOSE, count_rows(map(handles.of, loose)))
+        yield integrity_checks.build_finding("", LOOSE, count_rows(map(handles.of, loose)))
     usable = sorted(contents.paths.keys() - unusable) if is_deep else []
     if problems := verifying.verify(usable).problems:
         reasons = {handles.parse(problem["id"]): f": {problem['reason']}" for problem in problems}
@@ -77,10 +77,10 @@ def _finding(check, agent, agents, hashes, reasons, again):
     uses = _uses(agents, first if check.repair else sorted(hashes))
     names = [_named(sha256, uses[sha256]) + reasons.get(sha256, "") for sha256 in first]
     way_back = "" if check.repair else joined(again.ways(uses))
-    return declared.finding_of(agent.agent_id if agent else "", check, Rows(len(hashes), names), way_back)
+    return integrity_checks.build_finding(agent.agent_id if agent else "", check, Rows(len(hashes), names), way_back)
 
 
-class HavingAgain:
+class ContentRecovery:
     """Where lost contents can be had again. What was looked up once is remembered."""
 
     def __init__(self):
@@ -128,9 +128,9 @@ class HavingAgain:
         """The paths of all sound contents in an archive; none when it cannot be read."""
         if archive not in self._lists:
             try:
-                with opening.opened(Path(archive)) as opened:
+                with backup_reader.open_backup(Path(archive)) as opened:
                     damaged = set(opened.manifest.files.damaged)
-                    blobs = [entry.path for entry in opened.listed() if parts.blob_of(entry.path)]
+                    blobs = [entry.path for entry in opened.listed() if backup_paths.get_blob_hash(entry.path)]
                     self._lists[archive] = [path for path in blobs if _hash_of(path) not in damaged]
             except Refused:
                 self._lists[archive] = []
@@ -138,7 +138,7 @@ class HavingAgain:
 
 
 def _hash_of(path):
-    return parts.blob_of(path)
+    return backup_paths.get_blob_hash(path)
 
 
 def _of_sources(places):

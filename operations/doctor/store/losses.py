@@ -17,7 +17,7 @@ from openclaw_web.sqlite import statements, words
 
 from ..findings import NOTE, Finding
 
-AGAIN = "collect_again"  # the repair of findings that reading sources again mends
+IMPORT_AGAIN = "collect_again"  # the repair of findings that reading sources again mends
 IDS = "ids"  # the kind of a loss that only the checksum tells: as many records as noted, and others
 NAMED = 20  # sessions that findings name, of each agent; the list of losses tells more
 LISTED = 500
@@ -67,12 +67,12 @@ class Counts:
     gone: set[str] = field(default_factory=set)  # agents without a file
     back: dict[str, list[str]] = field(default_factory=dict)  # agent -> sessions that were taken out and are here
 
-    def of_agent(self, agent_id: str) -> list[Loss]:
+    def get_agent_losses(self, agent_id: str) -> list[Loss]:
         """The losses of one agent."""
         return [loss for (agent, _session, _kind), loss in self.losses.items() if agent == agent_id]
 
 
-def count(agent_id: str, db: str | None, counts: Counts) -> None:
+def count_records(agent_id: str, db: str | None, counts: Counts) -> None:
     """Compare the rows of an agent's file with what was noted; without a file (`db` None) everything noted is lost."""
     noted = holdings.noted(agent_id)
     held = counts.held[agent_id] = held_rows(db) if db else {}
@@ -111,7 +111,7 @@ def held_rows(db: str) -> dict[str, Holding]:
     return found
 
 
-def findings(agent_id: str, counts: Counts, *, is_deep: bool) -> Iterator[Finding]:
+def build_loss_findings(agent_id: str, counts: Counts, *, is_deep: bool) -> Iterator[Finding]:
     """What is to be said of one agent: each session that lost something, how many more, and what was not compared."""
     by_session: dict[str, list[Loss]] = {}
     for loss in (
@@ -127,7 +127,7 @@ def findings(agent_id: str, counts: Counts, *, is_deep: bool) -> Iterator[Findin
             sentence += (
                 " " + _("In its sources there are %(count)s of them; “Import and repair” searches backups.") % words
             )
-        repair = AGAIN if restorable >= missing else ""
+        repair = IMPORT_AGAIN if restorable >= missing else ""
         yield Finding("lost", sentence, f"{agent_id}/{session_id}", repair=repair, agent=agent_id)
     if len(by_session) > NAMED:
         rest = len(by_session) - NAMED
@@ -138,7 +138,7 @@ def findings(agent_id: str, counts: Counts, *, is_deep: bool) -> Iterator[Findin
         )
         words = {"count": f"{rest:,}", "agent": agent_id}
         restorable, missing = restorable_of([loss for some in [*by_session.values()][NAMED:] for loss in some])
-        repair = AGAIN if restorable >= missing else ""
+        repair = IMPORT_AGAIN if restorable >= missing else ""
         yield Finding("lost", sentence % words, agent_id, repair=repair, agent=agent_id)
     for session_id in counts.back.get(agent_id, [])[:NAMED]:
         sentence = _(
@@ -185,4 +185,4 @@ def _notes(agent_id, counts, is_deep):
             without,
         )
         words = {"count": f"{without:,}", "agent": agent_id}
-        yield Finding("uncounted", sentence % words, repair=AGAIN, level=NOTE, agent=agent_id)
+        yield Finding("uncounted", sentence % words, repair=IMPORT_AGAIN, level=NOTE, agent=agent_id)

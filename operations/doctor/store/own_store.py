@@ -19,9 +19,9 @@ from agents.services import AGENT_ID
 from openclaw_web.sqlite import failures, inspection, known
 from openclaw_web.sqlite.integrity import count_rows
 
-from ..findings import NOTE, Finding, named
-from . import contents, declared
-from .losses import AGAIN
+from ..findings import NOTE, Finding, format_names
+from . import contents, integrity_checks
+from .losses import IMPORT_AGAIN
 
 FOLDER, FILE = 0o700, 0o600
 NAMED = 20  # files that a finding about many of them names
@@ -29,12 +29,12 @@ NAMED = 20  # files that a finding about many of them names
 PUBLIC = frozenset({"static"})
 
 
-def look(progress: Any, *, is_deep: bool = False) -> Iterator[Finding]:
+def check_store(progress: Any, *, is_deep: bool = False) -> Iterator[Finding]:
     """Everything that is not as it should be. `is_deep` reads every index, reference and stored content."""
     progress.update(0, None, _("Checking the store"))
     inside = inspection.look(Path(connections[DEFAULT_DB_ALIAS].settings_dict["NAME"]), is_deep=is_deep)
     yield from _global(inside)
-    if inside.damage or pending(inside, is_global=True):  # nothing that it says can be relied on
+    if inside.damage or has_pending_migrations(inside, is_global=True):  # nothing that it says can be relied on
         return
     healthy = []
     agents = list(Agent.objects.order_by("agent_id"))
@@ -46,17 +46,19 @@ def look(progress: Any, *, is_deep: bool = False) -> Iterator[Finding]:
     yield from _registry(agents)
     known = []
     for agent in healthy:
-        mistyped = declared.find_mistyped(agent)
-        yield from declared.look(agent, mistyped, is_deep=is_deep)
+        mistyped = integrity_checks.find_mistyped(agent)
+        yield from integrity_checks.run_checks(agent, mistyped, is_deep=is_deep)
         if not mistyped.keys() & {"ledger", "artifacts"}:
             known.append(agent)
-    yield from declared.look(None, declared.find_mistyped(None) if is_deep else {}, is_deep=is_deep)
-    yield from contents.look(known, is_complete=len(known) == len(agents), is_deep=is_deep)
+    yield from integrity_checks.run_checks(
+        None, integrity_checks.find_mistyped(None) if is_deep else {}, is_deep=is_deep
+    )
+    yield from contents.check_contents(known, is_complete=len(known) == len(agents), is_deep=is_deep)
     yield from _permissions()
     yield from _leftovers()
 
 
-def compared(*, is_deep: bool) -> str:
+def describe_comparison(*, is_deep: bool) -> str:
     """What a look compared with what, of the store itself: more than this is not known to be right."""
     if is_deep:
         return _(
@@ -76,7 +78,7 @@ def _global(inside):
         sentence = _("The global database is damaged: %(why)s.") % words
         yield Finding("integrity", f"{sentence} {failures.way_out(settings.HOME_DIR)}", path)
         return
-    if pending(inside, is_global=True):
+    if has_pending_migrations(inside, is_global=True):
         yield Finding("schema", _("The global database is not up to date."), path, repair="migrate_global")
         return
     for name, sql in inspection.triggers().items():
@@ -90,7 +92,7 @@ def _agent(agent, is_deep):
     about = {"path": path, "agent": agent.agent_id}
     if not file.is_file():
         lost = databases.LostAgentFile(agent.agent_id, AgentDatabase.noted(agent.agent_id))
-        yield Finding("registry", lost.sentence, repair=AGAIN, **about)
+        yield Finding("registry", lost.sentence, repair=IMPORT_AGAIN, **about)
         return
     inside = inspection.look(file, is_deep=is_deep)
     if inside.damage:
@@ -99,19 +101,19 @@ def _agent(agent, is_deep):
         return
     if known.is_of_another(inside.migrations):
         yield Finding("schema", databases.another_version(agent.agent_id), **about)
-    elif pending(inside, is_global=False):
+    elif has_pending_migrations(inside, is_global=False):
         sentence = _("The database of agent %(agent)s is not up to date.") % {"agent": agent.agent_id}
         yield Finding("schema", sentence, repair="migrate_agents", **about)
 
 
-def pending(inside: inspection.Inside, *, is_global: bool) -> bool:
+def has_pending_migrations(inside: inspection.Inside, *, is_global: bool) -> bool:
     """Whether there are migrations of this program that a file has not seen."""
     # Every migration is recorded in every file: those of the other apps without having done anything.
     wanted = known.migrations() - known.of_agents() if is_global else known.of_agents()
     return not inside.migrations.issuperset(wanted)
 
 
-def agent_files() -> Iterator[tuple[str, Path]]:
+def find_agent_files() -> Iterator[tuple[str, Path]]:
     """Every file of an agent that is in the home, registered or not, with the agent's name."""
     for file in sorted((settings.HOME_DIR / "agents").glob("*/agent/openclaw-agent.sqlite")):
         if AGENT_ID.fullmatch(file.parent.parent.name):
@@ -120,7 +122,7 @@ def agent_files() -> Iterator[tuple[str, Path]]:
 
 def _registry(agents):
     known = {agent.agent_id for agent in agents}
-    for name, file in agent_files():
+    for name, file in find_agent_files():
         if name not in known:
             sentence = _("The database of agent %(agent)s is not registered.") % {"agent": name}
             path = file.relative_to(settings.HOME_DIR).as_posix()
@@ -135,13 +137,13 @@ def _registry(agents):
 
 def _permissions():
     wrong, links = [], []
-    for path, mode in modes(settings.HOME_DIR):
+    for path, mode in read_modes(settings.HOME_DIR):
         if stat.S_ISLNK(mode):
             links.append(path)
-        elif is_wrong(mode):
+        elif is_wrong_mode(mode):
             wrong.append(path)
     if wrong:
-        words = {"count": len(wrong), "paths": named(count_rows(wrong))}
+        words = {"count": len(wrong), "paths": format_names(count_rows(wrong))}
         sentence = ngettext(
             "%(count)s file or folder does not have private permissions: %(paths)s.",
             "%(count)s files or folders do not have private permissions: %(paths)s.",
@@ -150,19 +152,19 @@ def _permissions():
         yield Finding("permissions", sentence % words, wrong[0], repair="permissions")
     if links:
         sentence = _("The home contains links that OpenClaw Web did not create: %(paths)s.") % {
-            "paths": named(count_rows(links))
+            "paths": format_names(count_rows(links))
         }
         yield Finding("links", sentence, links[0], level=NOTE)
 
 
-def is_wrong(mode: int) -> bool:
+def is_wrong_mode(mode: int) -> bool:
     """Whether others may do anything with a file or folder of this mode, or its owner may not use it."""
     wanted = FOLDER if stat.S_ISDIR(mode) else FILE
     bits = stat.S_IMODE(mode)
     return bool(bits & 0o077) or (bits & wanted) != wanted
 
 
-def modes(home: Path) -> Iterator[tuple[str, int]]:
+def read_modes(home: Path) -> Iterator[tuple[str, int]]:
     """(path in the home, mode) of everything that is private, the home itself first."""
     yield ".", home.stat().st_mode
     for folder, folders, files in os.walk(home):

@@ -9,7 +9,7 @@ from openclaw_web.commands.groups import Failed, Group, Outcome, WrongUse
 from openclaw_web.commands.verbs import PARTLY, REFUSED
 from openclaw_web.errors import Refused
 
-from ...retention import report, restoring
+from ...retention import archive_restore, report
 
 
 class Sessions:
@@ -37,7 +37,7 @@ class Sessions:
         job = jobs.run_now("archive", params, by=report.BY, listener=listener)
         if job.state != job.State.FINISHED:
             raise (Refused if job.state == job.State.REFUSED else Failed)(job.message)
-        return _outcome(report.of_sessions(job.result))
+        return _outcome(report.build_sessions_receipt(job.result))
 
 
 class Files:
@@ -52,16 +52,16 @@ class Files:
     def run(self, listener, files, **options):
         if not files:
             raise WrongUse(_("Name the archives: openclaw-web archive %(verb)s FILE…") % {"verb": self.name})
-        paths, progress = restoring.archives(files), Progress(listener)
-        return _outcome(report.of_files(self.name, self.rows_of(paths, progress)))
+        paths, progress = archive_restore.find_archives(files), Progress(listener)
+        return _outcome(report.build_files_receipt(self.name, self.rows_of(paths, progress)))
 
     def rows_of(self, paths, progress):
-        return restoring.verify(paths, progress)
+        return archive_restore.verify_archives(paths, progress)
 
 
 class Restore(Files):
     def rows_of(self, paths, progress):
-        return restoring.restore(paths, progress, by=report.BY)
+        return archive_restore.restore_archives(paths, progress, by=report.BY)
 
 
 class Command(Group):
@@ -88,7 +88,7 @@ def _moment(before, older_than):
     if bool(before) == bool(older_than):
         raise WrongUse(_("Use either --before DATE or --older-than AGE."))
     try:
-        return report.moment(before, older_than)
+        return report.parse_moment(before, older_than)
     except ValueError as exc:
         raise WrongUse(_("Write a date as 2026-01-31, an age in whole days as 365d or 52w.")) from exc
 
@@ -97,5 +97,5 @@ def _outcome(facts):
     words = report.in_words(facts)
     if not facts["failed"]:
         return Outcome(facts, words)
-    status = PARTLY if report.was_anything_done(facts) else REFUSED
-    return Outcome(facts, words, status, str(report.SOME_STAY), tuple(facts["failed"]))
+    status = PARTLY if report.has_successes(facts) else REFUSED
+    return Outcome(facts, words, status, str(report.SOME_FAILED), tuple(facts["failed"]))

@@ -11,7 +11,7 @@ from artifacts.handles import NotAHandle
 from openclaw_web.commands.groups import Group
 from openclaw_web.commands.verbs import FAILED, WRONG_USE
 
-from ...clearing.services import WrongAge
+from ...artifact_gc.services import WrongAge
 from .artifact_verbs import fetch, gc, import_, lint, list_, peek, rm, stash, verify
 
 HINT = gettext_lazy("openclaw-web artifact VERB --help lists the options.")

@@ -9,7 +9,7 @@ from openclaw_web.commands.groups import Failed, Group, Outcome, WrongUse
 from openclaw_web.commands.verbs import PARTLY
 from openclaw_web.errors import Refused
 
-from ...backups import report, restoring, runs, services
+from ...backups import home_restore, report, runs, services
 from ...models import BackupRun
 
 BY = "command line"
@@ -41,12 +41,12 @@ class List:
         pass
 
     def run(self, **options):
-        runs.look_around(by=BY)
+        runs.sync_with_disk(by=BY)
         found = BackupRun.objects.order_by("-created_at", "-id").exclude(status=BackupRun.Status.GONE)
-        return _outcome(*report.listed([services.facts(run) for run in found[: report.MOST]]))
+        return _outcome(*report.build_list_receipt([services.build_facts(run) for run in found[: report.MAX_LISTED]]))
 
 
-class OfOne:
+class BackupVerb:
     """A verb that is a job of its own about one backup."""
 
     def __init__(self, name, sentence):
@@ -57,8 +57,8 @@ class OfOne:
         parser.add_argument("archive", nargs="?", default="latest", metavar="ARCHIVE", help=_("file or id (latest)"))
 
     def run(self, listener, archive, **options):
-        runs.look_around(by=BY)
-        return _job(self.name, {"backup": runs.wanted(archive).id}, listener)
+        runs.sync_with_disk(by=BY)
+        return _job(self.name, {"backup": runs.find_backup(archive).id}, listener)
 
 
 class Restore:
@@ -73,8 +73,8 @@ class Restore:
         if not archive:
             raise WrongUse(_("Name the backup to restore: openclaw-web backup restore FILE"))
         path = Path(archive).expanduser().absolute()
-        made = restoring.restore(path, replace=replace, by=BY, progress=Progress(listener))
-        return _outcome(*report.restored(made))
+        made = home_restore.restore(path, replace=replace, by=BY, progress=Progress(listener))
+        return _outcome(*report.build_restore_receipt(made))
 
 
 class Command(Group):
@@ -90,9 +90,9 @@ class Command(Group):
     verbs = {
         "create": Create(),
         "list": List(),
-        "verify": OfOne("verify", gettext_lazy("Read every byte of a backup and open every database in it.")),
+        "verify": BackupVerb("verify", gettext_lazy("Read every byte of a backup and open every database in it.")),
         "restore": Restore(),
-        "drill": OfOne(
+        "drill": BackupVerb(
             "drill", gettext_lazy("Test a backup: restore it into a separate folder and record the result.")
         ),
     }
@@ -115,7 +115,7 @@ def _job(verb, params, listener):
     job = jobs.run_now(KINDS[verb], params, by=BY, listener=listener)
     if job.state != job.State.FINISHED:
         raise (Refused if job.state == job.State.REFUSED else Failed)(job.message)
-    return _outcome(*report.made(verb, job))
+    return _outcome(*report.build_job_receipt(verb, job))
 
 
 def _outcome(facts, words):

@@ -40,10 +40,10 @@ class Build:
     def run(self, agent, session, compaction, budget_chars, **options):
         if not session:
             raise WrongUse(_("Name the session: openclaw-web checkpoint build --session ID"))
-        session = checkpoints.session_of(agent, session)
+        session = checkpoints.find_session(agent, session)
         rows = [
-            {**checkpoints.facts(agent, built.row), "is_new": built.is_new}
-            for built in checkpoints.make(agent, session, compaction, budget=budget_chars, by=BY)
+            {**checkpoints.build_facts(agent, built.row), "is_new": built.is_new}
+            for built in checkpoints.build_checkpoints(agent, session, compaction, budget=budget_chars, by=BY)
         ]
         states = {True: _("created"), False: _("already there")}
         lines = [f"{row['handle']}  {states[row['is_new']]}" for row in rows]
@@ -63,10 +63,10 @@ class Show:
         if bool(handle) == bool(session):
             raise WrongUse(_("Name the checkpoint: a handle, or --session ID for the latest checkpoint of a session."))
         if session:
-            handle = checkpoints.latest(checkpoints.session_of(agent, session)).handle
-        row, pack = checkpoints.opened(agent, handle.strip())
+            handle = checkpoints.find_latest(checkpoints.find_session(agent, session)).handle
+        row, pack = checkpoints.read_checkpoint(agent, handle.strip())
         audit.record(BY, "read", object_type="checkpoint", object_id=row.handle, agent_id=agent.agent_id)
-        facts, text = checkpoints.facts(agent, row), pack["bundle"]["text"]
+        facts, text = checkpoints.build_facts(agent, row), pack["bundle"]["text"]
         words = text if bundle else f"{text}\n\n{row.handle}\n{facts['fetch']}"
         return Outcome({"checkpoints": [{**facts, "pack": pack}]}, words)
 

@@ -10,7 +10,7 @@ from openclaw_web.commands.verbs import DONE, FAILED, INTERRUPTED, WRONG_USE, Ve
 from openclaw_web.disk import room
 from openclaw_web.errors import Refused
 
-from ...doctor import fixing, plan, preparing, report, undoing
+from ...doctor import fix_job, plan, repairs, report, undo_job
 
 BY = "command line"
 ONLY_FIX = ("sources", "force", "accept_losses")
@@ -62,7 +62,7 @@ class Command(Verb):
                     forced = {"run": undo, "by": BY, "force": options["force"]}
                     result = self._job("doctor_undo", given(forced), quiet)
                 elif fix:
-                    preparing.bring_up_to_date(self.say)
+                    repairs.prepare_global_database(self.say)
                     result = self._job("doctor", asked | given(more), quiet)
                 else:
                     result = self._look(asked, quiet)
@@ -86,7 +86,7 @@ class Command(Verb):
 
     def _look(self, asked, quiet):
         with listener_on(self.stderr, is_quiet=quiet) as listener:
-            result = plan.look(asked, Progress(listener))
+            result = plan.run_check(asked, Progress(listener))
         if asked.get("source") and result["source"]["problem"]:  # nothing of what was asked could be looked at
             raise Refused(result["source"]["problem"])
         return result
@@ -106,7 +106,7 @@ class Command(Verb):
         if result["ignored_count"]:
             option = _("Use --unignore AGENT/SESSION to allow excluded sessions again.")
             words = words.removesuffix(result["message"]) + f"  {option}\n{result['message']}"
-        left = report.is_left(run) if run else False
+        left = report.is_incomplete(run) if run else False
         if left or (result["verb"] == "look" and result["findings"]):
             self.end_partly(result, words, str(result["message"]), status=FAILED)
         self.answer(result, words)
@@ -114,9 +114,9 @@ class Command(Verb):
 
 def _option_for(refused):
     """The option of this command that helps, where the sentence serves pages too."""
-    if str(undoing.FORCED) in str(refused.sentence):
+    if str(undo_job.FORCE_ADVICE) in str(refused.sentence):
         return _("Use --force.")
-    is_running = any(one["id"] == fixing.GATEWAY for one in refused.reasons)
+    is_running = any(one["id"] == fix_job.GATEWAY_REASON for one in refused.reasons)
     return _("Use --force to continue anyway.") if is_running else ""
 
 

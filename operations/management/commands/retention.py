@@ -38,6 +38,6 @@ class Command(Verb):
             self.fail(job.message, REFUSED if job.state == job.State.REFUSED else FAILED)
         facts = job.result
         if facts["failed"]:
-            words, status = report.in_words(facts), PARTLY if report.was_anything_done(facts) else REFUSED
-            self.end_partly(facts, words, str(report.SOME_STAY), facts["failed"], status=status)
+            words, status = report.in_words(facts), PARTLY if report.has_successes(facts) else REFUSED
+            self.end_partly(facts, words, str(report.SOME_FAILED), facts["failed"], status=status)
         self.answer(facts, report.in_words(facts))

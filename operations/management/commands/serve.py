@@ -4,7 +4,7 @@ from django.utils.translation import gettext_lazy
 from openclaw_web.commands.verbs import DONE, FAILED, REFUSED, WRONG_USE, Verb
 from openclaw_web.disk import site_address
 
-from ...serving import supervisor
+from ...server import supervisor
 
 
 class Command(Verb):

@@ -34,7 +34,7 @@ class Command(Verb):
         found = agents.get(agent)
         which = {"id": turn}
         if number is not None:
-            which = {"session": checkpoints.session_of(found, turn), "turn_number": number}
+            which = {"session": checkpoints.find_session(found, turn), "turn_number": number}
         try:
             context = contexts.read_context(found.db, configuration.number(contexts.SETTING), **which)
         except contexts.NoSuchTurn as refused:

@@ -32,7 +32,7 @@ def doctor(home, **params):
     source = params.get("source", str(home.root))
     made = plan.Plan(root_of(source), is_deep=True)
     with Copies() as copies:
-        plan.look_at_home(made, {"source": source, **params}, Progress(), copies)
+        plan.check_home(made, {"source": source, **params}, Progress(), copies)
     assert not [one for one in made.store if one.check == "place" and one.repair]
     findings = [(one.check, one.path) for one in made.store if one.level == "finding"]
     return findings, [one.sentence for one in made.store if one.level == "note"], len(made.to_read)

@@ -47,7 +47,7 @@ for round in range(int(sys.argv[2])):
 CLEAR = """
 import random, sys
 from artifacts.models import Artifact
-from operations.clearing import services as clearing
+from operations.artifact_gc import services as clearing
 chance = random.Random(int(sys.argv[1]))
 print("ready", flush=True)
 for round in range(int(sys.argv[2])):

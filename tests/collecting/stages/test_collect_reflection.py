@@ -12,7 +12,7 @@ from gate.models import GateCall, GateHour, MemoryGateDecision
 from gate.recording import foreign_decisions, windows
 from gate.statistics import sums
 from ledger.models import RejectedRecord
-from operations.doctor.sources.schema_findings import find_foreign
+from operations.doctor.sources.source_findings import build_foreign_decision_notes
 from people.configuration import keys as configuration
 from tests.collecting.collecting import MAIN, run
 from tests.collecting.plugin_log import CHANNEL, T0, tell, written
@@ -104,7 +104,7 @@ def test_decisions_of_a_workspace_that_no_agent_has_are_counted_once_and_left_ou
     assert run(home)["gate"]["elsewhere"] == 1
     assert not rows().exists()
     assert foreign_decisions.describe_all(home.root) == [f"2 decisions of memory_gate were {why}"]
-    (note,) = find_foreign(home.root)  # of the doctor
+    (note,) = build_foreign_decision_notes(home.root)  # of the doctor
     assert (note.check, note.level) == ("foreign_decisions", "note")
 
 

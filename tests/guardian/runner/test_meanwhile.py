@@ -7,7 +7,7 @@ import pytest
 from guardian.file_bytes import read_version_bytes
 from guardian.models import FileSnapshot
 from guardian.rollbacks import concurrent_edits
-from problems.checking import check_all
+from problems.check_pass import check_all
 from tests import faults
 from tests.ledger.talks import text_of
 

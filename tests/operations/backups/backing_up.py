@@ -11,7 +11,7 @@ from pathlib import Path
 
 import orjson
 
-from operations.backups import parts
+from operations.backups import backup_paths
 from tests import homes
 from tests.jobs import nursery
 from tests.suite import prepared
@@ -19,7 +19,7 @@ from tests.suite import prepared
 ROOT = Path(__file__).resolve().parents[3]
 # What a restored home says otherwise: emptied on purpose, ended, or written by the backup and the restore themselves.
 NOT_COMPARED = {
-    *parts.EMPTIED_TABLES,
+    *backup_paths.EMPTIED_TABLES,
     *("job_runs", "problems", "problem_checks", "backup_runs", "operator_audit", "sign_ins"),
     *("agent_databases", "sqlite_sequence"),
 }
@@ -96,7 +96,7 @@ def fill(home, *, sessions=4, turns=10, artifacts=60):
 def tables(home):
     """Every row of every table that a restore gives back, by file and table."""
     found = {}
-    for file in (home / parts.GLOBAL_PATH, *sorted(home.glob("agents/*/agent/openclaw-agent.sqlite"))):
+    for file in (home / backup_paths.GLOBAL_PATH, *sorted(home.glob("agents/*/agent/openclaw-agent.sqlite"))):
         with closing(sqlite3.connect(file)) as db:
             assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
             names = db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'").fetchall()
@@ -110,7 +110,7 @@ def tables(home):
 def schema(home):
     """Tables, indexes, triggers and views of every database."""
     found = {}
-    for file in (home / parts.GLOBAL_PATH, *sorted(home.glob("agents/*/agent/openclaw-agent.sqlite"))):
+    for file in (home / backup_paths.GLOBAL_PATH, *sorted(home.glob("agents/*/agent/openclaw-agent.sqlite"))):
         with closing(sqlite3.connect(file)) as db:
             rows = db.execute("SELECT type, name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite%'").fetchall()
             found[file.relative_to(home).as_posix()] = sorted(map(repr, rows))

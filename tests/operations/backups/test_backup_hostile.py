@@ -13,8 +13,8 @@ import pytest
 import zstandard
 
 from openclaw_web.errors import Refused
-from operations.backups import manifest, opening
-from operations.backups import parts as contents
+from operations.backups import backup_paths as contents
+from operations.backups import backup_reader, manifest
 from tests.operations.backups import backing_up
 
 pytestmark = pytest.mark.kill
@@ -35,7 +35,7 @@ class Parts:
     def __init__(self, data, folder):
         self.path = folder / "archive"
         self.path.write_bytes(data)
-        with opening.opened(self.path) as archive:
+        with backup_reader.open_backup(self.path) as archive:
             self.manifest = orjson.loads(archive.manifest.as_json())
             self.databases = [(entry.path, b"".join(archive.database(entry))) for entry in archive.manifest.databases]
             self.files = [(entry.path, b"".join(chunks)) for entry, chunks in archive.files()]
@@ -87,11 +87,11 @@ def packed(data):
 
 def read(path):
     """Read everything, as a check does."""
-    with opening.opened(path) as archive:
+    with backup_reader.open_backup(path) as archive:
         for entry in archive.manifest.databases:
-            opening.drain(archive.database(entry))
+            backup_reader.drain(archive.database(entry))
         for _entry, chunks in archive.files():
-            opening.drain(chunks)
+            backup_reader.drain(chunks)
 
 
 @pytest.fixture
@@ -131,7 +131,7 @@ def test_a_file_without_a_place_in_a_home(parts, name):
     ],
 )
 def test_a_name_that_only_looks_like_one(name):
-    assert contents.role_of(name) is None
+    assert contents.find_role(name) is None
 
 
 @pytest.mark.parametrize(
@@ -250,14 +250,14 @@ def test_one_that_is_damaged(sound, tmp_path, how):
 )
 def test_a_manifest_that_is_none(broken):
     with pytest.raises(Refused, match="cannot be read"):
-        manifest.read(broken)
+        manifest.parse_manifest(broken)
 
 
 def test_numbers_that_cannot_be_are_refused(parts):
     for value in (-1, 2**63, 2**70, "1", 1.5, None, True):
         parts.manifest["files"]["bytes"] = value
         with pytest.raises(Refused, match="cannot be read"):
-            manifest.read(
+            manifest.parse_manifest(
                 orjson.dumps(parts.manifest) if value != 2**70 else b'{"files": {"bytes": 1180591620717411303424}}'
             )
 

@@ -31,7 +31,7 @@ def packs():
     found = {}
     for agent in Agent.objects.all():
         for session in Session.objects.using(agent.db).filter(compaction_count__gt=0):
-            for built in checkpoints.make(agent, session, "all", by="test"):
+            for built in checkpoints.build_checkpoints(agent, session, "all", by="test"):
                 Pack.model_validate(built.pack)
                 assert pack_to_bytes(built.pack) and len(built.pack["bundle"]["text"]) <= 4000
                 assert "Keep JSONL raw" in built.pack["summary"]["text"]

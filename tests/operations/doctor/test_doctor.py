@@ -9,7 +9,7 @@ from django.core.management import call_command
 from collecting.models import MigrationRun, MigrationSource
 from jobs.models import JobRun
 from openclaw_web import clock
-from operations.doctor import ignoring, report
+from operations.doctor import ignored_sessions, report
 from people.models.kept import AuditEntry
 
 pytestmark = pytest.mark.django_db
@@ -22,7 +22,7 @@ def looked(**more):
     agent = {"agent": "ada", "home_name": "ada", "layout": "files", "versions": ["transcript 3"], "records": 7}
     agent |= {"sources": {"new": 3, "changed": 0, "unchanged": 1, "left": 2}, "rejected": 1}
     agent |= {"bytes": 1_000, "bytes_to_read": 9}
-    result = report.NO_PLAN | {"verb": "look", "message": "3 sources to read.", "source": source, "agents": [agent]}
+    result = report.EMPTY_PLAN | {"verb": "look", "message": "3 sources to read.", "source": source, "agents": [agent]}
     result |= {"findings": 3, "run": None} | more
     return JobRun.objects.create(
         id="01M802QPCKD3RD2B1CZH9PSDC7",
@@ -102,7 +102,7 @@ def test_after_a_run_only_what_is_still_lost_is_there(as_admin):
     again = {"agents": ["ada"], "sessions": 2, "records": 9, "compared": COMPARED}
     command = "openclaw-web backup restore /b.tar.zst --replace"
     backup = {"path": "/b.tar.zst", "command": command, "agents": ["ada"], "records": 3}
-    run = report.NO_RUN | lost(where="/b.tar.zst") | {"id": "x", "read_again": again, "backups": [backup]}
+    run = report.EMPTY_RUN | lost(where="/b.tar.zst") | {"id": "x", "read_again": again, "backups": [backup]}
     looked(run=run, compared=COMPARED, losses=[LOSS] * 5, loss_count=5, lost_records=12)
     text = as_admin.get(PAGE).content.decode()
     assert "Lost records: 3" in text and "Backup /b.tar.zst" in text and command in text
@@ -201,7 +201,7 @@ def test_migrations_are_those_of_the_models():
 
 
 def ignored(run, session_id="4f1c9b1e-3f4b-4b7e-9a51-7f2f5b0f7c11", agent_id="ada"):
-    ignoring.ignore(run, agent_id, {session_id})
+    ignored_sessions.ignore_sessions(run, agent_id, {session_id})
 
 
 class TestWhatIsLeftOut:
@@ -241,7 +241,7 @@ def test_more_runs_than_a_page_holds(as_admin):
 
 
 def test_a_run_tells_what_it_did(as_admin):
-    did = report.NO_RUN | {"id": "r", "backup": {"path": f"/backups/{HOSTILE}"}, "removed": ["a", "b"]}
+    did = report.EMPTY_RUN | {"id": "r", "backup": {"path": f"/backups/{HOSTILE}"}, "removed": ["a", "b"]}
     did |= {"repairs": [{"check": "sums", "agent": "", "is_done": True, "sentence": "The sums were made again."}]}
     did["warnings"] = [{"path": HOSTILE, "reason": "The source is missing."}]
     did["stayed"] = [{"path": "x", "reason": "Too new."}]

@@ -5,7 +5,7 @@ import pytest
 
 from collecting.models import MigrationSource
 from jobs.models import JobRun
-from operations.doctor import ignoring, report
+from operations.doctor import ignored_sessions, report
 from tests.operations.doctor.test_doctor import HOSTILE, looked, ran
 
 pytestmark = pytest.mark.django_db
@@ -21,7 +21,7 @@ def test_it_works(as_admin, settings):
     job = looked()
     found = as_admin.get(ROOT).json()
     assert (found["job"]["id"], found["receipt"]["message"]) == (job.id, "3 sources to read.")
-    assert found["receipt"].keys() >= report.NO_PLAN.keys()
+    assert found["receipt"].keys() >= report.EMPTY_PLAN.keys()
     started = posted(as_admin, "look")
     assert (started.status_code, started.json()["kind"]) == (202, "doctor_look")
     assert as_admin.get(ROOT).json()["under_way"]["id"] == started.json()["id"]
@@ -73,7 +73,7 @@ def test_undoing_and_letting_in(as_admin):
     job = posted(as_admin, f"runs/{run.id}/undo", {"force": True}).json()
     assert orjson.loads(JobRun.objects.get(id=job["id"]).params_json) == {"run": run.id, "by": "root", "force": True}
     assert posted(as_admin, f"runs/{undone.id}/undo").status_code == 404
-    ignoring.ignore(undone, "ada", {"one", "two"})
+    ignored_sessions.ignore_sessions(undone, "ada", {"one", "two"})
     items = as_admin.get(f"{ROOT}/ignored").json()["items"]
     assert sorted(one["session_id"] for one in items) == ["one", "two"]
     assert {(one["agent"], one["run"]) for one in items} == {("ada", undone.id)}

@@ -7,7 +7,7 @@ import orjson
 
 from ledger.collectors.jsonl import Line, parse_line
 from ledger.transcripts import removal, transcript_store
-from operations.retention import choosing
+from operations.retention import session_selection
 from tests import homes
 from tests.operations.backups.backing_up import run
 
@@ -66,14 +66,14 @@ def remove(session_id, before):
     """Remove a session as retention does it, when nothing needs it."""
 
     def needed_by(session_id):
-        return choosing.needed_by("ada", "agent_ada", session_id)
+        return session_selection.find_evidence("ada", "agent_ada", session_id)
 
     return removal.remove_session("agent_ada", session_id, before=before, needed_by=needed_by, why="retention")
 
 
 def kept(before):
     """How many sessions of ada stay when older ones go, by what needs them."""
-    return dict(choosing.count("ada", "agent_ada", before).kept)
+    return dict(session_selection.count_old_sessions("ada", "agent_ada", before).kept)
 
 
 def sums_by_day(found):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from jobs.progress import Progress
 from ledger.models import RejectedRecord, Session
 from ledger.transcripts import removal, session_rows
-from operations.retention import files, restoring
+from operations.retention import archive_files, archive_restore
 from tests import homes
 from tests.operations.retention import old_sessions
 
@@ -38,13 +38,13 @@ def test_what_comes_back_is_what_went_in(own_home, records):
     session_id = old_sessions.store(f"s{next(NUMBER)}", records)
     before = list(session_rows.read_row_lines(DB, session_id))
     path = own_home / f"{session_id}.jsonl.zst"
-    written = files.write(path, DB, session_id)
-    assert files.verify(path) == written
+    written = archive_files.write_archive(path, DB, session_id)
+    assert archive_files.verify_archive(path) == written
     moment = Session.objects.using(DB).get(id=session_id).last_activity_at + 1
     told = {"why": "archive", "digest": written.rows_sha256}
     assert removal.remove_session(DB, session_id, before=moment, needed_by=lambda _: "", **told)
     assert not RejectedRecord.objects.using(DB).filter(session_id=session_id).exists()
     for _time in range(2):
-        receipt = restoring.restore([path], Progress(), by="test")
+        receipt = archive_restore.restore_archives([path], Progress(), by="test")
         assert not receipt["failed"], receipt
     assert list(session_rows.read_row_lines(DB, session_id)) == before

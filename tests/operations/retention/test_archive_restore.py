@@ -11,7 +11,7 @@ from jobs.progress import Progress
 from ledger.models import PromptReport, RejectedRecord, Session
 from ledger.transcripts import removal, session_rows
 from openclaw_web.disk.drafts import draft_of
-from operations.retention import files, restoring
+from operations.retention import archive_files, archive_restore
 from people.configuration import keys as configuration
 from tests import homes
 from tests.operations.retention import old_sessions
@@ -36,16 +36,18 @@ def store(session_id="s", words=("Hello",)):
 def archived(home, session_id="s"):
     """Archive a session and remove it; the file."""
     draft = home / "draft"
-    written = files.write(draft, DB, session_id)
-    assert files.verify(draft) == written
-    path = files.place(draft, home / "archive", written, last_activity_at=1, month=MONTH)
+    written = archive_files.write_archive(draft, DB, session_id)
+    assert archive_files.verify_archive(draft) == written
+    path = archive_files.publish_archive(draft, home / "archive", written, last_activity_at=1, month=MONTH)
     told = {"why": "archive", "digest": written.rows_sha256}
     assert removal.remove_session(DB, session_id, before=2**52, needed_by=lambda _: "", **told)
     return path
 
 
 def restore(*paths):
-    return restoring.restore(restoring.archives([os.fspath(path) for path in paths]), Progress(), by="test")
+    return archive_restore.restore_archives(
+        archive_restore.find_archives([os.fspath(path) for path in paths]), Progress(), by="test"
+    )
 
 
 def reason(path):
@@ -215,9 +217,9 @@ def test_forged_archives_bring_nothing(home):
 def test_a_session_that_could_not_be_put_back_is_not_archived(home):
     Session.objects.using(DB).filter(id=store()).update(metadata="no JSON")
     draft = home / "draft"
-    files.write(draft, DB, "s")
+    archive_files.write_archive(draft, DB, "s")
     with pytest.raises(session_rows.WrongRow):
-        files.verify(draft)
+        archive_files.verify_archive(draft)
 
 
 def test_more_behind_the_end_is_refused(home):

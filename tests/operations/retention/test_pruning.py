@@ -42,11 +42,11 @@ def test_what_the_site_tells_of_stays():
 def test_days_are_a_setting():
     job("newest", 9)
     job("old", 10)
-    configuration.put(pruning.SETTING, 0)
+    configuration.put(pruning.DAYS_SETTING, 0)
     assert pruning.prune() == 0
-    configuration.put(pruning.SETTING, 11)
+    configuration.put(pruning.DAYS_SETTING, 11)
     assert pruning.prune() == 0
-    configuration.put(pruning.SETTING, 8)
+    configuration.put(pruning.DAYS_SETTING, 8)
     assert (pruning.prune(), left()) == (1, {"newest"})
 
 

@@ -8,8 +8,8 @@ from gate.models import GateCall, GateReplay, GateReplayDecision, GateWindow, Me
 from gate.recording import windows
 from ledger.models import ConversationContext, ConversationTurn, Session
 from ledger.transcripts import contexts, removal
-from operations.clearing import services as clearing
-from operations.retention import choosing
+from operations.artifact_gc import services as clearing
+from operations.retention import session_selection
 from tests.factories import T0, SampleFactory, SessionFactory, TurnFactory
 
 from .old_sessions import kept, remove
@@ -111,7 +111,7 @@ def test_long_responses_outlive_the_session(as_operator, old):
     assert handle.startswith("ocm_artifact:") and kept(BEFORE) == {} and remove("s", BEFORE)
     row = Artifact.objects.using(DB).get(handle=handle)
     assert row.session_id is None and orjson.loads(row.meta_json) == {"session_id": "s", "turn_id": "s:u1"}
-    assert clearing.collect(older_than=0, is_dry_run=False, by="mei").removed == 0
+    assert clearing.collect_garbage(older_than=0, is_dry_run=False, by="mei").removed == 0
 
 
 @pytest.mark.parametrize("told_by", ["decision", "call"])
@@ -124,10 +124,10 @@ def test_a_response_without_a_row_is_not_cleared_while_it_is_named(as_operator, 
         GateCall.objects.using(DB).create(
             id="c", session_id="s", origin="own", outcome="failed", created_at=T0, raw_response=handle
         )
-    assert clearing.collect(older_than=0, is_dry_run=False, by="mei").removed == 0
+    assert clearing.collect_garbage(older_than=0, is_dry_run=False, by="mei").removed == 0
     MemoryGateDecision.objects.using(DB).update(raw_response=None)
     GateCall.objects.using(DB).all().delete()
-    assert clearing.collect(older_than=0, is_dry_run=False, by="mei").removed == 1
+    assert clearing.collect_garbage(older_than=0, is_dry_run=False, by="mei").removed == 1
 
 
 def test_the_number_of_queries_does_not_grow(as_operator, old, django_assert_max_num_queries):
@@ -135,4 +135,4 @@ def test_the_number_of_queries_does_not_grow(as_operator, old, django_assert_max
     for number in range(20):
         SessionFactory(db=DB, id=f"other-{number}", last_activity_at=T0)
     with django_assert_max_num_queries(40, using=DB):
-        assert choosing.count("ada", DB, BEFORE).sessions == Session.objects.using(DB).count()
+        assert session_selection.count_old_sessions("ada", DB, BEFORE).sessions == Session.objects.using(DB).count()

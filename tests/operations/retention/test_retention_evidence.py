@@ -10,7 +10,7 @@ from datasets import services as datasets
 from datasets.models import DatasetSample
 from ledger.transcripts import removal, session_rows
 from openclaw_web.errors import Refused
-from operations.retention import choosing
+from operations.retention import session_selection
 from tests import faults
 from tests.collecting import collecting
 from tests.factories import CronJobFactory, SampleFactory, SessionFactory, SnapshotFactory
@@ -58,12 +58,12 @@ def test_every_table_that_names_sessions_is_known():
 
 def test_a_session_that_nothing_names_may_go(old):
     use(old)
-    assert kept(BEFORE) == {} and choosing.needed_by("ada", DB, old.id) == ""
+    assert kept(BEFORE) == {} and session_selection.find_evidence("ada", DB, old.id) == ""
 
 
 def test_a_checkpoint_keeps_its_session(old):
     use(old, kind="checkpoint")
-    assert kept(BEFORE) == {"checkpoints": 1} and choosing.needed_by("ada", DB, old.id) == "checkpoints"
+    assert kept(BEFORE) == {"checkpoints": 1} and session_selection.find_evidence("ada", DB, old.id) == "checkpoints"
 
 
 @pytest.mark.parametrize(
@@ -107,4 +107,4 @@ def test_a_session_that_goes_while_a_sample_is_made_of_it(home):
 
 def test_an_agent_that_is_not_there():
     with pytest.raises(Refused):
-        choosing.stores("nobody")
+        session_selection.find_databases("nobody")

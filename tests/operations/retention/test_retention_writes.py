@@ -6,7 +6,7 @@ from guardian import services
 from guardian.models import FileSnapshot, RollbackIntent, WriteGuardianAudit
 from ledger.models import ConversationTurn, Session
 from operations import pruning
-from operations.clearing.mentions import Mentions
+from operations.artifact_gc.mentions import Mentions
 from people.configuration import keys as configuration
 from tests.factories import T0, SessionFactory, TurnFactory
 from tests.guardian.written import wrote
@@ -47,7 +47,7 @@ def test_an_output_that_a_write_mentions_keeps_its_session(old):
 
 def test_versions_that_are_no_text_stop_no_search_for_mentions(old):
     wrote(DB, 1, None, b"\xff" + HANDLE.encode() + b"\n")
-    assert Mentions().among([HANDLE]) == [HANDLE]
+    assert Mentions().find_mentioned([HANDLE]) == [HANDLE]
 
 
 def test_versions_beyond_those_that_are_kept_go_and_what_something_refers_to_stays(ada):

@@ -12,19 +12,19 @@ from openclaw_web.commands.groups import WrongUse
 from openclaw_web.errors import Refused
 
 
-def db_of(agent: str, *, make: bool = False) -> str:
+def get_alias(agent: str, *, make: bool = False) -> str:
     """The alias of an agent's file; with `make`, an agent that is not there yet is registered.
 
     Raises NoSuchArtifact for an agent that has no file, Refused when it has to be brought up to date first.
     """
-    found = agents.register(agents.normalise_agent_id(agent)) if make else agent_of(agent)
+    found = agents.register(agents.normalise_agent_id(agent)) if make else find_agent(agent)
     try:
         return found.db
     except databases.OldAgentFile as exc:
         raise Refused(str(exc)) from exc
 
 
-def agent_of(name: str) -> Agent:
+def find_agent(name: str) -> Agent:
     """The agent of this name. Raises NoSuchArtifact."""
     name = agents.normalise_agent_id(name)
     found = Agent.objects.filter(agent_id=name).first()
@@ -37,13 +37,13 @@ def agent_of(name: str) -> Agent:
     return found
 
 
-def checked(handle: str) -> str:
+def parse_handle(handle: str) -> str:
     """A handle as it was typed or pasted, without the space around it. Raises NotAHandle, whatever home this is."""
     handles.parse(handle.strip())
     return handle.strip()
 
 
-def json_object(text: str) -> dict:
+def parse_json_object(text: str) -> dict:
     """The JSON object that an option holds. Raises WrongUse."""
     try:
         value = orjson.loads(text)

@@ -7,7 +7,7 @@ from artifacts.looking import fetching
 from artifacts.looking.selectors import MODES, USUAL_CHARS, Selector
 from openclaw_web.commands.groups import Outcome
 
-from . import checked, db_of
+from . import get_alias, parse_handle
 
 HELP = gettext_lazy("Print a part of an artifact, limited in size.")
 EXAMPLES = (
@@ -35,8 +35,8 @@ def add_arguments(parser):
 def run(handle, agent, json, **options):
     names = Selector.__dataclass_fields__
     selector = Selector(**{name: value for name, value in options.items() if name in names})
-    handle = checked(handle)
-    answer = fetching.fetch(db_of(agent), handle, selector, by="command line", agent_id=agent)
+    handle = parse_handle(handle)
+    answer = fetching.fetch(get_alias(agent), handle, selector, by="command line", agent_id=agent)
     if not json:
         for sentence in answer.in_words(agent):
             sys.stderr.write(f"{sentence}\n")

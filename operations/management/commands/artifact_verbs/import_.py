@@ -7,7 +7,7 @@ from artifacts.store import importing
 from openclaw_web.commands.groups import Outcome
 from openclaw_web.commands.verbs import PARTLY
 
-from . import db_of
+from . import get_alias
 
 HELP = gettext_lazy("Import an artifacts folder of openclaw-mem. The folder is only read.")
 EXAMPLES = ("artifact import ~/.openclaw/memory/openclaw-mem/artifacts",)
@@ -18,7 +18,7 @@ def add_arguments(parser):
 
 
 def run(folder, agent, **options):
-    result = importing.import_folder(db_of(agent, make=True), folder)
+    result = importing.import_folder(get_alias(agent, make=True), folder)
     lines = [f"{row['id']}: {row['reason']}" for row in result.problems]
     counts = {"imported": f"{result.imported:,}", "known": f"{result.known:,}", "refused": f"{len(lines):,}"}
     words = "\n".join([*lines, _("%(imported)s imported, %(known)s already stored, %(refused)s refused") % counts])

@@ -8,8 +8,8 @@ from artifacts.lint import LINT_SCHEMA, lint_paths
 from openclaw_web.commands.groups import Outcome, WrongUse
 from openclaw_web.commands.verbs import FAILED
 
-from ....linting import findings
-from . import agent_of
+from ....lint import findings
+from . import find_agent
 
 HELP = gettext_lazy("Find lines of prompts and playbooks that would put whole outputs into a context.")
 EXAMPLES = ("artifact lint AGENTS.md playbooks/", "artifact lint --collected --agent main --json")
@@ -25,7 +25,7 @@ def add_arguments(parser):
 def run(paths, collected, agent, **options):
     if bool(paths) == collected:
         raise WrongUse(_("Name the files to check, or use --collected for the imported data of an agent."))
-    found = findings.as_hits(findings.everything(agent_of(agent))) if collected else lint_paths(paths)
+    found = findings.as_hits(findings.find_all(find_agent(agent))) if collected else lint_paths(paths)
     hits = list(found)
     lines = [f"{hit.file}:{hit.line}: {hit.rule} ({hit.words}): {hit.text}\n    {hit.better}" for hit in hits]
     receipt = {"schema": LINT_SCHEMA, "hits": [asdict(hit) for hit in hits]}

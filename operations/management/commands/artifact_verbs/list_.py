@@ -9,7 +9,7 @@ from openclaw_web.commands.groups import Outcome, WrongUse
 from openclaw_web.errors import Refused
 from openclaw_web.lists.paging import page_of
 
-from . import db_of
+from . import get_alias
 
 HELP = gettext_lazy("List artifacts, newest first.")
 EXAMPLES = ("artifact list --limit 10", "artifact list --json | jq -r '.artifacts[].handle'")
@@ -25,7 +25,7 @@ def add_arguments(parser):
 def run(limit, after, session, agent, json, **options):
     if not 1 <= limit <= 1000:
         raise WrongUse(_("--limit must be 1 to 1000."))
-    rows = Artifact.objects.using(db_of(agent)).defer("preview")
+    rows = Artifact.objects.using(get_alias(agent)).defer("preview")
     rows = rows.filter(session_id=session) if session else rows
     page = _page(rows, after, limit)
     if page.next and not json:

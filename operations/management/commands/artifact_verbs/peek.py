@@ -5,7 +5,7 @@ from artifacts.looking import fetching
 from artifacts.looking.selectors import MOST_PEEK_CHARS, PEEK_CHARS
 from openclaw_web.commands.groups import Outcome
 
-from . import checked, db_of
+from . import get_alias, parse_handle
 
 HELP = gettext_lazy("Print a short preview of an artifact and its details.")
 EXAMPLES = ("artifact peek ocm_artifact:v1:sha256:… --preview-chars 300",)
@@ -18,6 +18,6 @@ def add_arguments(parser):
 
 
 def run(handle, preview_chars, agent, **options):
-    handle = checked(handle)
-    receipt = fetching.peek(db_of(agent), handle, chars=preview_chars)
+    handle = parse_handle(handle)
+    receipt = fetching.peek(get_alias(agent), handle, chars=preview_chars)
     return Outcome(receipt, f"{receipt['summary']}\n\n{receipt['preview']}")

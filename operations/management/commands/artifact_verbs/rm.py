@@ -4,7 +4,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from artifacts import receipts, services
 from openclaw_web.commands.groups import Outcome
 
-from . import checked, db_of
+from . import get_alias, parse_handle
 
 HELP = gettext_lazy(
     "Remove an agent's reference to an artifact; `gc` removes the content when no other reference is left."
@@ -17,8 +17,8 @@ def add_arguments(parser):
 
 
 def run(handle, agent, **options):
-    handle = checked(handle)
-    count = services.remove(db_of(agent), handle)
+    handle = parse_handle(handle)
+    count = services.remove(get_alias(agent), handle)
     words = ngettext("%(count)s reference was removed.", "%(count)s references were removed.", count)
     told = words % {"count": f"{count:,}"} + " " + _("The next gc removes the content when nobody else uses it.")
     return Outcome(receipts.removed(handle, count), told)

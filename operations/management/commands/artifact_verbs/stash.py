@@ -7,7 +7,7 @@ from artifacts import receipts, services
 from openclaw_web import reasons
 from openclaw_web.commands.groups import Outcome, WrongUse
 
-from . import db_of, json_object
+from . import get_alias, parse_json_object
 
 HELP = gettext_lazy("Store the content of a file, or of standard input, and print its handle.")
 EXAMPLES = (
@@ -24,7 +24,7 @@ def add_arguments(parser):
 
 
 def run(source, kind, meta_json, gzip, agent, **options):
-    meta, db = json_object(meta_json), db_of(agent, make=True)
+    meta, db = parse_json_object(meta_json), get_alias(agent, make=True)
     if source is None:
         row, stored = _stash(db, sys.stdin.buffer, kind, meta, gzip)
     else:

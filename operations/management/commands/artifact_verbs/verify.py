@@ -7,7 +7,7 @@ from openclaw_web.commands.groups import Outcome
 from openclaw_web.commands.verbs import FAILED
 from openclaw_web.pages.formatting import size
 
-from . import checked, db_of
+from . import get_alias, parse_handle
 
 HELP = gettext_lazy("Read artifacts in full and compare them with their hashes; without handles, all artifacts.")
 EXAMPLES = ("artifact verify", "artifact verify ocm_artifact:v1:sha256:… --json")
@@ -18,7 +18,7 @@ def add_arguments(parser):
 
 
 def run(handle, agent, **options):
-    wanted = [handles.parse(checked(name)) for name in handle] or verifying.everything(db_of(agent))
+    wanted = [handles.parse(parse_handle(name)) for name in handle] or verifying.everything(get_alias(agent))
     result = verifying.verify(wanted)
     lines = [f"{row['id']}: {row['reason']}" for row in result.problems]
     counts = {"sound": f"{result.sound:,}", "bytes": size(result.bytes), "damaged": f"{len(lines):,}"}

@@ -31,7 +31,7 @@ def _take(step, home, source):
     from collecting import collect
     from jobs.progress import Progress
     from openclaw_web.errors import Refused
-    from operations.doctor import fixing, plan, undoing
+    from operations.doctor import fix_job, plan, undo_job
     from operations.retention import services as retention
 
     name, *rest = step
@@ -39,12 +39,12 @@ def _take(step, home, source):
     jobs = {
         "collect": lambda: collect.run(here, nobody),
         "again": lambda: collect.run(here | {"again": True}, nobody),
-        "fix": lambda: fixing.run(here, nobody)["run"],
-        "accept": lambda: fixing.run(here | {"accept_losses": True}, nobody)["run"],
-        "look": lambda: plan.look(here, nobody),
-        "deep": lambda: plan.look(here | {"deep": True}, nobody),
-        "retention": lambda: retention.remove({"days": 30}, nobody),
-        "undo": lambda: undoing.run({"run": _last_run(home)}, nobody),
+        "fix": lambda: fix_job.run(here, nobody)["run"],
+        "accept": lambda: fix_job.run(here | {"accept_losses": True}, nobody)["run"],
+        "look": lambda: plan.run_check(here, nobody),
+        "deep": lambda: plan.run_check(here | {"deep": True}, nobody),
+        "retention": lambda: retention.remove_sessions({"days": 30}, nobody),
+        "undo": lambda: undo_job.run({"run": _last_run(home)}, nobody),
     }
     result = None
     if name in jobs:

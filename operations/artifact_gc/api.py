@@ -1,0 +1,21 @@
+"""Clears the artifact store over the JSON API."""
+
+from ninja import Status
+
+from jobs.schemas import JobOut
+from openclaw_web.endpoints.operations import Operations
+from openclaw_web.pages.doors import needs
+
+from . import services as clearing
+from .schemas import ClearingIn
+
+router = Operations("operations_artifacts_api", tags=["artifacts"])
+ONLY_COUNT = ClearingIn()
+
+
+@router.post("/operations/artifacts/gc", {202: JobOut}, 400, 409)
+@needs("admin")
+def artifact_gc(request, wanted: ClearingIn = ONLY_COUNT):
+    """Remove artifacts that nothing refers to, or count what would be removed; returns the job."""
+    age = clearing.parse_age(wanted.older_than)
+    return Status(202, clearing.start_job(older_than=age, is_dry_run=wanted.dry_run, by=request.user.username))

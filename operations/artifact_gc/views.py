@@ -1,0 +1,44 @@
+"""The artifact store of this site: what a clearing would remove, and the button that removes it."""
+
+from django.shortcuts import render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from jobs import services as jobs
+from jobs.models import JobRun
+from jobs.notices import after_start
+from openclaw_web.pages.doors import needs
+from openclaw_web.pages.html import render_page
+
+from . import services as clearing
+from .forms import ClearingForm
+
+RUNS = 10
+
+
+@require_safe
+@needs("admin")
+def artifact_store(request):
+    """The latest clearings and countings, and a form that asks for another one."""
+    return render_page(request, "operations/artifact_store.html", _context(ClearingForm()))
+
+
+@require_POST
+@needs("admin")
+def artifact_store_clear(request):
+    """Queue a clearing, or the counting of what one would remove; the page of that job."""
+    form = ClearingForm(request.POST)
+    if not form.is_valid():
+        return render(request, "operations/artifact_store.html", _context(form), status=422)
+    asked = form.cleaned_data
+    job = clearing.start_job(older_than=asked["older_than"], is_dry_run=asked["is_dry_run"], by=request.user.username)
+    return after_start(request, job)
+
+
+def _context(form):
+    runs = jobs.latest([clearing.JOB_KIND], RUNS)
+    for run in runs:
+        run.what = _("previewed") if run.params.get("is_dry_run") else _("removed")
+    newest = runs[0] if runs and runs[0].state == JobRun.State.FINISHED else None
+    is_counted = newest and newest.params.get("is_dry_run") and newest.result.get("removed")
+    return {"form": form, "runs": runs, "counted": newest if is_counted else None}

@@ -1,0 +1,363 @@
+"""Writing a backup while everybody goes on working, and opening it again before it counts as one."""
+
+import os
+import stat
+import tempfile
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import orjson
+from django.conf import settings
+from django.db import DatabaseError, OperationalError
+from django.utils.translation import gettext as _
+
+from artifacts.store import inventory, layout, locks
+from openclaw_web.disk import publication, room
+from openclaw_web.disk.drafts import draft_of, sync_folder
+from openclaw_web.errors import Refused
+from openclaw_web.sqlite import snapshots
+from people.configuration import keys as configuration
+
+from . import backup_paths, backup_reader, verification
+from .container import Writer, read_chunks
+from .manifest import LIST, MANIFEST, DatabaseEntry, FileEntry, Files, Manifest
+
+READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+ENVIRONMENT = ("OPENCLAW_WEB_ALLOWED_HOSTS", "OPENCLAW_WEB_HTTPS", "OPENCLAW_WEB_LOG_LEVEL")
+
+
+@dataclass(frozen=True, slots=True)
+class BackupResult:
+    """A backup that was written and opened again."""
+
+    path: Path
+    manifest: Manifest
+    bytes: int
+    sha256: str
+    lacks: str  # what was missing or damaged before, in a sentence
+
+
+@dataclass(slots=True)
+class Work:
+    """A backup being written."""
+
+    writer: Writer
+    file: BinaryIO
+    folder: Path  # for snapshots, and for what is unpacked again
+    progress: Any
+    total: int
+    done: int = 0
+    found: verification.VerificationResult = field(default_factory=verification.VerificationResult)
+
+    def add_done(self, count: int, message: str = "") -> None:
+        self.done += count
+        self.progress.update(min(self.done, self.total), self.total, message)
+
+
+def write_backup(run_id: str, created_at: int, folder: Path, *, with_exports: bool, progress: Any) -> BackupResult:
+    """Write the backup `run_id` into `folder` and verify it; it gets its name when that has passed.
+
+    Raises Refused when the disk is full, something cannot be read, or what was written cannot be opened again;
+    then there is no file.
+    """
+    home = settings.HOME_DIR
+    _make(folder)
+    total, biggest = _sizes(home, with_exports)
+    with room.refusing(folder, _("No backup was created.")), draft_of(folder / "backup") as draft:
+        room.check(folder, total // 2 + 2 * biggest)
+        path = draft / "archive"
+        with path.open("w+b") as file:
+            publication.restrict(path, 0o600)
+            writer = Writer(file)
+            work = Work(writer, file, draft, progress, 2 * total)
+            _write_all(work, run_id, created_at, home, with_exports)
+            os.fsync(file.fileno())
+        with backup_reader.open_backup(path) as archive:
+            for entry, chunks in archive.files():
+                backup_reader.drain(chunks)
+                work.add_done(entry.bytes)
+            made = archive.manifest
+        target = _name(folder, created_at)
+        path.rename(target)
+        sync_folder(folder)
+    return BackupResult(target, made, writer.offset, writer.sha256, work.found.lacks)
+
+
+def _make(folder):
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        usable = os.access(folder, os.W_OK | os.X_OK)
+    except OSError:
+        usable = False
+    if not usable:
+        raise Refused(_("Backups cannot be written to %(folder)s. Choose another folder.") % {"folder": folder})
+
+
+def _write_all(work, run_id, created_at, home, with_exports):
+    # The global file first: what it says of agents is never ahead of their files. The artifacts last, and none is
+    # cleared away until then: whatever the snapshots refer to is there.
+    with locks.adopting(layout.root()):
+        databases = _write_databases(work, home)
+        files = _write_files(work, home, with_exports)
+    offset = work.writer.begin_part()
+    made = Manifest(
+        schema="openclaw-web.backup.v1",
+        id=run_id,
+        created_at=created_at,
+        app_version=settings.VERSION,
+        with_exports=with_exports,
+        databases=databases,
+        files=files,
+        emptied=[
+            *backup_paths.EMPTIED_TABLES,
+            *(f"{table}.{column}" for table, column in backup_paths.EMPTIED_COLUMNS),
+        ],
+    )
+    data = made.as_json()
+    work.writer.add(MANIFEST, len(data), [data], is_last=True)
+    work.writer.finish(offset)
+    work.file.flush()
+
+
+def _write_databases(work, home):
+    """Snapshot, pack and check one database after the other, these three at the same time."""
+    with ThreadPoolExecutor(1) as taking, ThreadPoolExecutor(1) as checking:
+        snapshot = _take_global(work, home)
+        waiting = [(backup_paths.GLOBAL, None, backup_paths.GLOBAL_PATH), *_agents(snapshot, home)]
+        taken: Future = Future()
+        taken.set_result(snapshot)
+        entries: list[Future] = []
+        try:
+            for number, database in enumerate(waiting):
+                snapshot = taken.result()
+                if number + 1 < len(waiting):
+                    taken = taking.submit(_take, work, home, waiting[number + 1][2])
+                packed = _pack(work, snapshot, database[2])
+                if entries:  # never more than one waits: each takes room on the disk
+                    work.add_done(entries[-1].result().bytes)
+                entries.append(checking.submit(_check, work, database, packed))
+            work.add_done(entries[-1].result().bytes)
+        finally:
+            for pool in (taking, checking):
+                pool.shutdown(cancel_futures=True)
+    return [entry.result() for entry in entries]
+
+
+def _take_global(work, home):
+    snapshot = _take(work, home, backup_paths.GLOBAL_PATH)
+    snapshots.empty(snapshot, backup_paths.EMPTIED_TABLES, backup_paths.EMPTIED_COLUMNS)
+    return snapshot
+
+
+def _agents(snapshot, home):
+    """The databases of all agents as (role, agent, path), also of those that the registry has lost.
+
+    Raises Refused when one that it names is missing.
+    """
+    known = snapshots.agents_in(snapshot)
+    paths = {path for _agent, path in known}
+    for file in sorted(home.glob("agents/*/agent/openclaw-agent.sqlite")):
+        path = file.relative_to(home).as_posix()
+        match = backup_paths.PATHS[backup_paths.AGENT].fullmatch(path)
+        if match and path not in paths:
+            known.append((match[1], path))
+    for agent, path in known:
+        if not backup_paths.PATHS[backup_paths.AGENT].fullmatch(path) or not (home / path).is_file():
+            raise Refused(
+                _("The database of agent %(agent)s is not where it should be. No backup was created.")
+                % {"agent": agent}
+            )
+        yield backup_paths.AGENT, agent, path
+
+
+def _take(work, home, path):
+    work.progress.update(min(work.done, work.total), work.total, _("Copying %(path)s") % {"path": path})
+    snapshot = work.folder / f"{path.replace('/', '-')}.snapshot"
+    try:
+        snapshots.take(home / path, snapshot)
+    except OperationalError:  # a full disk, or a database that is busy: others have words for it
+        raise
+    except DatabaseError as exc:
+        raise Refused(_("%(path)s is damaged: %(why)s") % {"path": path, "why": exc}) from exc
+    return snapshot
+
+
+def _pack(work, snapshot, path):
+    """Put a snapshot into the archive and remove it: where it stands there, its size and its hash."""
+    start, size = work.writer.begin_part(), snapshot.stat().st_size
+    with snapshot.open("rb", buffering=0) as file:
+        sha256 = work.writer.add(path, size, read_chunks(file))
+    snapshot.unlink()
+    work.writer.end_part()
+    work.add_done(size, _("Packed %(path)s") % {"path": path})
+    return start, work.writer.offset, FileEntry(path=path, bytes=size, sha256=sha256)
+
+
+def _check(work, database, packed):
+    """Open a database out of the archive that is still being written; its line of the manifest."""
+    (role, agent, path), (start, end, entry) = database, packed
+    chunks = backup_reader.read_member(work.file.fileno(), start, end, entry)
+    look = verification.verify_database(path, chunks, work.folder / "unpacked", work.found)
+    return DatabaseEntry(
+        **entry.model_dump(),
+        role=role,
+        agent=agent,
+        schema_version=sum(name.partition(".")[0] in _apps(role) for name in look.migrations),
+        integrity=look.integrity,
+        rows=look.rows,
+        migrations=look.migrations,
+        offset=start,
+    )
+
+
+def _apps(role):
+    ours = {"agents", "artifacts", "ledger", "gate", "guardian", "datasets", "operations"}
+    return settings.AGENT_APPS if role == backup_paths.AGENT else ours - settings.AGENT_APPS
+
+
+def _write_files(work, home, with_exports):
+    count = total = 0
+    packed_begun = False
+    offset = work.writer.begin_part()
+    with tempfile.TemporaryFile(dir=work.folder) as listed:
+        for path, source in _sources(work, home, with_exports):
+            if backup_paths.is_packed(path) and not packed_begun:
+                work.writer.begin_part(is_packed=True)
+                packed_begun = True
+            if entry := _add_file(work, path, source):
+                listed.write(orjson.dumps(entry.model_dump()) + b"\n")
+                count, total = count + 1, total + entry.bytes
+        size, list_offset = listed.tell(), work.writer.begin_part()
+        listed.seek(0)
+        sha256 = work.writer.add(LIST, size, read_chunks(listed))
+    return Files(
+        count=count,
+        bytes=total,
+        offset=offset,
+        list_offset=list_offset,
+        list_bytes=size,
+        list_sha256=sha256,
+        damaged=work.found.damaged,
+        missing=work.found.missing,
+    )
+
+
+def _sources(work, home, with_exports):
+    """Every file that is no database, in the order of the archive: its path in the home, and where to read it."""
+    configuration_file = work.folder / "config.json"
+    configuration_file.write_bytes(orjson.dumps(_configuration(), option=orjson.OPT_INDENT_2))
+    plain, metas, packed = _artifacts(home / "artifacts", work.folder)
+    archives = _archives(home)
+    yield from ((path, home / path) for path in archives if not backup_paths.is_packed(path))
+    yield from _named(home, plain)
+    yield from _named(home, metas)
+    for path in _exports(home) if with_exports else ():
+        yield path, home / path
+    yield backup_paths.CONFIG_PATH, configuration_file
+    yield from ((path, home / path) for path in archives if backup_paths.is_packed(path))
+    yield from _named(home, packed)
+
+
+def _artifacts(root, folder):
+    """Lists, as files, of the plain blobs, the metadata and the packed blobs that are in the store now.
+
+    They are written in one walk: of what others adopt meanwhile, a backup holds the blob and its metadata, or neither.
+    """
+    lists = [folder / name for name in ("plain", "metas", "packed")]
+    with ExitStack() as opened:
+        plain, metas, packed = (opened.enter_context(file.open("w")) for file in lists)
+        for sha256, paths in inventory.stored(root):
+            blobs = [path for path in paths if path.endswith((layout.PLAIN, layout.GZIPPED))]
+            if not blobs:  # the metadata of a content that is gone, or was not there a moment ago
+                continue
+            if len(blobs) == len(paths):
+                with locks.publishing(root):  # whoever was between the two has placed both now
+                    pass
+            for path in blobs:
+                print(path.removeprefix(f"{root}/"), file=packed if backup_paths.is_packed(path) else plain)
+            print(layout.meta_name(sha256), file=metas)
+    return lists
+
+
+def _named(home, listed):
+    with listed.open() as lines:
+        for line in lines:
+            path = f"artifacts/{line.rstrip()}"
+            yield path, home / path
+
+
+def _exports(home):
+    return _fitting(home, backup_paths.EXPORT, "exports/*/*", "exports/conversations-*")
+
+
+def _archives(home):
+    return _fitting(home, backup_paths.ARCHIVE, "archive/*/*/*")
+
+
+def _fitting(home, role, *patterns):
+    """The paths of files that a backup may hold as this, sorted."""
+    found = (file.relative_to(home).as_posix() for pattern in patterns for file in home.glob(pattern))
+    return sorted(path for path in found if backup_paths.PATHS[role].fullmatch(path))
+
+
+def _add_file(work, path, source):
+    """Put one file into the archive; its line of the list, None when it is gone or is no plain file."""
+    wanted, found = backup_paths.get_blob_hash(path), work.found
+    try:
+        handle = os.open(source, READ)
+    except FileNotFoundError:
+        return None
+    except OSError:  # a link, or something else that somebody planted
+        _note_damaged(found, wanted or path)
+        return None
+    with os.fdopen(handle, "rb", buffering=0) as file:
+        about = os.fstat(handle)
+        if not stat.S_ISREG(about.st_mode):
+            _note_damaged(found, wanted or path)
+            return None
+        chunks = read_chunks(file)
+        if backup_paths.is_packed(path):
+            chunks = verification.compare_content(path, chunks, found)
+        sha256 = work.writer.add(path, about.st_size, chunks)
+    if wanted:
+        found.contents.add(wanted)
+    if wanted and not backup_paths.is_packed(path) and sha256 != wanted:
+        _note_damaged(found, wanted)
+    work.add_done(about.st_size)
+    return FileEntry(path=path, bytes=about.st_size, sha256=sha256)
+
+
+def _note_damaged(found, name):
+    if len(found.damaged) < verification.DAMAGED_NAMED:
+        found.damaged.append(name)
+
+
+def _configuration():
+    """What this site was set to, for a person who sets it up again; nothing of it is secret and nothing reads it."""
+    return {
+        "settings": configuration.several(*configuration.KEYS),
+        "environment": {name: os.environ[name] for name in ENVIRONMENT if name in os.environ},
+        "source": str(settings.STATE_DIR),
+        "home": str(settings.HOME_DIR),
+    }
+
+
+def _sizes(home, with_exports):
+    """About how many bytes there are to read, and how big the biggest database is."""
+    databases = [home / backup_paths.GLOBAL_PATH, *(home / "agents").glob("*/agent/openclaw-agent.sqlite")]
+    sizes = [file.stat().st_size for file in databases]
+    stored = sum(inventory.size_and_time(paths)[0] for _sha256, paths in inventory.stored(home / "artifacts"))
+    exported = sum((home / path).stat().st_size for path in _exports(home)) if with_exports else 0
+    archived = sum((home / path).stat().st_size for path in _archives(home))
+    return sum(sizes) + stored + exported + archived, max(sizes)
+
+
+def _name(folder, created_at):
+    """A name in `folder` that nothing has yet."""
+    stamp = datetime.fromtimestamp(created_at / 1000, UTC).strftime("%Y%m%dT%H%M%SZ")
+    names = (f"openclaw-web-{stamp}{again}.tar.zst" for again in ("", *(f"-{number}" for number in range(2, 1000))))
+    return next(folder / name for name in names if not (folder / name).exists())

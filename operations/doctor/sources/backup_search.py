@@ -1,0 +1,118 @@
+"""Backups that still hold what no source does: opened one after the other, the newest first."""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+from django.db import DatabaseError
+from django.utils.translation import gettext as _
+
+from agents import holdings
+from openclaw_web.disk import room
+from openclaw_web.disk.drafts import draft_of
+from openclaw_web.errors import Refused
+from openclaw_web.sqlite import snapshots
+
+from ...backups import backup_reader, verification
+from ...models import BackupRun
+from ..store.losses import IDS, Loss
+
+T = TypeVar("T")
+SearchedHashes = dict[str, set[str]]  # agent -> hashes of its databases that were looked into
+MOST, OPENED = 10, 200  # databases of one agent that are unpacked, and backups that are opened for that
+
+
+def find_backups(losses: list[Loss], progress: Any, *, own: str) -> None:
+    """Write into `where` of each loss the newest backup that holds its session with at least as many records.
+
+    `own` is the backup that was made of the damaged store. Databases are unpacked beside their backup, one at a time.
+    """
+    seen: SearchedHashes = defaultdict(set)
+    for path in [Path(own), *find_backup_paths(but=own)]:
+        wanted = [loss for loss in losses if not loss.where and loss.missing]
+        if not wanted:
+            return
+        progress.update(0, None, _("Searching the backup %(path)s") % {"path": path.name})
+        agents, read = {loss.agent for loss in wanted}, partial(_count, wanted)
+        for agent_id, held in read_databases(path, agents, seen, read, most=MOST + 1, own=own):
+            for loss in wanted:
+                if loss.agent == agent_id and held[loss.session_id][loss.kind] >= loss.noted:
+                    loss.where = str(path)
+
+
+def find_backup_paths(*, but: str = "") -> list[Path]:
+    """The backups that are where they were written, the newest first."""
+    usable = BackupRun.objects.filter(status__in=BackupRun.USABLE).exclude(archive_path__in=("", but))
+    rows = usable.order_by("-created_at", "-id").values_list("archive_path", flat=True)
+    return [path for path in map(Path, rows[:OPENED]) if path.is_file()]
+
+
+def read_databases(
+    path: Path,
+    agents: Collection[str],
+    seen: SearchedHashes,
+    read: Callable[[str, Path], T],
+    *,
+    most: int = MOST,
+    own: str = "",
+) -> Iterator[tuple[str, T]]:
+    """(agent, what `read(agent, file)` answers) for the databases of these agents in a backup, each unpacked beside it.
+
+    One that cannot be read answers nothing. A database that is among the `most` in `seen` is passed over: each run of
+    `--fix` backs up the same loss, and what the backup `own` has is only noted.
+    """
+    try:
+        with backup_reader.open_backup(path) as archive:
+            for entry in archive.manifest.databases:
+                known = seen[entry.agent or ""]
+                if entry.agent not in agents or entry.sha256 in known or len(known) >= most:
+                    continue
+                known.add(entry.sha256)
+                if path == Path(own):
+                    continue
+                room.check(path.parent, entry.bytes)
+                with draft_of(path.parent / "looking") as folder:
+                    file = folder / entry.path
+                    verification.write_file(file, archive.database(entry))
+                    verification.inspect_database(file, entry.path)
+                    answer = read(entry.agent, file)
+                yield entry.agent, answer
+    except (Refused, OSError, DatabaseError):  # the next one may be whole
+        return
+
+
+def _count(losses, agent_id, file):
+    """Session -> kind -> records in a database of a backup."""
+    held: dict[str, Counter[str]] = defaultdict(Counter)
+    for session_id, kind, count in snapshots.kinds(file):
+        held[session_id][kind] = count
+    for loss in losses:
+        if loss.kind == IDS and loss.agent == agent_id:
+            noted = holdings.holding_of(agent_id, loss.session_id)
+            if holdings.checksum_of(snapshots.ids(file, loss.session_id)) == noted.checksum:
+                held[loss.session_id][IDS] = loss.noted
+    return held
+
+
+def build_restore_command(path: str | Path) -> str:
+    """How to have a backup back in a home that is there."""
+    return f"openclaw-web backup restore {path} --replace"
+
+
+def as_json(losses: list[Loss]) -> list[dict[str, Any]]:
+    """Each backup that was found, with what it holds of these losses and the command that puts it back."""
+    found: dict[str, list[Loss]] = defaultdict(list)
+    for loss in losses:
+        if loss.where:
+            found[loss.where].append(loss)
+    return [
+        {
+            "path": path,
+            "command": build_restore_command(path),
+            "agents": sorted({loss.agent for loss in some}),
+            "records": sum(loss.missing for loss in some),
+        }
+        for path, some in found.items()
+    ]

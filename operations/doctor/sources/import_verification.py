@@ -1,0 +1,134 @@
+"""What was imported, compared with where it came from: every record of a source is in the store."""
+
+from collections import Counter
+from typing import Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from agents import databases
+from agents.homes import NotReadable, look
+from agents.models import CollectorSource
+from collecting.stages import databases as collect_databases
+from collecting.stages.agent_database import open_archive
+from collecting.stages.databases import Unreadable
+from ledger.collectors import agent_database
+from ledger.collectors.database import DamagedDatabase
+from ledger.collectors.database_tables import AGENT
+from ledger.collectors.records import own_id
+from ledger.models import Session, TranscriptEventIdentity
+from ledger.transcripts import unnamed_records
+
+from . import places
+from .home_sources import LEFTOVER, TRAJECTORY, Source
+
+Kind = CollectorSource.Kind
+BOOKED = {LEFTOVER: Kind.TRANSCRIPT, TRAJECTORY: Kind.TRANSCRIPT}
+
+
+def problem_of(collection: Any, source: Source, apart: dict[str, set[str]]) -> str:
+    """Why a source cannot count as imported; empty when everything in it is in the store.
+
+    `collection` has a book that was read after the import; `apart` are sessions by agent that are kept out on purpose.
+    """
+    if look(source.file) is None:
+        return _("The source is missing.")
+    if not _is_read(collection, source) and not _is_left(collection, source):
+        if collection.opted_out and source.kind in (Kind.TRANSCRIPT, TRAJECTORY, Kind.SESSION_INDEX, Kind.ARTIFACT):
+            return _("Not read: somebody opted out, and this source may be theirs.")
+        return source.problem or _("The source was not read. The next run tries again.")
+    if source.kind == Kind.DATABASE and source.target == "transcript_events":
+        return _of_database(collection, source, apart.get(source.agent, set()))
+    if source.kind in (Kind.TRANSCRIPT, LEFTOVER) and source.session_id not in apart.get(source.agent, set()):
+        return _of_transcript(collection, source)
+    return ""
+
+
+def is_fully_imported(collection: Any, source: Source) -> bool:
+    """Whether a file was read to its last byte and nothing of it was rejected: only then it may go."""
+    kind = BOOKED.get(source.kind, source.kind)
+    now = look(source.file)
+    is_read = now is not None and collection.book.offset(kind, source.file, agent_id=source.agent) == now.st_size
+    return is_read and not source.rejected
+
+
+def _is_left(collection, source):
+    """Whether nobody asked for a file that is not live any more: what was read of it before has to be there."""
+    return source.session_state not in ("", Session.State.LIVE) and not collection.include_deleted
+
+
+def _is_read(collection, source):
+    if source.kind == Kind.DATABASE:
+        return collect_databases.is_known(collection, source.file)
+    kind = BOOKED.get(source.kind, source.kind)
+    now = look(source.file)
+    return now is not None and collection.book.is_known(kind, source.file, now, agent_id=source.agent)
+
+
+def _of_transcript(collection, source):
+    read = collection.book.offset(Kind.TRANSCRIPT, source.file)
+    end = read if read and not places.is_packed(source) else places.END
+    rejected = 0
+
+    def lines():
+        nonlocal rejected
+        for line in places.build_line_reader(collection.home.root, source)(0):
+            if line.offset >= end:
+                return
+            rejected += line.record is None
+            yield line
+
+    try:
+        missing = _not_held(source.agent, source.session_id, lines())
+    except NotReadable as exc:
+        return str(exc)
+    source.rejected = max(source.rejected, rejected)
+    return _missing(missing)
+
+
+def _of_database(collection, source, apart):
+    """Every record of every session, and of every archive, that was read of a database."""
+    missing, book = 0, collection.book
+    try:
+        with collect_databases.opened(collection, source.file, AGENT) as database:
+            for one in agent_database.read_session_counts(database):
+                part = book.part(f"{source.name}#{one.session_id}")
+                if part and one.session_id not in apart:
+                    lines = agent_database.read_events(database, one.session_id)
+                    read = (line for line in lines if line.offset < part.end)
+                    missing += _not_held(source.agent, one.session_id, read)
+            for archive in agent_database.read_archives(database):
+                is_read = book.part(f"{source.name}!{archive.session_id}/{archive.generation}") is not None
+                if is_read and archive.session_id not in apart:
+                    with open_archive(collection.home.root, source.file, database, archive) as file:
+                        lines = agent_database.read_archived_lines(archive, file)
+                        missing += _not_held(source.agent, archive.session_id, lines)
+    except (NotReadable, Unreadable, DamagedDatabase) as exc:
+        return str(exc)
+    return _missing(missing)
+
+
+def _not_held(agent_id, session_id, lines):
+    known, missing = _ids(agent_id, session_id), 0
+    without_id: Counter[str] = Counter()
+    for line in lines:
+        if line.record is None:
+            continue
+        name = own_id(line.record)
+        missing += name is not None and name not in known
+        without_id.update([unnamed_records.compute_key(line.record)] if name is None else [])
+    if without_id:  # what they are called tells nothing: they may have been read in another place
+        missing += unnamed_records.count_missing(databases.alias(agent_id), session_id, without_id)
+    return missing
+
+
+def _missing(count):
+    words = ngettext(
+        "%(count)s record of this source is not stored.", "%(count)s records of this source are not stored.", count
+    )
+    return words % {"count": count} if count else ""
+
+
+def _ids(agent_id, session_id):
+    rows = TranscriptEventIdentity.objects.using(databases.alias(agent_id)).filter(session_id=session_id)
+    return set(rows.values_list("event_id", flat=True))

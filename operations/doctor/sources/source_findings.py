@@ -1,0 +1,140 @@
+"""What the doctor says of files and index entries: which were read, skipped and why, and which nobody accounts for."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from agents import unread_parts
+from agents.models import CollectorSource
+from collecting.inventory.words import REASON_WORDS
+from gate.recording import foreign_decisions
+from openclaw_web import amounts
+from openclaw_web.pages.formatting import listed
+from openclaw_web.pages.glyphs import escaped
+
+from ..findings import NOTE, Finding
+from ..store.losses import IMPORT_AGAIN
+from .census import Census
+from .home_sources import Source
+from .index_keys import IndexKey
+
+NAMED = 20  # files that have a finding of their own
+LISTED = 500  # names of each reason in a receipt
+
+
+def build_file_findings(census: Census) -> Iterator[Finding]:
+    """A finding for each file and folder that was neither read nor skipped for a reason."""
+    for unread in census.unread[:NAMED]:
+        words = {"path": escaped(unread.path)}
+        if unread.is_listed:
+            sentence = _("%(path)s was neither read nor skipped for a reason. The next import checks this file.")
+            yield Finding("unread_file", sentence % words, unread.path, repair=IMPORT_AGAIN, agent=unread.agent)
+            continue
+        if unread.reason:
+            sentence = _("%(path)s was skipped (%(reason)s) and begins as a transcript. Copy it under another name.")
+            words |= {"reason": format_reason(unread.reason)}
+            yield Finding("skipped_transcript", sentence % words, unread.path, agent=unread.agent)
+            continue
+        sentence = ngettext(
+            "%(path)s is a transcript in a folder that is never read. Move it into the folder “sessions” of its agent.",
+            "%(path)s and %(more)s more in its folder are transcripts that are never read. Move them into the folder"
+            " “sessions” of their agent.",
+            unread.count,
+        )
+        more = words | {"more": f"{unread.count - 1:,}"}
+        yield Finding("unread_folder", sentence % more, unread.path, agent=unread.agent)
+    if rest := len(census.unread) - NAMED:
+        yield from _rest(census, rest)
+    for path in census.unlisted[:NAMED]:
+        sentence = _("%(path)s could not be listed to its end: files in it may be missing from this check.")
+        yield Finding("unlisted", sentence % {"path": escaped(path)}, path)
+
+
+def _rest(census, rest):
+    if rest > 0:
+        agents = {unread.agent for unread in census.unread[NAMED:] if unread.is_listed}
+        sentence = ngettext(
+            "%(count)s more file was neither read nor skipped for a reason.",
+            "%(count)s more files were neither read nor skipped for a reason.",
+            rest,
+        )
+        is_listed = all(unread.is_listed for unread in census.unread[NAMED:])
+        about = {"repair": IMPORT_AGAIN, "agent": min(agents)} if is_listed and len(agents) == 1 else {}
+        yield Finding("unread_file", sentence % {"count": f"{rest:,}"}, **about)
+
+
+def build_key_findings(agent_id: str, keys: Iterable[IndexKey]) -> Iterator[Finding]:
+    """A finding for each index entry that leads to no records without a reason."""
+    keys = list(keys)
+    for key in keys[:NAMED]:
+        words = {"key": escaped(key.key), "agent": agent_id, "session": escaped(key.session_id or "?")}
+        sentence = _(
+            "The index entry %(key)s of agent %(agent)s names session %(session)s, of which no record was found."
+        )
+        yield Finding("index_entry", sentence % words, key.key, agent=agent_id)
+    if (rest := len(keys) - NAMED) > 0:
+        sentence = ngettext(
+            "%(count)s more index entry of agent %(agent)s names a session without records.",
+            "%(count)s more index entries of agent %(agent)s name sessions without records.",
+            rest,
+        )
+        yield Finding("index_entry", sentence % {"count": f"{rest:,}", "agent": agent_id}, agent=agent_id)
+
+
+def describe_census(census: Census) -> str:
+    """How many files of agents there are, how many were read, and how many were skipped by reason."""
+    words = {"found": amounts.of("files", census.found), "read": f"{census.read:,}"}
+    words |= {"skipped": f"{census.skipped_count:,}", "new": f"{census.new:,}"}
+    sentence = _("Of %(found)s of agents %(read)s were read and %(skipped)s skipped") % words
+    reasons = listed(f"{format_reason(reason)}: {len(names):,}" for reason, names in sorted(census.skipped.items()))
+    sentence += f" ({reasons})" if reasons else ""
+    sentence += _("; new: %(new)s") % words if census.new else ""
+    sentence += _("; not accounted for: %(count)s") % {"count": f"{_unread(census):,}"} if census.unread else ""
+    return f"{sentence}."
+
+
+def format_reason(reason: str) -> str:
+    """What a reason is called."""
+    return str(REASON_WORDS.get(reason, reason))
+
+
+def _unread(census):
+    return sum(unread.count for unread in census.unread)
+
+
+def census_to_json(census: Census) -> dict[str, Any]:
+    """The same for programs, with the first names of each reason."""
+    skipped = {
+        reason: {"count": len(names), "names": sorted(names)[:LISTED]} for reason, names in census.skipped.items()
+    }
+    return {
+        "found": census.found,
+        "read": census.read,
+        "new": census.new,
+        "skipped": dict(sorted(skipped.items())),
+        "unread": [unread.path for unread in census.unread[:LISTED]],
+        "unread_count": len(census.unread),
+    }
+
+
+def build_schema_findings(root: Path, sources: Iterable[Source]) -> Iterator[Finding]:
+    """Findings and notes about the databases of a home; of one that was not opened, what its import noted."""
+    noted = unread_parts.parts_of(root)
+    for source in sources:
+        parts = source.unread or noted.get(source.name)
+        if source.kind != CollectorSource.Kind.DATABASE or parts is None:
+            continue
+        about = {"path": source.name, "agent": source.agent}
+        if parts["is_newer"]:
+            yield Finding("newer_schema", unread_parts.describe_newer(source.name, parts), **about)
+        if sentence := unread_parts.describe_unread(source.name, parts):
+            yield Finding("unread_tables", sentence, level=NOTE, **about)
+
+
+def build_foreign_decision_notes(root: Path) -> Iterator[Finding]:
+    """Notes about decisions in the plugin's logs that belong to no agent of this folder."""
+    for sentence in foreign_decisions.describe_all(root):
+        yield Finding("foreign_decisions", sentence, level=NOTE)

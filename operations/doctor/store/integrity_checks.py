@@ -1,0 +1,85 @@
+"""Looks for what apps declare beside their tables (`openclaw_web.sqlite.integrity`)."""
+
+from collections.abc import Iterator
+
+from django.apps import apps
+from django.conf import settings
+from django.db import DEFAULT_DB_ALIAS
+from django.utils.translation import gettext_lazy as _
+
+from agents.models import Agent
+from openclaw_web import amounts
+from openclaw_web.pages.formatting import joined
+from openclaw_web.sqlite import column_types, integrity
+from openclaw_web.sqlite.integrity import Check, Lost, Rows
+
+from ..findings import FINDING, NOTE, Finding, format_names, format_place
+from . import recovery_hints
+
+REPAIR, LAST = "declared", "declared_last"  # the repairs of findings whose check declares one
+GLOBAL = "state/openclaw.sqlite"
+REFERENCES = Check(
+    name="references", sentence=integrity.MISSING, target=_("a row"), find_deep=integrity.find_dangling, advice=""
+)
+
+
+def find_damaged_json(db: str) -> Iterator[str]:
+    """Rows of a database whose JSON cannot be read: pages show the rest of them, and this says so."""
+    for config in apps.get_app_configs():
+        if (config.label in settings.AGENT_APPS) == (db != DEFAULT_DB_ALIAS):
+            for model in config.get_models():
+                yield from column_types.find_damaged_json(db, model)
+
+
+DAMAGED_JSON = Check(name="json", sentence=integrity.DAMAGED, find_deep=find_damaged_json)
+
+
+def find_mistyped(agent: Agent | None) -> dict[str, Rows]:
+    """Rows with values of the wrong type, by the app whose tables have them: nothing else can be asked of these.
+
+    Without an agent those of the global database.
+    """
+    db = agent.db if agent else DEFAULT_DB_ALIAS
+    rows_by_app = {}
+    for config in apps.get_app_configs():
+        if _is_of(agent, config.label):
+            names = (name for model in config.get_models() for name in column_types.find_mistyped(db, model))
+            rows_by_app[config.label] = integrity.count_rows(names)
+    return {label: rows for label, rows in sorted(rows_by_app.items()) if rows.count}
+
+
+def _is_of(agent, label):
+    return (label in settings.AGENT_APPS) == bool(agent)
+
+
+def _types(label):
+    return Check(name=f"{label}_types", sentence=integrity.MISTYPED)
+
+
+def run_checks(agent: Agent | None, mistyped: dict[str, Rows], *, is_deep: bool) -> Iterator[Finding]:
+    """What is wrong with the rows of an agent, or without one of the site; `is_deep` reads every window and version."""
+    wrong = [(_types(label if agent else "global"), rows) for label, rows in mistyped.items()]
+    lost: dict[str, Lost] = {}
+    db = agent.db if agent else DEFAULT_DB_ALIAS
+    of_apps = (check for label, check in integrity.declared() if label not in mistyped and _is_of(agent, label))
+    for check in (REFERENCES, DAMAGED_JSON, *of_apps):
+        if (rows := check.rows(db, is_deep=is_deep)).count:
+            wrong.append((check, rows))
+            if check.lost and not check.is_note and not check.repair:
+                lost[check.name] = check.lost(db)
+    # What nothing makes again is said with the backup that has it.
+    ways = recovery_hints.describe_holding_backups(agent.agent_id, lost, is_deep=is_deep) if agent and lost else {}
+    for check, rows in wrong:
+        yield build_finding(agent.agent_id if agent else "", check, rows, ways.get(check.name, ""))
+
+
+def build_finding(agent_id: str, check: Check, rows: Rows, way_back: str = "") -> Finding:
+    """What a check found, in its sentence, with what can be done where it has no repair."""
+    words = {"place": format_place(agent_id), "count": rows.count, "rows": amounts.of(check.noun, rows.count)}
+    sentences = [check.sentence % (words | {"target": check.target, "named": format_names(rows)})]
+    has_advice = check.advice is not None or check.is_note or check.repair
+    if last := way_back or (check.advice if has_advice else recovery_hints.describe_newest_backup()):
+        sentences.append(last)
+    level, repair = NOTE if check.is_note else FINDING, (LAST if check.is_last else REPAIR) if check.repair else ""
+    path = "" if agent_id else GLOBAL
+    return Finding(check.name, joined(sentences), path, level=level, repair=repair, agent=agent_id)

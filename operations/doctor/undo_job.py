@@ -1,0 +1,182 @@
+"""`doctor --undo`: take out the sessions that a run brought in first, and see to it that they stay out."""
+
+from pathlib import Path
+from typing import Any
+
+from django.db import connections, transaction
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from agents import databases, holdings
+from agents.models import Agent, CollectorSource
+from collecting import collect
+from collecting.models import MigrationRun
+from datasets import turn_facts
+from gate.models import MemoryGateDecision
+from jobs import kinds as job_kinds
+from ledger.models import Session, SessionDay
+from ledger.rebuild import repeats, sums
+from ledger.transcripts import session_rows, tool_days
+from openclaw_web.errors import Refused
+from openclaw_web.pages import states
+from overview import summaries
+from people.audit import log as audit
+
+from ..retention import session_selection
+from . import fix_job, ignored_sessions, report
+
+Status = MigrationRun.Status
+LISTED, AT_ONCE = 200, 500
+FORCE_ADVICE = gettext_lazy("Force the undo to remove the sessions anyway.")
+
+
+def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
+    """Undo the run `params["run"]`; `by` says who asked, `force` that removed sources do not matter.
+
+    Raises Refused, listing the sessions, when evidence or samples hang on one of them; then nothing was done.
+    Running it again goes on where it was broken off.
+    """
+    with fix_job.exclusive_run(), collect.only_one(progress):
+        row, brought = _wanted(params)
+        _refuse_evidence(brought)
+        _ignore(row, brought)  # first: what is out stays out, whenever this ends
+        total, done, removed = sum(map(len, brought.values())), 0, {}
+        for agent_id, ids in brought.items():
+            db = databases.alias(agent_id)
+            removed[agent_id] = 0
+            for session_id in ids:
+                progress.update(
+                    done, total, _("Removing sessions of the undone run from %(agent)s") % {"agent": agent_id}
+                )
+                removed[agent_id] += _remove(agent_id, db, session_id)
+                holdings.note_removed(agent_id, [session_id], holdings.Why.UNDONE)
+                done += 1
+            repeats.mark_repeats(db)  # what was counted in them counts where it is left
+            sums.rebuild_tool_days(db)
+            agent = Agent.objects.get(agent_id=agent_id)
+            turn_facts.mark_repeated(agent)
+            summaries.refresh(agent)
+            connections[db].close()
+        count = sum(removed.values())
+        sentence = ngettext(
+            "%(count)s session of run %(run)s was removed; imports exclude it from now on.",
+            "%(count)s sessions of run %(run)s were removed; imports exclude them from now on.",
+            count,
+        )
+        message = sentence % {"count": count, "run": row.id} + _decisions(brought)
+        with transaction.atomic():
+            MigrationRun.objects.filter(id=row.id).update(status=Status.UNDONE, message=message)
+            by = params.get("by", "")
+            audit.record(by, "doctor_undone", object_type="migration_run", object_id=row.id, sessions=count)
+    done_facts = report.EMPTY_RUN | {"id": row.id, "sessions": removed, "ignored": total}
+    return report.EMPTY_PLAN | {"verb": "undo", "message": message, "run": done_facts}
+
+
+def _decisions(brought):
+    """What stays of these sessions: what memory_gate decided about them, and on which messages."""
+    count = 0
+    for agent_id, ids in brought.items():
+        rows = MemoryGateDecision.objects.using(databases.alias(agent_id))
+        for start in range(0, len(ids), AT_ONCE):
+            count += rows.filter(session_id__in=ids[start : start + AT_ONCE]).count()
+    if not count:
+        return ""
+    sentence = ngettext(
+        "%(count)s decision of memory_gate about them is kept.",
+        "%(count)s decisions of memory_gate about them are kept.",
+        count,
+    )
+    return " " + sentence % {"count": f"{count:,}"}
+
+
+def _wanted(params):
+    row = MigrationRun.objects.filter(id=params["run"]).first()
+    if row is None:
+        raise Refused(_("There is no repair run %(run)s. The Doctor page lists all runs.") % params)
+    if row.status not in (Status.COMPLETED, Status.WARNING):
+        sentence = _("Run %(run)s is %(status)s: there is nothing to undo.")
+        raise Refused(sentence % {"run": row.id, "status": str(states.word(row.status)).lower()})
+    brought = MigrationRun.report.decode_strictly(row.report_json).get("sessions", {})
+    gone = 0 if params.get("force") else _gone(row.root, brought)
+    if gone:
+        sentence = ngettext(
+            "%(count)s source of these sessions was moved or removed: its copy is in the backup folder.",
+            "%(count)s sources of these sessions were moved or removed: their copies are in the backup folder.",
+            gone,
+        )
+        raise Refused((sentence % {"count": gone}) + f" {FORCE_ADVICE}")
+    return row, brought
+
+
+def _gone(root, brought):
+    """How many of the files that held these sessions were moved or removed, by this run or one after it."""
+    held = (
+        one
+        for agent_id, ids in brought.items()
+        for one, _own in ignored_sessions.find_sources(root, agent_id, set(ids))
+    )
+    return len({one.source_path for one in held if one.removed_source and not Path(root, one.source_path).exists()})
+
+
+def _refuse_evidence(brought):
+    reasons = []
+    for agent_id, ids in brought.items():
+        db = databases.alias(agent_id)
+        held = Session.objects.using(db).in_bulk(ids)
+        for session_id in held:
+            if what := session_selection.find_evidence(agent_id, db, session_id):
+                reasons.append({"id": f"{agent_id}/{session_id}", "reason": str(what)})
+    if reasons:
+        sentence = ngettext(
+            "%(count)s of these sessions has to be kept because evidence refers to it. Nothing was changed.",
+            "%(count)s of these sessions have to be kept because evidence refers to them. Nothing was changed.",
+            len(reasons),
+        )
+        raise Refused(sentence % {"count": len(reasons)}, reasons=reasons[:LISTED])
+
+
+def _ignore(row, brought):
+    """Keep these sessions out, and forget how far what they came from was read."""
+    for agent_id, ids in brought.items():
+        with transaction.atomic():
+            ignored_sessions.ignore_sessions(row, agent_id, set(ids))
+            _forget(row.root, agent_id, set(ids))
+
+
+def _forget(root, agent_id, gone):
+    kinds = (CollectorSource.Kind.TRANSCRIPT, CollectorSource.Kind.SESSION_INDEX)
+    rows = CollectorSource.objects.filter(root=root, agent_id=agent_id, kind__in=kinds)
+    forgotten = [key for key, path in rows.values_list("source_key", "path") if _names_one_of(path, gone)]
+    for start in range(0, len(forgotten), 500):
+        CollectorSource.objects.filter(source_key__in=forgotten[start : start + 500]).delete()
+
+
+def _names_one_of(path, gone):
+    tail = path.rpartition("/sessions/")[2] if "/sessions/" in path else path.partition("!")[2] or path
+    parts = {tail[:36], path.rpartition("#")[2], path.rpartition("~")[2], path.rpartition("!")[2].partition("/")[0]}
+    return bool(parts & gone)
+
+
+def _remove(agent_id, db, session_id):
+    """Take out one session with its sums; whether it was there. Raises Refused when evidence came meanwhile."""
+    with transaction.atomic(using=db, durable=True):
+        if not Session.objects.using(db).filter(id=session_id).exists():
+            return 0
+        if session_selection.find_evidence(agent_id, db, session_id):
+            raise Refused(
+                _("Evidence for session %(id)s was added in the meantime. Undo the run again.") % {"id": session_id}
+            )
+        session_rows.delete_rows(db, session_id)
+        SessionDay.objects.using(db).filter(session_id=session_id).delete()
+        tool_days.remove_sums(db, session_id)
+    return 1
+
+
+JOB = job_kinds.Kind(
+    run=run,
+    label=gettext_lazy("Doctor: undo"),
+    started=gettext_lazy("started to undo an import and repair"),
+    kept=gettext_lazy("Sessions already removed are excluded from imports; undo the run again to continue."),
+    done=report.in_words,
+    page="operations:doctor",
+)

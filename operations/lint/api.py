@@ -1,0 +1,22 @@
+"""What is wrong in schedules and files, over the JSON API."""
+
+from ninja import Query
+
+from agents.decorators import agent_view
+from openclaw_web.endpoints.operations import Operations
+from openclaw_web.endpoints.schemas import listed
+from openclaw_web.pages.doors import needs
+
+from . import findings
+from .schemas import LintPage, LintQuery
+
+router = Operations("operations_artifacts_api", tags=["artifacts"])
+
+
+@router.get("/agents/{agent}/lint", LintPage, 404, 409, 503)
+@agent_view
+@needs("viewer")
+def lint_list(request, agent, filters: Query[LintQuery]):
+    """Lines of imported prompts and files that would put whole outputs into a context, file by file."""
+    looked = findings.read_page(agent, **filters.place)
+    return listed(looked.files, looked.findings)

@@ -1,0 +1,201 @@
+"""What `openclaw-web serve` keeps up: the site, the job worker and the watcher, after bringing the home up to date."""
+
+import errno
+import ipaddress
+import os
+import socket
+import struct
+import sys
+import time
+from collections.abc import Callable
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http.client import HTTPConnection, HTTPException
+from pathlib import Path
+
+from django.conf import settings
+from django.utils.module_loading import import_string
+from django.utils.translation import gettext as _
+from gunicorn.app.base import BaseApplication
+
+from collecting import watcher, watching
+from jobs import worker
+from openclaw_web import reasons
+from openclaw_web.disk import locks, site_address
+from openclaw_web.errors import Refused
+from openclaw_web.sqlite import waiting
+from people.accounts import services as accounts
+from people.signing_in import links
+
+from . import preparation
+from .processes import Child, die_with_parent, keep_up
+
+SITE_GRACE_SECONDS = 15
+WATCH_AFTER_SECONDS = 1  # the site comes up first
+BACKLOG = 512
+HALF_REQUEST_SECONDS = 20
+SWITCH_SECONDS = 0.001
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to serve: the address, how many web processes and threads, whether to watch OpenClaw's home.
+
+    `include_deleted`: every import of this server, whoever starts it, includes reset and deleted sessions.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = site_address.PORT
+    workers: int = 2
+    threads: int = 8
+    watch: bool = True
+    include_deleted: bool = False
+
+
+def serve(options: Options, say: Callable[[str], object]) -> int:
+    """Serve until told to stop; the exit status. `say` gets each sentence meant for the person who started it.
+
+    Raises Refused when the address or the home is in use, or the home cannot be brought up to date.
+    """
+    with _sole_server(), _listening(options) as listener:
+        preparation.bring_up_to_date(say)
+        link = None if links.has_admin() else accounts.make_first_admin_link()
+        preparation.load_site()
+        settings.INCLUDE_DELETED = settings.INCLUDE_DELETED or options.include_deleted  # for every process forked here
+        with _known_address(listener), watcher.expect(options.watch):
+            return keep_up(_children(options, listener, link, say), on_stop=listener.close)
+
+
+class Site(BaseApplication):
+    """Gunicorn on a socket that is already open, so that no request is refused while it starts again."""
+
+    def __init__(self, listener: socket.socket, options: Options):
+        shared_memory = Path("/dev/shm")  # noqa: S108 - heartbeat files of web processes must not wait for a disk
+        self.options = {
+            "bind": f"fd://{listener.detach()}",
+            "workers": options.workers,
+            "worker_class": "gthread",
+            "threads": options.threads,
+            "graceful_timeout": SITE_GRACE_SECONDS - 3,
+            "preload_app": True,
+            "loglevel": "warning",
+            "control_socket_disable": True,
+            "forwarder_headers": "",  # gunicorn takes SCRIPT_NAME and PATH_INFO from loopback, where proxies are
+            "worker_tmp_dir": str(shared_memory) if os.access(shared_memory, os.W_OK) else None,
+            "post_fork": lambda server, _worker: _begin_web_process(server.pid),
+        }
+        super().__init__()
+
+    def load_config(self):
+        for name, value in self.options.items():
+            self.cfg.set(name, value)
+
+    def load(self):
+        return import_string("openclaw_web.wsgi.application")
+
+
+def _begin_web_process(parent):
+    die_with_parent(parent, "site")
+    # A thread in a write transaction waits this long for its next moment: the others wait for that transaction.
+    sys.setswitchinterval(SWITCH_SECONDS)
+
+
+def _children(options, listener, link, say):
+    children = [
+        Child("site", lambda: Site(listener, options).run(), grace_seconds=SITE_GRACE_SECONDS),
+        Child("jobs", _work, stop_round=1, grace_seconds=worker.GRACE_SECONDS + 3),
+    ]
+    if options.watch:
+        soon = time.monotonic() + WATCH_AFTER_SECONDS
+        children.append(Child("watcher", lambda: _watch(say), is_essential=False, due_at=soon))
+    host, port = listener.getsockname()[:2]
+    return [*children, Child("announcer", lambda: _announce(host, port, link, say), is_essential=False, is_once=True)]
+
+
+def _work():
+    os.environ["OPENCLAW_WEB_BUSY_SECONDS"] = str(worker.BUSY_SECONDS)
+    worker.work()
+
+
+def _watch(say):
+    os.environ["OPENCLAW_WEB_BUSY_SECONDS"] = str(worker.BUSY_SECONDS)
+    waiting.wait_for_writers(worker.BUSY_SECONDS)
+    watching.watch({}, say=say, waits=True)
+
+
+def _announce(host, port, link, say):
+    """Say where the site is once it answers."""
+    reached = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104
+    while not _answers(reached, port):
+        time.sleep(0.05)
+    address = site_address.site_address(host, port)
+    say(_("OpenClaw Web is running at %(address)s") % {"address": f"{address}/"})
+    if link:
+        say(_("There is no admin yet. Create the first admin within a day: %(link)s") % {"link": address + link})
+
+
+def _answers(host, port):
+    connection = HTTPConnection(host, port, timeout=10)
+    try:
+        connection.request("GET", "/healthz")
+        return connection.getresponse().status < 500
+    except (OSError, HTTPException):
+        return False
+    finally:
+        connection.close()
+
+
+@contextmanager
+def _known_address(listener):
+    """Let commands print links with the address of this server while it runs."""
+    site_address.write_site_address(*listener.getsockname()[:2])
+    try:
+        yield
+    finally:
+        site_address.remove_site_address()
+
+
+@contextmanager
+def _listening(options):
+    """The open socket of the site. Raises Refused with the reason when the address cannot be had."""
+    family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
+    with socket.socket(family) as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        # Connections inherit it: whoever stops in the middle of a request does not keep a thread for ever.
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("ll", HALF_REQUEST_SECONDS, 0))
+        try:
+            listener.bind((options.host, options.port))
+            listener.listen(BACKLOG)
+        except OSError as exc:
+            if exc.errno == errno.EADDRINUSE:
+                sentence = _(
+                    "Port %(port)s of %(host)s is in use. Stop the program that uses the port, or choose another "
+                    "port with --port."
+                )
+                raise Refused(sentence % {"port": options.port, "host": options.host}) from exc
+            sentence = _(
+                "Port %(port)s of %(host)s cannot be used: %(why)s. Choose another host or port with --host and --port."
+            )
+            words = {"port": options.port, "host": options.host, "why": reasons.of_system(exc)}
+            raise Refused(sentence % words) from exc
+        yield listener
+
+
+def find_free_port() -> int:
+    """A port that nobody listens on now, for a program that names the port before it serves."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return int(listener.getsockname()[1])
+
+
+def _sole_server():
+    """One server a home: two watchers would collect the same lines at the same time."""
+    sentence = _("OpenClaw Web is already running in %(home)s. Stop that server, or set OPENCLAW_WEB_HOME.")
+    return locks.only_one(locks.SERVING, sentence % {"home": settings.HOME_DIR})
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach `host`."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

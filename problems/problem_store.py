@@ -1,0 +1,185 @@
+"""What a check found becomes rows: opened, brought up to date, opened again, closed; all of a pass or nothing of it."""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from django.db import transaction
+
+from openclaw_web import clock
+from openclaw_web.errors import Answerable
+from openclaw_web.sqlite import failures
+
+from .kinds import Finding, Kind, shorten
+from .models import Problem, ProblemCheck
+
+UNCHECKED = "unchecked"  # the kind that says where a check failed
+KEPT_MS = 90 * 86_400_000  # of a problem that is closed
+MOST_CLOSED = 5_000
+BATCH = 500
+FOUND = ("severity", "level", "is_counted", "detail_json", "since_at", "is_found")  # what a check may change
+STATES = ("state", "opened_at", "reopened_count", "seen_at", "seen_by", "closed_at", "closed_by")
+MUTES = ("muted_at", "muted_by", "mute_reason")
+
+
+@dataclass(slots=True)
+class PassResult:
+    """What one pass found: findings by kind, which kinds looked where, and what kept others from looking."""
+
+    kinds: Mapping[str, Kind]
+    probes: Mapping[str, tuple[str, ...]]  # of kinds that look at agents' files only where there are such rows
+    findings: list[tuple[str, str, Finding]] = field(default_factory=list)  # with kind and agent
+    covered: set[tuple[str, str]] = field(default_factory=set)  # kind, place
+    failures: dict[str, tuple[str, BaseException]] = field(default_factory=dict)  # by place: the first kind, and why
+    states: dict[str, str] = field(default_factory=dict)  # of the agents that were checked with every kind
+    agents: set[str] = field(default_factory=set)  # all there are
+    started_at: int = field(default_factory=clock.now_ms)
+    is_complete: bool = True
+    version: str = ""  # of the checks
+
+
+def problem_id(kind: str, agent_id: str, subject: str) -> str:
+    """The id of a problem: the same whenever it is found."""
+    return hashlib.sha256("\0".join((kind, agent_id, subject)).encode(errors="backslashreplace")).hexdigest()[:20]
+
+
+def store_findings(gathered: PassResult) -> None:
+    """Bring the rows up to what a pass found. What could not be looked at keeps its rows."""
+    found = {
+        problem_id(name, agent_id, finding.subject): (name, agent_id, finding)
+        for name, agent_id, finding in [*gathered.findings, *_unchecked(gathered)]
+        if name in gathered.kinds
+    }
+    now = clock.now_ms()
+    with transaction.atomic():
+        rows = _known(found)
+        new = [_new(key, *found[key], gathered.kinds, now) for key in found if key not in rows]
+        changed = [row for key, row in rows.items() if key in found and _take_up(row, *found[key], gathered.kinds, now)]
+        gone = [row for key, row in rows.items() if key not in found and _is_gone(row, gathered)]
+        changed += [_ended(row, gathered.kinds.get(row.kind), now) for row in gone]
+        _save([*new, *changed])
+        for keys in _batches([key for key in found if key in rows]):
+            Problem.objects.filter(id__in=keys).update(last_seen_at=now)
+        _note(gathered, now)
+
+
+def _save(rows):
+    """Insert rows, or bring them up to date: far cheaper than an update of many."""
+    columns = [*FOUND, *STATES, *MUTES]
+    how = {"update_conflicts": True, "unique_fields": ["id"], "update_fields": columns}
+    Problem.objects.bulk_create(rows, batch_size=BATCH, **how)
+
+
+def prune_problems() -> int:
+    """Remove what was closed long ago, and the oldest of very many that are closed; how many rows that were."""
+    closed = Problem.objects.filter(state=Problem.State.CLOSED, is_found=False)
+    old = closed.filter(closed_at__lt=clock.now_ms() - KEPT_MS)
+    spare = closed.order_by("-closed_at").values_list("id", flat=True)[MOST_CLOSED : MOST_CLOSED + 10 * BATCH]
+    removed = 0
+    for rows in (list(old.values_list("id", flat=True)[: 10 * BATCH]), list(spare)):
+        for keys in _batches(rows):
+            removed += Problem.objects.filter(id__in=keys).delete()[0]
+    return removed
+
+
+def _known(found):
+    """The rows of what was found, and of what was found before."""
+    rows = {row.id: row for row in Problem.objects.filter(is_found=True)}
+    for keys in _batches([key for key in found if key not in rows]):
+        rows |= Problem.objects.in_bulk(keys)
+    return rows
+
+
+def _new(key, name, agent_id, finding: Finding, kinds: Mapping[str, Kind], now):
+    about = {"agent_id": agent_id, "subject": shorten(finding.subject)}
+    row = Problem(id=key, kind=name, opened_at=now, last_seen_at=now, **about)
+    _fill(row, finding, kinds[name], now)
+    return row
+
+
+def _fill(row, finding, kind, now):
+    row.severity = kind.severity if finding.severity is None else finding.severity
+    row.level, row.is_counted, row.detail_json = finding.level, kind.is_counted, finding.detail_json
+    row.since_at = row.opened_at if finding.since is None else min(finding.since, now)
+    row.is_found = True
+
+
+def _take_up(row, name, _agent_id, finding, kinds, now):
+    """Bring a row up to a finding; whether that changed it. What a person settled opens again when it is worse."""
+    before = [getattr(row, column) for column in (*FOUND, "state")]
+    is_settled = row.state != Problem.State.OPEN
+    is_back = row.state == Problem.State.CLOSED and not row.is_found
+    if is_back or (is_settled and finding.level > row.settled_level):
+        row.state, row.opened_at, row.reopened_count = Problem.State.OPEN, now, row.reopened_count + 1
+        row.seen_at = row.closed_at = row.muted_at = None
+        row.seen_by = row.closed_by = row.muted_by = row.mute_reason = ""
+    _fill(row, finding, kinds[name], now)
+    return before != [getattr(row, column) for column in (*FOUND, "state")]
+
+
+def _is_gone(row, gathered):
+    """Whether a check looked for a problem, and it was not there."""
+    if row.kind == UNCHECKED:
+        is_explained = row.agent_id in gathered.states or row.agent_id in _lost(gathered)
+        return not row.agent_id or is_explained or row.agent_id not in gathered.agents
+    kind = gathered.kinds.get(row.kind)
+    if kind is None:  # no version of this site looks for it any more
+        return True
+    if kind.check:
+        return (row.kind, "") in gathered.covered
+    return (row.kind, row.agent_id) in gathered.covered or row.agent_id not in gathered.agents
+
+
+def _ended(row, kind, now):
+    """Close a row by itself; one that a person closed is only noted as gone. What is private goes."""
+    row.is_found = False
+    if row.state != Problem.State.CLOSED:
+        row.state, row.closed_at, row.closed_by = Problem.State.CLOSED, now, ""
+    if kind and kind.private:
+        row.detail = {name: fact for name, fact in row.detail.items() if name not in kind.private}
+    return row
+
+
+def _unchecked(gathered: PassResult) -> Iterable[tuple[str, str, Finding]]:
+    """Where the check failed, as a problem of its own."""
+    lost = _lost(gathered)
+    for place, (name, exc) in gathered.failures.items():
+        if place in lost:
+            continue
+        is_of_database = failures.is_of_database(exc)
+        facts = {
+            "kind": name,
+            "why": "database" if is_of_database else "system" if isinstance(exc, OSError) else "other",
+            "text": str(exc) if is_of_database else type(exc).__name__,
+            "errno": exc.errno if isinstance(exc, OSError) else None,
+            "is_file": isinstance(exc, Answerable),
+        }
+        yield UNCHECKED, place, Finding("" if place else name, facts)
+
+
+def _lost(gathered):
+    """The agents of which a finding says that their file cannot be used."""
+    return {agent_id for name, agent_id, _finding in gathered.findings if gathered.kinds[name].is_of_files}
+
+
+def _note(gathered, now):
+    """Write down which places were checked."""
+    at = gathered.started_at  # what people did meanwhile is looked at again
+    checks = [ProblemCheck(place=name, state=state, checked_at=at) for name, state in gathered.states.items()]
+    if gathered.is_complete:
+        checks.append(ProblemCheck(place="", checked_at=now))
+    ProblemCheck.objects.bulk_create(
+        checks, BATCH, update_conflicts=True, unique_fields=["place"], update_fields=["state", "checked_at"]
+    )
+    for names in _batches(sorted(_gone_places(gathered))):
+        ProblemCheck.objects.filter(place__in=names).delete()
+
+
+def _gone_places(gathered):
+    known = set(ProblemCheck.objects.exclude(place="").values_list("place", flat=True))
+    return known - gathered.agents
+
+
+def _batches(keys: list[str]) -> Iterable[list[str]]:
+    for start in range(0, len(keys), BATCH):
+        yield keys[start : start + BATCH]

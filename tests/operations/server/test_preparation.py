@@ -1,0 +1,37 @@
+"""What `serve` loads for all of its processes, and what it leaves to the few that need it."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.processes import CHECKOUT
+
+FEW_NEED = {
+    "datasketch": "signatures are made without it",
+    "demo.showcase": "demonstration data",
+    "httpx": "asking a language model",
+    "jsonpath": "a JSONPath through an artifact",
+    "numpy": "nothing of ours",
+    "operations.backups.home_restore": "restoring a backup",
+    "pyjson5": "a configuration that is no plain JSON",
+    "scipy": "nothing of ours",
+    "shtab": "completion in a shell",
+}
+
+
+@pytest.fixture(scope="module")
+def loaded():
+    code = "import django, sys; django.setup(); import openclaw_web.urls, operations.server.supervisor; "
+    code += "print(*sys.modules)"
+    environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "openclaw_web.settings_test"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=CHECKOUT, env=environment, capture_output=True, check=True, text=True
+    )
+    return set(done.stdout.split())
+
+
+@pytest.mark.parametrize("module", FEW_NEED)
+def test_what_few_need_is_not_loaded_for_all(loaded, module):
+    assert "ninja" in loaded and module not in loaded, FEW_NEED[module]
