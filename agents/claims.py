@@ -13,12 +13,12 @@ from openclaw_web.pages.glyphs import escaped
 from . import databases, services
 from .homes import Home, normalise_or_empty
 from .layout import home_agents
-from .layout.places import Oddity, Why
+from .layout.places import Oddity, OddityReason
 from .models import Agent, CollectorSource
-from .sources import source_key
+from .sources import compute_source_key
 
 
-def root_of(source: str | Path) -> Path:
+def find_root(source: str | Path) -> Path:
     """The path of a home that its rows have: how it was spelled when it was imported first, else its real path."""
     path = Path(source).expanduser().absolute()
     real = path.resolve()
@@ -32,34 +32,34 @@ def root_of(source: str | Path) -> Path:
 
 
 @dataclass(frozen=True, slots=True)
-class Claimed:
+class ClaimResult:
     """The agents of a home by their own names, and what is said of those whose file is gone, by their names here."""
 
     agents: dict[str, Agent]
     lost: dict[str, str]
 
 
-def claim(
+def claim_agents(
     home: Home, *, as_name: str | None = None, folder: str | None = None, anew: frozenset[str] = frozenset()
-) -> Claimed:
+) -> ClaimResult:
     """The agents of a home; new ones are registered. Raises Refused for a name that is taken, or when all are lost.
 
     `as_name` and `folder` as for `names_here`. Those in `anew` get a new file when theirs is gone.
     """
     agents, lost = {}, {}
-    for name, agent_id in names_here(home, as_name=as_name, folder=folder).items():
+    for name, agent_id in resolve_names(home, as_name=as_name, folder=folder).items():
         try:
             agents[name] = _register(home.root, name, agent_id, anew=agent_id in anew)
         except databases.LostAgentFile as exc:
             lost[agent_id] = str(exc)
         except databases.OldAgentFile as exc:
-            lost[agent_id] = f"{exc} {databases.ways_out(agent_id)}"
+            lost[agent_id] = f"{exc} {databases.describe_recovery(agent_id)}"
     if lost and not agents:
         raise Refused(" ".join(lost.values()))
-    return Claimed(agents, lost)
+    return ClaimResult(agents, lost)
 
 
-def names_here(home: Home, *, as_name: str | None = None, folder: str | None = None) -> dict[str, str]:
+def resolve_names(home: Home, *, as_name: str | None = None, folder: str | None = None) -> dict[str, str]:
     """What `claim` would call the agents of a home; nothing is written. Raises Refused for a name that is taken.
 
     `as_name` renames: `main`, or the only agent, becomes NAME, and every other one NAME-<its own name>; with `folder`
@@ -121,12 +121,13 @@ def _without_odd(home, wanted, mine):
     return {name: kept[name] for name in wanted if name in kept}
 
 
-def follow_reports(home: Home, names: dict[str, str]) -> None:
+def follow_reported_workspaces(home: Home, names: dict[str, str]) -> None:
     """Have the workspace of each agent follow its newest report; `names` are those here by those of the home."""
     rows = Agent.objects.filter(agent_id__in=names.values()).values_list("agent_id", "reported_workspace")
     reported = dict(rows)
     home.agents = [
-        home_agents.follow_report(home, agent, reported.get(names.get(agent.home_name), "")) for agent in home.agents
+        home_agents.follow_reported_workspace(home, agent, reported.get(names.get(agent.home_name), ""))
+        for agent in home.agents
     ]
 
 
@@ -138,7 +139,7 @@ class HomeName:
     path: str
 
 
-def home_names() -> dict[str, HomeName]:
+def find_home_names() -> dict[str, HomeName]:
     """The folder of each agent; of none where all come from the same one."""
     claims = CollectorSource.objects.filter(kind=CollectorSource.Kind.AGENT)
     roots = dict(claims.values_list("agent_id", "root"))
@@ -155,13 +156,13 @@ def _odd_name(name, agent_id, other):
     else:
         sentence = _("agents/%(name)s was not imported: the agent %(agent)s is imported from agents/%(other)s.")
     way = _("Rename the folder, or import it under another name: “openclaw-web collect --agent %(name)s --as NAME”.")
-    return Oddity(Why.NAME, f"agents/{name}", f"{sentence % words} {way % words}", name)
+    return Oddity(OddityReason.NAME, f"agents/{name}", f"{sentence % words} {way % words}", name)
 
 
 def _register(root, name, agent_id, *, anew):
     agent = services.register(agent_id, home_name=name, anew=anew)
-    databases.alias(agent_id)  # whether its file can be used
-    key = source_key(root, CollectorSource.Kind.AGENT, name)
+    databases.get_alias(agent_id)  # whether its file can be used
+    key = compute_source_key(root, CollectorSource.Kind.AGENT, name)
     with transaction.atomic():
         earlier = CollectorSource.objects.filter(kind=CollectorSource.Kind.AGENT, root=str(root), agent_id=agent_id)
         if earlier.exclude(source_key=key).delete()[0]:  # its folder has another name now, or another one goes first

@@ -79,12 +79,12 @@ class Copies:
         self._folder = self._lock = None
         self._known.clear()
 
-    def place(self, name: str) -> Path:
+    def get_path(self, name: str) -> Path:
         """Where something else of this process can lie that goes with its copies."""
         return self._own_folder() / name
 
     @contextmanager
-    def of(self, root: Path, source: Path) -> Iterator[Copy]:
+    def open_copy(self, root: Path, source: Path) -> Iterator[Copy]:
         """A copy of the database `source` in the home `root`, there while the block runs.
 
         Raises NotReadable for what is not opened, and NotCopied with a sentence.
@@ -172,7 +172,7 @@ def _turn(parent):
     return locks.lock(parent / "lock")
 
 
-def leftovers() -> list[Path]:
+def find_leftovers() -> list[Path]:
     """Folders of copies whose process is gone; those that a living process works on are none."""
     parent = _parent()
     if not parent.is_dir():
@@ -192,7 +192,7 @@ def remove_leftovers(parent: Path) -> int:
     return removed
 
 
-def log_of(source: Path) -> os.stat_result | None:
+def stat_wal(source: Path) -> os.stat_result | None:
     """The `-wal` of a database, when there is something in it."""
     with suppress(OSError):
         found = source.with_name(source.name + WAL).lstat()

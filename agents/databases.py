@@ -19,7 +19,7 @@ from openclaw_web.errors import Answerable
 from openclaw_web.sqlite import connecting, creation, files, known, waiting
 from openclaw_web.sqlite.waiting import settings_lock
 
-from . import kept
+from . import connection_cache
 
 # Of a new agent's file: a record is often longer than half a page of SQLite's 4,096, which then holds only one.
 PAGE_BYTES = 8_192
@@ -57,7 +57,7 @@ class LostAgentFile(OldAgentFile):
     """An agent that is registered has no file any more. Nothing makes an empty one in its place."""
 
     def __init__(self, agent_id, noted):
-        super().__init__(f"{describe_missing(agent_id, noted)} {ways_out(agent_id)}")
+        super().__init__(f"{describe_missing(agent_id, noted)} {describe_recovery(agent_id)}")
 
 
 def describe_missing(agent_id: str, noted: int) -> str:
@@ -66,7 +66,7 @@ def describe_missing(agent_id: str, noted: int) -> str:
     return _("The database of agent %(agent)s is missing, and %(noted)s with it.") % words
 
 
-def ways_out(agent_id: str) -> str:
+def describe_recovery(agent_id: str) -> str:
     """How an agent's file that is gone or damaged comes back, in sentences."""
     return _(
         "Restore a backup, or import the agent again: on the Doctor page, or in a terminal with "
@@ -74,12 +74,12 @@ def ways_out(agent_id: str) -> str:
     ) % {"agent": agent_id}
 
 
-def path(agent_id):
+def get_path(agent_id):
     """Where the file of `agent_id` is, whether or not it exists."""
     return settings.HOME_DIR / "agents" / agent_id / "agent" / "openclaw-agent.sqlite"
 
 
-def alias(agent_id):
+def get_alias(agent_id):
     """The alias for an agent's file, registered with Django on first use.
 
     Raises UnknownAgent without a file, OldAgentFile when `migrate_agents` has not brought it up to date.
@@ -92,10 +92,10 @@ def alias(agent_id):
     return name
 
 
-def find(agent_id: str) -> str | None:
+def find_alias(agent_id: str) -> str | None:
     """The alias for an agent's file; None when there is none, or it cannot be used."""
     try:
-        return str(alias(agent_id))
+        return str(get_alias(agent_id))
     except UnusableAgent:
         return None
 
@@ -105,7 +105,7 @@ def create(agent_id):
 
     Raises AgentExists when the file is there already, also when another process was quicker.
     """
-    target = path(agent_id)
+    target = get_path(agent_id)
     target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     draft = target.with_suffix(f".{os.getpid()}-{threading.get_ident()}")
     shutil.copyfile(_template(), draft)
@@ -116,7 +116,7 @@ def create(agent_id):
         raise AgentExists(agent_id) from exc
     finally:
         draft.unlink(missing_ok=True)
-    return alias(agent_id)
+    return get_alias(agent_id)
 
 
 def migrate(agent_id):
@@ -124,28 +124,28 @@ def migrate(agent_id):
     name = f"agent_{agent_id}"
     _find(name, agent_id)
     if known.is_of_another(_seen(name, agent_id)):
-        raise OldAgentFile(another_version(agent_id))
+        raise OldAgentFile(describe_other_version(agent_id))
     _migrate(name)
 
 
-def schema_version():
+def get_schema_version():
     """How many agent migrations this code knows: the `schema_version` of `agent_databases`."""
     return len(known.of_agents())
 
 
-def forget(name):
+def remove_alias(name):
     """Close this thread's connection to `name` and take the alias away."""
     connections[name].close()
     del connections[name]
     _current.discard(name)
     _files.discard(name)
-    kept.unwatch(name)
+    connection_cache.unwatch(name)
     with settings_lock:
         connections.settings = {k: v for k, v in connections.settings.items() if k != name}
 
 
 @contextmanager
-def beside(file):
+def open_scratch_database(file):
     """The alias of an empty agent's file at `file`, of nobody's, while the block runs; then it is removed."""
     name = f"agent__{file.stem}"
     shutil.copyfile(_template(), file)
@@ -153,7 +153,7 @@ def beside(file):
     try:
         yield name
     finally:
-        forget(name)
+        remove_alias(name)
         for suffix in ("", "-wal", "-shm"):
             file.with_name(file.name + suffix).unlink(missing_ok=True)
 
@@ -166,7 +166,7 @@ def build_empty(file):
         creation.make_tables(connections[name], settings.AGENT_APPS)
         waiting.shorten_log(name)
     finally:
-        forget(name)
+        remove_alias(name)
 
 
 def is_on_disk(agent_id):
@@ -178,12 +178,12 @@ def is_on_disk(agent_id):
 def _find(name, agent_id):
     """Register the alias of an agent's file. Raises UnknownAgent without one, also when it went since."""
     if is_on_disk(agent_id):
-        found = kept.identity(path(agent_id))
+        found = connection_cache.get_file_identity(get_path(agent_id))
         if found is None:
             raise UnknownAgent(agent_id)
-        kept.close_another(name, found)
+        connection_cache.close_if_replaced(name, found)
     if name not in connections.settings:
-        _register(name, path(agent_id))
+        _register(name, get_path(agent_id))
 
 
 def _register(name, file, *, is_new=False):
@@ -200,7 +200,7 @@ def _register(name, file, *, is_new=False):
             entry["OPTIONS"] = connecting.with_pages(entry["OPTIONS"], PAGE_BYTES)
         connections.settings = {**connections.settings, name: entry}
         _files.add(name)
-        kept.watch(name, file)
+        connection_cache.watch(name, file)
 
 
 def _migrate(name):
@@ -222,13 +222,13 @@ def _seen(name, agent_id):
 def _refuse_old(name, agent_id):
     applied = _seen(name, agent_id)
     if known.is_of_another(applied):
-        raise OldAgentFile(another_version(agent_id))
+        raise OldAgentFile(describe_other_version(agent_id))
     if known.of_agents() - applied:
         sentence = _("The database of agent %(agent)s is not up to date. Run: openclaw-web migrate_agents")
         raise OldAgentFile(sentence % {"agent": agent_id})
 
 
-def another_version(agent_id):
+def describe_other_version(agent_id):
     """What is said of an agent's file that was made by another version of this program."""
     sentence = _(
         "The database of agent %(agent)s was created by another version; keep it and import again into a new home."

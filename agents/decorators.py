@@ -4,7 +4,7 @@ from functools import wraps
 
 from openclaw_web.pages.missing import Missing
 
-from . import presence
+from . import database_loss
 from .models import Agent
 
 
@@ -19,7 +19,7 @@ def agent_view(view):
         found = Agent.objects.select_related("database").filter(agent_id=agent).first()
         if found is None:
             raise Missing("agent")
-        request.agent_problem = presence.problem_of(found)
+        request.agent_problem = database_loss.problem_of(found)
         return view(request, found, *args, **kwargs)
 
     return wrapper

@@ -17,7 +17,7 @@ from openclaw_web import clock
 
 from .models import AgentDatabase, CollectedSession
 
-Why = CollectedSession.Why
+RemovalReason = CollectedSession.Why
 BATCH = 500
 WIDTH = 16  # hexadecimal digits of a checksum
 EMPTY = "0" * WIDTH
@@ -60,7 +60,7 @@ class Holding:
 Note = tuple[str, Holding | None, Holding | None]  # of a session: what it holds, and what of that was just added
 
 
-def checksum_of(ids: Iterable[str]) -> str:
+def compute_checksum(ids: Iterable[str]) -> str:
     """The checksum of record ids in any order: the sum of a hash of each, modulo 2^64.
 
     A record without an id of its own is named after its place (`@<offset>`), which may change: it does not count.
@@ -77,7 +77,7 @@ def add_checksums(first: str, second: str, *, sign: int = 1) -> str:
     return f"{(int(first, 16) + sign * int(second, 16)) % 2**64:0{WIDTH}x}"
 
 
-def note(
+def note_holding(
     agent_id: str, session_id: str, held: Holding | None, *, added: Holding | None = None, anew: bool = False
 ) -> None:
     """Note what the store holds of a session now; call it where the source's place is saved.
@@ -85,10 +85,10 @@ def note(
     What is missing of the records noted before stays noted: then only those `added` just now count in. Unless the
     session was removed since, or `anew` says that it holds what it has to. `None` (nothing was stored) notes nothing.
     """
-    note_many(agent_id, [(session_id, held, added)], anew=anew)
+    note_holdings(agent_id, [(session_id, held, added)], anew=anew)
 
 
-def note_many(agent_id: str, notes: Iterable[Note], *, anew: bool = False) -> None:
+def note_holdings(agent_id: str, notes: Iterable[Note], *, anew: bool = False) -> None:
     """Note what the store holds of many sessions, as for `note`, in two statements."""
     held_now = [(session_id, held, added) for session_id, held, added in notes if held is not None]
     with transaction.atomic():
@@ -158,31 +158,31 @@ def _add(agent_id, count):
     AgentDatabase.objects.filter(agent_id=agent_id).update(record_count=F("record_count") + count)
 
 
-def noted(agent_id: str) -> dict[str, Holding]:
+def read_holdings(agent_id: str) -> dict[str, Holding]:
     """Session -> what the store has to hold of it; without sessions that were taken out."""
     rows = CollectedSession.objects.filter(agent_id=agent_id, removed_why="").order_by()
     return {row.session_id: _holding(row) for row in rows.iterator(BATCH)}
 
 
-def noted_at(agent_id: str, session_ids: Iterable[str]) -> dict[str, int]:
+def read_noted_times(agent_id: str, session_ids: Iterable[str]) -> dict[str, int]:
     """When each of these sessions was imported last, of those that are noted and were not taken out."""
     rows = CollectedSession.objects.filter(agent_id=agent_id, removed_why="", session_id__in=list(session_ids))
     return dict(rows.order_by().values_list("session_id", "noted_at"))
 
 
-def noted_sessions(agent_id: str) -> set[str]:
+def find_noted_sessions(agent_id: str) -> set[str]:
     """The sessions that the store has to hold, without what of them."""
     rows = CollectedSession.objects.filter(agent_id=agent_id, removed_why="").order_by()
     return set(rows.values_list("session_id", flat=True))
 
 
-def removed(agent_id: str) -> dict[str, str]:
+def read_removed(agent_id: str) -> dict[str, str]:
     """Session -> why it was taken out."""
     rows = CollectedSession.objects.filter(agent_id=agent_id).exclude(removed_why="").order_by()
     return dict(rows.values_list("session_id", "removed_why"))
 
 
-def holding_of(agent_id: str, session_id: str) -> Holding:
+def read_holding(agent_id: str, session_id: str) -> Holding:
     """What the store has to hold of one session: nothing when nobody noted it, or it was taken out."""
     row = _row(agent_id, session_id)
     return Holding() if row.removed_why or row._state.adding else _holding(row)

@@ -19,7 +19,7 @@ from openclaw_web.errors import Refused
 from openclaw_web.pages.formatting import listed
 from openclaw_web.pages.glyphs import escaped
 
-from .layout.places import Oddity, Why
+from .layout.places import Oddity, OddityReason
 from .services import normalise_agent_id
 
 # Secrets, other programs' state, or large and useless: never opened, whoever asks.
@@ -114,14 +114,14 @@ class Home:
     problems: list[str] = field(default_factory=list)
     oddities: list[Oddity] = field(default_factory=list)
 
-    def add(self, *oddities: Oddity | None) -> None:
+    def add_oddities(self, *oddities: Oddity | None) -> None:
         """Note what is odd about a place, once."""
         for oddity in oddities:
             if oddity is not None and oddity not in self.oddities:
                 self.oddities.append(oddity)
                 self.notes.append(oddity.sentence)
 
-    def forget(self, agent: str, *whys: Why) -> None:
+    def forget_oddities(self, agent: str, *whys: OddityReason) -> None:
         """Take back what was said of the places of an agent for these reasons: it is said anew."""
         for oddity in [one for one in self.oddities if one.agent == agent and one.why in whys]:
             self.oddities.remove(oddity)
@@ -146,7 +146,7 @@ def open_regular(root: Path, path: Path, *, may_be_linked: bool = False) -> Bina
     return os.fdopen(handle, "rb", buffering=READ_AHEAD)
 
 
-def why_refused(root: Path, path: Path, found: os.stat_result) -> str:
+def find_refusal_reason(root: Path, path: Path, found: os.stat_result) -> str:
     """Why `open_regular` would not open a file that was looked at, without trying; empty when nothing shows it."""
     try:
         _refuse_secrets(root, path)
@@ -158,7 +158,7 @@ def why_refused(root: Path, path: Path, found: os.stat_result) -> str:
     return "" if not is_there or os.access(path, os.R_OK) else _("permission to open or write is missing")
 
 
-def look(path: Path) -> os.stat_result | None:
+def stat_regular(path: Path) -> os.stat_result | None:
     """The regular file at `path` as it is now; None for anything else, and when it was renamed or removed."""
     with suppress(OSError):
         found = path.lstat()
@@ -176,7 +176,7 @@ def is_folder(path: Path, notes: list[str] | None = None) -> bool:
     return False
 
 
-def names_in(folder: Path | None, notes: list[str]) -> list[str]:
+def list_names(folder: Path | None, notes: list[str]) -> list[str]:
     """The names in a folder that can be stored, in order; none of a link or where there is no folder.
 
     A folder that cannot be listed, or is gone in this moment, is a sentence in `notes`, and so are names that are not
@@ -189,20 +189,20 @@ def names_in(folder: Path | None, notes: list[str]) -> list[str]:
     except OSError as exc:
         notes.append(_("%(file)s was not read: %(reason)s.") % {"file": folder, "reason": exc.strerror})
         return []
-    if odd := [name for name in names if not is_text(name)]:
-        note = undecodable(folder, odd)
+    if odd := [name for name in names if not is_utf8_name(name)]:
+        note = describe_undecodable(folder, odd)
         notes += [] if note in notes else [note]
-    return [name for name in names if is_text(name)]
+    return [name for name in names if is_utf8_name(name)]
 
 
-def undecodable(folder: Path, names: list[str]) -> str:
+def describe_undecodable(folder: Path, names: list[str]) -> str:
     """The sentence about files and folders whose names no page and no table can hold."""
     named = listed([*map(escaped, names[:MOST_NAMED]), *(["…"] if len(names) > MOST_NAMED else [])])
     words = {"folder": escaped(str(folder)), "names": named}
     return _("In %(folder)s these names are not UTF-8 and were not read; rename them: %(names)s.") % words
 
 
-def too_much(folder: Path, folders: int, notes: int, levels: int) -> str:
+def describe_note_limits(folder: Path, folders: int, notes: int, levels: int) -> str:
     """The sentence about a folder of notes that is larger than what is read of one."""
     words = {"path": escaped(str(folder)), "folders": f"{folders:,}", "notes": f"{notes:,}", "deep": levels}
     sentence = _(
@@ -211,12 +211,12 @@ def too_much(folder: Path, folders: int, notes: int, levels: int) -> str:
     return sentence % words
 
 
-def gone(name: str) -> str:
+def describe_gone(name: str) -> str:
     """The sentence about a file that was listed and is not there when it is to be read."""
     return _("%(file)s was not read: the file was renamed or removed in the meantime.") % {"file": name}
 
 
-def is_text(name: str) -> bool:
+def is_utf8_name(name: str) -> bool:
     """Whether a file's name is UTF-8; one that is not cannot be stored or shown."""
     try:
         name.encode()

@@ -45,7 +45,7 @@ class Agent(models.Model):
         return self._kept_db or self._find_db()
 
     @contextmanager
-    def keeping_db(self):
+    def keep_db(self):
         """Look for the file once in the block: an import asks for its alias with every session."""
         self._kept_db = self.db
         try:
@@ -55,9 +55,9 @@ class Agent(models.Model):
 
     def _find_db(self):
         try:
-            return databases.alias(self.agent_id)
+            return databases.get_alias(self.agent_id)
         except databases.UnknownAgent as exc:
-            raise databases.LostAgentFile(self.agent_id, AgentDatabase.noted(self.agent_id)) from exc
+            raise databases.LostAgentFile(self.agent_id, AgentDatabase.get_record_count(self.agent_id)) from exc
 
 
 class AgentDatabase(models.Model):
@@ -78,7 +78,7 @@ class AgentDatabase(models.Model):
         return self.path
 
     @classmethod
-    def noted(cls, agent_id: str) -> int:
+    def get_record_count(cls, agent_id: str) -> int:
         """How many records an agent's file has to hold."""
         return cls.objects.filter(agent_id=agent_id).values_list("record_count", flat=True).first() or 0
 

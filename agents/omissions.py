@@ -8,10 +8,10 @@ from django.utils.translation import ngettext
 from openclaw_web.pages.formatting import listed
 
 from .models import Agent
-from .skipped_sources import Kind, Reason, Skipped
+from .skipped_sources import Kind, Reason, SkippedItem
 
 
-def note(agent_id: str, skipped: Iterable[Skipped]) -> None:
+def store_omissions(agent_id: str, skipped: Iterable[SkippedItem]) -> None:
     """Write down how many sessions an import of an agent left out; each once, however many files it has."""
     left_out: dict[str, set[str]] = {Reason.RESET: set(), Reason.DELETED: set()}
     for each in skipped:
@@ -24,7 +24,7 @@ def note(agent_id: str, skipped: Iterable[Skipped]) -> None:
     )
 
 
-def describe(agent_id: str | None = None) -> str:
+def describe_omissions(agent_id: str | None = None) -> str:
     """Say how many sessions the totals of an agent, or of all, do not hold; empty when there are none."""
     agents = Agent.objects.all() if agent_id is None else Agent.objects.filter(agent_id=agent_id)
     counts = list(agents.values_list("reset_left_out_count", "deleted_left_out_count"))

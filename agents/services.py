@@ -36,14 +36,14 @@ def get(agent_id: str) -> Agent:
     agent = Agent.objects.filter(agent_id=agent_id).first()
     if agent is None:
         raise NoAgent(databases.UnknownAgent(agent_id).sentence)
-    alias_of(agent_id)
+    get_alias(agent_id)
     return agent
 
 
-def alias_of(agent_id: str) -> str:
+def get_alias(agent_id: str) -> str:
     """The alias for the file of an agent. Raises NoAgent when it cannot be used."""
     try:
-        return str(databases.alias(agent_id))
+        return str(databases.get_alias(agent_id))
     except databases.UnusableAgent as exc:
         raise NoAgent(exc.sentence) from exc
 
@@ -57,10 +57,10 @@ def register(agent_id: str, *, home_name: str = "", anew: bool = False) -> Agent
     if not AGENT_ID.fullmatch(agent_id):
         raise Refused(_("“%(name)s” is not a valid agent name. Use letters, digits, - and _.") % {"name": agent_id})
     if not anew and is_lost(agent_id):
-        raise databases.LostAgentFile(agent_id, AgentDatabase.noted(agent_id))
+        raise databases.LostAgentFile(agent_id, AgentDatabase.get_record_count(agent_id))
     with suppress(databases.AgentExists):
         databases.create(agent_id)
-    file = databases.path(agent_id).relative_to(settings.HOME_DIR).as_posix()
+    file = databases.get_path(agent_id).relative_to(settings.HOME_DIR).as_posix()
     now = now_ms()
     with transaction.atomic():
         agent, created = Agent.objects.get_or_create(
@@ -68,13 +68,13 @@ def register(agent_id: str, *, home_name: str = "", anew: bool = False) -> Agent
             defaults={"created_at": now, "updated_at": now, "agent_db_path": file, "home_name": home_name},
         )
         if created:
-            AgentDatabase.objects.create(agent=agent, path=file, schema_version=databases.schema_version())
+            AgentDatabase.objects.create(agent=agent, path=file, schema_version=databases.get_schema_version())
     return agent
 
 
 def is_lost(agent_id: str) -> bool:
     """Whether an agent is registered and its file is gone."""
-    is_missing = databases.is_on_disk(agent_id) and not databases.path(agent_id).exists()
+    is_missing = databases.is_on_disk(agent_id) and not databases.get_path(agent_id).exists()
     return is_missing and Agent.objects.filter(agent_id=agent_id).exists()
 
 
@@ -84,8 +84,8 @@ def refresh_database_row(agent: Agent) -> None:
         agent=agent,
         defaults={
             "path": agent.agent_db_path,
-            "schema_version": databases.schema_version(),
+            "schema_version": databases.get_schema_version(),
             "last_seen_at": now_ms(),
-            "size_bytes": databases.path(agent.agent_id).stat().st_size,
+            "size_bytes": databases.get_path(agent.agent_id).stat().st_size,
         },
     )

@@ -11,7 +11,7 @@ from django.db import transaction
 from openclaw_web.clock import now_ms
 
 from .models import SkippedSource
-from .sources import state_of
+from .sources import get_file_state
 
 Kind, Reason = SkippedSource.Kind, SkippedSource.Reason
 BATCH = 500
@@ -19,7 +19,7 @@ MAX_DETAIL = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Skipped:
+class SkippedItem:
     """One thing that was not read; `path` is its name in the book of sources, of an index entry its session key."""
 
     kind: str
@@ -35,7 +35,7 @@ def skipped_key(root: Path | str, kind: str, agent_id: str, path: str) -> str:
     return hashlib.sha256(f"{root}\0{kind}\0{agent_id}\0{path}".encode()).hexdigest()
 
 
-def replace_skipped(root: Path, agent_id: str, skipped: Iterable[Skipped]) -> None:
+def replace_skipped(root: Path, agent_id: str, skipped: Iterable[SkippedItem]) -> None:
     """Make `skipped` all that is noted of an agent; rows that stay as they are are not written again."""
     rows = {row.source_key: row for row in (_row(root, agent_id, each) for each in skipped)}
     own = SkippedSource.objects.filter(root=str(root), agent_id=agent_id)
@@ -53,18 +53,18 @@ def replace_skipped(root: Path, agent_id: str, skipped: Iterable[Skipped]) -> No
         )
 
 
-def skipped_of(root: Path, agent_id: str) -> list[SkippedSource]:
+def find_skipped(root: Path, agent_id: str) -> list[SkippedSource]:
     """All that the last import of an agent did not read."""
     return list(SkippedSource.objects.filter(root=str(root), agent_id=agent_id).order_by("path"))
 
 
 def is_unchanged(row: SkippedSource, stat: os.stat_result) -> bool:
     """Whether the file is as it was when it was noted."""
-    return (row.inode, row.size_bytes, row.mtime_ns) == state_of(stat)
+    return (row.inode, row.size_bytes, row.mtime_ns) == get_file_state(stat)
 
 
 def _row(root, agent_id, each):
-    inode, size, mtime = state_of(each.stat) if each.stat else (0, 0, 0)
+    inode, size, mtime = get_file_state(each.stat) if each.stat else (0, 0, 0)
     return SkippedSource(
         source_key=skipped_key(root, each.kind, agent_id, each.path),
         kind=each.kind,

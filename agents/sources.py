@@ -26,7 +26,7 @@ PART = re.compile(r".+\.sqlite(?:#(?P<live>.+)|!(?P<archived>.+)/[^/]*)", re.DOT
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ReadPosition:
     """From which byte a file is to be read, and why."""
 
     offset: int
@@ -56,7 +56,7 @@ class Tail:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class DatabasePart:
     """A transcript inside a database: everything before `end` was read, `count` records; `mark` tells rewrites."""
 
     end: int
@@ -79,7 +79,7 @@ class SourceBook:
             self._note_session(row)
 
     @contextmanager
-    def saving_together(self) -> Iterator[None]:
+    def save_together(self) -> Iterator[None]:
         """Write what is saved in the block in one statement at its end."""
         self._unsaved = {}
         try:
@@ -91,7 +91,7 @@ class SourceBook:
         finally:
             self._unsaved = None
 
-    def session_of(self, path: Path) -> str:
+    def find_session(self, path: Path) -> str:
         """The session that a transcript file was stored as; empty for one that was never read."""
         row = self._rows.get((TRANSCRIPT, self.name(path)))
         return _session_of(row) if row else ""
@@ -108,12 +108,12 @@ class SourceBook:
             row.is_named = is_named
             self._write(row)
 
-    def agent_of(self, path: Path) -> str:
+    def find_agent(self, path: Path) -> str:
         """The agent that a transcript file was read for; empty for one that was never read."""
         row = self._rows.get((TRANSCRIPT, self.name(path)))
         return row.agent_id if row else ""
 
-    def agent_of_session(self, session_id: str) -> str:
+    def find_session_agent(self, session_id: str) -> str:
         """The agent of whose session transcripts were read; empty for none."""
         return next((agent for (agent, one), names in self._by_session.items() if one == session_id and names), "")
 
@@ -136,7 +136,7 @@ class SourceBook:
         `agent_id` matters for files that agents may share: each of them reads them.
         """
         row = self._rows.get(_place(kind, self.name(path), agent_id))
-        return row is not None and (row.inode, row.size_bytes, row.mtime_ns) == state_of(stat)
+        return row is not None and (row.inode, row.size_bytes, row.mtime_ns) == get_file_state(stat)
 
     def offset(self, kind: str, path: Path, *, agent_id: str = "") -> int:
         """How far the file has been read; 0 for one that is new. `agent_id` as in `is_known`."""
@@ -150,40 +150,42 @@ class SourceBook:
         inside = (name.removeprefix(folder) if name.startswith(folder) else "/" for name in own)
         return any("/" in name and not name.startswith("memory/") for name in inside)
 
-    def reading(self, kind: str, path: Path, file: BinaryIO) -> Reading:
+    def find_position(self, kind: str, path: Path, file: BinaryIO) -> ReadPosition:
         """Where to go on in an opened file that has changed."""
         row = self._rows.get((kind, self.name(path)))
         if row is None:
-            return Reading(0, "new", Tail())
+            return ReadPosition(0, "new", Tail())
         stat = os.fstat(file.fileno())
         if stat.st_size < row.byte_offset:
-            return Reading(0, "truncated", Tail())
+            return ReadPosition(0, "truncated", Tail())
         same_head = hashlib.sha256(file.read(row.head_bytes)).hexdigest() == row.head_sha256
         tail = _tail_at(file, row.byte_offset)
         # A file that was cut in place and has grown past its old size begins as before and ends otherwise.
         same_tail = row.byte_offset == 0 or hashlib.sha256(tail.data).hexdigest() == row.tail_sha256
         # Of equal length but touched, or another file under the name: only reading it all can tell what changed.
-        is_other = state_of(stat)[0] != row.inode or stat.st_size == row.size_bytes
+        is_other = get_file_state(stat)[0] != row.inode or stat.st_size == row.size_bytes
         if not (same_head and same_tail) or is_other:
-            return Reading(0, "replaced", Tail())
-        return Reading(row.byte_offset, "appended", tail)
+            return ReadPosition(0, "replaced", Tail())
+        return ReadPosition(row.byte_offset, "appended", tail)
 
-    def continued(self, kind: str, path: Path, file: BinaryIO) -> Reading | None:
+    def find_resume_position(self, kind: str, path: Path, file: BinaryIO) -> ReadPosition | None:
         """Where to go on in an opened file, also one in which nothing is new; None when it is to be read again."""
         row = self._rows.get((kind, self.name(path)))
         if row and self.is_known(kind, path, os.fstat(file.fileno())):
-            return Reading(row.byte_offset, "appended", _tail_at(file, row.byte_offset))
-        reading = self.reading(kind, path, file)
+            return ReadPosition(row.byte_offset, "appended", _tail_at(file, row.byte_offset))
+        reading = self.find_position(kind, path, file)
         return reading if reading.goes_on else None
 
-    def reader_state(self, kind: str, path: Path, how: str) -> bytes | None:
+    def load_reader_state(self, kind: str, path: Path, how: str) -> bytes | None:
         """What a reader that reads in this way had in memory when it stopped; None when that is not known."""
-        row = ReaderState.objects.filter(source_key=source_key(self.root, kind, self.name(path)), how=how).first()
+        row = ReaderState.objects.filter(
+            source_key=compute_source_key(self.root, kind, self.name(path)), how=how
+        ).first()
         return packing.unpack(bytes(row.state_zstd)) if row else None
 
     def save_reader_state(self, kind: str, path: Path, how: str, state: bytes | None) -> None:
         """Remember what a reader has in memory; None: forget it."""
-        key = source_key(self.root, kind, self.name(path))
+        key = compute_source_key(self.root, kind, self.name(path))
         if state is None:
             ReaderState.objects.filter(source_key=key).delete()
         else:
@@ -204,20 +206,20 @@ class SourceBook:
         `agent_id` as in `is_known`.
         """
         row = self._rows.get(_place(kind, self.name(path), agent_id))
-        is_same = row is not None and (row.inode, row.size_bytes, row.mtime_ns) == state_of(stat)
+        is_same = row is not None and (row.inode, row.size_bytes, row.mtime_ns) == get_file_state(stat)
         return is_same and row.head_sha256 == _sha256(how)
 
-    def part(self, name: str) -> "Part | None":
+    def part(self, name: str) -> "DatabasePart | None":
         """How far a transcript inside a database was read."""
         row = self._rows.get((CollectorSource.Kind.TRANSCRIPT, name))
-        return Part(row.byte_offset, row.size_bytes, row.head_sha256) if row else None
+        return DatabasePart(row.byte_offset, row.size_bytes, row.head_sha256) if row else None
 
     def parts(self, prefix: str) -> list[str]:
         """The names of the transcripts of one database."""
         kind = CollectorSource.Kind.TRANSCRIPT
         return [name for found, name, *_agent in self._rows if found == kind and name.startswith(prefix)]
 
-    def save_part(self, name: str, part: "Part", *, agent_id: str) -> None:
+    def save_part(self, name: str, part: "DatabasePart", *, agent_id: str) -> None:
         """Remember how far a transcript inside a database was read."""
         self._save(CollectorSource.Kind.TRANSCRIPT, name, (0, part.count, 0), agent_id, part.end, (0, part.mark, ""))
 
@@ -232,7 +234,7 @@ class SourceBook:
         self, kind: str, path: Path, stat: os.stat_result, *, agent_id: str, offset: int, session_id: str = ""
     ) -> None:
         """Remember that a file that nobody appends to was, as `stat` found it, read whole; of a transcript, whose."""
-        self._save(kind, self.name(path), state_of(stat), agent_id, offset, (0, _sha256(""), ""), session_id)
+        self._save(kind, self.name(path), get_file_state(stat), agent_id, offset, (0, _sha256(""), ""), session_id)
 
     def save_appended(
         self,
@@ -248,7 +250,7 @@ class SourceBook:
         """Remember that a growing file, as `stat` found it, was read up to the end of `tail`; it begins with `head`."""
         head = head[: min(HEAD, tail.end)]
         fingerprint = (len(head), hashlib.sha256(head).hexdigest(), hashlib.sha256(tail.data).hexdigest())
-        self._save(kind, self.name(path), state_of(stat), agent_id, tail.end, fingerprint, session_id)
+        self._save(kind, self.name(path), get_file_state(stat), agent_id, tail.end, fingerprint, session_id)
 
     def save_read(
         self,
@@ -260,12 +262,12 @@ class SourceBook:
         kind: str = CollectorSource.Kind.DATABASE,
     ) -> None:
         """Remember that a database, its log or an artifact was read to its end in this way."""
-        self._save(kind, self.name(path), state_of(stat), agent_id, stat.st_size, (0, _sha256(how), ""))
+        self._save(kind, self.name(path), get_file_state(stat), agent_id, stat.st_size, (0, _sha256(how), ""))
 
     def _save(self, kind, name, state, agent_id, offset, fingerprint, session_id=""):
         place = _place(kind, name, agent_id)
         row = self._rows.get(place) or CollectorSource(
-            source_key=source_key(self.root, *place), kind=kind, root=str(self.root), path=name
+            source_key=compute_source_key(self.root, *place), kind=kind, root=str(self.root), path=name
         )
         self._forget_session(row)
         row.agent_id, row.byte_offset, row.last_read_at = agent_id, offset, now_ms()
@@ -291,7 +293,7 @@ class SourceBook:
 
     def name(self, path: Path) -> str:
         """The file's name in the book: relative to the home, or absolute for a workspace elsewhere."""
-        return name_below(self.root, path)
+        return get_relative_name(self.root, path)
 
 
 def _place(kind, name, agent_id):
@@ -313,7 +315,7 @@ def _tail_at(file, end):
     return Tail(end, os.pread(file.fileno(), size, end - size))
 
 
-def name_below(root: Path, path: Path) -> str:
+def get_relative_name(root: Path, path: Path) -> str:
     """A path relative to a folder, whole when it is elsewhere; quicker than `relative_to`, for every file of a home."""
     return str(path).removeprefix(f"{root}/") if path != root else "."
 
@@ -322,11 +324,11 @@ def _sha256(text):
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def state_of(stat: os.stat_result) -> tuple[int, int, int]:
+def get_file_state(stat: os.stat_result) -> tuple[int, int, int]:
     """Inode, size and time as a column can hold them: some file systems count past 63 bits."""
     return stat.st_ino & MAX_COLUMN, stat.st_size, max(-MAX_COLUMN, min(stat.st_mtime_ns, MAX_COLUMN))
 
 
-def source_key(root: Path, kind: str, name: str, *agent_id: str) -> str:
+def compute_source_key(root: Path, kind: str, name: str, *agent_id: str) -> str:
     """The key of a row of `collector_sources`; of a file that agents may share, for one of them."""
     return hashlib.sha256("\0".join([str(root), kind, name, *agent_id]).encode()).hexdigest()

@@ -21,18 +21,18 @@ def note_parts(database: Path, parts: dict[str, Any]) -> None:
     KeyValue.objects.put(SCOPE, str(database), parts)
 
 
-def parts_of(root: Path) -> dict[str, dict[str, Any]]:
+def find_parts(root: Path) -> dict[str, dict[str, Any]]:
     """Path within a home -> what was left unread of that database, of those that are still there."""
     noted = _rows(key__startswith=f"{root}/").decoded()
     return {str(Path(key).relative_to(root)): parts for key, parts in noted.items() if Path(key).exists()}
 
 
-def newer_schemas() -> list[str]:
+def describe_newer_schemas() -> list[str]:
     """Sentences about databases that a newer OpenClaw wrote than is known here, for a page."""
-    return [describe_newer(key, parts) for key, parts in newer_parts()]
+    return [describe_newer(key, parts) for key, parts in find_newer_parts()]
 
 
-def newer_parts() -> list[tuple[str, dict[str, Any]]]:
+def find_newer_parts() -> list[tuple[str, dict[str, Any]]]:
     """The paths of these databases, with what was left unread of each."""
     noted = _rows(value_json__contains='"is_newer":true').decoded()
     return [(key, parts) for key, parts in noted.items() if Path(key).exists()]

@@ -10,11 +10,11 @@ from openclaw_web.endpoints.operations import Operations
 from openclaw_web.endpoints.schemas import Page, listed
 from openclaw_web.pages.doors import needs
 
-from . import audited, downloading, handles, private, receipts
-from .artifact_list import ARTIFACTS, uses
-from .contents import adoption, flagging, measuring, summaries
-from .errors import Gone, NoSuchArtifact
-from .looking import fetching
+from . import access, actions, content_download, handles, receipts
+from .artifact_list import ARTIFACTS, count_uses
+from .contents import adoption, measurement, secret_flags, summaries
+from .errors import MissingContent, NoSuchArtifact
+from .excerpts import content_fetch
 from .schemas import (
     ArtifactOut,
     ArtifactQuery,
@@ -39,9 +39,9 @@ ANY_CONTENT = {"content": {"text/plain": {}, "application/octet-stream": {}}}
 def artifact_list(request, agent, filters: Query[ArtifactQuery]):
     """Artifacts of an agent, last used first. A search may return fewer than `limit`, and a `next`."""
     page = ARTIFACTS.fits(agent, **filters.asked()).page(**filters.place)
-    times, kinds = uses(agent.db, [row.handle for row in page]), flagging.counted()
+    times, kinds = count_uses(agent.db, [row.handle for row in page]), secret_flags.read_flagged_kinds()
     for row in page:
-        row.uses, row.is_flagged = times[row.handle], flagging.is_flagged(row.secret_kinds, kinds)
+        row.uses, row.is_flagged = times[row.handle], secret_flags.is_flagged(row.secret_kinds, kinds)
         row.secret_kinds = row.secrets
     return listed(page)
 
@@ -54,9 +54,9 @@ def artifact_list(request, agent, filters: Query[ArtifactQuery]):
 def artifact_stash(request, agent, wanted: StashIn):
     """Store a text or bytes. With `auto`, content that the adoption rule excludes is only summarized."""
     content = wanted.content
-    if wanted.auto and not adoption.wants(content.decode("utf-8", "replace"), injected=wanted.injected):
+    if wanted.auto and not adoption.is_adoptable(content.decode("utf-8", "replace"), injected=wanted.injected):
         return _not_stashed(content, wanted.exit_code)
-    row, stored = audited.stash(
+    row, stored = actions.stash(
         agent,
         content,
         by=request.user.username,
@@ -66,7 +66,7 @@ def artifact_stash(request, agent, wanted: StashIn):
         is_compressed=wanted.auto if wanted.gzip is None else wanted.gzip,
         exit_code=wanted.exit_code,
     )
-    return {"stashed": True, "preview": row.preview, **receipts.stashed(row, stored)}
+    return {"stashed": True, "preview": row.preview, **receipts.build_stash_receipt(row, stored)}
 
 
 @router.get("/agents/{agent}/artifacts/{handle}", PeekReceipt, 404, 409, 410, 503)
@@ -75,7 +75,7 @@ def artifact_stash(request, agent, wanted: StashIn):
 def artifact_peek(request, agent, handle: str, asked: Query[PeekQuery]):
     """A short preview of an artifact and its details. `handle` may be the SHA-256 alone."""
     with _read(request, agent, handle) as row:
-        return fetching.peek(agent.db, row.handle, chars=asked.preview_chars)
+        return content_fetch.peek(agent.db, row.handle, chars=asked.preview_chars)
 
 
 @router.get("/agents/{agent}/artifacts/{handle}/fetch", FetchReceipt, 404, 409, 410, 503, exclude_unset=True)
@@ -85,7 +85,7 @@ def artifact_fetch(request, agent, handle: str, asked: Query[FetchQuery]):
     """A part of an artifact, limited in size, with what was left out and the selector of the next part."""
     with _read(request, agent, handle) as row:
         told = {"by": request.user.username, "agent_id": agent.agent_id}
-        return fetching.fetch(agent.db, row.handle, asked.selector(), **told).as_receipt()
+        return content_fetch.fetch(agent.db, row.handle, asked.selector(), **told).as_receipt()
 
 
 @router.get(
@@ -102,8 +102,8 @@ def artifact_fetch(request, agent, handle: str, asked: Query[FetchQuery]):
 def artifact_content(request, agent, handle: str):
     """The full content as an attachment, verified before it is sent. Flagged artifacts are for admins (403)."""
     with _read(request, agent, handle) as row:
-        downloading.check(row, request.user, agent_id=agent.agent_id)
-        return downloading.answer(row)
+        content_download.check_downloader(row, request.user, agent_id=agent.agent_id)
+        return content_download.build_response(row)
 
 
 @router.delete("/agents/{agent}/artifacts/{handle}", RemoveReceipt, 404, 503)
@@ -111,8 +111,8 @@ def artifact_content(request, agent, handle: str):
 @needs("admin")
 def artifact_remove(request, agent, handle: str):
     """Remove every reference of the agent to an artifact; `gc` removes the content when no other reference is left."""
-    handle = handles.named(handle)
-    return receipts.removed(handle, audited.remove(agent, handle, by=request.user.username))
+    handle = handles.from_address(handle)
+    return receipts.build_remove_receipt(handle, actions.remove(agent, handle, by=request.user.username))
 
 
 @router.post("/agents/{agent}/artifacts/{handle}/verify", VerifyReceipt, 404, 503)
@@ -120,24 +120,24 @@ def artifact_remove(request, agent, handle: str):
 @needs("admin")
 def artifact_verify(request, agent, handle: str):
     """Read an artifact in full and compare it with its handle; `problems` says what is wrong."""
-    row = fetching.find(agent.db, handles.named(handle))
-    return audited.verify(agent, row.handle, by=request.user.username).as_receipt()
+    row = content_fetch.find_artifact(agent.db, handles.from_address(handle))
+    return actions.verify(agent, row.handle, by=request.user.username).as_receipt()
 
 
 @contextmanager
 def _read(request, agent, handle) -> Iterator:
     """The row of a content that is going to be read; raises Gone when there is a row and no content."""
-    row = fetching.find(agent.db, handles.named(handle))
-    private.check(agent.db, row, request.user)
+    row = content_fetch.find_artifact(agent.db, handles.from_address(handle))
+    access.check_reader(agent.db, row, request.user)
     request.opened = ("artifact", row.handle)
     try:
         yield row
     except NoSuchArtifact as exc:
-        raise Gone(exc.sentence) from exc
+        raise MissingContent(exc.sentence) from exc
 
 
 def _not_stashed(content, exit_code):
-    measured = measuring.measure(content)
+    measured = measurement.measure_content(content)
     return {
         "stashed": False,
         "bytes": measured.bytes,

@@ -15,11 +15,11 @@ from openclaw_web.lists.paging import Listing, in_order, narrowed, terms
 from openclaw_web.sqlite import statements, words
 from openclaw_web.sqlite.json_columns import encode
 
-from . import handles, naming
-from .contents import flagging
+from . import artifact_names, handles
+from .contents import secret_flags
 from .contents.content_types import KNOWN
 from .models import Artifact
-from .services import KIND
+from .services import OUTPUT_KIND
 from .words import CONTENT_WORDS, artifact_word
 
 WINDOW = paging.WINDOW
@@ -64,7 +64,7 @@ class ArtifactFilters(DayFilters):
     def asked(self):
         """As every list's; a handle among the words is one."""
         asked = super().asked
-        named = list(handles.within(asked.get("q", "")))
+        named = list(handles.find_handles(asked.get("q", "")))
         return asked | {"q": "", "handle": named[0]} if named else asked
 
 
@@ -86,7 +86,7 @@ def fits(agent, *, sort=ArtifactFilters.DEFAULT, each=False, flagged=False, **as
     return replace(found, condition=Q(*conditions) if conditions else None)
 
 
-def uses(db: str, handles: list[str]) -> dict[str, int]:
+def count_uses(db: str, handles: list[str]) -> dict[str, int]:
     """How many times an agent used each of these contents; one more than are counted: there are more."""
     most = USES_COUNTED + 1
     return dict(statements.rows(db, USES, [most, encode(handles)]))
@@ -107,7 +107,7 @@ def _is_latest(rows, wanted):
 
 def _flagged():
     one_of = Q(pk__in=[])
-    for kind in sorted(flagging.counted()):
+    for kind in sorted(secret_flags.read_flagged_kinds()):
         one_of |= Q(secret_kinds__contains=f'"{kind}"')
     return one_of
 
@@ -117,14 +117,14 @@ def _shape(row):
 
 
 def _prepared(page, _filters, agent):
-    kinds = flagging.counted()
+    kinds = secret_flags.read_flagged_kinds()
     return {
         "rows": page,
-        "names": naming.of(agent.db, page),
-        "uses": uses(agent.db, [row["handle"] for row in page]),
+        "names": artifact_names.build_names(agent.db, page),
+        "uses": count_uses(agent.db, [row["handle"] for row in page]),
         "most_uses": USES_COUNTED,
-        "flagged": {row["handle"] for row in page if flagging.is_flagged(row["secret_kinds"], kinds)},
-        "tool_output": KIND,
+        "flagged": {row["handle"] for row in page if secret_flags.is_flagged(row["secret_kinds"], kinds)},
+        "tool_output": OUTPUT_KIND,
     }
 
 

@@ -9,13 +9,13 @@ class NoSuchArtifact(Refused):
     status = 404
 
 
-class Gone(Refused):
+class MissingContent(Refused):
     """The agent has the artifact, and its content is not in the store any more."""
 
     status = 410
 
 
-class Damaged(Refused):
+class DamagedArtifact(Refused):
     """What is on disk is not what was stashed."""
 
 

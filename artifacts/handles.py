@@ -35,27 +35,27 @@ def parse(handle: object) -> str:
     return match[1]
 
 
-def of(sha256: str) -> str:
+def from_sha256(sha256: str) -> str:
     """The handle of the content whose SHA-256 is `sha256` (64 lower-case hexadecimal digits)."""
     if not _HEX.fullmatch(sha256):
         raise NotAHandle(_("A SHA-256 has 64 lowercase hexadecimal digits."))
     return PREFIX + sha256
 
 
-def named(text: str) -> str:
+def from_address(text: str) -> str:
     """The handle that an address names: a whole one, or its 64 digits alone. Raises NotAHandle for all else."""
     handle = PREFIX + text.removeprefix(PREFIX)
     parse(handle)
     return handle
 
 
-def fetch_command(handle: str, agent_id: str, options: str = "") -> str:
+def build_fetch_command(handle: str, agent_id: str, options: str = "") -> str:
     """The line that looks inside an artifact of an agent; `options` are those of a selector."""
     agent = "" if agent_id == "main" else f"--agent {shlex.quote(agent_id)}"
     return " ".join(part for part in ("openclaw-web artifact fetch", handle, options, agent) if part)
 
 
-def within(text: str) -> Iterator[str]:
+def find_handles(text: str) -> Iterator[str]:
     """Every handle that a text mentions, in order, with repeats."""
     return (match[0] for match in _WITHIN.finditer(text))
 

@@ -4,14 +4,14 @@ from typing import Any
 
 from .models import Artifact
 from .store import layout
-from .store.writing import Stored
+from .store.content_writer import StoredContent
 
 STASH_SCHEMA = "openclaw-mem.artifact.stash.v1"
 LIST_SCHEMA = "openclaw-mem.artifact.list.v1"
 RM_SCHEMA = "openclaw-mem.artifact.rm.v1"
 
 
-def stashed(row: Artifact, stored: Stored) -> dict[str, Any]:
+def build_stash_receipt(row: Artifact, stored: StoredContent) -> dict[str, Any]:
     """The receipt of a stash; `createdAt`, `kind` and `meta` are those of whoever stashed the content first."""
     return {
         "schema": STASH_SCHEMA,
@@ -43,7 +43,7 @@ def used(row: Artifact) -> dict[str, Any]:
         "contentType": row.content_type,
         "summary": row.summary,
         "secretKinds": row.secrets,
-        "createdAt": layout.iso(row.created_at),
+        "createdAt": layout.to_iso(row.created_at),
         "sessionId": row.session_id,
         "turnId": row.turn_id,
         "recordId": row.record_id,
@@ -53,11 +53,11 @@ def used(row: Artifact) -> dict[str, Any]:
     }
 
 
-def listed(page) -> dict[str, Any]:
+def build_list_receipt(page) -> dict[str, Any]:
     """A page of uses; `next` is the cursor of the page after."""
     return {"schema": LIST_SCHEMA, "artifacts": [used(row) for row in page], "next": page.next}
 
 
-def removed(handle: str, count: int) -> dict[str, Any]:
+def build_remove_receipt(handle: str, count: int) -> dict[str, Any]:
     """What `rm` did."""
     return {"schema": RM_SCHEMA, "handle": handle, "references": count}

@@ -12,11 +12,11 @@ from openclaw_web.endpoints.table_schemas import table_schema
 
 from .artifact_list import ArtifactFilters
 from .contents import content_types
-from .looking.grepping import MAX_CONTEXT
-from .looking.patterns import MAX_PATTERN
-from .looking.selectors import MAX_OFFSET, MAX_REASON, MOST_CHARS, MOST_PEEK_CHARS, PEEK_CHARS, USUAL_CHARS, Selector
+from .excerpts.line_search import MAX_CONTEXT
+from .excerpts.patterns import MAX_PATTERN
+from .excerpts.selectors import MAX_OFFSET, MAX_REASON, MOST_CHARS, MOST_PEEK_CHARS, PEEK_CHARS, USUAL_CHARS, Selector
 from .models import Artifact
-from .services import KIND, MAX_KIND, Place
+from .services import MAX_KIND, OUTPUT_KIND, Place
 
 BIGGEST = 2**53
 MADE_HERE = frozenset({"checkpoint"})  # kinds that are made from records: nobody can pass anything off as one
@@ -71,7 +71,7 @@ class StashIn(Body):
 
     text: str | None = None
     base64: str | None = Field(None, description="instead of `text`, for binary content")
-    kind: str = Field(KIND, min_length=1, max_length=MAX_KIND)
+    kind: str = Field(OUTPUT_KIND, min_length=1, max_length=MAX_KIND)
     meta: dict[str, Any] = Field({}, description="metadata to store; never content")
     gzip: bool | None = Field(
         None, description="store compressed; otherwise only outputs stored by the rule are compressed"

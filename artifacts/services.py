@@ -14,19 +14,19 @@ from openclaw_web.clock import now_ms
 from openclaw_web.errors import Refused
 from openclaw_web.sqlite.json_columns import decode, encode
 
-from . import handles, private
+from . import access, handles
 from .contents import summaries
-from .contents.measuring import Measure
-from .errors import Damaged, NoSuchArtifact
-from .looking import previews
+from .contents.measurement import Measure
+from .errors import DamagedArtifact, NoSuchArtifact
+from .excerpts import previews
 from .models import Artifact
 from .store import blobs, layout, locks, losses
-from .store import writing as store
-from .store.writing import Group, Stored
+from .store import content_writer as store
+from .store.content_writer import StoredContent, WriteGroup
 
-KIND = "tool_output"
+OUTPUT_KIND = "tool_output"
 MAX_META, MAX_KIND = 8_000, 100  # characters
-GROUP = 256  # drafts that are synced together
+GROUP_SIZE = 256  # drafts that are synced together
 ROWS = 500
 
 Content = bytes | str | BinaryIO
@@ -51,44 +51,44 @@ NOWHERE = Place()
 
 
 @dataclass(slots=True)
-class Stashing:
+class StashBatch:
     """Many contents on their way into one agent's file; made by `stashing`."""
 
     db: str
-    group: Group
+    group: WriteGroup
     holds_rows: bool = False
-    _waiting: list[tuple[Stored, Artifact]] = field(default_factory=list)
+    _waiting: list[tuple[StoredContent, Artifact]] = field(default_factory=list)
     _ready: list[Artifact] = field(default_factory=list)
-    _ahead: dict[str, tuple[Stored, Measure]] = field(default_factory=dict)
+    _ahead: dict[str, tuple[StoredContent, Measure]] = field(default_factory=dict)
 
     def write_ahead(self, text: str) -> None:
         """Store a text that will be added soon: no row comes of it, but many become durable together.
 
         It stays in memory until the block ends. Raises Refused like `add`.
         """
-        stored, measured = self.group.add(_chunks(text), kind=KIND, meta={}, is_compressed=True)
+        stored, measured = self.group.add(_chunks(text), kind=OUTPUT_KIND, meta={}, is_compressed=True)
         self._ahead[stored.sha256] = (stored, measured)
-        if len(self.group.drafts) >= GROUP:
+        if len(self.group.drafts) >= GROUP_SIZE:
             self.group.publish()
 
     def add(
         self,
         content: Content,
         *,
-        kind: str = KIND,
+        kind: str = OUTPUT_KIND,
         meta: dict[str, Any] | None = None,
         place: Place = NOWHERE,
         is_compressed: bool = True,
         exit_code: int | None = None,
         at: int | None = None,
         first_stashed_at: str | None = None,
-    ) -> tuple[Artifact, Stored]:
+    ) -> tuple[Artifact, StoredContent]:
         """Stash bytes, a text or an open binary file: the row to be, with handle and summary, and what is stored.
 
         `at` is when it was used (milliseconds). Raises Refused when it cannot be stored or `meta` is no small JSON
         object.
         """
-        meta_json = checked(kind, meta)
+        meta_json = encode_meta(kind, meta)
         known = self._written_ahead(content) if self._ahead else None
         stored, measured = known or self.group.add(
             _chunks(content),
@@ -100,7 +100,7 @@ class Stashing:
         told = {"kind": kind, "meta_json": meta_json, "created_at": now_ms() if at is None else at}
         row = _row(stored, measured, place, exit_code, **told)
         self._waiting.append((stored, row))
-        if len(self._waiting) >= GROUP:
+        if len(self._waiting) >= GROUP_SIZE:
             self.flush() if self.holds_rows else self.save()
         return row, stored
 
@@ -133,7 +133,7 @@ class Stashing:
 
 
 @contextmanager
-def stashing(db: str, *, holds_rows: bool = False) -> Iterator[Stashing]:
+def open_stash_batch(db: str, *, holds_rows: bool = False) -> Iterator[StashBatch]:
     """Stash many contents for the agent whose file is `db`; nothing is cleared away until the block ends.
 
     Rows are written group by group, the last when the block ends well, or by `save()`. A caller with a transaction of
@@ -142,10 +142,10 @@ def stashing(db: str, *, holds_rows: bool = False) -> Iterator[Stashing]:
     cannot be written.
     """
     with ExitStack() as held:
-        with store.writing():
-            root = layout.root()
-            held.enter_context(locks.adopting(root))
-        batch = Stashing(db, Group(root), holds_rows)
+        with store.translate_write_errors():
+            root = layout.get_root()
+            held.enter_context(locks.hold_adoption_lock(root))
+        batch = StashBatch(db, WriteGroup(root), holds_rows)
         try:
             yield batch
             batch.save()
@@ -157,14 +157,14 @@ def stash(
     db: str,
     content: Content,
     *,
-    kind: str = KIND,
+    kind: str = OUTPUT_KIND,
     meta: dict[str, Any] | None = None,
     place: Place = NOWHERE,
     is_compressed: bool = False,
     exit_code: int | None = None,
-) -> tuple[Artifact, Stored]:
+) -> tuple[Artifact, StoredContent]:
     """Stash one content and refer to it: the row and what is stored. Raises Refused, and then there is neither."""
-    with stashing(db) as batch:
+    with open_stash_batch(db) as batch:
         return batch.add(content, kind=kind, meta=meta, place=place, is_compressed=is_compressed, exit_code=exit_code)
 
 
@@ -174,25 +174,25 @@ def write_metadata(db: str) -> int:
     What whoever stashed them first said of them is what the oldest row says. A content that is not what its name says
     gets none. Raises NoRoom.
     """
-    root = layout.root()
-    with store.writing(), locks.adopting(root):
-        unnamed = sorted(losses.Contents(root).lost(db)[0].unnamed)
+    root = layout.get_root()
+    with store.translate_write_errors(), locks.hold_adoption_lock(root):
+        unnamed = sorted(losses.ContentIndex(root).find_losses(db)[0].unnamed)
         return sum(_write_one(root, row) for row in (_oldest(db, sha256) for sha256 in unnamed) if row)
 
 
 def _oldest(db, sha256):
-    return Artifact.objects.using(db).filter(handle=handles.of(sha256)).order_by("created_at", "id").first()
+    return Artifact.objects.using(db).filter(handle=handles.from_sha256(sha256)).order_by("created_at", "id").first()
 
 
 def _write_one(root, row):
     try:
-        with blobs.opened(root, row.sha256) as blob:
+        with blobs.open_blob(root, row.sha256) as blob:
             for _chunk in blob.chunks(expected=row.bytes):
                 pass
-    except (Damaged, NoSuchArtifact):
+    except (DamagedArtifact, NoSuchArtifact):
         return False
-    created_at, about = layout.iso(row.created_at), row.meta
-    stored = Stored(row.sha256, row.bytes, blob.stored_bytes, blob.is_compressed, created_at, row.kind, about)
+    created_at, about = layout.to_iso(row.created_at), row.meta
+    stored = StoredContent(row.sha256, row.bytes, blob.stored_bytes, blob.is_compressed, created_at, row.kind, about)
     store.write_metadata(root, stored)
     return True
 
@@ -211,7 +211,7 @@ def remove(db: str, handle: str) -> int:
 
 
 def _row(stored, measured, place, exit_code, **told):
-    is_private = told["kind"] in private.FOR_OPERATORS
+    is_private = told["kind"] in access.FOR_OPERATORS
     return Artifact(
         id=_row_id(stored.handle, place, told["kind"], told["meta_json"]),
         handle=stored.handle,
@@ -221,8 +221,10 @@ def _row(stored, measured, place, exit_code, **told):
         lines=measured.lines,
         content_type=measured.content_type,
         is_compressed=stored.is_compressed,
-        preview="" if is_private else previews.preview(measured),
-        summary=summaries.size(measured) if is_private else summaries.summarise(measured, exit_code=exit_code),
+        preview="" if is_private else previews.build_preview(measured),
+        summary=summaries.summarise_size(measured)
+        if is_private
+        else summaries.summarise(measured, exit_code=exit_code),
         secret_kinds=encode(measured.secret_kinds),
         session_id=place.session_id,
         turn_id=place.turn_id,
@@ -233,7 +235,7 @@ def _row(stored, measured, place, exit_code, **told):
     )
 
 
-def checked(kind: str, meta: dict[str, Any] | None) -> str:
+def encode_meta(kind: str, meta: dict[str, Any] | None) -> str:
     """The metadata as JSON with sorted names. Raises Refused when it is too big or no JSON object."""
     if not kind or len(kind) > MAX_KIND or not kind.isprintable():
         raise Refused(_("The kind of an artifact must be a word of at most %(most)s characters.") % {"most": MAX_KIND})

@@ -18,12 +18,12 @@ from openclaw_web.lists.paging import page_of, places
 from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import after_post, go, render_page
 
-from . import audited, downloading, handles, naming, private
+from . import access, actions, artifact_names, content_download, handles
 from .artifact_list import ARTIFACTS
-from .contents import flagging
-from .errors import Damaged, NoSuchArtifact
-from .looking import fetching, looking
-from .looking.forms import PartForm
+from .contents import secret_flags
+from .errors import DamagedArtifact, NoSuchArtifact
+from .excerpts import content_fetch, page_excerpt
+from .excerpts.forms import PartForm
 from .models import Artifact
 
 USES = 20  # on a page
@@ -44,11 +44,11 @@ def named(view):
     @wraps(view)
     def wrapper(request, agent, sha256):
         try:
-            row = fetching.find(agent.db, handles.named(sha256))
-            private.check(agent.db, row, request.user)
+            row = content_fetch.find_artifact(agent.db, handles.from_address(sha256))
+            access.check_reader(agent.db, row, request.user)
         except (handles.NotAHandle, NoSuchArtifact) as exc:
             return _said(request, agent, exc.sentence, 404)
-        except private.Private as exc:
+        except access.PrivateArtifact as exc:
             return _said(request, agent, exc.sentence, exc.status)
         request.opened = ("artifact", row.handle)
         return view(request, agent, row)
@@ -63,7 +63,7 @@ def named(view):
 def artifact_detail(request, agent, row):
     """What is known of a content, a part of it, and where it was used; with `part=1` HTMX gets only the part."""
     form = PartForm(request.GET, name=row.sha256)
-    look = looking.look(agent, row, form, by=request.user.get_username())
+    look = page_excerpt.read_excerpt(agent, row, form, by=request.user.get_username())
     context = {"agent": agent, "row": row, "look": look, "part": "part" in request.GET and bool(request.htmx)}
     if context["part"]:
         # HTMX swaps in what is refused only under this status.
@@ -79,11 +79,11 @@ def artifact_detail(request, agent, row):
 def artifact_download(request, agent, row):
     """The whole content as a file; flagged ones are for admins."""
     try:
-        downloading.check(row, request.user, agent_id=agent.agent_id)
-        return downloading.answer(row)
-    except downloading.Withheld as exc:
+        content_download.check_downloader(row, request.user, agent_id=agent.agent_id)
+        return content_download.build_response(row)
+    except content_download.FlaggedArtifact as exc:
         return _said(request, agent, exc.sentence, exc.status, row)
-    except Damaged as exc:
+    except DamagedArtifact as exc:
         return _said(request, agent, exc.sentence, 409, row)
     except NoSuchArtifact as exc:
         return _said(request, agent, exc.sentence, 410, row)
@@ -95,7 +95,7 @@ def artifact_download(request, agent, row):
 @named
 def artifact_remove(request, agent, row):
     """Take the references of an agent to a content away."""
-    count = audited.remove(agent, row.handle, by=request.user.get_username())
+    count = actions.remove(agent, row.handle, by=request.user.get_username())
     told = ngettext("%(count)s reference was removed.", "%(count)s references were removed.", count)
     to = reverse("artifacts:artifact_list", args=[agent.agent_id])
     return after_post(request, told % {"count": f"{count:,}"}, to=to)
@@ -107,7 +107,7 @@ def artifact_remove(request, agent, row):
 @named
 def artifact_verify(request, agent, row):
     """Read a content in full and say whether it is sound."""
-    result = audited.verify(agent, row.handle, by=request.user.get_username())
+    result = actions.verify(agent, row.handle, by=request.user.get_username())
     to = reverse("artifacts:artifact_detail", args=[agent.agent_id, row.sha256])
     if not result.problems:
         return after_post(request, _("Every byte was read: the stored content is unchanged."), to=to)
@@ -119,11 +119,19 @@ def _about(request, agent, row):
     """What the page says of a content beside the part of it."""
     uses = Artifact.objects.using(agent.db).filter(handle=row.handle).defer("preview", "summary", "meta_json")
     page = page_of(uses, order=("-created_at", "-id"), size=USES, **places(request))
-    names = naming.of(agent.db, [{name: getattr(use, name) for name in naming.READ} for use in page])
-    known, flags, first = amount(uses), flagging.flags(row.secret_kinds), fetching.first_meta(row)
+    names = artifact_names.build_names(
+        agent.db, [{name: getattr(use, name) for name in artifact_names.READ_COLUMNS} for use in page]
+    )
+    known, flags, first = (
+        amount(uses),
+        secret_flags.find_flagged_kinds(row.secret_kinds),
+        content_fetch.read_first_meta(row),
+    )
     return {
         "first": first,
-        "name": names[page[0].id] if not places(request)["after"] and page else naming.latest(agent.db, row.handle),
+        "name": names[page[0].id]
+        if not places(request)["after"] and page
+        else artifact_names.build_latest_name(agent.db, row.handle),
         "meta": orjson.dumps(first["meta"], option=orjson.OPT_INDENT_2).decode() if first["meta"] else "",
         "uses": page,
         "names": names,

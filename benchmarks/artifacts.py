@@ -148,7 +148,7 @@ def stash(count, *, is_compressed):
     from artifacts.models import Artifact
 
     seconds = 0.0
-    with services.stashing(db) as batch:
+    with services.open_stash_batch(db) as batch:
         for number, content in enumerate(outputs(count)):
             started = time.perf_counter()
             batch.add(content, place=services.Place("s", f"t{number}", f"r{number}"), is_compressed=is_compressed)
@@ -189,8 +189,8 @@ def big(options):
     """A file of a gigabyte: stashed from a stream, then looked into."""
     db = prepared()
     from artifacts import services
-    from artifacts.looking import fetching
-    from artifacts.looking.selectors import Selector
+    from artifacts.excerpts import content_fetch
+    from artifacts.excerpts.selectors import Selector
 
     block = b"".join(outputs(50))
     with open("big.txt", "wb") as file:
@@ -213,7 +213,7 @@ def big(options):
 
     def timed(**selector):
         began = time.perf_counter()
-        fetching.fetch(db, stored.handle, Selector(**selector))
+        content_fetch.fetch(db, stored.handle, Selector(**selector))
         return time.perf_counter() - began
 
     result["headtail_ms"] = sorted(timed() for _round in range(20))[10] * 1000
@@ -233,7 +233,7 @@ def clear(options):
     from artifacts.models import Artifact
     from ledger.models import Session, TranscriptEvent
 
-    with services.stashing(db) as batch:
+    with services.open_stash_batch(db) as batch:
         for number in range(options.kept):
             batch.add(b"artifact %d" % number, is_compressed=False)
     nothing, kept = cleared()

@@ -113,7 +113,7 @@ def fill(options):
     first = Agent.objects.get()
     for number in range(1, AGENTS):
         copy_of(first, f"{first.agent_id}-{number}")
-    with services.stashing(databases.alias(first.agent_id)) as batch:
+    with services.open_stash_batch(databases.get_alias(first.agent_id)) as batch:
         for number, content in enumerate(outputs(options.artifacts)):
             batch.add(content, place=services.Place("s", f"t{number}", f"r{number}"), is_compressed=number % 2 == 0)
     return {}
@@ -130,9 +130,9 @@ def copy_of(agent, name):
 
     other = register(name)
     connections.close_all()
-    file = databases.path(name)
+    file = databases.get_path(name)
     file.unlink()
-    snapshots.take(databases.path(agent.agent_id), file)
+    snapshots.take(databases.get_path(agent.agent_id), file)
     summaries.refresh(other)
     connections.close_all()
 

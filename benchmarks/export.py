@@ -146,7 +146,7 @@ def complete(_wanted):
     for agent_id, session_id in list(places):
         rows = DatasetSample.objects.filter(agent_id=agent_id, session_id=session_id)
         numbers = list(rows.values_list("turn_number", flat=True))
-        for number, ended in turn_facts.read_turn_facts(databases.alias(agent_id), session_id, numbers):
+        for number, ended in turn_facts.read_turn_facts(databases.get_alias(agent_id), session_id, numbers):
             facts = turn_facts.build_columns(ended.prompt, ended.stop, ended.traits)
             rows.filter(turn_number=number).update(**facts)
     signatures.renew(DatasetSample.objects.order_by("id").values_list("id", flat=True))

@@ -9,11 +9,11 @@ from agents.layout import home_agents
 from openclaw_web.errors import Refused
 
 
-def on_source(sentence: str, source: str | None, as_name: str | None) -> str:
+def suggest_option(sentence: str, source: str | None, as_name: str | None) -> str:
     """What to add to the sentence of a refusal; nothing when the folder is not why."""
-    root = claims.root_of(source or settings.STATE_DIR)
+    root = claims.find_root(source or settings.STATE_DIR)
     try:
-        claims.names_here(home_agents.read_home(root), as_name=as_name)
+        claims.resolve_names(home_agents.read_home(root), as_name=as_name)
     except homes.NoHome as refused:
         return _("Use --source DIR.") if refused.sentence == sentence else ""
     except Refused as refused:

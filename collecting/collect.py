@@ -11,8 +11,8 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from agents import omissions, presence, skipped_sources, unread_parts
-from agents.claims import Claimed, claim, follow_reports, names_here, root_of
+from agents import database_loss, omissions, skipped_sources, unread_parts
+from agents.claims import ClaimResult, claim_agents, find_root, follow_reported_workspaces, resolve_names
 from agents.database_copies import Copies
 from agents.homes import Home
 from agents.layout import openclaw_version
@@ -21,7 +21,7 @@ from agents.models import Agent, CollectorSource
 from agents.services import is_lost
 from agents.sources import SourceBook
 from datasets import turn_facts
-from jobs.kinds import MINUTE_MS, Every, Kind
+from jobs.kinds import MINUTE_MS, Kind, Schedule
 from ledger import consent
 from ledger.outputs import output_stash
 from ledger.rebuild import repeats
@@ -34,16 +34,16 @@ from openclaw_web.sqlite import waiting
 from overview import future_times, memory_standings, memory_sums, summaries
 from people.configuration import keys as configuration
 
-from . import again as collect_again
+from . import agent_reimport as collect_again
+from . import opt_out_report, watcher_state
 from . import report as collect_report
-from . import still_held, watcher
 from .inclusion import includes_deleted
 from .inventory import folders, index_entries
-from .runs import ignored_sessions
-from .stages import agent as collect_agent
-from .stages import mem_store, reflection, state, writes
+from .migration_runs import find_ignored_sessions
+from .stages import agent_files as collect_agent
+from .stages import decisions, home_state, mem_store, writes
 from .stages import schedules as collect_schedules
-from .stages.damage import containing, without_damaged
+from .stages.damage import contain_damage, run_without_damaged
 
 
 @dataclass(slots=True)
@@ -68,7 +68,7 @@ class AgentReport:
     future: dict[str, int] = field(default_factory=dict)  # sessions and records whose times are in the future
     contents: int = 0
     files: dict[str, Any] = field(default_factory=dict)  # found, read, named by reason
-    skipped: list[skipped_sources.Skipped] = field(default_factory=list)  # what was found and not read
+    skipped: list[skipped_sources.SkippedItem] = field(default_factory=list)  # what was found and not read
     notes: list[str] = field(default_factory=list)
 
 
@@ -89,7 +89,7 @@ class Collection:
     only: str | None = None  # the one agent that is read
     is_again: bool = False  # sessions are made anew afterwards:
     again: frozenset[str] | None = None  # these, or all
-    made_again: dict[str, collect_again.Again] = field(default_factory=dict)
+    made_again: dict[str, collect_again.ReimportTotals] = field(default_factory=dict)
     moved: set[str] = field(default_factory=set)  # agents with another workspace than at the last import
     reports: dict[str, AgentReport] = field(default_factory=dict)
     indexes: dict[Path, Any] = field(default_factory=dict)  # session indexes that were read, once each
@@ -125,18 +125,23 @@ def run(params: dict[str, Any], progress: Any, copies: Copies | None = None) -> 
     is harmless and reads only what is new. With `again`, sessions are made anew from their sources after that: those in
     `session` (ids or keys), else all. `copies` are those that a watcher keeps of databases.
     """
-    source = root_of(params.get("source") or settings.STATE_DIR)
+    source = find_root(params.get("source") or settings.STATE_DIR)
     if source.resolve() == settings.HOME_DIR.resolve():
         raise Refused(_("%(path)s is OpenClaw Web's own home. Choose the OpenClaw folder instead.") % {"path": source})
     room.check(settings.HOME_DIR, 2 * reserve.TO_READ)  # the last of it is for who makes room
     kept = room.refusing(settings.HOME_DIR, _("Imported records are kept. Free some disk space, then import again."))
-    with kept, only_one(progress), _no_cycle_collector(), nullcontext(copies) if copies else Copies() as own_copies:
+    with (
+        kept,
+        exclusive_run(progress),
+        _no_cycle_collector(),
+        nullcontext(copies) if copies else Copies() as own_copies,
+    ):
         home = read_home(source)
         _check_sessions(home, params, own_copies, progress)
         collection = _collection(home, _claimed(home, params), params, own_copies, progress)
         openclaw_version.note_version(home.root, home.version)
         result = _collect(collection)
-        watcher.forget_refusal(home.root)
+        watcher_state.forget_refusal(home.root)
         return result
 
 
@@ -151,7 +156,7 @@ def _collection(home, claimed, params, copies, progress):
         progress=progress,
         stashes_outputs=configuration.is_on(output_stash.SETTING),
         copies=copies,
-        ignored=ignored_sessions(home.root),
+        ignored=find_ignored_sessions(home.root),
         only=_only(home, params, claimed),
         again=frozenset(params["session"]) if params.get("session") else None,
         is_again=bool(params.get("again")),
@@ -161,14 +166,14 @@ def _collection(home, claimed, params, copies, progress):
 def _check_sessions(home, params, copies, progress):
     """A session that is nowhere is refused before anything is collected: not even a lost file is made anew for it."""
     if params.get("again") and params.get("session"):
-        looking = _collection(replace(home, notes=[]), Claimed({}, {}), params, copies, progress)
-        collect_again.check(looking, _names(home, params), AgentReport())
+        looking = _collection(replace(home, notes=[]), ClaimResult({}, {}), params, copies, progress)
+        collect_again.check_sessions(looking, _names(home, params), AgentReport())
 
 
 def _names(home, params):
     """The names here of the agents that are to be read, by those of the home. Raises Refused for one it has not."""
     only, folder = params.get("agent"), _renamed(home, params)
-    names = names_here(home, as_name=params.get("as"), folder=folder)
+    names = resolve_names(home, as_name=params.get("as"), folder=folder)
     only = names.get(folder, only)
     if only and only not in names.values():
         words = {"agent": only, "names": listed(names.values())}
@@ -191,10 +196,10 @@ def _claimed(home, params):
     """The agents of the home. To be collected again, one whose file is gone gets an empty one, to be filled now."""
     names = _names(home, params).values()
     anew = frozenset(one for one in names if params.get("again") and is_lost(one))
-    claimed = claim(home, as_name=params.get("as"), folder=_renamed(home, params), anew=anew)
-    follow_reports(home, {name: agent.agent_id for name, agent in claimed.agents.items()})
+    claimed = claim_agents(home, as_name=params.get("as"), folder=_renamed(home, params), anew=anew)
+    follow_reported_workspaces(home, {name: agent.agent_id for name, agent in claimed.agents.items()})
     for agent_id in anew:
-        collect_again.prepare(home.root, agent_id)
+        collect_again.prepare_agent(home.root, agent_id)
     return claimed
 
 
@@ -202,30 +207,30 @@ def _collect(collection):
     here = [found for found in collection.home.agents if _is_chosen(collection, found)]
     plans = {}
     for found in here:
-        with containing(collection, found):
-            plans[found.home_name] = [(part, collect_agent.plan(collection, part)) for part in found.parts]
-    others = state.bytes_to_read(collection), mem_store.bytes_to_read(collection)
+        with contain_damage(collection, found):
+            plans[found.home_name] = [(part, collect_agent.plan_agent(collection, part)) for part in found.parts]
+    others = home_state.count_bytes_to_read(collection), mem_store.count_bytes_to_read(collection)
     planned = {name: sum(plan.bytes_to_read for _part, plan in parts) for name, parts in plans.items()}
     collection.total_bytes = sum(planned.values()) + sum(others)
     for found in here:
         if found.home_name in plans:
-            with containing(collection, found):
+            with contain_damage(collection, found):
                 agent_id = collection.agents[found.home_name].agent_id
                 collection.begin(planned[found.home_name], _("Importing %(agent)s") % {"agent": agent_id})
                 with collection.agents[found.home_name].keeping_db():
                     _collect_agent(collection, found, plans[found.home_name])
     _note_unreached(collection)
     if not collection.opted_out:  # whose conversation another agent's index names is not asked then
-        for agent in index_entries.show_keys(collection.home.root, collection.agents, collection.elsewhere):
+        for agent in index_entries.store_other_keys(collection.home.root, collection.agents, collection.elsewhere):
             summaries.refresh(agent)
     collection.begin(others[0])
-    schedules = without_damaged(collection, collect_schedules.collect)
-    without_damaged(collection, lambda collection: state.collect(collection, schedules))
+    schedules = run_without_damaged(collection, collect_schedules.collect)
+    run_without_damaged(collection, lambda collection: home_state.collect(collection, schedules))
     collection.begin(others[1])
-    artifacts = without_damaged(collection, mem_store.collect)
-    plugin = {"gate": without_damaged(collection, reflection.collect)}
-    plugin["guardian"] = without_damaged(collection, writes.collect)
-    without_damaged(collection, _refresh_standings)
+    artifacts = run_without_damaged(collection, mem_store.collect)
+    plugin = {"gate": run_without_damaged(collection, decisions.collect)}
+    plugin["guardian"] = run_without_damaged(collection, writes.collect)
+    run_without_damaged(collection, _refresh_standings)
     told = (schedules, artifacts, *plugin.values())
     if any(counts["rejected"] for counts in told):  # they are counted in the sums of agents
         for found in filter(lambda found: _is_chosen(collection, found), here):
@@ -251,15 +256,17 @@ def _collect_agent(collection, found, plans):
     short = frozenset().union(*(plan.short for _part, plan in plans))
     if collection.is_again or short:
         wanted = _wanted_again(collection, short)
-        collection.made_again[agent.agent_id] = collect_again.run(collection, found, agent, report, wanted)
+        collection.made_again[agent.agent_id] = collect_again.reimport_sessions(
+            collection, found, agent, report, wanted
+        )
         for _part, plan in plans:
             plan.settle()
     accounted = [plan for _part, plan in plans]
     if short:
         _note_skipped(collection, found, agent, accounted, report)
-        accounted[-1] = collect_agent.read_on(collection, found, agent, short, report)
+        accounted[-1] = collect_agent.read_remaining(collection, found, agent, short, report)
     _note_skipped(collection, found, agent, accounted, report)
-    if problem := presence.problem_of(agent):
+    if problem := database_loss.problem_of(agent):
         collection.lost[agent.agent_id] = problem
     repeats.mark_repeats(agent.db, is_forced=collection.is_again or bool(short))
     turn_facts.mark_repeated(agent)
@@ -269,10 +276,10 @@ def _collect_agent(collection, found, plans):
 
 
 def _note_skipped(collection, found, agent, plans, report):
-    odd = folders.odd_places(collection.home, found.home_name)
-    collect_agent.account(agent, plans, report, odd)
+    odd = folders.find_odd_places(collection.home, found.home_name)
+    collect_agent.merge_outcomes(agent, plans, report, odd)
     skipped_sources.replace_skipped(collection.home.root, agent.agent_id, report.skipped)
-    omissions.note(agent.agent_id, report.skipped)
+    omissions.store_omissions(agent.agent_id, report.skipped)
 
 
 def _note_unreached(collection):
@@ -282,7 +289,7 @@ def _note_unreached(collection):
     claims = CollectorSource.objects.filter(kind=CollectorSource.Kind.AGENT, root=str(collection.home.root))
     for row in claims.filter(path__in=names):
         if collection.only in (None, row.agent_id):
-            odd = folders.odd_places(collection.home, row.path)
+            odd = folders.find_odd_places(collection.home, row.path)
             skipped_sources.replace_skipped(collection.home.root, row.agent_id, odd)
 
 
@@ -315,12 +322,12 @@ def _result(collection, schedules, artifacts, plugin):
         "schedules": schedules,
         "artifacts": artifacts,
         **plugin,
-        "databases": unread_parts.parts_of(collection.home.root),
+        "databases": unread_parts.find_parts(collection.home.root),
         "notes": collection.home.notes,
         "lost": collection.lost,
         "unread": _unread(collection.home),
         "again": {agent_id: again.as_json() for agent_id, again in collection.made_again.items()},
-        "still_held": still_held.tell(collection.made_again),
+        "still_held": opt_out_report.build_report(collection.made_again),
     }
 
 
@@ -365,7 +372,7 @@ def _no_cycle_collector():
             gc.enable()
 
 
-def only_one(progress):
+def exclusive_run(progress):
     """One collect at a time in a home; the lock goes with its process, however that ends."""
     (settings.HOME_DIR / "state").mkdir(parents=True, exist_ok=True)
 
@@ -382,7 +389,7 @@ JOB = Kind(
     kept=gettext_lazy("Records imported so far are kept, and the next import continues from there."),
     done=collect_report.in_words,
     page="overview:agent_list",
-    every=Every(
+    every=Schedule(
         "schedule.collectMinutes",
         MINUTE_MS,
         lambda: {"source": str(settings.STATE_DIR)},

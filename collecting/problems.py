@@ -5,17 +5,17 @@ from collections.abc import Iterable
 from django.conf import settings
 from django.utils.translation import gettext_lazy
 
-from agents.claims import root_of
+from agents.claims import find_root
 from agents.layout import openclaw_version
 from agents.models import CollectorSource
-from jobs.kinds import BY_ITSELF
+from jobs.kinds import BY_SCHEDULE
 from jobs.models import JobRun
 from openclaw_web import clock
 from openclaw_web.amounts import ngettext_lazy
 from overview.models import AgentSummary
 from problems.kinds import BY_COUNT, Facts, Finding, Kind, Link, Words
 
-from . import watcher
+from . import watcher_state
 
 RUNS = 50  # the newest imports
 State = JobRun.State
@@ -37,11 +37,11 @@ def check_failed() -> Iterable[Finding]:
     A refused import of a folder that was never read is nobody's problem, and one that the schedule starts is told with
     the other automatic tasks.
     """
-    imported_at, refusals = _imported_at(), watcher.refusals()
+    imported_at, refusals = _imported_at(), watcher_state.read_refusals()
     for source, run in _last_runs().items():
         is_told = run.state == State.FAILED or source in imported_at
         is_over = (run.finished_at or 0) < imported_at.get(source, 0) <= clock.now_ms()  # by the watcher
-        if run.state in FAILED and run.started_by != BY_ITSELF and is_told and not is_over:
+        if run.state in FAILED and run.started_by != BY_SCHEDULE and is_told and not is_over:
             refusals.pop(source, None)
             facts = {"source": source, "job": run.id, "message": run.message}
             yield Finding(source, facts, since=run.finished_at)
@@ -75,7 +75,7 @@ def _last_runs():
 def _root(source):
     """The folder by the path that its rows have; as it was given when it is no path."""
     try:
-        return str(root_of(source))
+        return str(find_root(source))
     except (OSError, RuntimeError, ValueError):  # a circle of links, a home that nobody has, a NUL
         return source
 
@@ -94,7 +94,7 @@ def check_rejected() -> Iterable[Finding]:
 
 def check_unknown() -> Iterable[Finding]:
     """Folders that a newer OpenClaw wrote than this site was checked with, and agents with records not known here."""
-    for home in openclaw_version.newer_homes():
+    for home in openclaw_version.find_newer_homes():
         facts = {"folder": home.root, "version": home.version, "checked": openclaw_version.NEWEST_CHECKED}
         year, month, release = home.release
         yield Finding(home.root, facts, level=(year * 100 + month) * 10_000 + release, since=home.since)
@@ -114,7 +114,7 @@ def _of_agents(column):
 
 def check_watcher() -> Iterable[Finding]:
     """That a watcher was started here, and is gone without having been stopped."""
-    lost_at = watcher.lost_at()
+    lost_at = watcher_state.find_lost_time()
     if lost_at is not None:
         yield Finding(since=lost_at)
 

@@ -20,7 +20,7 @@ WITHHELD = {
     WithheldReason.ANSWER: gettext_lazy("follows a withheld record"),
 }
 # Reasons that stand for a whole database, which is no line.
-OF_DATABASES = ("bad_database", "database_not_copied")
+DATABASE_REASONS = ("bad_database", "database_not_copied")
 FOUND = {
     "file_versions": ngettext_lazy("%(count)s file version", "%(count)s file versions", "count"),
     "steps": ngettext_lazy("%(count)s run step", "%(count)s run steps", "count"),
@@ -94,7 +94,7 @@ GUARDIAN = {
 }
 
 
-def result_of(job) -> dict | None:
+def read_job_result(job) -> dict | None:
     """What a finished collect found; None for one that was refused or failed."""
     return job.result if job.state == job.State.FINISHED else None
 
@@ -166,12 +166,12 @@ def _plugin_lines(sentence, words, counts):
     return [sentence % {"parts": listed(map(str, parts))}] if parts else []
 
 
-def is_partly(result: dict) -> bool:
+def is_partial(result: dict) -> bool:
     """Whether something was not imported as it should be."""
     return bool(result["rejected"] or result["lost"] or result["unread"])
 
 
-def problems(result: dict) -> str:
+def describe_problems(result: dict) -> str:
     """What was not imported as it should be, in sentences."""
     return "\n".join(_problems(result))
 
@@ -186,7 +186,7 @@ def _problems(result):
 
 def rejected_words(result: dict) -> str:
     """What could not be read, and where that is listed: lines, and databases as a whole."""
-    databases = sum(agent["rejected"].get(why, 0) for agent in result["agents"].values() for why in OF_DATABASES)
+    databases = sum(agent["rejected"].get(why, 0) for agent in result["agents"].values() for why in DATABASE_REASONS)
     databases += result["schedules"].get("unread_databases", 0)
     lines = result["rejected"] - databases
     parts = []

@@ -6,7 +6,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from agents.models import Agent
 from jobs import services as jobs
-from jobs.notices import after_start
+from jobs.notices import redirect_after_start
 from ledger.lists.rejected_list import REJECTED
 from openclaw_web.lists.answers import answer
 from openclaw_web.lists.declaration import shows
@@ -23,7 +23,7 @@ from .skipped_list import SKIPPED
 def collect_start(request):
     """Queue a collect of the configured home; the page of the one that is under way, if there is one."""
     job = jobs.start("collect", {"source": str(settings.STATE_DIR)}, by=request.user.username)
-    return after_start(request, job)
+    return redirect_after_start(request, job)
 
 
 @require_safe

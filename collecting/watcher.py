@@ -1,95 +1,146 @@
-"""The watcher as others see it: whether it is still there, and which folders its last import was refused for.
+"""`collect --watch`: collect once, then again whenever a file we read has changed."""
 
-It holds the lock of a file in the home, and touches it. A refused import is a row of `kv`, by the path of the folder,
-until an import of that folder works, whoever starts it.
-"""
-
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+import logging
+import signal
+import threading
+from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 from django.conf import settings
+from django.db import DatabaseError, OperationalError, connections
+from django.utils.translation import gettext as _
+from watchfiles import watch as changes_in
 
-from openclaw_web import clock
-from openclaw_web.disk import locks
-from people.models.kept import KeyValue
-from problems.kinds import shorten
+from agents.claims import find_root, follow_reported_workspaces, resolve_names
+from agents.database_copies import WAL, Copies
+from agents.homes import AGENT_DATABASE, NEVER_FOLDERS, NEVER_NAMES, STATE_DATABASE, NoHome
+from agents.layout.home_agents import read_home
+from jobs.progress import Progress
+from openclaw_web import amounts
+from openclaw_web.errors import Refused
+from problems import check_pass
 
-FILE = "watch.lock"
-LOST_MS = 2 * 60_000  # `serve` starts a watcher that ended again well before
-SCOPE = "refused_watches"
+from . import collect, watcher_state
+
+log = logging.getLogger(__name__)
+DATABASES = tuple(f"/{name}{end}" for name in (AGENT_DATABASE, STATE_DATABASE) for end in ("", WAL))
+SUFFIXES = (".jsonl", ".md", "sessions.json", "jobs.json", "runs.json", "openclaw.json", *DATABASES)
+QUIET_MS = 400
+LOOK_AGAIN_SECONDS = 30
+END_SECONDS = 5
+WAIT_SECONDS = 2  # between looks for a home that is not there yet
 
 
-class Refusal(NamedTuple):
-    """Why the watcher cannot import a folder, and since when."""
+def watch(params: dict, *, say: Callable[[str], object], waits: bool = False) -> None:
+    """Collect until SIGTERM or Ctrl-C. Raises NoHome when there is nothing to watch.
 
-    message: str
-    since: int
+    With `waits` that is said once, and watching begins by itself when an agent of OpenClaw has spoken. A collect that
+    fails because a database is busy is tried again with the next change, at the latest after 30 s; so is a change on
+    a file system that reports none.
+    """
+    with watcher_state.hold_lock(is_expected=waits):
+        _watch(params, say, waits)
 
 
-@contextmanager
-def expect(is_wanted: bool) -> Iterator[None]:
-    """For the block, which keeps a watcher up, its absence is a problem; without one nobody misses it."""
-    if is_wanted:
-        note_alive()
-    else:  # one that was killed may have left it
-        _file().unlink(missing_ok=True)
+def _watch(params, say, waits):
+    source = find_root(params.get("source") or settings.STATE_DIR)
+    stop, changed = threading.Event(), threading.Event()
+
+    def end(*_signal):
+        stop.set()
+        changed.set()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, end)
+    folders = _wait_for(source, stop, say) if waits else _folders(source)
+    # Listening starts before the first collect, so that nothing that happens during it is missed.
+    listener = threading.Thread(target=_listen, args=(folders, stop, changed), name="file changes", daemon=True)
+    listener.start()
+    if not stop.is_set():
+        say(_("Watching %(source)s. Stop with Ctrl-C.") % {"source": source})
+    with Copies(is_kept=True) as copies:
+        said = ""
+        while not stop.is_set():
+            changed.clear()
+            said = _collect(params, copies, say, said, source)
+            watcher_state.note_alive()
+            changed.wait(LOOK_AGAIN_SECONDS)
+    listener.join(END_SECONDS)  # it waits in compiled code, over which the end of the interpreter may abort
+
+
+def _wait_for(source, stop, say):
+    """The folders to watch, once there are any; none when it is told to stop before."""
+    words = _("No OpenClaw agents at %(source)s yet. The import starts automatically with the first agent.")
+    while not stop.is_set():
+        try:
+            return _folders(source)
+        except NoHome as exc:
+            if words:
+                _note_refusal(source, str(exc.sentence))
+                say(words % {"source": source})
+                words = ""
+            stop.wait(WAIT_SECONDS)
+    return []
+
+
+def _listen(folders, stop, changed):
     try:
-        yield
+        for _changes in changes_in(
+            *folders,
+            watch_filter=lambda _change, path: _matters(folders, path),
+            stop_event=stop,
+            debounce=QUIET_MS,
+            ignore_permission_denied=True,
+        ):
+            changed.set()
+    except FileNotFoundError as exc:  # a folder was renamed in this moment: what is new is found by looking again
+        log.warning("Changes are looked for every %s seconds: %s", LOOK_AGAIN_SECONDS, exc)
+
+
+def _matters(folders, path):
+    """Whether a collect would open this file; folders above the watched ones may be called anything."""
+    file = Path(path)
+    inside = next((file.relative_to(folder).parts for folder in folders if file.is_relative_to(folder)), ())
+    if file.name in NEVER_NAMES or NEVER_FOLDERS.intersection(inside):
+        return False
+    return path.endswith(SUFFIXES) or ".jsonl." in file.name
+
+
+def _folders(source):
+    """The home and the folders it names elsewhere."""
+    home = read_home(source)
+    follow_reported_workspaces(home, resolve_names(home))
+    folders: set[Path] = set()
+    for agent in home.agents:
+        places = (agent.workspace, agent.agent_dir, *agent.session_folders)
+        folders |= {folder for folder in places if folder and not folder.is_relative_to(source)}
+    return [source, *sorted(folders)]
+
+
+def _collect(params, copies, say, said, source):
+    """Collect once; a refusal that was `said` the last time is not repeated. What was refused, if anything."""
+    try:
+        result = collect.run(params, Progress(), copies)
+    except OperationalError as exc:
+        log.warning("This collect did not finish and is tried again: %s", exc)
+    except Refused as exc:
+        _note_refusal(source, str(exc.sentence))
+        if str(exc.sentence) != said:
+            say(str(exc.sentence))
+        return str(exc.sentence)
+    else:
+        if result["records"] or result["rejected"]:
+            records = amounts.of("new records", result["records"])
+            say(_("%(records)s, %(rejected)s rejected") % {"records": records, "rejected": f"{result['rejected']:,}"})
+            check_pass.check_all()
     finally:
-        _file().unlink(missing_ok=True)
+        connections.close_all()
+    return ""
 
 
-@contextmanager
-def hold_lock(*, is_expected: bool) -> Iterator[None]:
-    """Be the watcher for the block. One that nobody expects is missed only when it was killed."""
-    handle = locks.held(FILE, shared=True)
+def _note_refusal(source, sentence):
+    """Leave a refusal to the check for problems. A store that takes nothing is a problem of its own."""
     try:
-        note_alive()
-        yield
-    finally:
-        if handle is not None:
-            os.close(handle)
-        if not is_expected:
-            _file().unlink(missing_ok=True)
-
-
-def note_alive() -> None:
-    """Note that the watcher is at work."""
-    _file().touch(0o600)
-
-
-def lost_at() -> int | None:
-    """When a watcher was last at work that is gone now; None when none is missed."""
-    try:
-        noted_at = _file().stat().st_mtime_ns // 1_000_000
-    except FileNotFoundError:
-        return None
-    is_recent = abs(clock.now_ms() - noted_at) < LOST_MS
-    return noted_at if not is_recent and locks.is_held(_file()) is False else None
-
-
-def note_refusal(root: Path, message: str) -> None:
-    """Note that the watcher's import of a folder was refused; since when stays while that lasts."""
-    known, now = refusals().get(str(root)), clock.now_ms()
-    refusal = Refusal(shorten(message), known.since if known else now)
-    if refusal != known:
-        KeyValue.objects.put(SCOPE, str(root), refusal._asdict())
-
-
-def forget_refusal(root: Path) -> None:
-    """Note that an import of a folder worked."""
-    rows = KeyValue.objects.filter(scope=SCOPE, key=str(root))
-    if rows.exists():
-        rows.delete()
-
-
-def refusals() -> dict[str, Refusal]:
-    """The folders whose last import by the watcher was refused."""
-    return {key: Refusal(**value) for key, value in KeyValue.objects.filter(scope=SCOPE).decoded().items()}
-
-
-def _file() -> Path:
-    return settings.HOME_DIR / "state" / FILE
+        watcher_state.note_refusal(source, sentence)
+    except (DatabaseError, UnicodeError) as exc:
+        log.warning("The refused import of %s was not noted: %s", source, exc)

@@ -20,7 +20,7 @@ def read_fact(sample: DatasetSample) -> str:
 
 def find_evidence(sample: DatasetSample) -> Evidence | None:
     """The message behind a sample; None where the agent's transcripts cannot be read."""
-    if (db := databases.find(sample.agent_id)) is None:
+    if (db := databases.find_alias(sample.agent_id)) is None:
         return None
     is_turn = sample.sample_type == DatasetSample.Type.ANNOTATED_TURN  # which holds what was said before it
     return read_evidence(db, sample, neighbors=not is_turn)

@@ -128,7 +128,7 @@ def _parts_form(sample, form, fields):
 def _done(sample):
     """What the agent did in the sample's turn, or why the store cannot say."""
     try:
-        db = databases.alias(sample.agent_id)
+        db = databases.get_alias(sample.agent_id)
     except databases.UnknownAgent:
         return {"doings": None, "doings_problem": _("No transcripts of this agent are stored.")}
     except databases.OldAgentFile as old:

@@ -33,7 +33,7 @@ class JobFilters(DayFilters):
     """The filters of the list of jobs."""
 
     ORDERS, DEFAULT = {"queued": ("created_at", "id")}, "-queued"
-    kind = forms.ChoiceField(label=_("Kind"), required=False, choices=job_kinds.labels)
+    kind = forms.ChoiceField(label=_("Kind"), required=False, choices=job_kinds.build_choices)
     state = forms.ChoiceField(label=_("Status"), required=False, choices=states.choices(JobRun.State))
     by = forms.CharField(label=_("Started by"), required=False, max_length=150)
 
@@ -62,5 +62,5 @@ JOBS = List(
     ),
     table=JobRun,
     fields=file_columns(JobRun),
-    prepare=lambda page, _filters, _whose: {"rows": page, "label_of": job_kinds.label_of},
+    prepare=lambda page, _filters, _whose: {"rows": page, "label_of": job_kinds.get_label},
 )

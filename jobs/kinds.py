@@ -11,7 +11,7 @@ from django.utils.functional import Promise
 from django.utils.module_loading import import_string
 
 Words = str | Promise
-BY_ITSELF = "schedule"  # who started what nobody started
+BY_SCHEDULE = "schedule"  # who started what nobody started
 RESULT_CHARACTERS = 20_000
 MINUTE_MS = 60_000
 HOUR_MS = 60 * MINUTE_MS
@@ -24,7 +24,7 @@ def as_json(result: dict[str, Any]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Every:
+class Schedule:
     """That a job runs by itself: the setting with its interval, in which unit, what it is told, and whether it can be.
 
     One with `is_switch` runs once in a unit when its setting is neither 0 nor false, and with `moment` at the time of
@@ -33,10 +33,10 @@ class Every:
 
     setting: str
     unit_ms: int
-    params: Callable[[], dict[str, Any]]
+    build_params: Callable[[], dict[str, Any]]
     is_possible: Callable[[], bool] = lambda: True
     is_switch: bool = False
-    moment: str = ""
+    time_setting: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,47 +52,47 @@ class Kind:
 
     run: Callable[[dict[str, Any], Any], dict[str, Any] | None]
     label: Words
-    started: Words
-    kept: Words
-    done: Callable[[dict[str, Any]], str] = as_json
+    audit_text: Words
+    cancel_text: Words
+    describe_result: Callable[[dict[str, Any]], str] = as_json
     page: str = ""
     page_params: tuple[str, ...] = ()
     undo: Callable[[dict[str, Any]], None] | None = None
-    every: Every | None = None
+    schedule: Schedule | None = None
     ends_with_terminal: bool = False
 
-    def address(self, params: dict[str, Any]) -> str | None:
+    def build_address(self, params: dict[str, Any]) -> str | None:
         """The page of what a job with these parameters has made; None when no page shows it, or they do not say."""
         args = [params.get(name) for name in self.page_params]
         return reverse(self.page, args=args) if self.page and None not in args else None
 
 
-def names() -> list[str]:
+def get_names() -> list[str]:
     """Every kind there is."""
     return list(settings.JOB_KINDS)
 
 
-def of(name: str) -> Kind:
+def get_kind(name: str) -> Kind:
     """The kind called so. Raises KeyError for one that there is not, or not any more."""
     return import_string(settings.JOB_KINDS[name])
 
 
-def find(name: str) -> Kind | None:
+def find_kind(name: str) -> Kind | None:
     """The kind called so, or None: rows outlive their kinds."""
-    return of(name) if name in settings.JOB_KINDS else None
+    return get_kind(name) if name in settings.JOB_KINDS else None
 
 
-def label_of(name: str) -> Words:
+def get_label(name: str) -> Words:
     """What people call a kind; one that is gone is called what it was."""
-    kind = find(name)
+    kind = find_kind(name)
     return kind.label if kind else name
 
 
-def labels() -> list[tuple[str, Words]]:
+def build_choices() -> list[tuple[str, Words]]:
     """Every kind with its label, for a choice."""
-    return [(name, label_of(name)) for name in names()]
+    return [(name, get_label(name)) for name in get_names()]
 
 
-def by_themselves() -> list[tuple[str, Every]]:
+def get_schedules() -> list[tuple[str, Schedule]]:
     """The kinds that run by themselves, and how often."""
-    return [(name, every) for name in names() if (every := of(name).every)]
+    return [(name, every) for name in get_names() if (every := get_kind(name).every)]

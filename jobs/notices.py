@@ -21,7 +21,7 @@ from . import services as jobs
 from .models import JobRun
 
 TAG = "job"  # of messages that are about one
-MOST = 3  # on one page
+MAX_NOTICES = 3  # on one page
 LONGEST_MS = 60 * 60_000  # after its start nobody waits for a notice to change: the next page says what became of it
 SENTENCE = re.compile(r"\s*(.+?[.!?…])(?=\s|$)")
 LONGEST_SENTENCE = 300  # characters
@@ -48,43 +48,45 @@ class Notice:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class PageMessages:
     """What stands above a page: plain messages, and jobs."""
 
     plain: list[Any]
     jobs: list[Notice]
 
 
-def after_start(request: HttpRequest, job: JobRun, *, to: Any = None) -> HttpResponse:
+def redirect_after_start(request: HttpRequest, job: JobRun, *, to: Any = None) -> HttpResponse:
     """Go to the page of a job that was started, or to `to`; what becomes of it is said above the pages after."""
     messages.info(request, job.id, extra_tags=TAG)
     return go(request, to or job)
 
 
-def said(found: Iterable[Any], request: HttpRequest | None) -> Said:
+def split_messages(found: Iterable[Any], request: HttpRequest | None) -> PageMessages:
     """The messages of a request, each job among them as it is now.
 
     Not those whose own page this is: that says more.
     """
     found = list(found)
-    ids = list(dict.fromkeys(one.message for one in found if _is_job(one)))[-MOST:]
+    ids = list(dict.fromkeys(one.message for one in found if _is_job(one)))[-MAX_NOTICES:]
     if not ids:
-        return Said(found, [])
+        return PageMessages(found, [])
     known = {job.id: job for job in jobs.visible_to(request.user).filter(id__in=ids).defer("log", "result_json")}
     rows = [known[one] for one in ids if one in known]
     for job in rows:
         if not job.has_ended:
             messages.info(request, job.id, extra_tags=TAG)
-    return Said([one for one in found if not _is_job(one)], [of(job) for job in rows if request.path not in _own(job)])
+    return PageMessages(
+        [one for one in found if not _is_job(one)], [build_notice(job) for job in rows if request.path not in _own(job)]
+    )
 
 
-def of(job: JobRun) -> Notice:
+def build_notice(job: JobRun) -> Notice:
     """A job as a notice."""
-    kind = job_kinds.find(job.kind)
+    kind = job_kinds.find_kind(job.kind)
     made = kind.address(job.params) if kind and job.state == JobRun.State.FINISHED else None
     return Notice(
         job=job,
-        label=job_kinds.label_of(job.kind),
+        label=job_kinds.get_label(job.kind),
         tone=TONES.get(job.state, "info"),
         sentence=_first(job.message) if job.has_ended else "",
         href=made or job.get_absolute_url(),
@@ -98,7 +100,7 @@ def is_old(job: JobRun) -> bool:
     return not clock.is_recent(clock.clamp(job.created_at), LONGEST_MS)
 
 
-def seen(request: HttpRequest, job: JobRun) -> None:
+def mark_seen(request: HttpRequest, job: JobRun) -> None:
     """No page after this says what became of a job: a part of a page has just said it."""
     for one in list(messages.get_messages(request)):
         if not (_is_job(one) and one.message == job.id):
@@ -111,7 +113,7 @@ def _is_job(message):
 
 def _own(job):
     """The addresses that are about this job alone: its page, and that of the one thing it makes."""
-    kind = job_kinds.find(job.kind)
+    kind = job_kinds.find_kind(job.kind)
     made = kind.address(job.params) if kind and kind.page_params else None
     return job.get_absolute_url(), made
 
@@ -123,4 +125,4 @@ def _first(text):
     return sentence if len(sentence) <= LONGEST_SENTENCE else sentence[: LONGEST_SENTENCE - 1] + "…"
 
 
-FILTERS = {"said": said}  # of templates
+FILTERS = {"said": split_messages}  # of templates

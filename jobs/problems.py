@@ -10,8 +10,8 @@ from openclaw_web import clock
 from openclaw_web.amounts import ngettext_lazy
 from problems.kinds import BY_COUNT, Facts, Finding, Kind, Link
 
+from . import automatic_tasks
 from . import kinds as job_kinds
-from . import ticking
 from .models import JobRun
 
 WAITED_MS = 10 * 60_000  # a job that is not begun for so long has no worker
@@ -21,15 +21,15 @@ FAILED = (JobRun.State.FAILED, JobRun.State.REFUSED)
 
 def check_tasks() -> Iterable[Finding]:
     """The automatic tasks whose last run failed or was refused."""
-    for task in ticking.states():
-        if task.every_ms and task.last and task.last.state in FAILED:
+    for task in automatic_tasks.read_tasks():
+        if task.interval_ms and task.last and task.last.state in FAILED:
             facts = {"kind": task.kind, "job": task.last.id, "message": task.last.message}
             yield Finding(task.kind, facts, since=task.last.finished_at or task.last.created_at)
 
 
 def describe_task(facts: Facts) -> str:
     """Which task failed, and the message of its job."""
-    words = {"task": job_kinds.label_of(facts["kind"]), "message": facts["message"]}
+    words = {"task": job_kinds.get_label(facts["kind"]), "message": facts["message"]}
     if not facts["message"]:
         return _("The automatic task “%(task)s” failed.") % words
     return _("The automatic task “%(task)s” failed: %(message)s") % words

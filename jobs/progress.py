@@ -24,7 +24,7 @@ class LostJob(Exception):
     """Another worker was given this run; what this process still does for it no longer counts."""
 
 
-class Cancelled(Exception):
+class CancelledJob(Exception):
     """Somebody asked this run to end; what it has done is kept or taken back as its kind says."""
 
 
@@ -59,7 +59,7 @@ class Progress:
         if self.is_lost:
             raise LostJob
         if self.is_cancelled:
-            raise Cancelled
+            raise CancelledJob
         self.done = done
         self.total = self.total if total is None else total
         self.message = message or self.message
@@ -141,7 +141,7 @@ class Terminal:
 
 
 @contextmanager
-def listener_on(stream: TextIO, *, is_quiet: bool = False) -> Iterator[Listener | None]:
+def open_listener(stream: TextIO, *, is_quiet: bool = False) -> Iterator[Listener | None]:
     """What a command gives to a job as its listener; None when nobody wants to hear of progress."""
     if is_quiet:
         yield None

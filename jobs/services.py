@@ -20,7 +20,7 @@ from openclaw_web.pages import states
 from people.audit import log as audit
 from problems import check_pass
 
-from . import cancelling, running
+from . import cancellation, execution
 from . import kinds as job_kinds
 from .models import JobRun
 from .progress import Listener, Progress
@@ -29,9 +29,9 @@ __all__ = [
     "Progress",
     "cancel",
     "end_lost",
+    "find_by_kind",
+    "find_latest",
     "is_lost",
-    "latest",
-    "of_kinds",
     "recover",
     "run_now",
     "start",
@@ -69,17 +69,17 @@ def run_now(kind: str, params: dict, *, by: str, listener: Listener | None = Non
     """
     recover()
     try:
-        with running.process_token() as token:
+        with execution.hold_process_token() as token:
             with transaction.atomic():  # created and claimed at once: no worker takes what this process has begun
                 same = _same_job(kind, params)
                 job = same if same and same.state == JobRun.State.QUEUED else _create(kind, params, by)
                 if same and same is not job:
                     return _refuse_twin(job, same)
-                ends_with_process = job_kinds.of(kind).ends_with_terminal
-                claimed = running.claim(job.id, token, ends_with_process=ends_with_process)
+                ends_with_process = job_kinds.get_kind(kind).ends_with_terminal
+                claimed = execution.claim(job.id, token, ends_with_process=ends_with_process)
                 if claimed is None:  # another process was quicker
                     return _refuse_twin(_create(kind, params, by), job)
-            ended = running.work_on(claimed, listener)
+            ended = execution.run_claimed(claimed, listener)
         check_pass.check_all()
         return ended
     finally:
@@ -93,7 +93,7 @@ def wait(job: JobRun) -> JobRun:
         recover()
         job.refresh_from_db()
         if job.state == JobRun.State.QUEUED:
-            job = running.run(job.id) or job
+            job = execution.run(job.id) or job
     return job
 
 
@@ -112,7 +112,7 @@ def cancel(job: JobRun, *, by: str) -> JobRun:
             raise Refused(sentence % {"state": str(states.word(job.state)).lower()})
         job.cancel_requested_at, job.cancel_requested_by = clock.now_ms(), by
         asked = {"cancel_requested_at": job.cancel_requested_at, "cancel_requested_by": by}
-        ended = cancelling.end(job) if job.state == JobRun.State.QUEUED else {}
+        ended = cancellation.undo_cancelled(job) if job.state == JobRun.State.QUEUED else {}
         JobRun.objects.filter(id=job.id).update(**asked, **ended)
         audit.record(by, "job_cancelled", object_type="job", object_id=job.id)
     job.refresh_from_db()
@@ -157,12 +157,12 @@ def visible_to(user: Any) -> QuerySet[JobRun]:
     return JobRun.objects.all() if user.has_role("operator") else JobRun.objects.filter(started_by=user.username)
 
 
-def latest(kinds: Sequence[str], count: int, **columns: Any) -> list[JobRun]:
+def find_latest(kinds: Sequence[str], count: int, **columns: Any) -> list[JobRun]:
     """The newest `count` runs of some kinds, without their logs; `columns` narrow them further."""
-    return page_of(of_kinds(kinds, **columns), order=NEWEST_FIRST, size=count)
+    return page_of(find_by_kind(kinds, **columns), order=NEWEST_FIRST, size=count)
 
 
-def of_kinds(kinds: Sequence[str], **columns: Any) -> tuple[QuerySet[JobRun], ...]:
+def find_by_kind(kinds: Sequence[str], **columns: Any) -> tuple[QuerySet[JobRun], ...]:
     """The runs of some kinds for `page_of`, without their logs: each kind by itself is in the order of its index."""
     return tuple(JobRun.objects.filter(kind=kind, **columns).defer("log") for kind in kinds)
 
@@ -185,7 +185,7 @@ def _refuse_second(kind):
 
 
 def _create(kind, params, by):
-    if kind not in job_kinds.names():
+    if kind not in job_kinds.get_names():
         raise KeyError(kind)
     reserve.release(settings.HOME_DIR, reserve.TO_READ)  # for its row
     return JobRun.objects.create(
@@ -212,7 +212,7 @@ def _requeue(job):
     )
     now = clock.now_ms()
     if job.cancel_requested_at or job.ends_with_process:
-        end = cancelling.end if job.cancel_requested_at else cancelling.stop
+        end = cancellation.undo_cancelled if job.cancel_requested_at else cancellation.undo_stopped
         with transaction.atomic():  # of two that find it, one takes back what is not kept
             changed = seen.update(worker="") and JobRun.objects.filter(id=job.id).update(**end(job))
     elif job.attempts >= MAX_ATTEMPTS:

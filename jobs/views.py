@@ -31,10 +31,10 @@ def job_list(request):
 @needs("viewer")
 def job_detail(request, job_id):
     job = _job(request, job_id)
-    kind = job_kinds.find(job.kind)
+    kind = job_kinds.find_kind(job.kind)
     context = {
         "job": job,
-        "label": job_kinds.label_of(job.kind),
+        "label": job_kinds.get_label(job.kind),
         "made": _address(job, kind),
         "kept": kind.kept if kind else "",
         "may_cancel": request.user.has_role("labeller"),
@@ -43,7 +43,7 @@ def job_detail(request, job_id):
         "log": "\n".join(reversed(job.log.splitlines())),
     }
     if request.htmx and job.has_ended:
-        notices.seen(request, job)
+        notices.mark_seen(request, job)
     response = render_page(request, "jobs/job_detail.html", context, partial="job_state")
     return stop_polling(response) if request.htmx and job.has_ended else response
 
@@ -63,9 +63,9 @@ def job_notice(request, job_id):
     is_over = job.has_ended or notices.is_old(job)
     if job.state == request.GET.get("state") and not is_over:
         return HttpResponse(status=204)
-    response = render(request, "jobs/job_notice.html", {"notice": notices.of(job)})
+    response = render(request, "jobs/job_notice.html", {"notice": notices.build_notice(job)})
     if job.has_ended:
-        notices.seen(request, job)
+        notices.mark_seen(request, job)
         trigger_client_event(response, "job-ended")
     return stop_polling(response) if is_over else response
 

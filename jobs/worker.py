@@ -17,7 +17,7 @@ from people.audit import log as audit
 from people.signing_in import sign_ins
 from problems import check_pass
 
-from . import running, ticking
+from . import automatic_tasks, execution
 from . import services as jobs
 
 log = logging.getLogger(__name__)
@@ -75,7 +75,7 @@ class Worker:
 def _run_next():
     """Whether there was a job to run. Its files are closed afterwards: it may have opened hundreds of agents'."""
     try:
-        has_run = running.run_next() is not None
+        has_run = execution.run_next() is not None
     except OperationalError as exc:  # busy for longer than anybody waits, or a full disk: what ran is found as lost
         log.warning("no job could be run: %s", exc)
         has_run = True
@@ -107,7 +107,7 @@ def _look_after_runs(ended):
         try:
             jobs.recover()
             if rounds % TICK_EVERY == 0:
-                ticking.start_due()
+                automatic_tasks.start_due()
                 reserve.keep(settings.HOME_DIR)
             if rounds % PRUNE_EVERY == 0:
                 import_string(settings.PRUNE)()

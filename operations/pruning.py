@@ -43,7 +43,7 @@ def _versions():
     """Versions of memory files beyond those that are kept of each, of agents whose file can be used."""
     removed = 0
     for agent in Agent.objects.order_by("agent_id"):
-        if db := databases.find(agent.agent_id):
+        if db := databases.find_alias(agent.agent_id):
             removed += pruning_of_versions.prune_snapshots(db)
             connections[db].close()
     return removed
@@ -51,7 +51,7 @@ def _versions():
 
 def _jobs(before):
     """Runs that ended, but for those that pages still tell of: the last ones of each kind, and of open exports."""
-    kept = {job_id for kind in job_kinds.names() for job_id in _last_of(kind)}
+    kept = {job_id for kind in job_kinds.get_names() for job_id in _last_of(kind)}
     kept |= set(DatasetExport.objects.filter(state__in=UNFINISHED).values_list("job_id", flat=True))
     old = JobRun.objects.filter(created_at__lt=before, finished_at__lt=before, state__in=JobRun.ENDED)
     return old.exclude(id__in=kept - {None}).order_by("created_at", "id")
@@ -60,7 +60,7 @@ def _jobs(before):
 def _last_of(kind):
     """The ids of the last run of a kind, the last that ended well, and the last that the schedule started."""
     runs = JobRun.objects.filter(kind=kind).order_by("-created_at", "-id").values_list("id", flat=True)
-    for columns in ({}, {"state": JobRun.State.FINISHED}, {"started_by": job_kinds.BY_ITSELF}):
+    for columns in ({}, {"state": JobRun.State.FINISHED}, {"started_by": job_kinds.BY_SCHEDULE}):
         yield from runs.filter(**columns)[:1]
 
 

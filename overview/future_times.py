@@ -31,7 +31,7 @@ def count_future(summaries: Iterable[AgentSummary]) -> dict[str, int]:
         if not summary.last_activity_at or not clock.is_future(summary.last_activity_at):
             continue
         try:
-            counts = count_in(databases.alias(summary.agent_id))
+            counts = count_in(databases.get_alias(summary.agent_id))
         except (databases.UnusableAgent, DatabaseError):  # told elsewhere
             continue
         total = {name: total[name] + count for name, count in counts.items()}

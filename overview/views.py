@@ -6,8 +6,8 @@ from django.http import HttpResponse
 from django.views.decorators.http import require_GET, require_safe
 from django_htmx.http import trigger_client_event
 
-from agents import omissions, presence
-from agents.claims import home_names
+from agents import database_loss, omissions
+from agents.claims import find_home_names
 from openclaw_web.lists.answers import answer
 from openclaw_web.lists.declaration import shows
 from openclaw_web.pages.doors import needs
@@ -37,8 +37,8 @@ def agent_list(request):
     columns = RANGE_COLUMNS if period else COLUMNS
     order = request.GET.get("sort", "")
     order = order if order.removeprefix("-") in columns else "-turns" if period else "agent_id"
-    values = {"period": period, "columns": columns, "order": order, "problems": presence.told()}
-    values |= {"left_out": omissions.describe(), "homes": home_names()}
+    values = {"period": period, "columns": columns, "order": order, "problems": database_loss.describe_problems()}
+    values |= {"left_out": omissions.describe_omissions(), "homes": find_home_names()}
     if period:
         rows = rows_in(period)
         values |= {"rows": sorted_rows(rows, order), "total": total_of(rows)}

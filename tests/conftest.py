@@ -194,7 +194,7 @@ def real_files(monkeypatch, settings, tmp_path, agent_template, db):
     monkeypatch.setattr(BaseDatabaseWrapper, "ensure_connection", ensure_connection)
     yield tmp_path
     for name in connections.settings.keys() - known.keys():
-        databases.forget(name)
+        databases.remove_alias(name)
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from django.core.management.base import CommandError
 from django.db import connections
 
 from agents import databases, services
-from agents.checks import columns_say_what_they_hold, columns_say_where_they_are_shown, relations_stay_in_one_file
+from agents.checks import check_column_kinds, check_column_places, check_relations
 from agents.models import Agent, AgentDatabase
 from agents.routers import NoAgentChosen
 from gate.models import MemoryGateDecision
@@ -67,7 +67,7 @@ def test_rows_of_two_files_cannot_be_joined():
 
 def test_a_new_agent_has_a_private_file_and_is_in_the_registry(real_files):
     agent = services.register("zoe")
-    file = databases.path("zoe")
+    file = databases.get_path("zoe")
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
     row = AgentDatabase.objects.get()
@@ -93,7 +93,7 @@ def test_of_many_makers_of_one_agent_one_wins(real_files):
     [thread.start() for thread in threads]
     [thread.join() for thread in threads]
     assert sorted(outcomes) == ["agent_zoe"] + ["refused"] * 15
-    assert [file.name for file in databases.path("zoe").parent.iterdir() if "-" not in file.suffix] == [
+    assert [file.name for file in databases.get_path("zoe").parent.iterdir() if "-" not in file.suffix] == [
         "openclaw-agent.sqlite"
     ]
 
@@ -101,7 +101,7 @@ def test_of_many_makers_of_one_agent_one_wins(real_files):
 def opened(agent_id):
     """How often this process has an agent's file open."""
     found = (Path(f"/proc/self/fd/{name}") for name in os.listdir("/proc/self/fd"))
-    file = str(databases.path(agent_id))
+    file = str(databases.get_path(agent_id))
     return sum(1 for name in found if name.is_symlink() and os.readlink(name).removesuffix(" (deleted)") == file)
 
 
@@ -117,19 +117,19 @@ def test_a_thread_keeps_the_file_of_its_last_agent_open_and_no_other(real_files,
 def test_a_file_that_is_put_in_the_place_of_an_open_one_is_read(real_files, as_admin):
     SessionFactory(db=services.register("zoe").db, title="Before")
     connections["agent_zoe"].close()
-    other = shutil.copyfile(databases.path("zoe"), real_files / "other.sqlite")
+    other = shutil.copyfile(databases.get_path("zoe"), real_files / "other.sqlite")
     with closing(sqlite3.connect(other)) as db, db:
         db.execute("UPDATE sessions SET title = 'After'")
     assert "Before" in as_admin.get("/agents/zoe/sessions/").text
-    other.replace(databases.path("zoe"))
+    other.replace(databases.get_path("zoe"))
     assert "After" in as_admin.get("/agents/zoe/sessions/").text
-    databases.path("zoe").unlink()
+    databases.get_path("zoe").unlink()
     assert as_admin.get("/agents/zoe/sessions/").status_code == 503
 
 
 def test_unknown_agents_and_bad_names_are_refused(real_files):
     with pytest.raises(databases.UnknownAgent):
-        databases.alias("nobody")
+        databases.get_alias("nobody")
     for name in ("../etc", "", "Zoë!", "a" * 57, "UPPER"):
         with pytest.raises(Refused):
             services.register(name)
@@ -147,7 +147,7 @@ def test_an_old_file_is_refused_until_it_is_migrated(real_files, as_admin):
         cursor.execute("DELETE FROM django_migrations WHERE app = 'gate'")
         for table in GATE_TABLES:
             cursor.execute(f"DROP TABLE {table}")
-    databases.forget(agent.db)
+    databases.remove_alias(agent.db)
     for address in ("/agents/zoe/sessions/", "/api/v1/agents/zoe/sessions"):
         answer = as_admin.get(address)
         assert answer.status_code == 503 and "migrate_agents" in answer.text
@@ -158,8 +158,8 @@ def test_an_old_file_is_refused_until_it_is_migrated(real_files, as_admin):
 def test_migrate_agents_names_every_failure_and_does_the_rest(real_files, capsys):
     services.register("zoe")
     services.register("amy")
-    databases.forget("agent_zoe")
-    databases.path("zoe").write_bytes(b"not a database" * 100)
+    databases.remove_alias("agent_zoe")
+    databases.get_path("zoe").write_bytes(b"not a database" * 100)
     with pytest.raises(CommandError, match=r"1 agent database.*zoe"):
         call_command("migrate_agents")
     assert "amy: schema" in capsys.readouterr().out
@@ -196,16 +196,16 @@ def test_an_agents_file_holds_only_agent_tables(real_files):
 
 
 def test_no_relation_leaves_its_file(settings):
-    assert relations_stay_in_one_file() == []
+    assert check_relations() == []
     settings.AGENT_APPS = {"ledger", "auth"}
-    assert {error.id for error in relations_stay_in_one_file()} == {"agents.E001"}
+    assert {error.id for error in check_relations()} == {"agents.E001"}
 
 
 @pytest.mark.parametrize(
     ("check", "said", "sentence"),
     [
-        (columns_say_what_they_hold, "kind", "MemoryGateDecision.reason does not say what it holds."),
-        (columns_say_where_they_are_shown, "says_where", "MemoryGateDecision.reason does not say where it is shown."),
+        (check_column_kinds, "kind", "MemoryGateDecision.reason does not say what it holds."),
+        (check_column_places, "says_where", "MemoryGateDecision.reason does not say where it is shown."),
     ],
 )
 def test_a_column_that_leaves_something_open_is_named(monkeypatch, check, said, sentence):

@@ -17,15 +17,15 @@ from ..homes import (
     HomeAgent,
     NoHome,
     NotReadable,
-    is_text,
-    look,
+    describe_undecodable,
+    is_utf8_name,
     normalise_or_empty,
     open_regular,
-    undecodable,
+    stat_regular,
 )
 from . import home_configuration, places
-from .home_configuration import AgentEntry, Configured
-from .places import Oddity, Place, State, Why
+from .home_configuration import AgentEntry, HomeConfiguration
+from .places import FolderState, Oddity, OddityReason, Place
 
 
 def read_home(root: Path) -> Home:
@@ -54,7 +54,7 @@ def read_home(root: Path) -> Home:
     return home
 
 
-def default_of(agents: Sequence[HomeAgent]) -> HomeAgent:
+def find_default_agent(agents: Sequence[HomeAgent]) -> HomeAgent:
     """The agent that has what belongs to no other one: main, else the default one, else the first."""
     ranked = (*(agent for agent in agents if agent.home_name == "main"), *(one for one in agents if one.is_default))
     return next(iter((*ranked, *agents)))
@@ -65,7 +65,7 @@ def _divide_databases(home):
     for path in {path for agent in home.agents for path in agent.databases}:
         sharing = [agent for agent in home.agents if path in agent.databases]
         for agent in sharing:
-            if agent is not default_of(sharing):
+            if agent is not find_default_agent(sharing):
                 *others, last = [None, *(one for one in agent.databases if one != path)]
                 place = home.agents.index(agent)
                 home.agents[place] = replace(agent, database=last, more_databases=tuple(filter(None, others)))
@@ -74,24 +74,24 @@ def _divide_databases(home):
 def _folders(home) -> dict[str, Path]:
     """The folders of agents that may be read, by their names; what is odd about the others is said."""
     parent = home.root / "agents"
-    state = places.state_of(home.root, parent)
-    home.add(places.oddity(state, parent), places.foreign(home.root, parent))
-    if state != State.FOLDER:
+    state = places.read_folder_state(home.root, parent)
+    home.add(places.build_oddity(state, parent), places.check_owner(home.root, parent))
+    if state != FolderState.FOLDER:
         return {}
     folders = {}
     for folder in sorted(parent.iterdir()):
-        state = places.state_of(home.root, folder)
-        if not is_text(folder.name):
-            home.add(Oddity(Why.NOT_UTF8, escaped(str(folder)), undecodable(parent, [folder.name])))
-        elif state == State.FOLDER:
-            home.add(places.foreign(home.root, folder, folder.name))
+        state = places.read_folder_state(home.root, folder)
+        if not is_utf8_name(folder.name):
+            home.add(Oddity(OddityReason.NOT_UTF8, escaped(str(folder)), describe_undecodable(parent, [folder.name])))
+        elif state == FolderState.FOLDER:
+            home.add(places.check_owner(home.root, folder, folder.name))
             folders[folder.name] = folder
-        elif state != State.NO_FOLDER:  # a file beside the folders of agents is none
-            home.add(places.oddity(state, folder, folder.name))
+        elif state != FolderState.NO_FOLDER:  # a file beside the folders of agents is none
+            home.add(places.build_oddity(state, folder, folder.name))
     return folders
 
 
-def _roster(configured: Configured, folders) -> dict[str, AgentEntry]:
+def _roster(configured: HomeConfiguration, folders) -> dict[str, AgentEntry]:
     """Every agent by the name of its folder, else that of the configuration: OpenClaw spells ids in lower case."""
     entries = dict(configured.agents)
     roster = {name: entries.pop(name, None) for name in folders}
@@ -131,11 +131,11 @@ def _place(home, folder, agent) -> Path | None:
     """A folder where it usually is, if it may be read."""
     if folder is None:
         return None
-    state = places.state_of(home.root, folder)
-    home.add(places.oddity(state, folder, agent))
-    if state != State.FOLDER:
+    state = places.read_folder_state(home.root, folder)
+    home.add(places.build_oddity(state, folder, agent))
+    if state != FolderState.FOLDER:
         return None
-    home.add(places.foreign(home.root, folder, agent))
+    home.add(places.check_owner(home.root, folder, agent))
     return folder
 
 
@@ -143,11 +143,11 @@ def _named_folder(home, written, agent, agent_id, what) -> Path | None:
     """A folder that the configuration names, where it is here."""
     if not written:
         return None
-    wanted = places.spelled_out(written, agent_id)
+    wanted = places.expand_path(written, agent_id)
     if wanted is None:
         home.add(_relative(written, agent, what))
         return None
-    return _kept(home, places.find(home.root, wanted, agent))
+    return _kept(home, places.find_folder(home.root, wanted, agent))
 
 
 def _kept(home, place: Place) -> Path | None:
@@ -158,18 +158,18 @@ def _kept(home, place: Place) -> Path | None:
 def _relative(written, agent, what):
     sentence = _("%(what)s of the agent %(agent)s was not read: “%(path)s” is not an absolute path.")
     words = {"what": what, "agent": escaped(agent), "path": escaped(written)}
-    return Oddity(Why.RELATIVE, written, sentence % words, agent)
+    return Oddity(OddityReason.RELATIVE, written, sentence % words, agent)
 
 
 def _store(home, configured, agent, agent_id) -> tuple[Path | None, Path | None]:
     """The index that `session.store` names, and its folder where that is here."""
     if not configured.store:
         return None, None
-    index = places.spelled_out(configured.store, agent_id)
+    index = places.expand_path(configured.store, agent_id)
     if index is None:
         home.add(_relative(configured.store, agent, "session.store"))
         return None, None
-    folder = _kept(home, places.find(home.root, index.parent, agent))
+    folder = _kept(home, places.find_folder(home.root, index.parent, agent))
     return (folder / index.name if folder else None), folder
 
 
@@ -184,10 +184,10 @@ def _databases(home, agent, index, agent_dir, folder) -> list[Path]:
         _place(home, folder / "agent", agent)
     databases = []
     for path in dict.fromkeys(candidates):
-        if look(path):
+        if stat_regular(path):
             databases.append(path)
         elif places.is_link(path):
-            home.add(places.oddity(State.LINK, path, agent))
+            home.add(places.build_oddity(FolderState.LINK, path, agent))
     return databases
 
 
@@ -196,20 +196,20 @@ def _workspace(home, configured, agent, entry) -> tuple[Path | None, str]:
     agent_id = normalise_or_empty(agent)
     candidates = _implied(home.root, configured, agent, agent_id)
     if entry.workspace:
-        wanted = places.spelled_out(entry.workspace, agent_id)
+        wanted = places.expand_path(entry.workspace, agent_id)
         if wanted is None:
             home.add(_relative(entry.workspace, agent, "workspace"))
             return None, ""
         candidates = [wanted]
-    place = places.first(home.root, candidates, agent, is_workspace=True)
+    place = places.find_first_folder(home.root, candidates, agent, is_workspace=True)
     if not entry.workspace and place.folder is None:
-        place = Place(None, tuple(one for one in place.oddities if one.why != Why.ABSENT))
+        place = Place(None, tuple(one for one in place.oddities if one.why != OddityReason.ABSENT))
     return _kept(home, place), str(candidates[0])
 
 
 def _implied(root, configured, agent, agent_id) -> list[Path]:
     """Where the workspace of an agent may be whose entry names none, the likeliest place first."""
-    shared = places.spelled_out(configured.workspace, agent_id) if configured.workspace else None
+    shared = places.expand_path(configured.workspace, agent_id) if configured.workspace else None
     own = [root / f"workspace-{agent}", root / f"workspace-{agent_id}"]
     is_listed = any(normalise_or_empty(name) == agent_id for name in configured.agents)
     is_default = agent_id == (normalise_or_empty(configured.default_agent) if is_listed else "main")
@@ -220,16 +220,16 @@ def _implied(root, configured, agent, agent_id) -> list[Path]:
     return [*below, *own, *([root / "workspace"] if agent_id == "main" else [])]
 
 
-def follow_report(home: Home, agent: HomeAgent, reported: str) -> HomeAgent:
+def follow_reported_workspace(home: Home, agent: HomeAgent, reported: str) -> HomeAgent:
     """The agent with the workspace that the newest report of a prompt names, which wins over the configured one.
 
     Where the two differ, or the reported one is not there, that is said; then the configured one is read.
     """
     if not reported:
         return agent
-    home.forget(agent.home_name, Why.DIFFERS)
-    wanted = places.spelled_out(reported, normalise_or_empty(agent.home_name))
-    place = places.find(home.root, wanted, agent.home_name, is_workspace=True) if wanted else Place(None)
+    home.forget(agent.home_name, OddityReason.DIFFERS)
+    wanted = places.expand_path(reported, normalise_or_empty(agent.home_name))
+    place = places.find_folder(home.root, wanted, agent.home_name, is_workspace=True) if wanted else Place(None)
     home.add(*(one for one in place.oddities if one.is_unread))
     followed = replace(
         agent, workspace=place.folder or agent.configured, reported=reported, is_reported=bool(place.folder)
@@ -239,7 +239,7 @@ def follow_report(home: Home, agent: HomeAgent, reported: str) -> HomeAgent:
     return followed
 
 
-def check_memory(home: Home, agent: HomeAgent) -> None:
+def check_memory_folder(home: Home, agent: HomeAgent) -> None:
     """Say what is odd about the folder of daily notes in the workspace that is read."""
     if agent.workspace:
         _place(home, agent.workspace / "memory", agent.home_name)
@@ -259,7 +259,7 @@ def _differing(agent):
             "The newest prompt of the agent %(agent)s came from the workspace %(reported)s, which is not there. "
             "%(configured)s was read, and nothing is written into it."
         )
-    return Oddity(Why.DIFFERS, agent.reported, sentence % words, agent.home_name)
+    return Oddity(OddityReason.DIFFERS, agent.reported, sentence % words, agent.home_name)
 
 
 def _is_same(first: Path, second: Path) -> bool:
@@ -268,11 +268,11 @@ def _is_same(first: Path, second: Path) -> bool:
     return False
 
 
-def _configured(home) -> Configured:
+def _configured(home) -> HomeConfiguration:
     """What the configuration says of agents and their places."""
     if not os.path.lexists(home.root / home_configuration.NAME):
         home.notes.append(_("There is no openclaw.json: agents and workspaces were found by their folders."))
-        return Configured()
+        return HomeConfiguration()
 
     def open_bytes(path, most):
         try:
@@ -281,7 +281,7 @@ def _configured(home) -> Configured:
         except NotReadable as exc:
             raise home_configuration.NotUsable(str(exc)) from None
 
-    configured = home_configuration.read(home.root, open_bytes)
+    configured = home_configuration.read_configuration(home.root, open_bytes)
     home.version = configured.version
     home.problems += configured.problems
     home.notes += configured.problems

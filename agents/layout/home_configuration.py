@@ -39,7 +39,7 @@ class AgentEntry:
 
 
 @dataclass(slots=True)
-class Configured:
+class HomeConfiguration:
     """The roster of agents with their places as written, and a sentence about each file that failed."""
 
     agents: dict[str, AgentEntry] = field(default_factory=dict)
@@ -56,9 +56,9 @@ class Configured:
         return next(iter([*marked, *self.agents]), "main")
 
 
-def read(root: Path, open_bytes: Callable[[Path, int], bytes]) -> Configured:
+def read_configuration(root: Path, open_bytes: Callable[[Path, int], bytes]) -> HomeConfiguration:
     """The agents of the home at `root`. `open_bytes` gives the first bytes of a file or raises NotUsable."""
-    reader, configured = _Reader(root, open_bytes), Configured()
+    reader, configured = _Reader(root, open_bytes), HomeConfiguration()
     config = reader.file(root / NAME, 0, ())
     if not isinstance(config, dict):
         reader.problems.append(_problem(NAME, _("the file does not contain an object")))

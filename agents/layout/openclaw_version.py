@@ -53,7 +53,7 @@ def note_version(root: Path, version: str) -> None:
         rows.delete()
 
 
-def newer_homes() -> list[NewerHome]:
+def find_newer_homes() -> list[NewerHome]:
     """The homes with agents here that a newer OpenClaw wrote, the newest version first."""
     rows = KeyValue.objects.filter(scope=SCOPE).values_list("key", "value_json", "updated_at")
     newest = parse(NEWEST_CHECKED)

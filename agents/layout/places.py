@@ -18,7 +18,7 @@ MOST_PARTS = 40  # of a path that is looked for in a copied home
 NO_WORKSPACE = frozenset({"agents", "state", "cron", "subagents", "sessions", "agent"})
 
 
-class State(StrEnum):
+class FolderState(StrEnum):
     """What is at the path of a folder."""
 
     FOLDER = "folder"
@@ -28,7 +28,7 @@ class State(StrEnum):
     NO_FOLDER = "no_folder"
 
 
-class Why(StrEnum):
+class OddityReason(StrEnum):
     """What is odd about a place; programs may rely on the words."""
 
     LINK = "link"
@@ -44,16 +44,25 @@ class Why(StrEnum):
 
 
 # What keeps nothing from being read, and needs nobody.
-HARMLESS = frozenset({Why.OWNER, Why.ABSENT, Why.COPIED})
+HARMLESS = frozenset({OddityReason.OWNER, OddityReason.ABSENT, OddityReason.COPIED})
 # What keeps a place from being read: the rest of the home is imported, and an import says that it was not whole.
-UNREAD = frozenset({Why.LINK, Why.UNREADABLE, Why.NO_FOLDER, Why.RELATIVE, Why.NAME, Why.NOT_UTF8})
+UNREAD = frozenset(
+    {
+        OddityReason.LINK,
+        OddityReason.UNREADABLE,
+        OddityReason.NO_FOLDER,
+        OddityReason.RELATIVE,
+        OddityReason.NAME,
+        OddityReason.NOT_UTF8,
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Oddity:
     """A place of a home that is not read, or not as it was written, and a sentence with what to do."""
 
-    why: Why
+    why: OddityReason
     path: str
     sentence: str
     agent: str = ""  # its name in the home, when it is one agent's
@@ -64,20 +73,20 @@ class Oddity:
         return self.why in UNREAD
 
 
-def state_of(root: Path, folder: Path) -> State:
+def read_folder_state(root: Path, folder: Path) -> FolderState:
     """What is at `folder`. Below `root` no part of the path may be a link, elsewhere the folder itself may not."""
     try:
         for part in _parts(root, folder):
             if stat.S_ISLNK(part.lstat().st_mode):
-                return State.LINK
+                return FolderState.LINK
         about = folder.lstat()
     except (FileNotFoundError, NotADirectoryError, ValueError):
-        return State.ABSENT
+        return FolderState.ABSENT
     except OSError:
-        return State.UNREADABLE
+        return FolderState.UNREADABLE
     if not stat.S_ISDIR(about.st_mode):
-        return State.NO_FOLDER
-    return State.FOLDER if os.access(folder, os.R_OK | os.X_OK, effective_ids=True) else State.UNREADABLE
+        return FolderState.NO_FOLDER
+    return FolderState.FOLDER if os.access(folder, os.R_OK | os.X_OK, effective_ids=True) else FolderState.UNREADABLE
 
 
 def is_link(path: Path) -> bool:
@@ -95,35 +104,35 @@ def _parts(root, folder) -> Iterator[Path]:
         yield folder
 
 
-def oddity(state: State, folder: Path, agent: str = "") -> Oddity | None:
+def build_oddity(state: FolderState, folder: Path, agent: str = "") -> Oddity | None:
     """What to say about a folder in this state that should be read; None for a folder, and where there is none."""
     sentences = {
-        State.LINK: _(
+        FolderState.LINK: _(
             "%(path)s was not read: it is a link, or a link leads to it. Write the real path into openclaw.json, or "
             "put a folder in its place."
         ),
-        State.UNREADABLE: _(
+        FolderState.UNREADABLE: _(
             "%(path)s was not read: permission to list it is missing. Give the user of OpenClaw Web read access."
         ),
-        State.NO_FOLDER: _("%(path)s was not read: it is not a folder. Put a folder in its place."),
+        FolderState.NO_FOLDER: _("%(path)s was not read: it is not a folder. Put a folder in its place."),
     }
     if state not in sentences:
         return None
-    return Oddity(Why(state.value), str(folder), sentences[state] % {"path": escaped(str(folder))}, agent)
+    return Oddity(OddityReason(state.value), str(folder), sentences[state] % {"path": escaped(str(folder))}, agent)
 
 
-def foreign(root: Path, folder: Path, agent: str = "") -> Oddity | None:
+def check_owner(root: Path, folder: Path, agent: str = "") -> Oddity | None:
     """What to say about a folder that belongs to another user than the home itself."""
     with suppress(OSError):
         owner, usual = folder.lstat().st_uid, root.stat().st_uid
         if owner != usual:
             words = {"path": escaped(str(folder)), "owner": owner, "usual": usual}
             sentence = _("%(path)s belongs to user %(owner)s, the OpenClaw folder to user %(usual)s.")
-            return Oddity(Why.OWNER, str(folder), sentence % words, agent)
+            return Oddity(OddityReason.OWNER, str(folder), sentence % words, agent)
     return None
 
 
-def spelled_out(written: str, agent_id: str) -> Path | None:
+def expand_path(written: str, agent_id: str) -> Path | None:
     """A path as OpenClaw understands it: `~` and `{agentId}` replaced; None for one that is not absolute."""
     path = Path(written.replace("{agentId}", agent_id))
     with suppress(RuntimeError):  # "~somebody" of a person who is not here
@@ -138,7 +147,7 @@ def copied(root: Path, folder: Path, *, is_workspace: bool = False) -> Path | No
         end = parts[start:]
         if is_workspace and end[0] in NO_WORKSPACE:
             continue
-        if state_of(root, root.joinpath(*end)) == State.FOLDER:
+        if read_folder_state(root, root.joinpath(*end)) == FolderState.FOLDER:
             return root.joinpath(*end)
     return None
 
@@ -160,13 +169,13 @@ class Place:
     oddities: tuple[Oddity, ...] = ()
 
 
-def find(root: Path, wanted: Path, agent: str, *, is_workspace: bool = False) -> Place:
+def find_folder(root: Path, wanted: Path, agent: str, *, is_workspace: bool = False) -> Place:
     """The folder `wanted`; where there is none, the one of a copied home, which is said."""
     wanted = respelled(root, wanted)
-    state = state_of(root, wanted)
-    if state == State.FOLDER:
+    state = read_folder_state(root, wanted)
+    if state == FolderState.FOLDER:
         return Place(wanted)
-    if problem := oddity(state, wanted, agent):
+    if problem := build_oddity(state, wanted, agent):
         return Place(None, (problem,))
     if wanted.is_relative_to(root):
         return Place(None)
@@ -174,13 +183,13 @@ def find(root: Path, wanted: Path, agent: str, *, is_workspace: bool = False) ->
     if inside := copied(root, wanted, is_workspace=is_workspace):
         words["used"] = escaped(str(inside.relative_to(root)))
         sentence = _("%(path)s does not exist here; the folder %(used)s of this OpenClaw folder was used instead.")
-        return Place(inside, (Oddity(Why.COPIED, str(wanted), sentence % words, agent),))
+        return Place(inside, (Oddity(OddityReason.COPIED, str(wanted), sentence % words, agent),))
     sentence = _("%(path)s does not exist here, and no folder of the same name is in this OpenClaw folder.")
-    return Place(None, (Oddity(Why.ABSENT, str(wanted), sentence % words, agent),))
+    return Place(None, (Oddity(OddityReason.ABSENT, str(wanted), sentence % words, agent),))
 
 
-def first(root: Path, candidates: list[Path], agent: str, *, is_workspace: bool = False) -> Place:
+def find_first_folder(root: Path, candidates: list[Path], agent: str, *, is_workspace: bool = False) -> Place:
     """The first of several places where something is; what is odd about it is said, and no other takes its place."""
-    places = [find(root, candidate, agent, is_workspace=is_workspace) for candidate in dict.fromkeys(candidates)]
+    places = [find_folder(root, candidate, agent, is_workspace=is_workspace) for candidate in dict.fromkeys(candidates)]
     said = (place for place in places if place.folder or any(one.is_unread for one in place.oddities))
     return next(chain(said, places), Place(None))

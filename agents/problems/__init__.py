@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from django.utils.translation import gettext_lazy
 
-from agents import presence, unread_parts
+from agents import database_loss, unread_parts
 from agents.models import Agent
 from problems.kinds import Facts, Finding, Kind, Link
 
@@ -12,18 +12,18 @@ from problems.kinds import Facts, Finding, Kind, Link
 def check_files() -> Iterable[Finding]:
     """Agents whose file is gone, or holds less than was noted."""
     for agent in Agent.objects.select_related("database").order_by("agent_id"):
-        if loss := presence.loss_of(agent):
+        if loss := database_loss.find_loss(agent):
             yield Finding(facts={"held": loss.held, "noted": loss.noted}, agent_id=agent.agent_id)
 
 
 def describe_file(facts: Facts) -> str:
     """What is wrong with an agent's file."""
-    return presence.describe_loss(facts["agent"], presence.Loss(facts["held"], facts["noted"]))
+    return database_loss.describe_loss(facts["agent"], database_loss.Loss(facts["held"], facts["noted"]))
 
 
 def check_schemas() -> Iterable[Finding]:
     """Databases of OpenClaw with a higher schema than is known here."""
-    for path, parts in unread_parts.newer_parts():
+    for path, parts in unread_parts.find_newer_parts():
         facts = {"path": path, "version": parts["version"], "known": parts["known"]}
         yield Finding(path, facts | {"unread": len(parts["unfamiliar"])}, level=parts["version"])
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from jobs.kinds import DAY_MS, MINUTE_MS, Every
+from jobs.kinds import DAY_MS, MINUTE_MS, Schedule
 from jobs.models import JobRun
 from jobs.progress import Progress
 from openclaw_web import clock
@@ -48,9 +48,9 @@ class AutoRun:
     message: Callable[[Results, str], str]
 
     @property
-    def every(self) -> Every:
+    def every(self) -> Schedule:
         """How often it is looked whether it has anything to do."""
-        return Every(self.runner.enabled, MINUTE_MS, dict, lambda: is_possible(self), is_switch=True)
+        return Schedule(self.runner.enabled, MINUTE_MS, dict, lambda: is_possible(self), is_switch=True)
 
     def run(self, params: dict[str, Any], progress: Progress) -> dict[str, Any]:
         """The job. Raises Refused when nothing may be sent, and when a model gave no answer about anything."""
@@ -95,7 +95,7 @@ def _waiting(automatic, model, agent_id, on, most=None):
     if agent is None:
         return []
     try:
-        room = automatic.runner.allowance.left(databases.alias(agent_id))
+        room = automatic.runner.allowance.left(databases.get_alias(agent_id))
         if room is not None and room < model.least_tokens:
             return []
         return automatic.choose(model, agent, on, clock.now_ms() - BACK_MS, most)

@@ -58,7 +58,7 @@ def exclusive_run(runner: Runner, agent_id: str) -> AbstractContextManager[None]
 
 def find_latest_jobs(runner: Runner, agent: Agent) -> list[JobRun]:
     """The newest runs of an agent, out of the newest of all agents; those of the switch are of all and not here."""
-    runs = jobs.latest([runner.kind], LOOKED_THROUGH)
+    runs = jobs.find_latest([runner.kind], LOOKED_THROUGH)
     return [job for job in runs if job.params.get("agent") == agent.agent_id][:LATEST]
 
 

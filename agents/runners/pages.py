@@ -5,9 +5,9 @@ from typing import Any
 
 from django.http import HttpResponse
 
-from jobs import ticking
+from jobs import automatic_tasks
 from jobs.models import JobRun
-from jobs.notices import after_start
+from jobs.notices import redirect_after_start
 from openclaw_web.errors import Refused
 from openclaw_web.llm.estimates import Estimate
 from openclaw_web.pages.html import refuse_post, render_page
@@ -38,13 +38,13 @@ def start_run(request: Any, runner: Runner, agent: Agent, start: Callable[[], Jo
         job = start()
     except Refused as refused:
         return refuse_post(request, refused, to=runner.address(agent))
-    return after_start(request, job, to=runner.address(agent))
+    return redirect_after_start(request, job, to=runner.address(agent))
 
 
 def render_runner_page(
     request: Any, runner: Runner, template: str, agent: Agent, own: Any, form: RunForm, plan: Estimate | None = None
 ) -> HttpResponse:
     """The page of a runner."""
-    tasks = ticking.states({runner.enabled})
+    tasks = automatic_tasks.read_tasks({runner.enabled})
     context = {"agent": agent, "form": form, "plan": plan, "own": own, "tasks": tasks}
     return render_page(request, template, context, status=422 if form.errors else 200)

@@ -19,7 +19,7 @@ def is_injected(text: str) -> bool:
     return any(mark in text[:400] for mark in INJECTED)
 
 
-def wants(text: str, *, injected: bool = False) -> bool:
+def is_adoptable(text: str, *, injected: bool = False) -> bool:
     """Whether a tool's result should be an artifact: long, many lines, HTML, PDF, or JSON that is not short.
 
     `injected` says that whoever calls knows it for injected context, which never becomes one.

@@ -58,7 +58,7 @@ class Scan:
         return [KINDS[number] for number in sorted(self._found)]
 
 
-def kinds_in(content: bytes | str) -> list[str]:
+def find_kinds(content: bytes | str) -> list[str]:
     """The kinds of secrets in a content: names of PATTERNS."""
     scan = Scan()
     scan.feed(content.encode("utf-8", "replace") if isinstance(content, str) else content)

@@ -6,7 +6,7 @@ import orjson
 import re2
 
 from . import content_types
-from .measuring import Measure
+from .measurement import Measure
 
 LINE, NAME, KEYS = 240, 80, 6
 LOOKED_AT = 64 * 1024  # characters of each end in which titles, exit codes and errors are looked for
@@ -38,7 +38,7 @@ def summarise(measured: Measure, *, exit_code: int | None = None) -> str:
     return _joined(parts)
 
 
-def size(measured: Measure) -> str:
+def summarise_size(measured: Measure) -> str:
     """`JSON · 4,010 bytes`, of a content of which nothing may be told."""
     return _joined(_size(measured))
 

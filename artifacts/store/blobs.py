@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from openclaw_web import reasons
 
 from .. import handles
-from ..errors import Damaged, NoSuchArtifact
+from ..errors import DamagedArtifact, NoSuchArtifact
 from . import layout
 
 CHUNK = 1024 * 1024
@@ -43,21 +43,23 @@ class Blob:
         for chunk in _unpacked(self._raw()) if self.is_compressed else self._raw():
             size += len(chunk)
             if size > limit:
-                raise Damaged(_("%(handle)s unpacks to more data than was stored. Reading was stopped.") % self._named)
+                raise DamagedArtifact(
+                    _("%(handle)s unpacks to more data than was stored. Reading was stopped.") % self._named
+                )
             digest.update(chunk)
             yield chunk
         if digest.hexdigest() != self.sha256 or expected not in (None, size):
-            raise Damaged(_("%(handle)s is damaged: its content is not what was stored.") % self._named)
+            raise DamagedArtifact(_("%(handle)s is damaged: its content is not what was stored.") % self._named)
 
     def ends(self, size: int, *, expected: int) -> tuple[bytes, bytes]:
         """The first and last `size` bytes of a plain blob; they may overlap. Only its size is checked: `expected`."""
         if self.is_compressed or self.stored_bytes != expected:
-            raise Damaged(_("%(handle)s is damaged: its size is not what was stored.") % self._named)
+            raise DamagedArtifact(_("%(handle)s is damaged: its size is not what was stored.") % self._named)
         return os.pread(self._handle, size, 0), os.pread(self._handle, size, max(0, expected - size))
 
     @property
     def _named(self):
-        return {"handle": handles.of(self.sha256)}
+        return {"handle": handles.from_sha256(self.sha256)}
 
     def _raw(self):
         place = 0
@@ -67,41 +69,43 @@ class Blob:
 
 
 @contextmanager
-def opened(root: Path, sha256: str) -> Iterator[Blob]:
+def open_blob(root: Path, sha256: str) -> Iterator[Blob]:
     """The blob of a content. Raises NoSuchArtifact when it is gone, Damaged when its place holds something else."""
     try:
-        with layout.folder(root, layout.BLOBS, *layout.parts(sha256)) as folder:
+        with layout.open_folder(root, layout.BLOBS, *layout.split_hash(sha256)) as folder:
             handle, is_compressed = _either(folder, sha256)
     except FileNotFoundError as exc:
-        raise NoSuchArtifact(_("The content of %(handle)s is missing.") % {"handle": handles.of(sha256)}) from exc
+        raise NoSuchArtifact(
+            _("The content of %(handle)s is missing.") % {"handle": handles.from_sha256(sha256)}
+        ) from exc
     try:
         yield Blob(sha256, handle, is_compressed=is_compressed)
     finally:
         os.close(handle)
 
 
-def whole(root: Path, sha256: str, *, expected: int) -> bytes:
+def read_whole(root: Path, sha256: str, *, expected: int) -> bytes:
     """A content of `expected` bytes, all of it, checked. Raises NoSuchArtifact, or Damaged, also when unreadable."""
     try:
-        with opened(root, sha256) as blob:
+        with open_blob(root, sha256) as blob:
             return b"".join(blob.chunks(expected=expected))
     except OSError as exc:
-        told = {"handle": handles.of(sha256), "reason": reasons.of_system(exc)}
-        raise Damaged(_("%(handle)s cannot be read: %(reason)s.") % told) from exc
+        told = {"handle": handles.from_sha256(sha256), "reason": reasons.of_system(exc)}
+        raise DamagedArtifact(_("%(handle)s cannot be read: %(reason)s.") % told) from exc
 
 
-def unchecked(root: Path, sha256: str) -> Iterator[bytes]:
+def read_unchecked(root: Path, sha256: str) -> Iterator[bytes]:
     """A content in chunks as it is found, ending where it cannot be read: for looking through it, never for showing."""
-    with suppress(Damaged, NoSuchArtifact, OSError), opened(root, sha256) as blob:
+    with suppress(DamagedArtifact, NoSuchArtifact, OSError), open_blob(root, sha256) as blob:
         yield from _unpacked(blob._raw()) if blob.is_compressed else blob._raw()
 
 
-def meta(root: Path, sha256: str) -> dict[str, Any] | None:
+def read_meta(root: Path, sha256: str) -> dict[str, Any] | None:
     """The metadata file of a content; None when there is none or it is not about this content."""
     try:
-        with layout.folder(root, layout.META, *layout.parts(sha256)) as folder:
+        with layout.open_folder(root, layout.META, *layout.split_hash(sha256)) as folder:
             handle = layout.open_file(f"{sha256}.json", folder)
-    except (FileNotFoundError, Damaged):
+    except (FileNotFoundError, DamagedArtifact):
         return None
     with os.fdopen(handle, "rb") as file:
         try:
@@ -137,6 +141,6 @@ def _unpacked(chunks):
         while piece := unpacker.decompress(unpacker.unconsumed_tail, CHUNK):
             yield piece
     except zlib.error as exc:
-        raise Damaged(_("A compressed artifact is damaged and cannot be unpacked.")) from exc
+        raise DamagedArtifact(_("A compressed artifact is damaged and cannot be unpacked.")) from exc
     if not (fed and unpacker.eof):
-        raise Damaged(_("A compressed artifact is damaged: its data ends too early."))
+        raise DamagedArtifact(_("A compressed artifact is damaged: its data ends too early."))

@@ -34,7 +34,7 @@ class _Files(NamedTuple):
 
 
 @dataclass(slots=True)
-class Collected:
+class GarbageResult:
     """What a collection did, or would do."""
 
     is_dry_run: bool
@@ -58,7 +58,7 @@ class Collected:
 
 
 def collect(
-    result: Collected,
+    result: GarbageResult,
     *,
     older_than: float = 0,
     also_kept: Callable[[list[str]], Iterable[str]] | None = None,
@@ -72,10 +72,10 @@ def collect(
     while others work on, and once more for each batch just before it goes, while nobody adopts. Raises Refused when
     an agent's file cannot be read: what it refers to is not known then, and nothing is removed.
     """
-    root = layout.root()
+    root = layout.get_root()
     waiting = _unreferred(root, time.time() - older_than, result)
     if waiting and also_kept:
-        result.kept += _take_out(waiting, also_kept([handles.of(sha256) for sha256 in waiting]))
+        result.kept += _take_out(waiting, also_kept([handles.from_sha256(sha256) for sha256 in waiting]))
     if result.is_dry_run:
         _count(result, waiting.values())
         return
@@ -87,27 +87,27 @@ def collect(
 
 def referred_among(db: str, wanted: list[str]) -> set[str]:
     """Those of these handles that the agent whose file is `db` refers to."""
-    with reading(db):
+    with open_temporarily(db):
         return set(Artifact.objects.using(db).filter(handle__in=wanted).values_list("handle", flat=True))
 
 
-def agent_files() -> list[str]:
+def list_agent_aliases() -> list[str]:
     """The alias of every agent there is a file or a row for; Refused when one cannot be read."""
     files = (settings.HOME_DIR / "agents").glob("*/agent/openclaw-agent.sqlite")
     names = {file.parts[-3] for file in files} | set(Agent.objects.values_list("agent_id", flat=True))
     try:
-        return [databases.alias(name) for name in sorted(names)]
+        return [databases.get_alias(name) for name in sorted(names)]
     except databases.UnusableAgent as exc:
         raise _unknown(exc) from exc
 
 
 def _referred(db):
-    with reading(db):
+    with open_temporarily(db):
         yield from Artifact.objects.using(db).values_list("handle", flat=True).distinct().iterator(5_000)
 
 
 @contextmanager
-def reading(db: str) -> Iterator[None]:
+def open_temporarily(db: str) -> Iterator[None]:
     """Hundreds of agents are read one after the other: what was opened for one is closed again."""
     was_open = connections[db].connection is not None
     try:
@@ -128,13 +128,13 @@ def _unknown(exc):
 
 def _unreferred(root, before, result):
     """What may go, by hash: contents that no agent refers to and that are older than `before`."""
-    referred = {handle[-64:] for db in agent_files() for handle in _referred(db)}
+    referred = {handle[-64:] for db in list_agent_aliases() for handle in _referred(db)}
     found: dict[str, _Files] = {}
-    for sha256, paths in inventory.stored(root):
+    for sha256, paths in inventory.list_contents(root):
         if sha256 in referred:
             result.kept += 1
             continue
-        size, changed_at = inventory.size_and_time(paths)
+        size, changed_at = inventory.read_size_and_time(paths)
         if changed_at > before:
             result.young += 1
         else:
@@ -149,14 +149,14 @@ def _take_out(waiting, kept):
 
 def _remove(root, waiting, also_kept, result):
     """Remove contents that are still nobody's: from here on nobody can adopt one until it is gone."""
-    with locks.clearing(root):
-        wanted = [handles.of(sha256) for sha256 in waiting]
-        kept = {handle for db in agent_files() for handle in referred_among(db, wanted)}
+    with locks.hold_clearing_lock(root):
+        wanted = [handles.from_sha256(sha256) for sha256 in waiting]
+        kept = {handle for db in list_agent_aliases() for handle in referred_among(db, wanted)}
         kept |= set(also_kept(wanted)) if also_kept else set()
         result.kept += _take_out(waiting, kept)
         folders: dict[tuple[str, ...], list[str]] = {}
         for sha256 in waiting:
-            folders.setdefault(layout.parts(sha256)[:-1], []).append(sha256)
+            folders.setdefault(layout.split_hash(sha256)[:-1], []).append(sha256)
         with ThreadPoolExecutor(REMOVERS) as pool:  # each mostly waits for the file system
             gone = pool.map(partial(_remove_files, root, waiting), folders, folders.values())
             removed = [waiting.pop(sha256) for part in gone for sha256 in part]
@@ -185,5 +185,5 @@ def _count(result, removed):
 
 def _remove_drafts(root):
     """Remove what writers that died left behind: while nobody adopts, every draft is one of those."""
-    with locks.clearing(root):
+    with locks.hold_clearing_lock(root):
         return layout.remove_drafts(root)

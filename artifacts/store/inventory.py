@@ -10,7 +10,7 @@ from . import layout
 _FILE = re.compile(r"([0-9a-f]{64})(?:\.txt|\.txt\.gz|\.json)")
 
 
-def stored(root: Path) -> Iterator[tuple[str, list[str]]]:
+def list_contents(root: Path) -> Iterator[tuple[str, list[str]]]:
     """The hash of every content, in order, and the paths of its files; metadata alone and links count as well."""
     both = [os.path.join(root, kind, "sha256") for kind in (layout.BLOBS, layout.META)]  # noqa: PTH118 - 100,000 of them
     for first in _folders(both):
@@ -19,7 +19,7 @@ def stored(root: Path) -> Iterator[tuple[str, list[str]]]:
             yield from sorted(_leaf([f"{parent}/{second}" for parent in above], first, second).items())
 
 
-def size_and_time(paths: Iterable[str]) -> tuple[int, float]:
+def read_size_and_time(paths: Iterable[str]) -> tuple[int, float]:
     """Bytes on disk, and the latest time, of the files of a content; those that are gone do not count."""
     size, changed_at = 0, 0.0
     for path in paths:

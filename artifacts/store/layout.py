@@ -20,7 +20,7 @@ from django.utils.translation import gettext as _
 from openclaw_web import reasons
 from openclaw_web.disk import publication
 
-from ..errors import Damaged
+from ..errors import DamagedArtifact
 
 BLOBS, META, DRAFTS = "blobs", "meta", "tmp"
 PLAIN, GZIPPED = ".txt", ".txt.gz"
@@ -29,7 +29,7 @@ _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # a FIFO mus
 _WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-def root() -> Path:
+def get_root() -> Path:
     """The store of this home; its folder is made on first use."""
     folder = settings.HOME_DIR / "artifacts"
     if (folder / DRAFTS).is_dir():  # nearly always: an export asks for every output
@@ -41,18 +41,18 @@ def root() -> Path:
     return folder
 
 
-def parts(sha256: str) -> tuple[str, str, str]:
+def split_hash(sha256: str) -> tuple[str, str, str]:
     """The folders of a hash below `blobs` and `meta`."""
     return ("sha256", sha256[:2], sha256[2:4])
 
 
 def blob_name(sha256: str, *, is_compressed: bool) -> str:
     """The blob's place relative to the root, as the metadata spells it."""
-    return "/".join((BLOBS, *parts(sha256), sha256 + (GZIPPED if is_compressed else PLAIN)))
+    return "/".join((BLOBS, *split_hash(sha256), sha256 + (GZIPPED if is_compressed else PLAIN)))
 
 
 @contextmanager
-def folder(root: Path, *names: str) -> Iterator[int]:
+def open_folder(root: Path, *names: str) -> Iterator[int]:
     """An existing folder of the store, opened. Raises FileNotFoundError, or Damaged when a link is on the way."""
     opened = [os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)]
     try:
@@ -82,10 +82,10 @@ def made_folder(root: Path, *names: str) -> Iterator[tuple[int, list[Path]]]:
 
 def meta_name(sha256: str) -> str:
     """The metadata's place relative to the root."""
-    return "/".join((META, *parts(sha256), f"{sha256}.json"))
+    return "/".join((META, *split_hash(sha256), f"{sha256}.json"))
 
 
-def place(root: Path, draft: Path, name: str) -> list[Path]:
+def name_draft(root: Path, draft: Path, name: str) -> list[Path]:
     """Give a draft its name, a path relative to the root; the folders that got a new entry."""
     *folders, file = name.split("/")
     with made_folder(root, *folders) as (target, grown):
@@ -96,13 +96,13 @@ def place(root: Path, draft: Path, name: str) -> list[Path]:
 def touch(root: Path, name: str) -> None:
     """Make a file as young as one that was stashed now."""
     *folders, file = name.split("/")
-    with folder(root, *folders) as inside, suppress(FileNotFoundError):
+    with open_folder(root, *folders) as inside, suppress(FileNotFoundError):
         os.utime(file, dir_fd=inside, follow_symlinks=False)
 
 
 def remove(root: Path, folders: tuple[str, ...], *names: str) -> None:
     """Remove files of a folder, those that are there, and then the folder, if it is empty."""
-    with suppress(FileNotFoundError), folder(root, *folders[:-1]) as above:
+    with suppress(FileNotFoundError), open_folder(root, *folders[:-1]) as above:
         with _opened(above, folders[-1]) as inside:
             for name in names:
                 with suppress(FileNotFoundError):
@@ -118,12 +118,12 @@ def remove_many(root: Path, above: tuple[str, ...], leaves: dict[str, list[str]]
     """
     stuck: list[str] = []
     try:
-        with folder(root, *above) as opened:
+        with open_folder(root, *above) as opened:
             for leaf, names in leaves.items():
                 stuck += _remove_leaf(opened, leaf, names)
     except FileNotFoundError:
         return stuck
-    except (Damaged, OSError):
+    except (DamagedArtifact, OSError):
         return [name for names in leaves.values() for name in names]
     return stuck
 
@@ -142,7 +142,7 @@ def _remove_leaf(above, leaf, names):
         os.rmdir(leaf, dir_fd=above)
     except FileNotFoundError:
         return []
-    except Damaged:
+    except DamagedArtifact:
         return names
     except OSError:  # not empty
         return stuck
@@ -157,18 +157,20 @@ def open_file(name: str, folder: int) -> int:
         raise
     except OSError as exc:
         words = {"name": name, "reason": reasons.of_system(exc)}
-        raise Damaged(_("%(name)s was not opened: %(reason)s.") % words) from exc
+        raise DamagedArtifact(_("%(name)s was not opened: %(reason)s.") % words) from exc
     about = os.fstat(handle)
     if not stat.S_ISREG(about.st_mode) or about.st_nlink != 1:
         os.close(handle)
-        raise Damaged(_("%(name)s was not opened: it is not a regular file with a single name.") % {"name": name})
+        raise DamagedArtifact(
+            _("%(name)s was not opened: it is not a regular file with a single name.") % {"name": name}
+        )
     return handle
 
 
 def remove_drafts(root: Path) -> int:
     """Remove every draft; how many there were. Raises Damaged when their folder is a link: they are somebody else's."""
     count = 0
-    with folder(root, DRAFTS) as inside, os.scandir(inside) as entries:
+    with open_folder(root, DRAFTS) as inside, os.scandir(inside) as entries:
         for entry in list(entries):
             if not entry.is_dir(follow_symlinks=False):
                 os.unlink(entry.name, dir_fd=inside)
@@ -176,7 +178,7 @@ def remove_drafts(root: Path) -> int:
     return count
 
 
-def new_draft(root: Path) -> tuple[Path, int]:
+def create_draft(root: Path) -> tuple[Path, int]:
     """A new empty file that no reader can meet, opened for writing."""
     path = root / DRAFTS / f"{os.getpid()}-{secrets.token_hex(8)}"
     handle = os.open(path, _WRITE, 0o600)
@@ -197,7 +199,9 @@ def _open_folder(parent, name):
     try:
         return os.open(name, _FOLDER, dir_fd=parent)
     except NotADirectoryError as exc:  # what O_NOFOLLOW says of a link together with O_DIRECTORY
-        raise Damaged(_("The folder %(name)s of the artifact store is a link or a file.") % {"name": name}) from exc
+        raise DamagedArtifact(
+            _("The folder %(name)s of the artifact store is a link or a file.") % {"name": name}
+        ) from exc
 
 
 def _make(parent, name):
@@ -210,6 +214,6 @@ def _make(parent, name):
     return True
 
 
-def iso(at_ms: int) -> str:
+def to_iso(at_ms: int) -> str:
     """Milliseconds since 1970 as metadata spells times: `2026-03-04T00:00:00.000000+00:00`."""
     return datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(timespec="microseconds")

@@ -14,17 +14,17 @@ from openclaw_web.disk import locks, publication
 FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-def adopting(root: Path):
+def hold_adoption_lock(root: Path):
     """While content becomes an artifact: others may adopt, nobody clears away."""
     return _held(root / ".adopting.lock", shared=True)
 
 
-def clearing(root: Path):
+def hold_clearing_lock(root: Path):
     """While blobs are removed: nobody adopts."""
     return _held(root / ".adopting.lock")
 
 
-def publishing(root: Path):
+def hold_publishing_lock(root: Path):
     """While finished files get their names: the second of two with the same content finds the first."""
     return _held(root / ".publishing.lock")
 

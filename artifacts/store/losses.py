@@ -24,14 +24,14 @@ class Losses:
         return self.gone | self.resized
 
 
-class Contents:
+class ContentIndex:
     """Everything the store has, by name, as it was a moment ago."""
 
     def __init__(self, root: Path):
         self.root = root
-        self.paths = dict(inventory.stored(root))
+        self.paths = dict(inventory.list_contents(root))
 
-    def lost(self, db: str) -> tuple[Losses, set[str]]:
+    def find_losses(self, db: str) -> tuple[Losses, set[str]]:
         """What the agent whose file is `db` refers to and is not as it was put, and all it refers to."""
         losses, used = Losses(), set()
         rows = Artifact.objects.using(db).order_by().values_list("handle", "bytes", "stored_bytes").distinct()
@@ -39,7 +39,7 @@ class Contents:
         for handle, size, stored_size in rows.iterator(5_000):
             sha256 = handle[-64:]
             used.add(sha256)
-            blobs_of = self.blobs(sha256)
+            blobs_of = self.find_blobs(sha256)
             if not blobs_of:
                 losses.gone.add(sha256)
             elif self._has_size(sha256, blobs_of, size, stored_size):
@@ -51,7 +51,7 @@ class Contents:
         losses.resized -= right
         return losses, used
 
-    def blobs(self, sha256: str) -> list[str]:
+    def find_blobs(self, sha256: str) -> list[str]:
         """The paths of a content's blobs: one, or two when two versions of a program wrote at once."""
         return [path for path in self.paths.get(sha256, ()) if path.endswith((layout.PLAIN, layout.GZIPPED))]
 
@@ -64,16 +64,16 @@ class Contents:
                 continue
             if found == (stored_size if path.endswith(layout.GZIPPED) else size):
                 return True
-            about = blobs.meta(self.root, sha256) if path.endswith(layout.GZIPPED) else None
+            about = blobs.read_meta(self.root, sha256) if path.endswith(layout.GZIPPED) else None
             if about and about.get("storedBytes") == found:
                 return True
         return False
 
 
-def uses(db: str, sha256s: Iterable[str]) -> dict[str, list[Artifact]]:
+def find_uses(db: str, sha256s: Iterable[str]) -> dict[str, list[Artifact]]:
     """The rows that refer to these contents, by hash."""
     found: dict[str, list[Artifact]] = {}
-    for handle in map(handles.of, sorted(sha256s)):
+    for handle in map(handles.from_sha256, sorted(sha256s)):
         rows = Artifact.objects.using(db).filter(handle=handle).order_by("created_at", "id")
         found[handle[-64:]] = list(rows.only("id", "handle", "kind", "session_id", "record_id", "tool"))
     return found

@@ -69,7 +69,7 @@ def load():
     from problems import kinds
 
     kinds.all_kinds()
-    job_kinds.by_themselves()
+    job_kinds.get_schedules()
 
 
 def measure():
@@ -86,13 +86,13 @@ def measure():
     until_complete()  # files that were closed for the first time
     steady, _passes = cost(check_pass.check_all)
     before = set(Problem.objects.filter(state="open").values_list("id", flat=True))
-    plant(databases.alias("agent-007"))
+    plant(databases.get_alias("agent-007"))
     connections.close_all()
     start = time.perf_counter()
     until_complete()
     planted = time.perf_counter() - start
     new = Problem.objects.filter(state="open").exclude(id__in=before).count()
-    unplant(databases.alias("agent-007"))
+    unplant(databases.get_alias("agent-007"))
     longest, whole = max(passes), sum(passes)
     return {"cold": longest, "whole": whole, "passes": len(passes), "steady": steady, "planted": planted, "found": new}
 

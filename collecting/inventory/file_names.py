@@ -48,7 +48,7 @@ class NameHint:
     live_name: str = ""  # what the file was called while it was written to
 
 
-def reason_beside(name: str) -> str:
+def find_skip_reason(name: str) -> str:
     """Why a file beside transcripts is none, by its name alone; empty for what may be one."""
     for reason, pattern in BESIDE:
         if pattern.fullmatch(name):
@@ -58,7 +58,7 @@ def reason_beside(name: str) -> str:
     return "secret" if ".jsonl" not in name.lower() and SECRET.search(name) else ""
 
 
-def hint_of(name: str) -> NameHint:
+def parse_name(name: str) -> NameHint:
     """What the name of a possible transcript says; a name of another kind is that of a copy somebody made."""
     match = TRANSCRIPT.fullmatch(name)
     if match is None:

@@ -9,19 +9,19 @@ from pathlib import Path
 
 from django.utils.translation import gettext as _
 
-from agents.homes import Home, HomeAgent, gone, is_text
-from agents.layout.places import Why
-from agents.skipped_sources import Kind, Reason, Skipped
-from agents.sources import name_below
+from agents.homes import Home, HomeAgent, describe_gone, is_utf8_name
+from agents.layout.places import OddityReason
+from agents.skipped_sources import Kind, Reason, SkippedItem
+from agents.sources import get_relative_name
 from openclaw_web import reasons
 from openclaw_web.pages.glyphs import escaped
 
-from .file_names import reason_beside
+from .file_names import find_skip_reason
 
 IMPORT_ARCHIVE = "session-sqlite-import-archive"
 MAX_FILES = 100_000  # of an agent; more than that no home of a person has
 MAX_DEPTH = 32
-ODD = {Why.LINK: Reason.LINK, Why.NAME: Reason.ODD_NAME, Why.NOT_UTF8: Reason.ODD_NAME}
+ODD = {OddityReason.LINK: Reason.LINK, OddityReason.NAME: Reason.ODD_NAME, OddityReason.NOT_UTF8: Reason.ODD_NAME}
 WANTED = re.compile(r".*(?:\.jsonl.*|sessions\.json|\.sqlite(?:-wal|-shm)?)", re.IGNORECASE | re.DOTALL)
 
 
@@ -36,11 +36,11 @@ class FoundFile:
 
 
 @dataclass(slots=True)
-class Listing:
+class FileListing:
     """The files below the places of an agent; `skipped` are those that cannot be files of ours, and folders."""
 
     files: list[FoundFile] = field(default_factory=list)
-    skipped: list[Skipped] = field(default_factory=list)
+    skipped: list[SkippedItem] = field(default_factory=list)
 
     @property
     def count(self) -> int:
@@ -53,7 +53,7 @@ class Listing:
         return len(self.files) + len(self.skipped) >= MAX_FILES
 
 
-def places_of(found: HomeAgent) -> list[Path]:
+def find_places(found: HomeAgent) -> list[Path]:
     """The folders that hold the transcripts, archives and databases of an agent, none within another."""
     candidates = [found.sessions, found.agent_dir]
     if found.folder:
@@ -66,24 +66,26 @@ def places_of(found: HomeAgent) -> list[Path]:
     return places
 
 
-def odd_places(home: Home, name: str) -> list[Skipped]:
+def find_odd_places(home: Home, name: str) -> list[SkippedItem]:
     """The places of an agent that are not read; `name` is its name in the home."""
     odd = [one for one in home.oddities if one.agent == name and one.is_unread]
     return [
-        Skipped(Kind.FOLDER, book_name(home.root, Path(one.path)), ODD.get(one.why, Reason.UNREADABLE), one.sentence)
+        SkippedItem(
+            Kind.FOLDER, get_book_name(home.root, Path(one.path)), ODD.get(one.why, Reason.UNREADABLE), one.sentence
+        )
         for one in odd
     ]
 
 
-def list_place(place: Path, root: Path, notes: list[str], apart: Collection[Path]) -> Listing:
+def list_place(place: Path, root: Path, notes: list[str], apart: Collection[Path]) -> FileListing:
     """Every file below `place`, in no order, without folders in `apart`: they are listed for themselves.
 
     A file that goes meanwhile is a sentence in `notes`, as in `homes`. Where all agents lie below the place, only
     transcripts and indexes in it are files of an agent.
     """
-    listing = Listing()
+    listing = FileListing()
     if place.is_symlink():
-        listing.skipped.append(Skipped(Kind.FOLDER, book_name(root, place), Reason.LINK))
+        listing.skipped.append(SkippedItem(Kind.FOLDER, get_book_name(root, place), Reason.LINK))
     elif place.is_dir():
         _list(place, root, notes, listing, apart)
     if (root / "agents").is_relative_to(place):
@@ -92,10 +94,10 @@ def list_place(place: Path, root: Path, notes: list[str], apart: Collection[Path
     return listing
 
 
-def book_name(root: Path, path: Path) -> str:
+def get_book_name(root: Path, path: Path) -> str:
     """The name of a path in the book of sources; what is no text in it is escaped."""
-    name = name_below(root, path)
-    return name if is_text(name) else escaped(name)
+    name = get_relative_name(root, path)
+    return name if is_utf8_name(name) else escaped(name)
 
 
 def _list(place, root, notes, listing, apart):
@@ -104,13 +106,13 @@ def _list(place, root, notes, listing, apart):
     while waiting:
         folder, depth = waiting.pop()
         if depth > MAX_DEPTH:
-            listing.skipped.append(Skipped(Kind.FOLDER, book_name(root, folder), Reason.TOO_MANY))
+            listing.skipped.append(SkippedItem(Kind.FOLDER, get_book_name(root, folder), Reason.TOO_MANY))
             continue
         try:
             with os.scandir(folder) as entries:
                 for entry in entries:
                     if listing.is_full:
-                        listing.skipped.append(Skipped(Kind.FOLDER, book_name(root, folder), Reason.TOO_MANY))
+                        listing.skipped.append(SkippedItem(Kind.FOLDER, get_book_name(root, folder), Reason.TOO_MANY))
                         return
                     _sort(entry, place, root, notes, listing, waiting, depth)
             waiting = [] if (root / "agents").is_relative_to(place) else waiting
@@ -118,28 +120,28 @@ def _list(place, root, notes, listing, apart):
         except OSError as exc:
             notes.append(_("%(file)s was not read: %(reason)s.") % {"file": folder, "reason": exc.strerror})
             why = reasons.of_system(exc)
-            listing.skipped.append(Skipped(Kind.FOLDER, book_name(root, folder), Reason.UNREADABLE, why))
+            listing.skipped.append(SkippedItem(Kind.FOLDER, get_book_name(root, folder), Reason.UNREADABLE, why))
 
 
 def _sort(entry, place, root, notes, listing, waiting, depth):
-    path, name = Path(entry.path), book_name(root, Path(entry.path))
+    path, name = Path(entry.path), get_book_name(root, Path(entry.path))
     try:
         if entry.is_dir(follow_symlinks=False):
             waiting.append((path, depth + 1))
             return
         found = entry.stat(follow_symlinks=False)
     except OSError:
-        if not reason_beside(entry.name):
-            notes.append(gone(entry.name))
+        if not find_skip_reason(entry.name):
+            notes.append(describe_gone(entry.name))
         return
     if stat.S_ISLNK(found.st_mode):
         kind = Kind.FOLDER if path.is_dir() else Kind.FILE
-        listing.skipped.append(Skipped(kind, name, Reason.LINK, stat=found))
-    elif not is_text(entry.name) or not is_text(str(path.parent)):
-        listing.skipped.append(Skipped(Kind.FILE, name, Reason.ODD_NAME, stat=found))
+        listing.skipped.append(SkippedItem(kind, name, Reason.LINK, stat=found))
+    elif not is_utf8_name(entry.name) or not is_utf8_name(str(path.parent)):
+        listing.skipped.append(SkippedItem(Kind.FILE, name, Reason.ODD_NAME, stat=found))
     elif not stat.S_ISREG(found.st_mode):
         listing.skipped.append(
-            Skipped(Kind.FILE, name, Reason.UNREADABLE, _("the path is not a regular file"), stat=found)
+            SkippedItem(Kind.FILE, name, Reason.UNREADABLE, _("the path is not a regular file"), stat=found)
         )
     else:
         listing.files.append(FoundFile(path, found, place, name))

@@ -6,13 +6,13 @@ from pathlib import Path
 from agents.homes import HomeAgent
 from agents.models import Agent, SkippedSource
 from agents.services import normalise_agent_id
-from agents.skipped_sources import Kind, Reason, Skipped
+from agents.skipped_sources import Kind, Reason, SkippedItem
 from ledger import index_rows
 from ledger.collectors.session_index import IndexEntry, get_file_name, read_entries
 from ledger.models import Session
 from openclaw_web.errors import Refused
 
-from .accounts import Accounts
+from .file_outcomes import FileOutcomes
 
 BATCH = 500
 OWNER = "agent"
@@ -24,10 +24,10 @@ def explain_entries(
     *,
     found: HomeAgent,
     agent: Agent,
-    accounts: Accounts,
+    accounts: FileOutcomes,
     reasons: dict[str, str],
     owners: dict[str, str],
-) -> list[Skipped]:
+) -> list[SkippedItem]:
     """The keys that lead to no records here, with reasons; `reasons` are those of sessions left out on purpose.
 
     `owners` are agents that have the transcripts of keys in a folder they share.
@@ -35,16 +35,16 @@ def explain_entries(
     entries = list(entries)
     full = _with_records(agent, [entry.session_id for entry in entries])
     by_session, by_name = accounts.reasons_by_session() | reasons, accounts.reasons_by_name()
-    named = [Skipped(Kind.INDEX_ENTRY, key, Reason.UNUSABLE) for key in unusable]
+    named = [SkippedItem(Kind.INDEX_ENTRY, key, Reason.UNUSABLE) for key in unusable]
     for entry in entries:
         for key, file in entry.files.items():
             elsewhere = owners.get(key) or _folder_of(file, found)
             if owner := (_other_owner(key, found) if entry.session_id in full else elsewhere):
-                named.append(Skipped(Kind.INDEX_ENTRY, key, Reason.OTHER_AGENT, owner, entry.session_id))
+                named.append(SkippedItem(Kind.INDEX_ENTRY, key, Reason.OTHER_AGENT, owner, entry.session_id))
             elif entry.session_id not in full:
                 reason = by_session.get(entry.session_id) or by_name.get(get_file_name(file))
                 reason = reason or (Reason.EMPTY if _is_read(found, entry, file) else Reason.NO_RECORDS)
-                named.append(Skipped(Kind.INDEX_ENTRY, key, reason, get_file_name(file), entry.session_id))
+                named.append(SkippedItem(Kind.INDEX_ENTRY, key, reason, get_file_name(file), entry.session_id))
     return named
 
 
@@ -53,12 +53,12 @@ def is_elsewhere(entry: IndexEntry, found: HomeAgent) -> bool:
     return bool(entry.files) and all(_folder_of(file, found) for file in entry.files.values())
 
 
-def kept_entries(rows: Iterable[SkippedSource], agent: Agent) -> list[Skipped]:
+def find_kept_entries(rows: Iterable[SkippedSource], agent: Agent) -> list[SkippedItem]:
     """What was noted of an index that was not read in this import, without sessions that have records by now."""
     rows = [row for row in rows if row.kind == Kind.INDEX_ENTRY]
     full = _with_records(agent, [row.session_id for row in rows])
     return [
-        Skipped(Kind.INDEX_ENTRY, row.path, row.reason, row.detail, row.session_id)
+        SkippedItem(Kind.INDEX_ENTRY, row.path, row.reason, row.detail, row.session_id)
         for row in rows
         if row.reason == Reason.OTHER_AGENT or row.session_id not in full
     ]
@@ -108,7 +108,7 @@ def _id(name: str) -> str:
         return name
 
 
-def show_keys(root: Path, agents: dict[str, Agent], entries: Iterable[IndexEntry]) -> list[Agent]:
+def store_other_keys(root: Path, agents: dict[str, Agent], entries: Iterable[IndexEntry]) -> list[Agent]:
     """Give sessions the keys that indexes of other agents have for them; the agents whose sessions changed.
 
     `agents` are by their names in the home, `entries` those of these indexes that were read now.

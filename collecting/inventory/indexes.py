@@ -7,7 +7,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from agents.homes import HomeAgent, NotReadable, look, open_regular
+from agents.homes import HomeAgent, NotReadable, open_regular, stat_regular
 from agents.models import SkippedSource
 from agents.skipped_sources import is_unchanged
 from ledger.collectors import session_index
@@ -25,14 +25,14 @@ class IndexFile:
     problem: str = ""
 
 
-def index_path(found: HomeAgent) -> Path | None:
+def find_index_path(found: HomeAgent) -> Path | None:
     """Where the session index of an agent is; None where there is none."""
     return found.index if found.index is not None and os.path.lexists(found.index) else None
 
 
 def read_index(collection: Any, found: HomeAgent, row: SkippedSource | None = None) -> IndexFile:
     """The index of an agent; empty when it has none. `row` is what was noted of the file when it could not be used."""
-    path = index_path(found)
+    path = find_index_path(found)
     if path is None:
         return IndexFile()
     if path not in collection.indexes:
@@ -41,7 +41,7 @@ def read_index(collection: Any, found: HomeAgent, row: SkippedSource | None = No
 
 
 def _read(collection, path, row):
-    stat = look(path)
+    stat = stat_regular(path)
     if stat and stat.st_size > MAX_BYTES:
         return IndexFile(problem=_("the file is larger than %(size)s MB") % {"size": MAX_BYTES // 1024**2})
     if stat and row is not None and row.reason == SkippedSource.Reason.FAILED and is_unchanged(row, stat):

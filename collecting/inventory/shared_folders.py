@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from agents.homes import HomeAgent, NotReadable, normalise_or_empty, open_regular
-from agents.layout.home_agents import default_of
+from agents.layout.home_agents import find_default_agent
 from agents.models import CollectorSource, SkippedSource
 from agents.skipped_sources import Kind, is_unchanged
 from ledger.collectors.session_index import IndexEntry, get_file_name
 
 from .file_heads import TranscriptHead, read_head
-from .file_names import hint_of, reason_beside
-from .folders import FoundFile, Listing, book_name, list_place, places_of
+from .file_names import find_skip_reason, parse_name
+from .folders import FileListing, FoundFile, find_places, get_book_name, list_place
 from .indexes import IndexFile, read_index
 
 BESIDE_DATABASE = ("-wal", "-shm", "-journal")
@@ -36,22 +36,22 @@ class SharedFolder:
     @property
     def default(self) -> str:
         """The agent that has what no other one has."""
-        return default_of(self.agents).home_name
+        return find_default_agent(self.agents).home_name
 
-    def owner_of_key(self, key: str) -> str:
+    def find_key_owner(self, key: str) -> str:
         """The agent that a session key names; the default one where it names none of these."""
         parts = key.split(":", 2)
         agent_id = normalise_or_empty(parts[1]) if len(parts) == 3 and parts[0] == "agent" else ""
         own = (agent.home_name for agent in self.agents if normalise_or_empty(agent.home_name) == agent_id)
         return next(own, self.default) if agent_id else self.default
 
-    def owner_of(self, file: FoundFile) -> str:
+    def find_owner(self, file: FoundFile) -> str:
         """The agent whose file it is."""
         if file.path not in self._owners:
             self._owners[file.path] = self._owner(file)
         return self._owners[file.path]
 
-    def owner_of_named(self, entry: IndexEntry, file: str) -> str:
+    def find_named_owner(self, entry: IndexEntry, file: str) -> str:
         """The agent whose file an entry names; empty where none is known."""
         names = {get_file_name(file), f"{entry.session_id}.jsonl"}
         return next((owner for path, owner in self._owners.items() if path.name in names), "")
@@ -76,7 +76,7 @@ class SharedFolder:
             self._claims = dict(claims.values_list("agent_id", "path"))
             self._rows = {row.path: row for row in SkippedSource.objects.filter(root=root, kind=Kind.FILE)}
         agent_id = self.collection.book.agent_of(file.path)
-        row = self._rows.get(book_name(self.collection.home.root, file.path))
+        row = self._rows.get(get_book_name(self.collection.home.root, file.path))
         if not agent_id and row is not None and is_unchanged(row, file.stat):
             agent_id = row.agent_id
         return self._claims.get(agent_id, "")
@@ -89,7 +89,7 @@ class SharedFolder:
             if agent.index is None or agent.index.parent != self.place:
                 continue
             for entry in read_index(self.collection, agent).entries:
-                owner = self.owner_of_key(entry.session_key)
+                owner = self.find_key_owner(entry.session_key)
                 self._by_session.setdefault(entry.session_id, owner)
                 self._by_file |= {get_file_name(path): owner for path in entry.files.values() if path}
 
@@ -97,9 +97,9 @@ class SharedFolder:
         """The agent that the index, the header or the name leads to; empty for none."""
         if owner := self._by_file.get(file.path.name):
             return owner
-        hint = hint_of(file.path.name)
+        hint = parse_name(file.path.name)
         by_name = self._of_session(hint.session_id) or self._of_session(file.path.name.partition(".")[0])
-        if reason_beside(file.path.name) or (self.collection.opted_out and by_name):
+        if find_skip_reason(file.path.name) or (self.collection.opted_out and by_name):
             return by_name
         head = self._head(file.path, is_packed=hint.is_packed)
         return self._of_session(head.session_id) or self._of_header(head) or by_name
@@ -123,7 +123,7 @@ class SharedFolder:
         return next((some[0].home_name for some in (named, there) if len(some) == 1), "")
 
 
-def shared_by(collection: Any, place: Path | None) -> SharedFolder | None:
+def find_shared_folder(collection: Any, place: Path | None) -> SharedFolder | None:
     """The folder as one that agents share; None for one of a single agent."""
     if place is None:
         return None
@@ -133,12 +133,12 @@ def shared_by(collection: Any, place: Path | None) -> SharedFolder | None:
     return collection.shared[place]
 
 
-def list_own(collection: Any, found: HomeAgent, notes: list[str]) -> Listing:
+def list_own_files(collection: Any, found: HomeAgent, notes: list[str]) -> FileListing:
     """Every file below the places of an agent, without those of others in folders that it shares with them."""
-    own, root = Listing(), collection.home.root
-    apart = {place for agent in collection.home.agents for part in agent.parts for place in places_of(part)}
-    for place in places_of(found):
-        listing, shared = list_place(place, root, notes, apart), shared_by(collection, place)
+    own, root = FileListing(), collection.home.root
+    apart = {place for agent in collection.home.agents for part in agent.parts for place in find_places(part)}
+    for place in find_places(found):
+        listing, shared = list_place(place, root, notes, apart), find_shared_folder(collection, place)
         if shared is not None:
             index = found.index
             listing.files = [file for file in listing.files if file.path == index or _is_of(shared, found, file)]
@@ -153,9 +153,9 @@ def _is_of(shared, found, file):
     return not is_index and shared.owner_of(file) == found.home_name
 
 
-def own_index(collection: Any, found: HomeAgent, index: IndexFile) -> IndexFile:
+def filter_own_index(collection: Any, found: HomeAgent, index: IndexFile) -> IndexFile:
     """What an index says of the sessions of one agent, where others have it as well."""
-    shared = shared_by(collection, found.sessions)
+    shared = find_shared_folder(collection, found.sessions)
     if shared is None:
         return index
     entries = [entry for entry in index.entries if shared.owner_of_key(entry.session_key) == found.home_name]
@@ -163,9 +163,9 @@ def own_index(collection: Any, found: HomeAgent, index: IndexFile) -> IndexFile:
     return IndexFile(entries, unusable, index.problem)
 
 
-def other_owners(collection: Any, found: HomeAgent, entries: Iterable[IndexEntry]) -> dict[str, str]:
+def find_other_owners(collection: Any, found: HomeAgent, entries: Iterable[IndexEntry]) -> dict[str, str]:
     """Key -> the agent that has the transcript which an entry of this agent names."""
-    shared = shared_by(collection, found.sessions)
+    shared = find_shared_folder(collection, found.sessions)
     if shared is None:
         return {}
     owners = {key: shared.owner_of_named(entry, file) for entry in entries for key, file in entry.files.items()}

@@ -10,16 +10,16 @@ from typing import Any
 
 from agents.homes import NEVER_FOLDERS, NEVER_NAMES, HomeAgent, NotReadable, open_regular
 from agents.models import CollectorSource, SkippedSource
-from agents.skipped_sources import Kind, Reason, Skipped, is_unchanged
+from agents.skipped_sources import Kind, Reason, SkippedItem, is_unchanged
 from ledger.collectors.session_index import IndexEntry, get_file_name
 from ledger.models import Session
 
 from . import file_names
 from .file_heads import TranscriptHead, read_head
-from .file_names import NameHint, hint_of, reason_beside
-from .folders import FoundFile, Listing, book_name
+from .file_names import NameHint, find_skip_reason, parse_name
+from .folders import FileListing, FoundFile, get_book_name
 from .indexes import read_index
-from .shared_folders import list_own
+from .shared_folders import list_own_files
 
 SOURCE = CollectorSource.Kind
 PACKED = ".zst"
@@ -59,11 +59,11 @@ class TranscriptFile:
 class Candidates:
     """What was found of an agent: files that may be transcripts, trajectories, and all others with their reasons."""
 
-    listing: Listing
+    listing: FileListing
     transcripts: list[TranscriptFile] = field(default_factory=list)
     trajectories: list[Path] = field(default_factory=list)
     others: list[FoundFile] = field(default_factory=list)  # indexes and databases: read elsewhere
-    skipped: list[Skipped] = field(default_factory=list)
+    skipped: list[SkippedItem] = field(default_factory=list)
 
 
 class Identity:
@@ -90,7 +90,7 @@ class Identity:
         return self.named(file.path, header_id) or header_id or file.hint.session_id or made_up_id(name)
 
 
-def tell_whose(file: TranscriptFile, head: TranscriptHead, identity: Identity, name: str) -> bool:
+def identify_transcript(file: TranscriptFile, head: TranscriptHead, identity: Identity, name: str) -> bool:
     """Set the session of a file whose first lines were looked at; False when it is no transcript."""
     if not (head.is_transcript or file.hint.is_given or identity.named(file.path)):
         file.session_id = ""
@@ -121,7 +121,7 @@ def find_sources(collection: Any, found: HomeAgent, rows: Iterable[SkippedSource
     by_name = {row.path: row for row in rows if row.kind == Kind.FILE}
     identity = Identity(read_index(collection, found).entries, found.sessions)
     for file in find_candidates(collection, found, collection.home.notes).transcripts:
-        row = recall(collection, file, by_name)
+        row = restore_file_state(collection, file, by_name)
         if row is not None and row.reason == Reason.NOT_TRANSCRIPT:
             continue
         file.name_current(is_named=bool(identity.named(file.path)) or (file.is_named and found.database is not None))
@@ -139,7 +139,7 @@ def _is_transcript(collection, file, identity, book):
             head = read_head(opened, is_packed=file.is_packed)
     except NotReadable:
         return file.hint.is_given  # what is not met in any source stays as it was
-    return tell_whose(file, head, identity, book.name(file.path))
+    return identify_transcript(file, head, identity, book.name(file.path))
 
 
 def made_up_id(name: str) -> str:
@@ -149,7 +149,7 @@ def made_up_id(name: str) -> str:
 
 def find_candidates(collection: Any, found: HomeAgent, notes: list[str]) -> Candidates:
     """Every file of an agent, told apart by place and name; nothing is opened. Transcripts are in reading order."""
-    listing = list_own(collection, found, notes)
+    listing = list_own_files(collection, found, notes)
     candidates = Candidates(listing, skipped=list(listing.skipped))
     for file in listing.files:
         _tell_apart(collection, found, file, candidates)
@@ -161,7 +161,7 @@ def find_candidates(collection: Any, found: HomeAgent, notes: list[str]) -> Cand
     return candidates
 
 
-def recall(collection: Any, file: TranscriptFile, rows: dict[str, SkippedSource]) -> SkippedSource | None:
+def restore_file_state(collection: Any, file: TranscriptFile, rows: dict[str, SkippedSource]) -> SkippedSource | None:
     """Bring a file up to what was seen of it when it was opened last; its row among `rows` if it was left then."""
     book = collection.book
     file.is_known = book.is_known(SOURCE.TRANSCRIPT, file.path, file.stat)
@@ -191,9 +191,9 @@ def _tell_apart(collection, found, file, candidates):
     elif reason == Reason.COLD and collection.book.is_known(SOURCE.TRANSCRIPT, file.path, file.stat):
         candidates.others.append(file)  # the database names it, and it was read from there
     elif reason:
-        candidates.skipped.append(Skipped(Kind.FILE, book_name(root, file.path), reason, stat=file.stat))
+        candidates.skipped.append(SkippedItem(Kind.FILE, get_book_name(root, file.path), reason, stat=file.stat))
     else:
-        hint = hint_of(name)
+        hint = parse_name(name)
         state = Session.State.BACKUP if hint.state == file_names.IMPORTED else hint.state
         candidates.transcripts.append(TranscriptFile(file.path, hint.session_id, state, file.stat, hint))
 
@@ -212,7 +212,7 @@ def _reason(name, inside, is_in_agent_folder):
         return Reason.COLD  # unless the database names it: then it is read from there
     if name in NEVER_NAMES or NEVER_FOLDERS.intersection(inside):
         return Reason.SECRET
-    reason = reason_beside(name)
+    reason = find_skip_reason(name)
     if not reason and is_in_agent_folder and ".jsonl" not in name.lower():
         return Reason.NOT_LISTED
     return reason

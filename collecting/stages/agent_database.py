@@ -11,9 +11,9 @@ from typing import Any, BinaryIO
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from agents.homes import NotReadable, look, open_regular
+from agents.homes import NotReadable, open_regular, stat_regular
 from agents.models import CollectorSource
-from agents.sources import Part
+from agents.sources import DatabasePart
 from ledger import index_rows, prompt_workspaces
 from ledger.collectors import agent_database, database_schemas
 from ledger.collectors.agent_database import Archive, SessionCounts
@@ -27,17 +27,17 @@ from ledger.transcripts import transcript_store
 from openclaw_web.clock import now_ms
 from openclaw_web.sqlite import failures
 
-from . import consent, counts, databases
-from .batches import SessionSource, batching, taking_outputs
-from .databases import Stats, Unreadable
-from .guard import guarding
+from . import consent, holding_checks, source_databases
+from .batches import PendingSource, open_batch, open_outputs
+from .guard import contain_failures
+from .source_databases import Stats, UnreadableDatabase
 
 Kind = CollectorSource.Kind
 GROUP_BYTES = 32 * 1024 * 1024
 
 
 @dataclass(slots=True)
-class Plan:
+class DatabasePlan:
     """Whether an agent's database has to be read, known without opening it."""
 
     source: Path | None
@@ -45,11 +45,11 @@ class Plan:
     bytes_to_read: int = 0
 
 
-def plan(collection: Any, source: Path | None) -> Plan:
+def plan_database(collection: Any, source: Path | None) -> DatabasePlan:
     """Compare an agent's database with what was read before."""
-    if source is None or databases.is_known(collection, source):
-        return Plan(source)
-    return Plan(source, is_unchanged=False, bytes_to_read=databases.size_of(source))
+    if source is None or source_databases.is_known(collection, source):
+        return DatabasePlan(source)
+    return DatabasePlan(source, is_unchanged=False, bytes_to_read=source_databases.get_copy_size(source))
 
 
 @dataclass(slots=True)
@@ -93,7 +93,7 @@ class Source:
         """What the names of the database's transcripts begin with."""
         return f"{self.collection.book.name(self.path)}#" if self.path else ""
 
-    def index(self) -> None:
+    def read_index(self) -> None:
         """Bring sessions up to what nodes and windows say; without the people who opted out."""
         with self.reading() as database:
             if database is None:
@@ -105,7 +105,7 @@ class Source:
                 if entry is not None and entry.session_id not in named:
                     self.put_away[entry.session_id] = entry
             prompt_workspaces.store_newest(self.agent, self.agent.home_name, found.entries)
-            kept = consent.kept(self.collection, self.agent, self.report, found.entries)
+            kept = consent.filter_entries(self.collection, self.agent, self.report, found.entries)
             self.report.sessions_indexed += index_rows.store_index(self.agent.db, kept)
             self.entries = [*found.entries, *self.put_away.values()]
             self.index_entries, self.unusable = found.entries, found.unnamed
@@ -115,13 +115,13 @@ class Source:
                 )
                 self._reject("bad_index", detail % {"count": found.unusable})
 
-    def archives(self, may_read: Callable[[str], bool]) -> None:
+    def read_archives(self, may_read: Callable[[str], bool]) -> None:
         """Read what was put away, or only note that it was."""
         with self.reading() as database:
             if database is None:
                 return
             live = {one.session_id for one in agent_database.read_session_counts(database)}
-            with taking_outputs(self.collection, self.agent, self.report) as outputs:
+            with open_outputs(self.collection, self.agent, self.report) as outputs:
                 for archive in agent_database.read_archives(database):
                     self.names.add(archive.name)
                     is_cold = archive.reason == agent_database.COLD  # only moved away: nobody deleted it
@@ -135,18 +135,18 @@ class Source:
                         with self.guarding(archive.session_id):
                             self._archive(database, archive, state, outputs)
 
-    def transcripts(self, may_read: Callable[[str], bool]) -> None:
+    def read_transcripts(self, may_read: Callable[[str], bool]) -> None:
         """Read the records that are new of every session."""
         with self.reading() as database:
             if database is None:
                 return
             contents = list(agent_database.read_session_counts(database))
-            per_record = databases.size_of(self.path) / (sum(one.count for one in contents) or 1)
+            per_record = source_databases.get_copy_size(self.path) / (sum(one.count for one in contents) or 1)
             generations = agent_database.read_generations(database)
             for group in _groups(contents, per_record):
-                with taking_outputs(self.collection, self.agent, self.report) as outputs:
+                with open_outputs(self.collection, self.agent, self.report) as outputs:
                     self._write_ahead(database, group, may_read, outputs)
-                    with batching(self.collection.book, self.agent, self.plan) as batch:
+                    with open_batch(self.collection.book, self.agent, self.plan) as batch:
                         for one in group:
                             size = int(per_record * one.count)
                             self._refuse_odd(one)
@@ -159,21 +159,21 @@ class Source:
 
     def open(self, stack: ExitStack) -> None:
         """Have a copy made and opened; what cannot be read says so in the report."""
-        self.stats = databases.stats_of(self.path)
+        self.stats = source_databases.read_stats(self.path)
         try:
-            database = stack.enter_context(databases.opened(self.collection, self.path, AGENT))
-        except Unreadable as exc:
+            database = stack.enter_context(source_databases.open_copy(self.collection, self.path, AGENT))
+        except UnreadableDatabase as exc:
             self._fail(exc.reason, str(exc))
             return
         self.database, self.was_opened = database, True
         with self.reading():
-            databases.note_unread(self.collection, self.path, database, database_schemas.AGENT)
+            source_databases.note_unread(self.collection, self.path, database, database_schemas.AGENT)
 
     def finish(self) -> None:
         """Remember a database that was read to its end."""
         if self.database is None or not self.is_whole:
             return
-        remember = partial(databases.remember, self.collection, self.path, self.stats, self.agent.agent_id)
+        remember = partial(source_databases.note_read, self.collection, self.path, self.stats, self.agent.agent_id)
         if self.plan.unsettled:
             self.plan.unsettled.append(remember)
         else:
@@ -182,7 +182,9 @@ class Source:
     @contextmanager
     def guarding(self, part: str) -> Iterator[None]:
         """What fails in the block costs itself, and this database is read again next time."""
-        with guarding(self.report, f"{self.collection.book.name(self.path)} {part}", "unreadable_session") as failed:
+        with contain_failures(
+            self.report, f"{self.collection.book.name(self.path)} {part}", "unreadable_session"
+        ) as failed:
             yield
         self.is_whole = self.is_whole and not failed
 
@@ -211,12 +213,12 @@ class Source:
 
     def _source(
         self, database: Database, one: SessionCounts, generation: str, outputs: Outputs, size: int
-    ) -> SessionSource | None:
+    ) -> PendingSource | None:
         """What is new of a session's records; None when nothing is read of it now."""
         book, name = self.collection.book, self.prefix + one.session_id
         part = book.part(name)
         mark = generation or agent_database.hash_prefix(database, one.session_id, part.end if part else 0)
-        why = why_read(part, one, mark)
+        why = find_read_reason(part, one, mark)
         if why == "unchanged":
             self.report.transcripts[why] += 1
             return None
@@ -234,14 +236,14 @@ class Source:
         def save(stored):
             end = max(stored.end, start)
             mark = generation or agent_database.hash_prefix(database, one.session_id, end)
-            book.save_part(name, Part(end, one.count, mark), agent_id=self.agent.agent_id)
+            book.save_part(name, DatabasePart(end, one.count, mark), agent_id=self.agent.agent_id)
 
         done, guarding = partial(self._count, why), partial(self.guarding, one.session_id)
-        return SessionSource(one.session_id, size, has_others, store, save, done, guarding)
+        return PendingSource(one.session_id, size, has_others, store, save, done, guarding)
 
     def _is_short(self, session_id):
         """Whether a session lost records: then it is made again, and this database is read on after that."""
-        if not counts.is_short(self.agent, session_id, self.mended):
+        if not holding_checks.is_missing_records(self.agent, session_id, self.mended):
             return False
         self.short.add(session_id)
         self.is_whole = False
@@ -270,14 +272,14 @@ class Source:
         self._count("new", stored)
         if archive.session_id in self.put_away:
             index_rows.store_index(self.agent.db, [self.put_away[archive.session_id]])
-        part = Part(stored.end, stored.records, "")
+        part = DatabasePart(stored.end, stored.records, "")
         save = partial(self._save_archive, archive, name, part)
         self.plan.note(book, self.agent, [(archive.session_id, stored, save)])
 
-    def _save_archive(self, archive: Archive, name: str, part: Part) -> None:
+    def _save_archive(self, archive: Archive, name: str, part: DatabasePart) -> None:
         self.collection.book.save_part(name, part, agent_id=self.agent.agent_id)
         file = self.path.parent.parent / agent_database.get_archive_path(archive)
-        if archive.reason == agent_database.COLD and (stat := look(file)):
+        if archive.reason == agent_database.COLD and (stat := stat_regular(file)):
             about = {"agent_id": self.agent.agent_id, "session_id": archive.session_id}
             self.collection.book.save(Kind.TRANSCRIPT, file, stat, offset=stat.st_size, **about)
             self.plan.accounts.read(file)
@@ -323,7 +325,7 @@ class Source:
 
     def _reject(self, reason, detail, of=""):
         self.report.rejected[reason] += 1
-        databases.reject(self.collection, self.agent, self.path, reason, detail, of=of)
+        source_databases.store_rejection(self.collection, self.agent, self.path, reason, detail, of=of)
 
 
 def open_archive(root: Path, source: Path, database: Database, archive: Archive) -> BinaryIO:
@@ -335,7 +337,7 @@ def open_archive(root: Path, source: Path, database: Database, archive: Archive)
 
 
 @contextmanager
-def source_of(collection: Any, plan: Plan, agent: Any, report: Any) -> Iterator[Source]:
+def open_source(collection: Any, plan: DatabasePlan, agent: Any, report: Any) -> Iterator[Source]:
     """An agent's database to read from; when the block ends well it is remembered as read."""
     source = Source(collection, plan.database.source, agent, report, plan)
     with ExitStack() as stack:
@@ -361,7 +363,7 @@ def _groups(contents: list[SessionCounts], per_record: float) -> Iterator[list[S
         yield group
 
 
-def why_read(part: Part | None, one: SessionCounts, mark: str) -> str:
+def find_read_reason(part: DatabasePart | None, one: SessionCounts, mark: str) -> str:
     """Why a session in a database is to be read; `unchanged` when it is not."""
     if part is None:
         return "new"

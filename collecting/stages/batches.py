@@ -27,7 +27,7 @@ Before = dict[str, Session | None]  # the sessions of a batch as they were befor
 
 
 @dataclass(frozen=True, slots=True)
-class SessionSource:
+class PendingSource:
     """One source of a session: `store` reads it, `save` notes where it was read to, `done` counts what it added.
 
     A session with several sources `is_alone`: which of them comes last is seen once all others are stored. `guarding`
@@ -44,7 +44,7 @@ class SessionSource:
 
 
 @contextmanager
-def taking_outputs(collection: Any, agent: Any, report: Any) -> Iterator[Outputs]:
+def open_outputs(collection: Any, agent: Any, report: Any) -> Iterator[Outputs]:
     """`stashing.outputs` for what is stored in the block; a store that cannot be written is noted once."""
     with output_stash.open_outputs(agent.db, is_on=collection.stashes_outputs) as outputs:
         yield outputs
@@ -57,7 +57,7 @@ def taking_outputs(collection: Any, agent: Any, report: Any) -> Iterator[Outputs
 
 
 @contextmanager
-def batching(book: SourceBook, agent: Agent, plan: Any) -> Iterator["Batch"]:
+def open_batch(book: SourceBook, agent: Agent, plan: Any) -> Iterator["Batch"]:
     """Sources to store together; what was added is stored at the end, also of a database that turns out damaged."""
     batch = Batch(book, agent, plan)
     try:
@@ -75,15 +75,15 @@ class Batch:
     book: SourceBook
     agent: Agent
     plan: Any  # of the agent: notes what was read
-    _waiting: list[SessionSource] = field(default_factory=list)
+    _waiting: list[PendingSource] = field(default_factory=list)
     _size: int = 0
 
-    def settle(self, session_id: str) -> None:
+    def flush_session(self, session_id: str) -> None:
         """Store what waits when this session is among it: how another source of it is read follows from that."""
         if any(session_id == source.session_id for source in self._waiting):
             self.flush()
 
-    def add(self, source: SessionSource) -> None:
+    def add(self, source: PendingSource) -> None:
         """Store a source with others, at the latest by `flush`."""
         if source.is_alone or source.size >= MOST_BYTES:
             self.flush()

@@ -12,8 +12,8 @@ from ledger.collectors.session_index import IndexEntry
 from ledger.models import Session
 from ledger.transcripts import origins
 
-from ..inventory.indexes import index_path, read_index
-from ..inventory.shared_folders import own_index
+from ..inventory.indexes import find_index_path, read_index
+from ..inventory.shared_folders import filter_own_index
 
 
 def has_opted_out(entry: IndexEntry, opted_out: frozenset[str]) -> bool:
@@ -22,7 +22,7 @@ def has_opted_out(entry: IndexEntry, opted_out: frozenset[str]) -> bool:
 
 
 @dataclass(slots=True)
-class Reader:
+class ReadPermission:
     """Says of a session whether its transcript may be read; without `named` sessions that is every one."""
 
     report: Any
@@ -36,30 +36,30 @@ class Reader:
         return session_id in self.named and session_id not in self.withheld
 
 
-def reader(collection, found, agent, report, in_database: list[IndexEntry]) -> Reader:
+def build_permission(collection, found, agent, report, in_database: list[IndexEntry]) -> ReadPermission:
     """Whose transcripts may be read; `in_database` is the index of the agent's database.
 
     With nobody opted out: all. Else only when the index of now, or what the index said earlier, names the session
     and it is not a direct conversation with somebody who opted out.
     """
     if not collection.opted_out:
-        return Reader(report)
-    named_now = [*in_database, *entries(collection, found, report, in_database)]
+        return ReadPermission(report)
+    named_now = [*in_database, *read_entries(collection, found, report, in_database)]
     withheld = {entry.session_id for entry in named_now if has_opted_out(entry, collection.opted_out)}
     named = {entry.session_id for entry in named_now} | _named_before(agent, collection.opted_out)
-    return Reader(report, named, withheld)
+    return ReadPermission(report, named, withheld)
 
 
-def kept(collection, agent, report, entries: list[IndexEntry]) -> list[IndexEntry]:
+def filter_entries(collection, agent, report, entries: list[IndexEntry]) -> list[IndexEntry]:
     """The entries of a session index that may be stored."""
     wanted = [entry for entry in entries if not has_opted_out(entry, collection.opted_out)]
     report.opted_out_sessions += len(entries) - len(wanted)
     ignored = collection.ignored.get(agent.agent_id, frozenset())
     kept_entries = [entry for entry in wanted if entry.session_id not in ignored]
-    return [untitled(entry) for entry in kept_entries] if collection.opted_out else kept_entries
+    return [remove_title(entry) for entry in kept_entries] if collection.opted_out else kept_entries
 
 
-def untitled(entry):
+def remove_title(entry):
     """A shared session without a title that OpenClaw may have made of the first message, whoever sent that."""
     if entry.origin in origins.ONE_PERSON_ORIGINS:
         return entry
@@ -72,7 +72,7 @@ def untitled(entry):
     return replace(entry, label=session_index.find_title(metadata), metadata=metadata)
 
 
-def without_ignored(collection, agent, report, may_read: Callable[[str], bool]) -> Callable[[str], bool]:
+def exclude_ignored(collection, agent, report, may_read: Callable[[str], bool]) -> Callable[[str], bool]:
     """`may_read` without the sessions that `doctor --undo` took out: they stay out."""
     ignored = collection.ignored.get(agent.agent_id, frozenset())
     if not ignored:
@@ -89,12 +89,12 @@ def without_ignored(collection, agent, report, may_read: Callable[[str], bool]) 
     return may_read_now
 
 
-def entries(collection, found, report, in_database) -> list[IndexEntry]:
+def read_entries(collection, found, report, in_database) -> list[IndexEntry]:
     """What sessions.json says now; nothing, with a note, when it cannot be read."""
-    path = index_path(found)
+    path = find_index_path(found)
     if found.index is None or (in_database and path is None):
         return []
-    index = own_index(collection, found, read_index(collection, found))
+    index = filter_own_index(collection, found, read_index(collection, found))
     if path is None or index.problem:
         report.notes.append(
             _("Somebody opted out and sessions.json is not readable: new conversations are imported only once it is.")

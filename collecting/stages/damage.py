@@ -15,7 +15,7 @@ from openclaw_web.sqlite import failures, inspection
 
 
 @contextmanager
-def containing(collection: Any, found: Any) -> Iterator[None]:
+def contain_damage(collection: Any, found: Any) -> Iterator[None]:
     """End the import of one agent when its own file cannot be used, and say so among what was lost."""
     agent = collection.agents[found.home_name]
     try:
@@ -28,7 +28,7 @@ def containing(collection: Any, found: Any) -> Iterator[None]:
         _leave_out(collection, found.home_name, agent, _sentence(agent, exc))
 
 
-def without_damaged(collection: Any, stage: Callable[[Any], Any]) -> Any:
+def run_without_damaged(collection: Any, stage: Callable[[Any], Any]) -> Any:
     """What a stage of a collect gives, once more without the agents whose own files turn out to be damaged."""
     while True:
         try:
@@ -42,7 +42,7 @@ def without_damaged(collection: Any, stage: Callable[[Any], Any]) -> Any:
 
 
 def _leave_out(collection, name, agent: Agent, sentence):
-    collection.lost[agent.agent_id] = f"{sentence} {databases.ways_out(agent.agent_id)}"
+    collection.lost[agent.agent_id] = f"{sentence} {databases.describe_recovery(agent.agent_id)}"
     del collection.agents[name]
     if not collection.agents:
         raise Refused(" ".join(collection.lost.values()))
@@ -55,7 +55,7 @@ def _is_damaged(agent, exc):
     name = f"agent_{agent.agent_id}"
     if name in connections.settings:
         connections[name].close()  # what broke off in the middle of a transaction is given up
-    file = databases.path(agent.agent_id)
+    file = databases.get_path(agent.agent_id)
     return file.exists() and inspection.look(file).damage != ""
 
 

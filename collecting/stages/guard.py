@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 
 
 @contextmanager
-def guarding(report: Any, name: str, reason: str = "unreadable_file") -> Iterator[list[str]]:
+def contain_failures(report: Any, name: str, reason: str = "unreadable_file") -> Iterator[list[str]]:
     """Let the rest go on when the block fails: a note, and a rejected `reason`.
 
     The list that is handed out then has the cause. What the block had stored is rolled back, and has to be tried again.

@@ -39,7 +39,7 @@ class LogOwners:
         self.has_other_homes = CollectorSource.objects.exclude(root=str(collection.home.root)).exists()
         self.left_out: foreign_decisions.Moments = {}
 
-    def sort_out(self, found: Iterable[SourceDecision]) -> dict[Owner, list[SourceDecision]]:
+    def group_by_owner(self, found: Iterable[SourceDecision]) -> dict[Owner, list[SourceDecision]]:
         """The decisions of agents of this home, by owner."""
         owned: dict[Owner, list[SourceDecision]] = {}
         for decision in found:

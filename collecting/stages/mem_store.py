@@ -18,7 +18,7 @@ from agents import databases
 from agents.models import CollectorSource
 from agents.sources import SourceBook
 from artifacts.errors import NoRoom
-from artifacts.store import importing, inventory
+from artifacts.store import folder_import, inventory
 from ledger.collectors.jsonl import Line
 from ledger.collectors.session_index import parse_session_key
 from ledger.transcripts import transcript_store
@@ -28,7 +28,7 @@ Kind = CollectorSource.Kind
 PLACE = ("memory", "openclaw-mem", "artifacts")
 MOST_BYTES = 256 * 1024 * 1024  # of one content, unpacked; `artifact import` takes larger ones
 GROUP = 256
-BAD = "bad_artifact"
+BAD_ARTIFACT = "bad_artifact"
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Content:
     @cached_property
     def session_key(self) -> str:
         """The key of the session it was stashed in, as whoever stashed it said; empty when they did not."""
-        return importing.session_key(self.root, self.sha256)
+        return folder_import.read_session_key(self.root, self.sha256)
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Store:
 
     def contents(self) -> Iterator[Content]:
         """Every content, in order; metadata without a content is none."""
-        for sha256, paths in inventory.stored(self.root):
+        for sha256, paths in inventory.list_contents(self.root):
             for path in map(Path, sorted(paths)):
                 if path.suffix != ".json" and (stat := _lstat(path)):
                     yield Content(self.root, sha256, path, stat)
@@ -81,7 +81,7 @@ class Store:
         return origin != "direct" or not names or bool(self.opted_out & names)
 
 
-def of(collection: Any, agents: Iterable[str]) -> Store | None:
+def find_store(collection: Any, agents: Iterable[str]) -> Store | None:
     """The store of a home that is collected, for the agents it has here; None when there is none, or only a link."""
     home = collection.home.root
     root = home.joinpath(*PLACE)
@@ -95,7 +95,7 @@ def of(collection: Any, agents: Iterable[str]) -> Store | None:
 def collect(collection: Any) -> dict[str, int]:
     """Bring new contents into the store; how many there are, by what became of them."""
     counts = {"imported": 0, "known": 0, "unchanged": 0, "withheld": 0, "rejected": 0}
-    store = of(collection, [agent.agent_id for agent in collection.agents.values()])
+    store = find_store(collection, [agent.agent_id for agent in collection.agents.values()])
     if store is None:
         return counts
     try:
@@ -123,7 +123,7 @@ def _new(store, counts):
 def _take(collection, store, group, counts):
     wanted, problems = [content.sha256 for content in group], {}
     for number, agent_id in enumerate(store.agents):
-        found = importing.import_contents(databases.alias(agent_id), store.root, wanted, most=MOST_BYTES)
+        found = folder_import.import_contents(databases.get_alias(agent_id), store.root, wanted, most=MOST_BYTES)
         problems |= {one["id"][-64:]: str(one["reason"]) for one in found.problems}
         if not number:  # the others get references to the same contents
             counts["imported"] += found.imported
@@ -131,9 +131,9 @@ def _take(collection, store, group, counts):
     counts["rejected"] += len(problems)
     for content in group:
         if sentence := problems.get(content.sha256):
-            line = Line(0, content.stat.st_size, b"", None, BAD, sentence)
+            line = Line(0, content.stat.st_size, b"", None, BAD_ARTIFACT, sentence)
             transcript_store.store_rejected_lines(
-                databases.alias(store.agents[0]), store.book.name(content.path), [line]
+                databases.get_alias(store.agents[0]), store.book.name(content.path), [line]
             )
         collection.add_bytes(content.stat.st_size)
         if os.access(content.path, os.R_OK):  # else it is tried again: permissions change without a trace
@@ -151,9 +151,9 @@ def _groups(contents):
         yield group
 
 
-def bytes_to_read(collection: Any) -> int:
+def count_bytes_to_read(collection: Any) -> int:
     """How big new contents are on disk."""
-    store = of(collection, [agent.agent_id for agent in collection.agents.values()])
+    store = find_store(collection, [agent.agent_id for agent in collection.agents.values()])
     try:
         contents = store.contents() if store else ()
         return sum(one.stat.st_size for one in contents if not store.is_known(one) and not store.is_withheld(one))
@@ -164,7 +164,7 @@ def bytes_to_read(collection: Any) -> int:
 def problem_of(content: Content) -> str:
     """Why a content will be rejected; empty for one that is what its name says."""
     try:
-        importing.check(content.root, content.sha256, most=MOST_BYTES)
+        folder_import.check_content(content.root, content.sha256, most=MOST_BYTES)
     except Refused as refused:
         return str(refused.sentence)
     return ""

@@ -10,7 +10,7 @@ import orjson
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from agents.homes import NotReadable, look, names_in, open_regular
+from agents.homes import NotReadable, list_names, open_regular, stat_regular
 from agents.models import CollectorSource
 from agents.sources import HEAD, Tail
 from gate.collectors import guardian_log, plugin_log, reader_state
@@ -30,7 +30,7 @@ AT_ONCE = 200  # decisions that are held at once
 
 
 @dataclass(slots=True)
-class Progress:
+class LogProgress:
     """How far logs were read: the reader, what waits for its other half in each workspace, and the files."""
 
     reader: plugin_log.LogReader = field(default_factory=plugin_log.LogReader)
@@ -56,13 +56,15 @@ class FileState:
     tail: Tail
 
 
-def files_in(collection: Any, folder: Path) -> list[Path]:
+def list_files(collection: Any, folder: Path) -> list[Path]:
     """The logs of a folder in the order of their days."""
-    names = names_in(folder, collection.home.notes)
+    names = list_names(folder, collection.home.notes)
     return [folder / name for name in names if name.startswith(BEGIN) and name.endswith(END)]
 
 
-def resume(collection: Any, owners: LogOwners, folder: Path, files: list[Path], written: list[Path]) -> Progress | None:
+def resume(
+    collection: Any, owners: LogOwners, folder: Path, files: list[Path], written: list[Path]
+) -> LogProgress | None:
     """Where the last import stopped; None when logs are to be read from their start.
 
     While somebody has opted out no state is kept: it holds words, and what is withheld for want of a turn is met again.
@@ -78,7 +80,7 @@ def resume(collection: Any, owners: LogOwners, folder: Path, files: list[Path], 
         return None
     reader = reader_state.load(state["reader"])
     pairs = {workspace: FactPairs(one) for workspace, one in state["pairs"].items()}
-    return reader and Progress(reader, pairs, last, state["is_open"], state["has_left_out"])
+    return reader and LogProgress(reader, pairs, last, state["is_open"], state["has_left_out"])
 
 
 def must_look_again(collection: Any, owners: LogOwners, folder: Path) -> bool:
@@ -97,7 +99,7 @@ def _may_have_owners(collection, state):
     return has_new and bool(state.get("has_left_out"))
 
 
-def save(collection: Any, owners: LogOwners, folder: Path, progress: Progress) -> None:
+def save_progress(collection: Any, owners: LogOwners, folder: Path, progress: LogProgress) -> None:
     """Remember how far logs were read, all at once."""
     if collection.only is not None:  # decisions of other agents were left out
         return
@@ -126,8 +128,8 @@ def _how(owners):
     return f"plugin's logs {orjson.dumps(about, option=orjson.OPT_SORT_KEYS).decode()}"
 
 
-def decisions(
-    collection: Any, progress: Progress, files: list[Path], on_problem: Any
+def read_decisions(
+    collection: Any, progress: LogProgress, files: list[Path], on_problem: Any
 ) -> Iterator[list[SourceDecision]]:
     """The decisions of these logs in batches; `on_problem` is called with a file and a line that cannot be used.
 
@@ -153,8 +155,8 @@ def _read(collection, progress, file, on_problem, *, is_next):
     try:
         with open_regular(file.parent, file) as handle:
             state = _open(collection, Kind.REFLECTION_LOG, file, handle, goes_on=is_next)
-            while line := handle.readline(logs.MOST_LINE):
-                if not line.endswith(b"\n") and len(line) < logs.MOST_LINE:
+            while line := handle.readline(logs.MAX_LINE_BYTES):
+                if not line.endswith(b"\n") and len(line) < logs.MAX_LINE_BYTES:
                     break  # still being written
                 start = state.tail.end
                 state.tail.take(line)
@@ -169,7 +171,7 @@ def _read(collection, progress, file, on_problem, *, is_next):
     progress.read.append(state)
 
 
-def facts(collection: Any, progress: Progress, file: Path, *, goes_on: bool) -> Iterator[tuple[str, str, str]]:
+def read_facts(collection: Any, progress: LogProgress, file: Path, *, goes_on: bool) -> Iterator[tuple[str, str, str]]:
     """Agent, decision and fact of each pair that the log of write_guardian in a workspace makes."""
     try:
         with open_regular(file.parents[1], file) as handle:
@@ -183,17 +185,17 @@ def facts(collection: Any, progress: Progress, file: Path, *, goes_on: bool) -> 
     progress.read.append(state)
 
 
-def is_being_written(progress: Progress) -> bool:
+def is_being_written(progress: LogProgress) -> bool:
     """Whether a line may follow in a moment that says whose the last decision is."""
     stats = [one.stat for one in progress.read if one.kind == Kind.REFLECTION_LOG]
     if not stats and progress.last:
-        stats = [stat for stat in [look(progress.last)] if stat]
+        stats = [stat for stat in [stat_regular(progress.last)] if stat]
     return any(clock.is_recent(stat.st_mtime_ns // 1_000_000, STILL_MS) for stat in stats)
 
 
 def is_known(collection: Any, kind: str, file: Path) -> bool:
     """Whether nothing is new in a file."""
-    stat = look(file)
+    stat = stat_regular(file)
     return stat is None or collection.book.is_known(kind, file, stat)
 
 
@@ -230,7 +232,7 @@ def _open(collection, kind, file, handle, *, goes_on):
 
 
 def _taken(handle, tail):
-    for _place, line in logs.lines(handle, tail.end):
+    for _place, line in logs.read_lines(handle, tail.end):
         tail.take(line)
         yield line
 

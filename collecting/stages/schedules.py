@@ -7,7 +7,7 @@ import orjson
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from agents.homes import NotReadable, gone, look, names_in, open_regular
+from agents.homes import NotReadable, describe_gone, list_names, open_regular, stat_regular
 from agents.models import CollectorSource
 from agents.sources import HEAD
 from automation.collectors import cron, subagents
@@ -28,7 +28,7 @@ def collect(collection) -> dict[str, int]:
         collection, "subagents/runs.json", Kind.SUBAGENT_RUNS, subagents.read_runs, store_runs, counts, "subagent_runs"
     )
     folder = collection.home.root / "cron" / "runs"
-    for name in names_in(folder, collection.home.notes):
+    for name in list_names(folder, collection.home.notes):
         if name.endswith(".jsonl"):
             _run_log(collection, folder / name, counts)
     return counts
@@ -42,7 +42,7 @@ def _whole(collection, name, kind, read, store, counts, key):
     try:
         stat = path.lstat()
     except OSError:
-        collection.home.notes.append(gone(name))
+        collection.home.notes.append(describe_gone(name))
         return
     if collection.book.is_known(kind, path, stat):
         return
@@ -65,7 +65,7 @@ def store_jobs(collection, jobs):
         CronJob.objects.update_or_create(
             id=job.id,
             defaults={
-                "agent_id": name_here(collection, job.agent),
+                "agent_id": get_agent_id(collection, job.agent),
                 "name": job.name,
                 "enabled": job.enabled,
                 "prompt": job.prompt,
@@ -92,17 +92,17 @@ def store_runs(collection, runs):
                 "ended_at": run.ended_at,
                 "cleanup_handled": run.cleanup_handled,
                 "payload": run.payload,
-                "agent_id": name_here(collection, parts[1] if len(parts) > 1 else "main"),
+                "agent_id": get_agent_id(collection, parts[1] if len(parts) > 1 else "main"),
             },
         )
 
 
 def _run_log(collection, path, counts):
-    stat = look(path)
+    stat = stat_regular(path)
     if stat and collection.book.is_known(Kind.CRON_RUNS, path, stat):
         return
     job_id = path.stem
-    agent_id = owner_of(collection, job_id)
+    agent_id = find_job_owner(collection, job_id)
     try:
         opened = open_regular(collection.home.root, path)
     except NotReadable as exc:
@@ -115,9 +115,9 @@ def _run_log(collection, path, counts):
         head = opened.read(HEAD)
         rows, bad = [], []
         for line in jsonl.read_lines(opened, reading.offset, take=reading.tail.take):
-            row = run_row(line, job_id, agent_id)
+            row = parse_run_row(line, job_id, agent_id)
             rows.append(row) if row else bad.append(line)
-    counts["cron_runs"] += store_logged(job_id, rows, goes_on=reading.goes_on)
+    counts["cron_runs"] += store_log_runs(job_id, rows, goes_on=reading.goes_on)
     agent = next((agent for agent in collection.agents.values() if agent.agent_id == agent_id), None)
     if bad and agent:
         transcript_store.store_rejected_lines(agent.db, collection.book.name(path), bad)
@@ -125,12 +125,12 @@ def _run_log(collection, path, counts):
     collection.book.save_appended(Kind.CRON_RUNS, path, stat, agent_id=agent_id, head=head, tail=reading.tail)
 
 
-def store_logged(job_id, rows, *, goes_on=False):
+def store_log_runs(job_id, rows, *, goes_on=False):
     """Add those of the runs of a run log that are new, and return how many."""
-    return len(CronRunLog.objects.bulk_create(new_of_log(job_id, rows, goes_on=goes_on), batch_size=500))
+    return len(CronRunLog.objects.bulk_create(find_new_runs(job_id, rows, goes_on=goes_on), batch_size=500))
 
 
-def new_of_log(job_id, rows, *, goes_on=False):
+def find_new_runs(job_id, rows, *, goes_on=False):
     """The runs of a run log, whose `seq` is their place in it, that are not in the store.
 
     A log that was cut and has grown again has other runs in the same places, and the same ones in others: read from
@@ -169,7 +169,7 @@ def _new_of_job(job_id, rows, *, goes_on):
     return new
 
 
-def run_row(line, job_id, agent_id):
+def parse_run_row(line, job_id, agent_id):
     """A line of a run log; run logs have no record types, so a missing `type` is no fault here."""
     record = line.record
     if record is None and line.reason == "missing_type":
@@ -195,13 +195,13 @@ def run_row(line, job_id, agent_id):
     )
 
 
-def owner_of(collection, job_id):
+def find_job_owner(collection, job_id):
     """The agent whose job it is."""
     owner = CronJob.objects.filter(id=job_id).values_list("agent_id", flat=True).first()
-    return owner or name_here(collection, "main")
+    return owner or get_agent_id(collection, "main")
 
 
-def name_here(collection, home_name):
+def get_agent_id(collection, home_name):
     """The name an agent of the home has here; its own name when the home no longer has it."""
     agent = collection.agents.get(home_name)
     return agent.agent_id if agent else home_name

@@ -9,10 +9,10 @@ from typing import Any, BinaryIO
 
 from django.utils.translation import gettext as _
 
-from agents.homes import NotReadable, open_regular, why_refused
+from agents.homes import NotReadable, find_refusal_reason, open_regular
 from agents.models import CollectorSource
 from agents.skipped_sources import Reason
-from agents.sources import HEAD, Reading, Tail
+from agents.sources import HEAD, ReadPosition, Tail
 from ledger.collectors import jsonl
 from ledger.collectors.records import parse_moment_ms
 from ledger.collectors.zstd_input import read_packed_lines
@@ -22,10 +22,10 @@ from ledger.transcripts import transcript_store
 from openclaw_web.clock import now_ms
 
 from ..inventory.file_heads import read_head
-from ..inventory.transcripts import Identity, TranscriptFile, tell_whose
-from . import counts
-from .batches import SessionSource, batching, taking_outputs
-from .guard import guarding
+from ..inventory.transcripts import Identity, TranscriptFile, identify_transcript
+from . import holding_checks
+from .batches import PendingSource, open_batch, open_outputs
+from .guard import contain_failures
 
 Kind = CollectorSource.Kind
 GROUP_BYTES = 32 * 1024 * 1024
@@ -35,14 +35,14 @@ MANY_FILES = 100  # from here on one query for all sessions takes less than one 
 
 
 @dataclass(slots=True)
-class Opened:
+class OpenedTranscript:
     """A transcript that is to be stored; `head` are its first bytes, `reading` says from where it is read."""
 
     file: TranscriptFile
     lines: BinaryIO
     stat: os.stat_result
     head: bytes
-    reading: Reading
+    reading: ReadPosition
     tail: Tail = field(default_factory=Tail)  # what was read last
     name: str = ""  # in the book
     told: int = 0  # bytes of it that whoever watches knows of
@@ -75,16 +75,16 @@ class Transcripts:
     def read(self, files: list[TranscriptFile]) -> None:
         """Store these files, some at a time: what they hold becomes durable together."""
         if len(files) > MANY_FILES:
-            self.stored = counts.stored_sessions(self.agent)
+            self.stored = holding_checks.find_stored_sessions(self.agent)
         for group in _groups(files):
             with ExitStack() as stack:
                 opened = [one for file in group if (one := self._open(file, stack))]
                 if any(map(_may_hold_output, opened)):
-                    outputs = stack.enter_context(taking_outputs(self.collection, self.agent, self.report))
+                    outputs = stack.enter_context(open_outputs(self.collection, self.agent, self.report))
                     self._write_ahead(opened, outputs)
                 else:
                     outputs = Outputs()
-                with batching(self.collection.book, self.agent, self.plan) as batch:
+                with open_batch(self.collection.book, self.agent, self.plan) as batch:
                     for one in opened:
                         batch.settle(one.file.session_id)
                         batch.add(self._source(one, outputs))
@@ -98,14 +98,14 @@ class Transcripts:
         about = {"detail": detail, "session_id": file.session_id}
         self.plan.accounts.skip(file.path, reason, stat or file.stat, **about)
 
-    def _open(self, file, stack) -> Opened | None:
+    def _open(self, file, stack) -> OpenedTranscript | None:
         """Open a file and see whose transcript it is; None, with the reason noted, for one that is not stored."""
         if file.path.name in self.source.names:  # the database holds the same
             self._is_read(file)
             return None
         if self._is_known_to_be_left(file):
             return None
-        if refusal := why_refused(self.collection.home.root, file.path, file.stat):
+        if refusal := find_refusal_reason(self.collection.home.root, file.path, file.stat):
             self._not_readable(file, refusal)
             return None
         try:
@@ -113,7 +113,7 @@ class Transcripts:
         except NotReadable as exc:
             self._not_readable(file, str(exc))
             return None
-        with guarding(self.report, file.path.name) as failed:
+        with contain_failures(self.report, file.path.name) as failed:
             return self._look(file, lines)
         self._leave(file, Reason.FAILED, failed[0])
         return None
@@ -132,19 +132,19 @@ class Transcripts:
         self.report.notes.append(_("%(file)s was not read: %(reason)s.") % {"file": file.path.name, "reason": reason})
         self._leave(file, Reason.UNREADABLE, reason)
 
-    def _look(self, file, lines) -> Opened | None:
+    def _look(self, file, lines) -> OpenedTranscript | None:
         book, stat = self.collection.book, os.fstat(lines.fileno())
         reading = book.reading(Kind.TRANSCRIPT, file.path, lines)
         guess = file.session_id
         if not reading.goes_on:
             head = read_head(lines, is_packed=file.is_packed)
-            if not tell_whose(file, head, self.identity(), book.name(file.path)):
+            if not identify_transcript(file, head, self.identity(), book.name(file.path)):
                 self._leave(file, Reason.NOT_TRANSCRIPT, stat=stat)
                 return None
         if not self._is_wanted(file, guess, stat):
             return None
         lines.seek(0)
-        return Opened(file, lines, stat, lines.read(HEAD), reading)
+        return OpenedTranscript(file, lines, stat, lines.read(HEAD), reading)
 
     def _is_wanted(self, file, guess, stat):
         """Whether the session of a file whose beginning was looked at is stored; else the reason is noted."""
@@ -160,7 +160,7 @@ class Transcripts:
         elif file.state != Session.State.LIVE and not self.collection.include_deleted:
             self.report.transcripts[f"skipped_{file.state}"] += 1
             self._leave(file, file.state, stat=stat)
-        elif (self.stored is None or session_id in self.stored) and counts.is_short(
+        elif (self.stored is None or session_id in self.stored) and holding_checks.is_missing_records(
             self.agent, session_id, self.plan.mended
         ):
             self.plan.short.add(session_id)
@@ -183,7 +183,7 @@ class Transcripts:
         file, book = one.file, self.collection.book
         one.name = book.name(file.path)
         has_others = book.has_others(self.agent.agent_id, file.session_id, one.name)
-        return SessionSource(
+        return PendingSource(
             session_id=file.session_id,
             size=max(0, one.stat.st_size - one.reading.offset),
             is_alone=has_others or file.is_packed,
@@ -195,7 +195,7 @@ class Transcripts:
 
     @contextmanager
     def _guarding(self, one):
-        with guarding(self.report, one.file.path.name) as failed:
+        with contain_failures(self.report, one.file.path.name) as failed:
             yield
         if failed:
             self._skip(one.file, Reason.FAILED, failed[0])

@@ -12,7 +12,7 @@ from typing import Any
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from agents.homes import NotReadable, look, names_in, open_regular
+from agents.homes import NotReadable, list_names, open_regular, stat_regular
 from agents.models import Agent, CollectorSource
 from agents.sources import HEAD, Tail
 from gate.collectors.batches import split_batches
@@ -33,8 +33,8 @@ from ledger.transcripts import transcript_store as ledger_storing
 from openclaw_web.clock import now_ms
 from people.configuration import keys as configuration
 
-from . import databases, logs
-from .databases import Unreadable
+from . import logs, source_databases
+from .source_databases import UnreadableDatabase
 
 Kind = CollectorSource.Kind
 OWN = ".openclaw-reflection"
@@ -98,7 +98,7 @@ def _places(collection) -> list[Place]:
     settled = frozenset(one.home_name for one in home.agents if one.workspace)
     taken = {one.workspace.resolve() for one in home.agents if one.workspace}
     default = "main" if "main" in collection.agents else min(collection.agents)
-    names = (name for name in names_in(home.root, []) if WORKSPACE.fullmatch(name))
+    names = (name for name in list_names(home.root, []) if WORKSPACE.fullmatch(name))
     left = [folder for name in names if (folder := home.root / name).resolve() not in taken]
     own = {default: collection.agents[default]}
     return [Place(folders[real], some, settled.difference(some)) for real, some in found.items()] + [
@@ -109,7 +109,7 @@ def _places(collection) -> list[Place]:
 def _log(collection, place, counts):
     """The log of write_guardian, from where the last import stopped."""
     file, book = place.own / WRITTEN, collection.book
-    stat = look(file)
+    stat = stat_regular(file)
     if stat is None or _is_log_known(collection, file, stat):
         return
     try:
@@ -121,8 +121,8 @@ def _log(collection, place, counts):
         words = {"file": file.name, "reason": exc}
         collection.home.notes.append(_("%(file)s was not read: %(reason)s.") % words)
         return
-    if not logs.is_whole(stat):
-        words = {"file": book.name(file), "size": f"{logs.MOST // 1024**2} MB"}
+    if not logs.is_within_limit(stat):
+        words = {"file": book.name(file), "size": f"{logs.MAX_BYTES // 1024**2} MB"}
         collection.home.notes.append(_("Of %(file)s only the first %(size)s were read.") % words)
     if collection.only is not None and len(place.agents) > 1:
         return
@@ -172,7 +172,7 @@ def _read_log(collection, place, handle, tail, counts):
 
 
 def _lines(reader, handle, tail) -> Iterator[SourceWrite | Line]:
-    for start, line in logs.lines(handle, tail.end):
+    for start, line in logs.read_lines(handle, tail.end):
         tail.take(line)
         one = reader.feed(line)
         if isinstance(one, Rejection):
@@ -192,25 +192,25 @@ def _owner(agents, one):
 def _database(collection, place, counts):
     """A `reflection.db` in the folder that the plugin has in a workspace."""
     source, agents = place.own / DATABASE, place.agents
-    stat, wal = databases.stats_of(source)
+    stat, wal = source_databases.read_stats(source)
     if stat is None or _is_known(collection, source, stat, wal):
         return
     try:
-        with databases.opened(collection, source, reflection_db.TABLES, root=place.workspace) as database:
+        with source_databases.open_copy(collection, source, reflection_db.TABLES, root=place.workspace) as database:
             _rows(collection, database, source, place, counts)
-    except (Unreadable, DamagedDatabase) as exc:
+    except (UnreadableDatabase, DamagedDatabase) as exc:
         counts["rejected"] += 1
-        words = {"file": collection.book.name(source), "reason": databases.why(exc)}
+        words = {"file": collection.book.name(source), "reason": source_databases.describe_failure(exc)}
         collection.home.notes.append(_("%(file)s was not read: %(reason)s.") % words)
         return
     if collection.only is None or len(agents) == 1:
-        for path, one in ((source, stat), (databases.log(source), wal)):
+        for path, one in ((source, stat), (source_databases.get_wal_path(source), wal)):
             if one is not None:
                 collection.book.save_read(path, one, _how(collection), agent_id="", kind=Kind.GUARDIAN_WRITES)
 
 
 def _is_known(collection, source, stat, wal):
-    pairs = [(source, stat), *([(databases.log(source), wal)] if wal else [])]
+    pairs = [(source, stat), *([(source_databases.get_wal_path(source), wal)] if wal else [])]
     how = _how(collection)
     return all(collection.book.was_read(path, one, how, kind=Kind.GUARDIAN_WRITES) for path, one in pairs)
 

@@ -5,7 +5,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from jobs.kinds import MINUTE_MS, Every, Kind
+from jobs.kinds import MINUTE_MS, Kind, Schedule
 
 from ..models import DatasetSample
 from . import signatures
@@ -63,5 +63,5 @@ JOB = Kind(
     started=gettext_lazy("started to check signatures"),
     kept=gettext_lazy("Signatures already created are kept; the next run continues."),
     done=in_words,
-    every=Every("schedule.signatureMinutes", MINUTE_MS, dict, is_needed),
+    every=Schedule("schedule.signatureMinutes", MINUTE_MS, dict, is_needed),
 )

@@ -52,7 +52,7 @@ def scan_texts(texts: Iterable[str]) -> ScanResult:
         return NO_FINDINGS
     kinds = frozenset(secrets.KINDS[number] for number in found if number < len(secrets.KINDS))
     if b"\0" in data:
-        kinds |= frozenset(secrets.kinds_in(data))
+        kinds |= frozenset(secrets.find_kinds(data))
     return ScanResult(_tokens(data) if len(secrets.KINDS) in found else frozenset(), kinds)
 
 

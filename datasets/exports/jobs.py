@@ -84,7 +84,7 @@ def start_verify(export: DatasetExport, *, by: str) -> JobRun:
 
 def find_verification(export: DatasetExport) -> JobRun | None:
     """The latest comparison of an export's files, ended or not; None when there was none, or too long ago."""
-    found = jobs.latest(("export_verify",), 1, params_json=JobRun.params.encode({"export_id": export.id}))
+    found = jobs.find_latest(("export_verify",), 1, params_json=JobRun.params.encode({"export_id": export.id}))
     return found[0] if found else None
 
 

@@ -2,7 +2,7 @@
 
 from django.utils.translation import gettext as _
 
-from artifacts.downloading import Withheld
+from artifacts.content_download import FlaggedArtifact
 from people.audit import log as audit
 
 from ..exporters.changes import SECRETS_FOUND
@@ -12,7 +12,7 @@ from ..models import DatasetExport
 def check_include_flagged(include_flagged: bool, *, is_admin: bool) -> None:
     """Raises Withheld when somebody else than an admin asks for such texts."""
     if include_flagged and not is_admin:
-        raise Withheld(
+        raise FlaggedArtifact(
             _("Only admins may export texts that may contain secrets. Exclude these texts, or ask an admin.")
         )
 
@@ -26,7 +26,7 @@ def check_download(export: DatasetExport, name: str | None, *, by: str, is_admin
         return
     if any(name in (None, file["name"]) and "rows" in file for file in export.manifest["files"]):
         audit.record(by, "download_refused", object_type="export", object_id=export.id, file=name or "zip")
-        raise Withheld(_("This file contains texts that may contain secrets: only admins may download it."))
+        raise FlaggedArtifact(_("This file contains texts that may contain secrets: only admins may download it."))
 
 
 def count_flagged_rows(export: DatasetExport) -> int:

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from jobs import notices
 from jobs.models import JobRun
-from jobs.notices import after_start
+from jobs.notices import redirect_after_start
 from jobs.services import visible_to
 from openclaw_web.errors import Refused
 from openclaw_web.lists.answers import answer
@@ -54,7 +54,7 @@ def export_create(request):
         except Refused as refused:  # beside what was chosen, so that it can be mended
             form.add_error(None, refused.sentence)
         else:
-            return after_start(request, JobRun(id=export.job_id), to=export)
+            return redirect_after_start(request, JobRun(id=export.job_id), to=export)
     return render_list_page(request, form, has_choices=True, status=422)
 
 
@@ -82,7 +82,7 @@ def export_detail(request, export_id):
     }
     for ended in (job, about.job):
         if ended and ended.has_ended and request.htmx:
-            notices.seen(request, ended)
+            notices.mark_seen(request, ended)
     response = render_page(request, "datasets/export_detail.html", context, partial="export_state")
     return response if is_working or about.is_verifying or not request.htmx else stop_polling(response)
 
@@ -113,7 +113,7 @@ def export_zip(request, export_id):
 def export_verify(request, export_id):
     """Compare the files of a ready export with what was written: a job, whose result is on the export's page."""
     export = get_object_or_404(DatasetExport, id=export_id, state=DatasetExport.State.READY)
-    return after_start(request, start_verify(export, by=request.user.username), to=export)
+    return redirect_after_start(request, start_verify(export, by=request.user.username), to=export)
 
 
 def render_list_page(request, form, *, has_choices, status=200, **more):

@@ -115,7 +115,7 @@ def _right_fact(sample, answer) -> str:
 
 def find_alias(sample: DatasetSample) -> str | None:
     """The store of the agent of a sample; None: it is not there, or cannot be read."""
-    return databases.find(sample.agent_id)
+    return databases.find_alias(sample.agent_id)
 
 
 def _read_version(db, name, at):

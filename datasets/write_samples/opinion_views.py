@@ -11,7 +11,7 @@ from guardian.corrections import correction_store, suggestions, write_consent
 from guardian.corrections.forms import OpeningForm
 from guardian.models import WriteGuardianAudit
 from guardian.rollbacks import rollback_plan, rollback_preview
-from jobs.notices import after_start
+from jobs.notices import redirect_after_start
 from ledger.session.evidence import read_evidence
 from openclaw_web.errors import Refused
 from openclaw_web.pages.doors import needs
@@ -58,7 +58,7 @@ def write_opinion_save(request, agent, audit_id):
     else:
         messages.success(request, sentence)
     if result.handover:
-        return after_start(request, result.handover.job, to=result.handover.handover)
+        return redirect_after_start(request, result.handover.job, to=result.handover.handover)
     return go(request, audit)
 
 

@@ -58,7 +58,7 @@ def _is_withheld(db, gate, replay, decision_id, batch):
 
 def stop(params: dict[str, Any]) -> None:
     """Say of a replay whose job was cancelled that it has stopped; what was decided stays."""
-    if db := databases.find(params.get("agent", "")):
+    if db := databases.find_alias(params.get("agent", "")):
         GateReplay.objects.using(db).filter(id=params.get("replay"), state=State.RUNNING).update(state=State.STOPPED)
 
 

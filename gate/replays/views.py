@@ -5,7 +5,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from agents.decorators import agent_view
-from jobs.notices import after_start
+from jobs.notices import redirect_after_start
 from openclaw_web.errors import Refused
 from openclaw_web.lists.paging import page_of, places
 from openclaw_web.pages.doors import needs
@@ -99,7 +99,7 @@ def replay_continue(request, agent, replay_id):
         job = replay_launch.continue_replay(agent, replay, by=request.user.username)
     except Refused as refused:
         return refuse_post(request, refused, to=replay)
-    return after_start(request, job, to=replay)
+    return redirect_after_start(request, job, to=replay)
 
 
 def _form_page(request, agent, filters, form, plan=None, status=200):

@@ -17,7 +17,7 @@ def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
 
     Running it again makes what is left. Raises Refused for an agent that is not there.
     """
-    db = agents.alias_of(params["agent"])
+    db = agents.get_alias(params["agent"])
     if not sums.is_on():
         return {"message": _("Statistics of decisions are turned off in the settings."), "decisions": 0}
     waiting.expect_many_writes(db)

@@ -8,7 +8,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from jobs import services as jobs
-from jobs.kinds import BY_ITSELF
+from jobs.kinds import BY_SCHEDULE
 from jobs.models import JobRun
 from openclaw_web import clock
 from people.configuration import keys as configuration
@@ -126,7 +126,7 @@ def _start_job(db):
     else:
         is_due = last is None or last.has_ended
     if is_due:
-        jobs.start(JOB_KIND, _params(db), by=BY_ITSELF)
+        jobs.start(JOB_KIND, _params(db), by=BY_SCHEDULE)
 
 
 def _jobs(db) -> QuerySet[JobRun]:

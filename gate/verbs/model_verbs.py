@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from agents.runners.choice import Choice
 from jobs.models import JobRun
-from jobs.progress import Listener, listener_on
+from jobs.progress import Listener, open_listener
 from openclaw_web.commands.groups import Failed, Outcome, WrongUse
 from openclaw_web.commands.verbs import DONE, PARTLY, REFUSED
 from openclaw_web.errors import Refused
@@ -42,7 +42,7 @@ def run_and_report(
     run_here: Callable[[Listener | None], JobRun], *, is_quiet: bool, faults: tuple[str, ...]
 ) -> Outcome:
     """What a run in this terminal came to; in part, when one of `faults` in its result is not 0."""
-    with listener_on(sys.stderr, is_quiet=is_quiet) as listener:
+    with open_listener(sys.stderr, is_quiet=is_quiet) as listener:
         job = run_here(listener)
     result = read_job_result(job)
     status = PARTLY if any(result[name] for name in faults) else DONE

@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from agents import services as agents
-from jobs.progress import listener_on
+from jobs.progress import open_listener
 from openclaw_web import reasons
 from openclaw_web.commands.groups import Outcome, WrongUse
 from openclaw_web.commands.verbs import DONE, PARTLY
@@ -75,7 +75,7 @@ def _shown(plan, is_all):
 
 
 def _sent(agent, wanted, is_quiet):
-    with listener_on(sys.stderr, is_quiet=is_quiet) as listener:
+    with open_listener(sys.stderr, is_quiet=is_quiet) as listener:
         replay, job = replay_launch.run_here(agent, wanted, by=BY, listener=listener)
     result = model_verbs.read_job_result(job)
     status = PARTLY if result["left"] or result["malformed"] else DONE

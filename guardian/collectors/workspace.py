@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from agents.homes import NEVER_FOLDERS, NotReadable, is_folder, names_in, open_regular, too_much
+from agents.homes import NEVER_FOLDERS, NotReadable, describe_note_limits, is_folder, list_names, open_regular
 
 from ..files import MEMORY_FILES, MOST_BYTES
 
@@ -59,7 +59,7 @@ def _daily(workspace: Path, notes: list[str]) -> Iterator[str]:
     while waiting:
         folder = waiting.pop(0)
         seen += 1
-        for name in names_in(workspace / folder, notes):
+        for name in list_names(workspace / folder, notes):
             inner, path = f"{folder}/{name}", workspace / folder / name
             if name.endswith(".md") and not is_folder(path):
                 count += 1
@@ -68,7 +68,7 @@ def _daily(workspace: Path, notes: list[str]) -> Iterator[str]:
             elif name not in NEVER_FOLDERS and is_folder(path, notes):
                 waiting.append(inner)
         if seen >= MOST_FOLDERS or count > MOST_NOTES or (waiting and waiting[0].count("/") > DEEPEST):
-            notes.append(too_much(workspace / NOTES, MOST_FOLDERS, MOST_NOTES, DEEPEST))
+            notes.append(describe_note_limits(workspace / NOTES, MOST_FOLDERS, MOST_NOTES, DEEPEST))
             return
 
 

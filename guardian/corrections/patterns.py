@@ -16,7 +16,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from artifacts.looking import patterns
+from artifacts.excerpts import patterns
 from openclaw_web.errors import Refused
 
 from . import phrases
@@ -76,7 +76,7 @@ def compile_pattern(pattern: str) -> Matcher:
     if len(texts) > MOST_LINES:
         raise Refused(_("A pattern has at most %(most)s lines.") % {"most": MOST_LINES})
     options = {"ignore_case": True, "longest": LONGEST, "memory": MEMORY}
-    return Matcher(tuple(patterns.compiled(text, **options) for text in texts), None)
+    return Matcher(tuple(patterns.compile_pattern(text, **options) for text in texts), None)
 
 
 def matches_text(pattern: str, fact: str) -> bool:

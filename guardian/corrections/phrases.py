@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from django.utils.translation import gettext as _
 
-from artifacts.looking import patterns
+from artifacts.excerpts import patterns
 from openclaw_web.errors import Refused
 
 Lines = tuple[tuple[str, ...], ...]
@@ -105,7 +105,7 @@ def compile_line(line: tuple[str, ...]):
     words = [_escape(piece) + (f"(?:$|[^{SPACED}])" if _is_whole(piece) else "") for piece in filter(_is_word, line)]
     if words:
         anywhere.append(f"(?:^|[^{SPACED}])(?:{'|'.join(words)})")
-    return patterns.compiled("|".join(anywhere), ignore_case=True, longest=4 * LONGEST_LINE, memory=MEMORY)
+    return patterns.compile_pattern("|".join(anywhere), ignore_case=True, longest=4 * LONGEST_LINE, memory=MEMORY)
 
 
 def _line_pattern(line):

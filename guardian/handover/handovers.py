@@ -116,7 +116,7 @@ def start(agent: Agent, row: Handover) -> HandoverStart:
 
 def find_job(agent: Agent, row: Handover) -> JobRun | None:
     """The newest job of a handover."""
-    return next(iter(jobs.latest([JOB_KIND], 1, params_json=JobRun.params.encode(build_params(agent, row)))), None)
+    return next(iter(jobs.find_latest([JOB_KIND], 1, params_json=JobRun.params.encode(build_params(agent, row)))), None)
 
 
 def build_params(agent: Agent, row: Handover) -> dict[str, str]:

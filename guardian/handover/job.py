@@ -16,7 +16,7 @@ from agents import services as agents
 from agents.homes import normalise_or_empty
 from agents.models import CollectorSource
 from jobs.kinds import Kind
-from jobs.progress import Cancelled, Progress
+from jobs.progress import CancelledJob, Progress
 from ledger.collectors.machine_prompts import HANDOVER_SESSION
 from openclaw_web import clock, reasons
 from openclaw_web.disk import locks, packing
@@ -61,7 +61,7 @@ def undo(params: dict[str, Any]) -> None:
     handover_id = params.get("handover", "")
     _message_path(handover_id).unlink(missing_ok=True)
     with suppress(databases.UnusableAgent):
-        rows = Handover.objects.using(databases.alias(params.get("agent", ""))).filter(id=handover_id)
+        rows = Handover.objects.using(databases.get_alias(params.get("agent", ""))).filter(id=handover_id)
         ended = {"state": State.ENDED, "ended_at": clock.now_ms()}
         rows.filter(state=State.QUEUED).update(**ended, outcome=Outcome.NOT_STARTED)
         rows.filter(state=State.RUNNING).update(**ended, outcome=Outcome.INTERRUPTED)
@@ -141,7 +141,7 @@ def _ending(agent, row) -> Iterator[Callable[[Handover.Outcome, str], None]]:
     fallback = Outcome.INTERRUPTED
     try:
         yield lambda outcome, answer: told.append((outcome, answer))
-    except Cancelled:
+    except CancelledJob:
         fallback = Outcome.CANCELED
         raise
     except OSError as exc:

@@ -47,7 +47,7 @@ def _others(db) -> list[str]:
     agent_id = db.removeprefix(PREFIX)
     workspace = Agent.objects.filter(agent_id=agent_id).exclude(workspace="").values("workspace")
     rows = Agent.objects.filter(workspace__in=workspace).exclude(agent_id=agent_id)
-    return list(filter(None, map(databases.find, rows.values_list("agent_id", flat=True))))
+    return list(filter(None, map(databases.find_alias, rows.values_list("agent_id", flat=True))))
 
 
 def _moments(others, name, hashes) -> dict[str, list[int]]:

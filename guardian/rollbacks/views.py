@@ -9,7 +9,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from agents.decorators import agent_view
 from agents.models import Agent
-from jobs.notices import after_start
+from jobs.notices import redirect_after_start
 from ledger.models import Session
 from ledger.session.evidence import read_evidence, read_messages
 from openclaw_web.errors import Refused
@@ -80,7 +80,7 @@ def rollback_hand_over(request, agent, audit_id):
         form.add_error(None, refused.sentence)
         now = rollback_preview.build_preview(agent, rollback_plan.plan_rollback(agent, audit_id, hunk=asked.number))
         return _page(request, agent, now, form, status=422)
-    return after_start(request, started.job, to=row)
+    return redirect_after_start(request, started.job, to=row)
 
 
 @require_safe

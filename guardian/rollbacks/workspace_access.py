@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from agents.database_copies import Copies
 from agents.homes import HomeAgent, NoHome
-from agents.layout.home_agents import follow_report, read_home
+from agents.layout.home_agents import follow_reported_workspace, read_home
 from agents.models import Agent, CollectorSource
 from ledger import prompt_workspaces
 from openclaw_web.disk import locks
@@ -76,7 +76,7 @@ def _home_agent(root, agent) -> HomeAgent | None:
             at, folder = prompt_workspaces.read_newest(home, found, copies)
         agent.workspace_reported_at, agent.reported_workspace = at, folder
         Agent.objects.filter(agent_id=agent.agent_id).update(workspace_reported_at=at, reported_workspace=folder)
-    return follow_report(home, found, agent.reported_workspace)
+    return follow_reported_workspace(home, found, agent.reported_workspace)
 
 
 def _checked(place):

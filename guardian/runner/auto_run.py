@@ -5,7 +5,7 @@ from django.utils.translation import gettext_lazy
 
 from agents.runners.auto_run import GIVE_UP_AFTER, AutoRun
 from agents.runners.batch import Batch
-from jobs.kinds import BY_ITSELF, Kind
+from jobs.kinds import BY_SCHEDULE, Kind
 from openclaw_web import clock
 
 from . import fact_selection, job
@@ -29,7 +29,7 @@ def _handle(guardian, agent, decisions, progress, may_go_on):
     began = clock.now_ms()
     job.end_interrupted(agent)
     batch = Batch(RUNNER, guardian, progress, len(decisions), most_failures=1)
-    runs = job.build_runs(agent.db, decisions, by=BY_ITSELF)
+    runs = job.build_runs(agent.db, decisions, by=BY_SCHEDULE)
     batch.run(runs, job.build_fact_handler(agent, guardian, batch, is_unattended=True), may_go_on)
     return job.summary(agent, batch, began)
 

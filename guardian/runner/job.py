@@ -110,7 +110,7 @@ def build_fact_handler(
 def undo(params: dict[str, Any]) -> None:
     """Facts wait no more when the job that was at them is cancelled or stopped; proposals stay."""
     with suppress(databases.UnusableAgent):
-        db = databases.alias(params.get("agent", ""))
+        db = databases.get_alias(params.get("agent", ""))
         if "run" in params:
             fact_handler.stop_queued(db, params["run"], _("The job ended before the model was asked."))
         with locks.lock(RUNNER.lock_name(params["agent"]), wait=False) as is_ours:

@@ -118,7 +118,7 @@ def _why_not_so_much(change: Change):
 def _why_not_these(change: Change, wanted):
     lines = lines_of(bytes_to_text(wanted))
     added = "".join(line for hunk in change.hunks for line in lines[hunk[2] : hunk[3]])
-    if secrets.kinds_in(added):
+    if secrets.find_kinds(added):
         return _("The added lines may hold a secret.")
     if _any_unseen(added.replace("\r\n", "\n")):
         return _("The added lines hold characters that are not seen, or that reorder text.")

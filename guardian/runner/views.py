@@ -10,7 +10,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from agents.decorators import agent_view
 from agents.runners import pages, switches
-from jobs.notices import after_start
+from jobs.notices import redirect_after_start
 from ledger.session.evidence import read_evidence
 from openclaw_web.diffs import comparing
 from openclaw_web.errors import Refused
@@ -125,7 +125,7 @@ def proposal_hand_over(request, agent, run_id):
     about = {"seen": request.POST.get("seen", ""), "puts_back": request.POST.get("puts_back") == "1"}
     row = handovers.hand_over_proposal(agent, run_id, by=request.user.username, **about)
     started = handovers.start(agent, row)
-    return after_start(request, started.job, to=row)
+    return redirect_after_start(request, started.job, to=row)
 
 
 @require_POST
@@ -169,7 +169,7 @@ def write_retry(request, agent, audit_id):
         except Refused as refused:
             form.add_error(None, refused.sentence)
         else:
-            return after_start(request, job, to=_address(agent, run.id))
+            return redirect_after_start(request, job, to=_address(agent, run.id))
     context = {"agent": agent, "audit": audit, "form": form, "own": status.read_guardian_status(agent)}
     context["evidence"] = read_evidence(agent.db, audit)
     return render_page(request, "guardian/write_retry.html", context, status=422 if form.errors else 200)

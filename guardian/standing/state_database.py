@@ -33,7 +33,7 @@ def read_live_record(agent: Agent, file_name: str) -> Record | None:
 def _read(root):
     with (
         Copies() as copies,
-        copies.of(root, root / STATE_DATABASE) as copy,
+        copies.open_copy(root, root / STATE_DATABASE) as copy,
         Database(copy.path, {}, (PROVENANCE,)) as database,
     ):
         if is_unfamiliar(database):

@@ -7,7 +7,7 @@ from typing import Any
 
 from artifacts import handles
 from artifacts.contents import content_types
-from artifacts.looking.selectors import Selector
+from artifacts.excerpts.selectors import Selector
 from artifacts.models import Artifact
 
 from ..transcripts.trimming import parse_stashed
@@ -73,7 +73,7 @@ class PartArtifacts:
 
 def command(item: dict[str, Any], agent_id: str) -> str:
     """The line that looks inside an artifact with a selector that fits what it is."""
-    return handles.fetch_command(item["handle"], agent_id, _selector(item).as_options())
+    return handles.build_fetch_command(item["handle"], agent_id, _selector(item).as_options())
 
 
 def _selector(item):
@@ -108,7 +108,7 @@ def _within(value: Any) -> Iterator[str]:
         value = waiting.pop()
         if isinstance(value, str):
             if handles.PREFIX in value:
-                yield from handles.within(value)
+                yield from handles.find_handles(value)
         elif isinstance(value, dict):
             waiting += reversed(value.values())
         elif isinstance(value, list):

@@ -8,7 +8,7 @@ from pydantic import Field, ValidationError
 
 from artifacts import handles
 from artifacts.contents import content_types
-from artifacts.looking import fetching
+from artifacts.excerpts import content_fetch
 from artifacts.models import Artifact
 from artifacts.store import blobs, layout
 from openclaw_web.endpoints.schemas import Schema
@@ -163,12 +163,12 @@ def read_pack(db: str, handle: str) -> tuple[Artifact, dict[str, Any]]:
 
     Raises NotAHandle, NoSuchArtifact, Damaged, and Refused for an artifact that is no pack.
     """
-    row = fetching.find(db, handle)
+    row = content_fetch.find_artifact(db, handle)
     rows = Artifact.objects.using(db).filter(handle=handle, kind=KIND)
     row = rows.order_by("created_at", "id").first() or row
     if row.bytes > MAX_BYTES or row.content_type != content_types.JSON:
         raise _no_pack()
-    content = blobs.whole(layout.root(), row.sha256, expected=row.bytes)
+    content = blobs.read_whole(layout.get_root(), row.sha256, expected=row.bytes)
     try:
         pack = orjson.loads(content)
         Pack.model_validate(pack)

@@ -77,14 +77,14 @@ def store_pack(compaction: Compaction, pack: dict[str, Any]) -> StoredPack:
     place = Place(session_id=session.id, record_id=compaction.record_id)
     rows = Artifact.objects.using(db).filter(kind=KIND, session_id=session.id, record_id=compaction.record_id)
     before = set(rows.values_list("handle", flat=True))
-    with services.stashing(db) as batch:
+    with services.open_stash_batch(db) as batch:
         row, _stored = batch.add(
             pack_to_bytes(pack),
             kind=KIND,
             meta={"schema": SCHEMA},
             place=place,
             at=compaction.created_at,
-            first_stashed_at=layout.iso(compaction.created_at),
+            first_stashed_at=layout.to_iso(compaction.created_at),
         )
     return StoredPack(row, row.handle not in before, pack)
 

@@ -19,7 +19,7 @@ from .turn_list import TURNS
 @shows(SESSIONS)
 def session_list(request, agent):
     """The sessions that fit the filters, the last active first; as a file with `format`."""
-    context = {"left_out": omissions.describe(agent.agent_id)}
+    context = {"left_out": omissions.describe_omissions(agent.agent_id)}
     return answer(request, "ledger/session_list.html", SESSIONS, agent=agent, **context)
 
 

@@ -27,7 +27,7 @@ CALLS = f"""
 
 
 def find_calls(db: str, uses: list[dict[str, Any]]) -> tuple[dict[str, str], dict[str, str]]:
-    """The main argument of the call of each use (`artifacts.naming.PLACE`) by its id, and the titles of sessions."""
+    """The main argument of the call of each use (`artifacts.artifact_names.PLACE`) by its id, and the titles of sessions."""
     whole = [use for use in uses if all(use.values())]
     rows = statements.rows(db, CALLS, [encode(whole)]) if whole else []
     wanted = {use["id"]: use["tool_call_id"] for use in whole}

@@ -9,9 +9,9 @@ from django.db.models import Q
 
 from artifacts import services
 from artifacts.contents import adoption
-from artifacts.errors import Damaged, NoRoom, NoSuchArtifact
+from artifacts.errors import DamagedArtifact, NoRoom, NoSuchArtifact
 from artifacts.models import Artifact
-from artifacts.services import Place, Stashing
+from artifacts.services import Place, StashBatch
 from openclaw_web.errors import Refused
 from people.configuration import keys as configuration
 
@@ -29,8 +29,8 @@ ROLES = (b'"toolResult"', b'"tool"')
 BREAK = rb"\n"  # as JSON has it
 READ = ("session_id", "seq", "event_json", "full_zstd")
 OPENS = re.compile(rb'"text": ?"(?:[\[{<%]|\\n)')
-UNWRITABLE = (NoRoom, Damaged)  # what the store says when it cannot take anything
-UNREADABLE = (NoSuchArtifact, Damaged)  # what it says of an output that it cannot give back
+UNWRITABLE = (NoRoom, DamagedArtifact)  # what the store says when it cannot take anything
+UNREADABLE = (NoSuchArtifact, DamagedArtifact)  # what it says of an output that it cannot give back
 
 
 @dataclass(slots=True)
@@ -40,7 +40,7 @@ class Outputs:
     Without a `batch` nothing becomes an artifact; `problem` is the sentence that says why, when the store failed.
     """
 
-    batch: Stashing | None = None
+    batch: StashBatch | None = None
     problem: str = ""
     _kept: list[tuple[Row, Artifact]] = field(default_factory=list)
     _ahead: int = 0
@@ -52,7 +52,7 @@ class Outputs:
             return None
 
         def keep(path: str, text: str) -> tuple[str, StashedOutput] | None:
-            if not adoption.wants(text):
+            if not adoption.is_adoptable(text):
                 return None
             artifact = add(batch, session_id, row, text)
             self._kept.append((row, artifact))
@@ -104,7 +104,7 @@ class Outputs:
         if self.batch is None or not isinstance(role, str) or KINDS_BY_ROLE.get(role) != "tool_result":
             return
         for _path, text in find_texts(message):
-            if adoption.wants(text):
+            if adoption.is_adoptable(text):
                 self.batch.write_ahead(text)
                 self._ahead += len(text)
 
@@ -120,7 +120,7 @@ def open_outputs(db: str, *, is_on: bool | None = None) -> Iterator[Outputs]:
     with ExitStack() as held:
         if configuration.is_on(SETTING) if is_on is None else is_on:
             try:
-                made.batch = held.enter_context(services.stashing(db, holds_rows=True))
+                made.batch = held.enter_context(services.open_stash_batch(db, holds_rows=True))
             except NoRoom as exc:
                 made.problem = exc.sentence
         held.callback(made.discard)
@@ -131,10 +131,10 @@ def has_due_output(db: str, session_id: str) -> bool:
     """Whether a session holds an output that should be an artifact and is none; a damaged record holds none."""
     results = TranscriptEvent.objects.using(db).filter(session_id=session_id, kind=TranscriptEvent.Kind.TOOL_RESULT)
     results = results.filter(Q(trim_json=None) | ~Q(trim_json__contains='"stashed"')).only(*READ)
-    return any(adoption.wants(text) for event in results.iterator(chunk_size=20) for text in _texts_of(event))
+    return any(adoption.is_adoptable(text) for event in results.iterator(chunk_size=20) for text in _texts_of(event))
 
 
-def add(batch: Stashing, session_id: str, row: Row, text: str) -> Artifact:
+def add(batch: StashBatch, session_id: str, row: Row, text: str) -> Artifact:
     """Stash one output of a record; the row to be. Its turn, which may change, is no part of its id."""
     found = row.facts
     place = Place(session_id, None, row.record_id, found.tool_name, _short(found.tool_call_id))

@@ -7,8 +7,8 @@ from typing import Any
 from django.urls import reverse
 
 from artifacts import handles
-from artifacts.contents import flagging
-from artifacts.errors import Damaged, NoSuchArtifact
+from artifacts.contents import secret_flags
+from artifacts.errors import DamagedArtifact, NoSuchArtifact
 
 from ..models import TranscriptEvent
 from ..transcripts.trimming import StashedOutput, get_text, parse_cuts, parse_stashed, untrim
@@ -57,12 +57,12 @@ def outputs_to_json(events: Iterable[TranscriptEvent]) -> dict[tuple[str, int], 
 
 def counted(notes: Iterable[StashedOutput]) -> frozenset[str]:
     """The kinds of secrets that flag an artifact; the setting is only read when one of these holds any."""
-    return flagging.counted() if any(note.secrets for note in notes) else frozenset()
+    return secret_flags.read_flagged_kinds() if any(note.secrets for note in notes) else frozenset()
 
 
 def is_flagged(trim_json: str | None, kinds: frozenset[str]) -> bool:
     """Whether an output of a record is an artifact that holds one of these kinds of secrets."""
-    return any(flagging.is_flagged(note.secrets, kinds) for note in parse_stashed(trim_json))
+    return any(secret_flags.is_flagged(note.secrets, kinds) for note in parse_stashed(trim_json))
 
 
 def count_hidden(trim_json: str | None) -> int:
@@ -74,7 +74,7 @@ def read_whole_record(event_json: str, full_zstd: bytes | None, trim_json: str |
     """A whole record, and a sentence when an output of it cannot be read: then its preview stands for it."""
     try:
         return untrim(event_json, full_zstd, trim_json), ""
-    except (NoSuchArtifact, Damaged) as problem:
+    except (NoSuchArtifact, DamagedArtifact) as problem:
         return untrim(event_json, full_zstd), problem.sentence
 
 
@@ -83,7 +83,7 @@ def _output(agent_id, record, note, kinds):
     return Output(
         summary=note.summary,
         missing=max(0, note.chars - len(get_text(record, note.path))),
-        is_flagged=flagging.is_flagged(note.secrets, kinds),
+        is_flagged=secret_flags.is_flagged(note.secrets, kinds),
         address=reverse("artifacts:artifact_detail", args=place),
         download=reverse("artifacts:artifact_download", args=place),
     )
@@ -91,4 +91,4 @@ def _output(agent_id, record, note, kinds):
 
 def _told(note, kinds):
     told = asdict(note)
-    return told | {"is_flagged": flagging.is_flagged(told.pop("secrets"), kinds)}
+    return told | {"is_flagged": secret_flags.is_flagged(told.pop("secrets"), kinds)}

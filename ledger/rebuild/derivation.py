@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from agents.holdings import checksum_of
+from agents.holdings import compute_checksum
 from openclaw_web.errors import Refused
 from openclaw_web.sqlite.json_columns import decode
 
@@ -86,7 +86,7 @@ def derive_rows(db: str, session_id: str) -> DerivedRows | None:
     found.snapshots = [turns.build_snapshot_row(session, tree, row) for row in reader.rows(compactions)]
     found.days = _days(records.values(), found.places)
     found.columns = _columns(session, records, found.turns)
-    found.columns |= {"leaf_record_id": leaf_id, "id_checksum": checksum_of(tree.by_id)}
+    found.columns |= {"leaf_record_id": leaf_id, "id_checksum": compute_checksum(tree.by_id)}
     found.tools = tool_days.compute_sums(db, session_id)
     return found
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from django.db import transaction
 
-from agents.holdings import Holding, checksum_of
+from agents.holdings import Holding, compute_checksum
 from artifacts.models import Artifact
 from openclaw_web.sqlite import statements, upkeep, words
 from openclaw_web.sqlite.words import BESIDE, OURS
@@ -195,7 +195,7 @@ class _Exchange:
             dict(statements.rows(self.db, IDS_AND_KINDS.format(where=where), own)) for where in (OURS, BESIDE)
         )
         found = self.found
-        found.held = Holding(Counter(now.values()), checksum_of(now))
+        found.held = Holding(Counter(now.values()), compute_checksum(now))
         pairs = ((before.get(record_id, kind), kind) for record_id, kind in now.items())
         found.kind_changes = Counter(pair for pair in pairs if pair[0] != pair[1])
         found.added = Counter(kind for record_id, kind in now.items() if record_id not in before)

@@ -3,7 +3,7 @@
 from django.db import transaction
 from django.db.models import Sum
 
-from artifacts.services import KIND
+from artifacts.services import OUTPUT_KIND
 from openclaw_web.sqlite import statements
 from openclaw_web.sqlite.rows import insert_sql
 
@@ -72,7 +72,7 @@ def rebuild_session(db: str, session_id: str) -> None:
         _turns(db, found)
         _days_and_snapshots(db, found)
         tool_days.replace_sums(db, session_id, session.channel_id, found.tools)
-        statements.run(db, TURN_OF_ARTIFACT, [session_id, KIND])
+        statements.run(db, TURN_OF_ARTIFACT, [session_id, OUTPUT_KIND])
 
 
 def rebuild_tool_days(db: str) -> None:

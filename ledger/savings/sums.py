@@ -14,7 +14,7 @@ from django.db.models import Exists, Max, OuterRef, QuerySet, Sum
 from django.db.models.functions import Coalesce
 
 from artifacts.models import Artifact
-from artifacts.services import KIND
+from artifacts.services import OUTPUT_KIND
 from openclaw_web import clock
 
 from ..models import Session, SessionDay, ToolDay, TranscriptEvent, TranscriptEventIdentity
@@ -159,7 +159,7 @@ class Scope:
 def read_agent_savings(scope: Scope) -> Savings:
     """The savings of an agent in the days of a scope."""
     days = scope.tool_days()
-    every = _own(Artifact.objects.using(scope.db).filter(record_id__isnull=False, kind=KIND))
+    every = _own(Artifact.objects.using(scope.db).filter(record_id__isnull=False, kind=OUTPUT_KIND))
     uses, newest = limit_to_newest(every, LOOKED_AT, since=scope.since_ms)
     uses = scope.of_channel(uses.filter(tool=scope.tool) if scope.tool else uses)
     found = list(uses.order_by().values_list("handle", "chars", "id"))  # once: each of these rows lies somewhere else
@@ -176,7 +176,9 @@ def read_agent_savings(scope: Scope) -> Savings:
 
 def read_session_savings(session: Session) -> Savings:
     """The savings of one session."""
-    uses = Artifact.objects.using(session._state.db).filter(session_id=session.id, record_id__isnull=False, kind=KIND)
+    uses = Artifact.objects.using(session._state.db).filter(
+        session_id=session.id, record_id__isnull=False, kind=OUTPUT_KIND
+    )
     uses = _own(uses).order_by("-chars", "-handle")  # as their index has them: the largest come first
     found = list(uses.values_list("handle", "chars")[: LOOKED_AT + 1])
     read = sum(getattr(session, name) for name in PROMPT_COLUMNS)

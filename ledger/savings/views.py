@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from agents.decorators import agent_view
-from artifacts import naming
+from artifacts import artifact_names
 from openclaw_web.errors import Refused
 from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import render_page
@@ -66,10 +66,12 @@ def build_session_savings_context(session: Session, *, after: str, before: str) 
 
 
 def _shown(db, found):
-    uses = [{name: getattr(use, name) for name in naming.READ} for use in (*found.largest, *found.repeated)]
+    uses = [
+        {name: getattr(use, name) for name in artifact_names.READ_COLUMNS} for use in (*found.largest, *found.repeated)
+    ]
     return {
         "savings": found,
-        "names": naming.of(db, uses),
+        "names": artifact_names.build_names(db, uses),
         "chars_per_token": sums.CHARS_PER_TOKEN,
         "looked_at": sums.LOOKED_AT,
     }

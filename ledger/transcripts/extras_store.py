@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from django.db import transaction
 
 from artifacts import services as artifacts
-from artifacts.services import Place, Stashing
+from artifacts.services import Place, StashBatch
 
 from ..collectors import trajectories
 from ..collectors.database_extras import DatabaseFile, MemoryIndexFile
@@ -23,7 +23,7 @@ def store_steps(db: str, steps: Iterable[Step]) -> tuple[int, int]:
     How many steps there were, and how many of them do not hold whole what a model was given.
     """
     count = cut = 0
-    with artifacts.stashing(db) as batch, transaction.atomic(using=db):
+    with artifacts.open_stash_batch(db) as batch, transaction.atomic(using=db):
         rows = []
         for step in steps:
             if step.session_id and step.type:
@@ -41,7 +41,7 @@ def store_prompt(
     db: str, session_id: str | None, kind: str, content: bytes, meta: dict[str, str], at: int | None = None
 ) -> None:
     """Keep a system prompt or tool schemas of an exported bundle as an artifact of its session, of the time `at`."""
-    with artifacts.stashing(db) as batch:
+    with artifacts.open_stash_batch(db) as batch:
         batch.add(content, kind=kind, meta=meta, place=Place(session_id=session_id), at=at)
 
 
@@ -70,7 +70,7 @@ def store_database_files(db: str, contents: Iterable[DatabaseFile], *, is_secret
     A file with a name in `is_secret` is listed and its content left alone.
     """
     names, count, listed = frozenset(is_secret), 0, []
-    with artifacts.stashing(db) as batch, transaction.atomic(using=db):
+    with artifacts.open_stash_batch(db) as batch, transaction.atomic(using=db):
         for one in contents:
             is_kept = one.data is not None and not names.intersection(one.path.split("/"))
             handle = _stash(batch, one) if is_kept else None
@@ -83,7 +83,7 @@ def store_database_files(db: str, contents: Iterable[DatabaseFile], *, is_secret
     return count
 
 
-def _row(batch: Stashing, step: Step) -> TrajectoryEvent:
+def _row(batch: StashBatch, step: Step) -> TrajectoryEvent:
     place = Place(session_id=step.session_id)
     if step.prompt:
         step.about["systemPrompt"] = batch.add(step.prompt, kind=SYSTEM_PROMPT, place=place, at=step.created_at)[
@@ -108,7 +108,7 @@ def _insert(db: str, rows: list[TrajectoryEvent]) -> None:
     rows.clear()
 
 
-def _stash(batch: Stashing, one: DatabaseFile) -> str:
+def _stash(batch: StashBatch, one: DatabaseFile) -> str:
     meta = {"table": one.table, "place": one.place[:500], "path": one.path[:1000], "kind": one.kind[:100]}
     return batch.add(one.data or b"", kind=ARTIFACT_KINDS[one.table], meta=meta, at=one.created_at)[0].handle
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 import orjson
 from django.db.models import Count
 
-from agents.holdings import Holding, checksum_of
+from agents.holdings import Holding, compute_checksum
 
 from ..models import Session, TranscriptEvent, TranscriptEventIdentity
 
@@ -18,7 +18,7 @@ def get_holding(session: Session) -> Holding:
 
 def add(session: Session, kinds: Mapping[str, int], ids: Iterable[str]) -> Holding:
     """Count new records in, and give them back."""
-    added = Holding(Counter(kinds), checksum_of(ids))
+    added = Holding(Counter(kinds), compute_checksum(ids))
     now = get_holding(session).plus(added)
     session.kind_counts = orjson.dumps(now.kinds, option=orjson.OPT_SORT_KEYS).decode()
     session.id_checksum = now.checksum
@@ -42,13 +42,13 @@ def count_holding(db: str, session_id: str) -> Holding | None:
     ids = dict(rows.values_list("seq", "event_id"))
     if ids.keys() != places or rows.count() != len(places):
         return None
-    return Holding(kinds, checksum_of(ids.values()))
+    return Holding(kinds, compute_checksum(ids.values()))
 
 
 def recount_holding(db: str, session_id: str) -> Holding:
     """Note what a session has now; for one whose sources were all just read and compared with it."""
     identities = TranscriptEventIdentity.objects.using(db).filter(session_id=session_id)
-    checksum = checksum_of(identities.order_by().values_list("event_id", flat=True).iterator())
+    checksum = compute_checksum(identities.order_by().values_list("event_id", flat=True).iterator())
     held = Holding(rows_of(db, session_id).get(session_id, Counter()), checksum)
     Session.objects.using(db).filter(id=session_id).update(
         kind_counts=Session.kinds.encode(held.kinds), id_checksum=checksum

@@ -8,7 +8,7 @@ Records are taken in the order they arrived, whatever branch they are on.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from artifacts.looking import previews
+from artifacts.excerpts import previews
 from openclaw_web.sqlite import statements
 from openclaw_web.sqlite.json_columns import decode
 from openclaw_web.sqlite.rows import insert_sql

@@ -112,7 +112,7 @@ def full_record(event: TranscriptEvent) -> dict[str, Any]:
 
 
 def _content(note):
-    return blobs.whole(layout.root(), handles.parse(note.handle), expected=note.bytes).decode()
+    return blobs.read_whole(layout.get_root(), handles.parse(note.handle), expected=note.bytes).decode()
 
 
 def _put(record, path, text):

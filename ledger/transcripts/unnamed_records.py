@@ -142,7 +142,7 @@ def _without_texts(content, outputs):
 
 
 def _handle(text):
-    return handles.of(hashlib.sha256(text.encode()).hexdigest())
+    return handles.from_sha256(hashlib.sha256(text.encode()).hexdigest())
 
 
 def find_free_name(place: str, known: Collection[str], seen: Collection[str]) -> str:

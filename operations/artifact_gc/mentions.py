@@ -132,7 +132,7 @@ def find_in_evidence(db: str) -> set[str]:
 def find_in_content(sha256: str) -> Iterator[str]:
     """The hashes that a stored content mentions; none for one that cannot be read."""
     end = b""
-    for chunk in blobs.unchecked(layout.root(), sha256):
+    for chunk in blobs.read_unchecked(layout.get_root(), sha256):
         end += chunk
         yield from (match[1].decode() for match in HANDLE_BYTES.finditer(end))
         end = end[-LONGEST + 1 :]
@@ -141,10 +141,10 @@ def find_in_content(sha256: str) -> Iterator[str]:
 def _new_ones(mentions):
     """What everything mentions that was not read before: sources first, copies after them."""
     own = find_tables(AGENT_LABELS)
-    for db in garbage.agent_files():
+    for db in garbage.list_agent_aliases():
         if mentions.tell:
             mentions.tell(db.removeprefix("agent_"))
-        with garbage.reading(db):
+        with garbage.open_temporarily(db):
             for table in own:
                 before = mentions._marks.get((db, table.name), 0)
                 yield from _rows(mentions, db, table)

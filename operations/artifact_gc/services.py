@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from artifacts.store import garbage
-from artifacts.store.garbage import Collected
+from artifacts.store.garbage import GarbageResult
 from jobs import services as jobs
 from jobs.kinds import Kind
 from jobs.models import JobRun
@@ -28,7 +28,7 @@ class WrongAge(Refused):
     """What was given is no age."""
 
 
-def collect_garbage(*, older_than: int, is_dry_run: bool, by: str, progress: Progress | None = None) -> Collected:
+def collect_garbage(*, older_than: int, is_dry_run: bool, by: str, progress: Progress | None = None) -> GarbageResult:
     """Remove what nothing refers to and what is older than `older_than` seconds; with `is_dry_run`, only count it.
 
     Raises Refused when something that may refer to contents cannot be read: nothing is removed then.
@@ -36,7 +36,7 @@ def collect_garbage(*, older_than: int, is_dry_run: bool, by: str, progress: Pro
     if not is_dry_run:
         reserve.release(settings.HOME_DIR)
     mentions = Mentions(tell=_telling(progress))
-    result = Collected(is_dry_run)
+    result = GarbageResult(is_dry_run)
     is_through = False
     try:
         garbage.collect(result, older_than=older_than, also_kept=mentions.find_mentioned)
@@ -68,7 +68,7 @@ def _telling(progress):
     )
 
 
-def in_words(result: Collected) -> str:
+def in_words(result: GarbageResult) -> str:
     """What was removed and what stays, in a sentence."""
     if result.is_dry_run:
         words = ngettext(

@@ -6,7 +6,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from jobs import services as jobs
 from jobs.models import JobRun
-from jobs.notices import after_start
+from jobs.notices import redirect_after_start
 from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import render_page
 
@@ -32,11 +32,11 @@ def artifact_store_clear(request):
         return render(request, "operations/artifact_store.html", _context(form), status=422)
     asked = form.cleaned_data
     job = clearing.start_job(older_than=asked["older_than"], is_dry_run=asked["is_dry_run"], by=request.user.username)
-    return after_start(request, job)
+    return redirect_after_start(request, job)
 
 
 def _context(form):
-    runs = jobs.latest([clearing.JOB_KIND], RUNS)
+    runs = jobs.find_latest([clearing.JOB_KIND], RUNS)
     for run in runs:
         run.what = _("previewed") if run.params.get("is_dry_run") else _("removed")
     newest = runs[0] if runs and runs[0].state == JobRun.State.FINISHED else None

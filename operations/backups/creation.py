@@ -100,7 +100,7 @@ def _make(folder):
 def _write_all(work, run_id, created_at, home, with_exports):
     # The global file first: what it says of agents is never ahead of their files. The artifacts last, and none is
     # cleared away until then: whatever the snapshots refer to is there.
-    with locks.adopting(layout.root()):
+    with locks.hold_adoption_lock(layout.get_root()):
         databases = _write_databases(work, home)
         files = _write_files(work, home, with_exports)
     offset = work.writer.begin_part()
@@ -270,12 +270,12 @@ def _artifacts(root, folder):
     lists = [folder / name for name in ("plain", "metas", "packed")]
     with ExitStack() as opened:
         plain, metas, packed = (opened.enter_context(file.open("w")) for file in lists)
-        for sha256, paths in inventory.stored(root):
+        for sha256, paths in inventory.list_contents(root):
             blobs = [path for path in paths if path.endswith((layout.PLAIN, layout.GZIPPED))]
             if not blobs:  # the metadata of a content that is gone, or was not there a moment ago
                 continue
             if len(blobs) == len(paths):
-                with locks.publishing(root):  # whoever was between the two has placed both now
+                with locks.hold_publishing_lock(root):  # whoever was between the two has placed both now
                     pass
             for path in blobs:
                 print(path.removeprefix(f"{root}/"), file=packed if backup_paths.is_packed(path) else plain)
@@ -350,7 +350,9 @@ def _sizes(home, with_exports):
     """About how many bytes there are to read, and how big the biggest database is."""
     databases = [home / backup_paths.GLOBAL_PATH, *(home / "agents").glob("*/agent/openclaw-agent.sqlite")]
     sizes = [file.stat().st_size for file in databases]
-    stored = sum(inventory.size_and_time(paths)[0] for _sha256, paths in inventory.stored(home / "artifacts"))
+    stored = sum(
+        inventory.read_size_and_time(paths)[0] for _sha256, paths in inventory.list_contents(home / "artifacts")
+    )
     exported = sum((home / path).stat().st_size for path in _exports(home)) if with_exports else 0
     archived = sum((home / path).stat().st_size for path in _archives(home))
     return sum(sizes) + stored + exported + archived, max(sizes)

@@ -9,7 +9,7 @@ from django.db.models import Case, QuerySet, When
 from django.utils.translation import gettext as _
 from ulid import ULID
 
-from jobs.progress import Cancelled
+from jobs.progress import CancelledJob
 from openclaw_web import clock
 from openclaw_web.errors import Refused
 from people.configuration import keys as configuration
@@ -62,7 +62,7 @@ def note_failure(run: BackupRun) -> Iterator[None]:
     except Refused as refused:
         sentence = refused.sentence
         raise
-    except Cancelled:
+    except CancelledJob:
         sentence = _("The backup was canceled.")
         raise
     finally:

@@ -7,7 +7,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from jobs.kinds import BY_ITSELF, DAY_MS, HOUR_MS, Every, Kind
+from jobs.kinds import BY_SCHEDULE, DAY_MS, HOUR_MS, Kind, Schedule
 from openclaw_web import amounts, clock
 from openclaw_web.disk import locks, room
 from openclaw_web.disk.drafts import draft_of, remove_drafts
@@ -149,7 +149,9 @@ CREATE_JOB = Kind(
     kept=gettext_lazy("The unfinished file is removed; no backup is created."),
     undo=clean_up,
     page="operations:backup_list",
-    every=Every("schedule.backupHours", HOUR_MS, lambda: {"by": BY_ITSELF, "keep": configuration.get("backup.keep")}),
+    every=Schedule(
+        "schedule.backupHours", HOUR_MS, lambda: {"by": BY_SCHEDULE, "keep": configuration.get("backup.keep")}
+    ),
 )
 DRILL_JOB = Kind(
     run=drill,
@@ -158,7 +160,7 @@ DRILL_JOB = Kind(
     kept=gettext_lazy("No result is recorded, and the unpacked files are removed."),
     undo=_take_back_unpacked,
     page="operations:backup_list",
-    every=Every(
+    every=Schedule(
         "schedule.drillDays",
         DAY_MS,
         lambda: {"backup": "latest"},

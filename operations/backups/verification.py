@@ -55,7 +55,7 @@ class VerificationResult:
         if not (self.damaged or self.missing):
             return ""
         words = {"missing": len(self.referred - self.contents), "damaged": len(self.damaged)}
-        names = [handles.of(sha256) for sha256 in (*self.missing, *self.damaged)]
+        names = [handles.from_sha256(sha256) for sha256 in (*self.missing, *self.damaged)]
         words["named"] = listed([*names[:LACKS_NAMED], *(["…"] if len(names) > LACKS_NAMED else [])])
         return _("Artifacts without content: %(missing)s. Damaged: %(damaged)s. %(named)s") % words
 

@@ -7,10 +7,10 @@ from django.http import Http404
 from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_POST, require_safe
 
+from jobs import automatic_tasks
 from jobs import services as jobs
-from jobs import ticking
 from jobs.models import JobRun
-from jobs.notices import after_start
+from jobs.notices import redirect_after_start
 from openclaw_web.errors import Refused
 from openclaw_web.lists.paging import page_of, places
 from openclaw_web.pages import files
@@ -40,7 +40,7 @@ def backup_list(request):
         "advice": runs.get_advice(proven_at),
         "folder": folder,
         "free": _free(folder),
-        "tasks": ticking.states(),
+        "tasks": automatic_tasks.read_tasks(),
         "may_change": request.user.has_role("admin"),
     }
     return render_page(request, "operations/backup_list.html", context)
@@ -55,7 +55,7 @@ def backup_create(request):
         job = jobs.start("backup", params, by=request.user.username, is_alone=True)
     except Refused as refused:
         return refuse_post(request, refused, to=JobRun(id=refused.reasons[0]["id"]))
-    return after_start(request, job)
+    return redirect_after_start(request, job)
 
 
 @require_POST
@@ -90,7 +90,7 @@ def _usable(backup_id):
 
 
 def _started(request, kind, params):
-    return after_start(request, jobs.start(kind, params, by=request.user.username))
+    return redirect_after_start(request, jobs.start(kind, params, by=request.user.username))
 
 
 def _file(run, folder):

@@ -5,7 +5,7 @@ from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 
 from agents.decorators import agent_view
-from artifacts import downloading
+from artifacts import content_download
 from artifacts.errors import NoSuchArtifact
 from artifacts.handles import NotAHandle
 from ledger.checkpoints import compactions
@@ -45,5 +45,5 @@ def checkpoint_detail(request, agent, sha256: str):
     except (NotAHandle, NoSuchArtifact) as exc:
         raise Http404 from exc
     request.opened = ("checkpoint", row.handle)
-    downloading.check(row, request.user, agent_id=agent.agent_id)
+    content_download.check_downloader(row, request.user, agent_id=agent.agent_id)
     return {**checkpoints.build_facts(agent, row), "pack": pack}

@@ -59,7 +59,7 @@ def find_latest(session: Session) -> Artifact:
 
 def read_checkpoint(agent: Agent, name: str) -> tuple[Artifact, dict[str, Any]]:
     """The row and the pack behind a handle, or behind its 64 digits. Raises like `pack.opened`."""
-    return pack.read_pack(agent.db, handles.named(name))
+    return pack.read_pack(agent.db, handles.from_address(name))
 
 
 def build_facts(agent: Agent, row: Artifact) -> dict[str, Any]:
@@ -71,5 +71,5 @@ def build_facts(agent: Agent, row: Artifact) -> dict[str, Any]:
         "compaction_id": row.record_id,
         "compacted_at": row.created_at,
         "bytes": row.bytes,
-        "fetch": handles.fetch_command(row.handle, agent.agent_id),
+        "fetch": handles.build_fetch_command(row.handle, agent.agent_id),
     }

@@ -56,4 +56,4 @@ def describe_whereabouts(loss: dict[str, Any], *, is_after: bool) -> str:
 
 
 def _newest(**columns):
-    return next(iter(jobs.latest(KINDS, 1, **columns)), None)
+    return next(iter(jobs.find_latest(KINDS, 1, **columns)), None)

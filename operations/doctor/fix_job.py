@@ -13,10 +13,10 @@ from agents import databases, holdings
 from agents.database_copies import Copies
 from agents.homes import NotReadable
 from agents.sources import SourceBook
-from collecting import collect, runs
+from collecting import collect, migration_runs
 from collecting.models import MigrationRun, MigrationSource
 from jobs import kinds as job_kinds
-from jobs.progress import Cancelled
+from jobs.progress import CancelledJob
 from ledger.transcripts import removal
 from openclaw_web import amounts, clock, reasons
 from openclaw_web.disk import locks, room
@@ -80,9 +80,9 @@ def _signs_of_life(made, params):
 
 def _todo(made, params):
     """Sources to import or to write down, and those that are to go."""
-    known = runs.imported_before(str(made.root))
+    known = migration_runs.find_imported(str(made.root))
     goes = params.get("sources", source_files.KEEP) != source_files.KEEP
-    partly = runs.imported_in_part(str(made.root)) if goes else set()
+    partly = migration_runs.find_partly_imported(str(made.root)) if goes else set()
     found = []
     for source in made.sources:
         is_noted = known.get((source.name, source.target)) == (_mtime(source), source.size)
@@ -104,7 +104,7 @@ def _mtime(source):
 
 
 def _recorded(made, todo, mendable, params, progress):
-    row = runs.begin(root=str(made.root), by=params.get("by", ""), before=_sessions())
+    row = migration_runs.begin_run(root=str(made.root), by=params.get("by", ""), before=_sessions())
     facts: dict[str, Any] = {"plan": plan.as_receipt(made), "run": row.id}
     sentence = _("Stopped by an unexpected error. See the server log.")
     ended = None
@@ -113,8 +113,8 @@ def _recorded(made, todo, mendable, params, progress):
     except Refused as refused:
         sentence = str(refused.sentence)
         raise
-    except Cancelled:
-        sentence = str(runs.CANCELLED)
+    except CancelledJob:
+        sentence = str(migration_runs.CANCELLED)
         raise
     except OperationalError as exc:
         sentence = _("The store is not writable: %(why)s.") % {"why": reasons.of(exc)}
@@ -123,7 +123,7 @@ def _recorded(made, todo, mendable, params, progress):
         if ended is None:
             with suppress(OperationalError):  # a full disk: the next run finds the row and says that it was broken off
                 facts["sessions"] = _brought_in(row, made)
-                runs.finish(row, Status.FAILED, sentence, facts)
+                migration_runs.finish_run(row, Status.FAILED, sentence, facts)
     return _receipt(made, row.id, ended, facts)
 
 
@@ -137,7 +137,7 @@ def _work(row, made, todo, mendable, params, progress, facts):
     backup = backups.create({"by": params.get("by", "")}, progress)
     facts["backup"] = {name: backup[name] for name in ("id", "path", "sha256", "bytes", "status")}
     progress.log(backup["message"])
-    runs.note(row, facts)
+    migration_runs.store_report(row, facts)
     hashes = _hashes(made, todo)
     going = [source for source in todo if source.kind in LEGACY and source.kind != LEFTOVER] if mode != "keep" else []
     if going:
@@ -146,7 +146,7 @@ def _work(row, made, todo, mendable, params, progress, facts):
         facts["source_archive"] = packed.as_json()
         facts["stayed"] = [{"path": name, "reason": reason} for name, reason in packed.left.items()]
         going = [source for source in going if source.name in packed.files]
-        runs.note(row, facts)
+        migration_runs.store_report(row, facts)
     # Sums come last: made from records of which some are lost, they would be wrong again, and turns get other numbers.
     last = [finding for finding in mendable if finding.repair == integrity_checks.LAST]
     facts["repairs"] += [_mended(finding, progress) for finding in mendable if finding not in (*first, *last)]
@@ -156,7 +156,7 @@ def _work(row, made, todo, mendable, params, progress, facts):
     warnings = len(facts.get("warnings", [])) + sum(not one["is_done"] for one in facts["repairs"])
     warnings += facts.get("loss_count", 0)
     message = _message(facts, warnings)
-    runs.finish(row, Status.WARNING if warnings else Status.COMPLETED, message, facts)
+    migration_runs.finish_run(row, Status.WARNING if warnings else Status.COMPLETED, message, facts)
     audit.record(params.get("by", ""), "doctor_fixed", object_type="migration_run", object_id=row.id, warnings=warnings)
     return message
 
@@ -210,7 +210,7 @@ def _import(row, made, todo, going, hashes, params, progress, facts):
     made.collection.book = SourceBook(made.root)
     apart = _kept_out(made)
     saved = [_row(made, source, row, hashes, apart) for source in todo]
-    runs.save_sources(saved)
+    migration_runs.save_sources(saved)
     facts["imported"] = sum(one.status == MigrationSource.Status.IMPORTED for one in saved)
     facts["warnings"] = [
         {"path": one.source_path, "reason": one.report["problem"]}
@@ -226,8 +226,8 @@ def _kept_out(made):
     ignored = made.collection.ignored
     agents = made.names.values()
     return {
-        agent: removal.read_all_removed_ids(databases.alias(agent))
-        | holdings.removed(agent).keys()
+        agent: removal.read_all_removed_ids(databases.get_alias(agent))
+        | holdings.read_removed(agent).keys()
         | ignored.get(agent, frozenset())
         for agent in agents
     }
@@ -242,7 +242,7 @@ def _row(made, source: Source, run, hashes, apart):
     size = source.size if source.file.exists() else source.stat.st_size
     root, status = str(made.root), MigrationSource.Status
     return MigrationSource(
-        source_key=runs.source_key(root, source.name, _mtime(source), size, digest, source.target),
+        source_key=migration_runs.compute_source_key(root, source.name, _mtime(source), size, digest, source.target),
         migration_kind=source.kind,
         source_path=source.name,
         target_table=source.target,
@@ -273,10 +273,10 @@ def _take_away(row, made, saved, going, params, facts):
                 raise Refused(_("The file was not imported."))
             if not import_verification.is_fully_imported(made.collection, source):
                 raise Refused(_("Not every line of the file is stored as a record."))
-            runs.note_leaving(one, mode)
+            migration_runs.note_leaving(one, mode)
             to = folder / source.name if mode == source_files.ARCHIVE else None
             source_files.remove_file(made.root, source.name, one.source_sha256, to=to)
-            runs.note_removed(one.source_key)
+            migration_runs.note_removed(one.source_key)
             facts["removed"].append(source.name)
         except Refused as refused:
             facts["stayed"].append({"path": source.name, "reason": str(refused.sentence)})
@@ -289,7 +289,7 @@ def reconcile(root: str) -> None:
     leaving = MigrationSource.objects.filter(root=root, removed_source=False, report_json__contains='"leaving"')
     for one in leaving.iterator():
         if not Path(root, one.source_path).exists():
-            runs.note_removed(one.source_key)
+            migration_runs.note_removed(one.source_key)
 
 
 def _sessions():
@@ -319,7 +319,7 @@ def _receipt(made, run_id, message, facts):
 
 def _take_back(params):
     with suppress(Refused), exclusive_run():  # another doctor that is at work does the same
-        runs.break_off()
+        migration_runs.end_interrupted_runs()
         backups.clean_up({})
 
 

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from agents.models import CollectorSource
-from collecting import collect, runs
+from collecting import collect, migration_runs
 from collecting.models import MigrationRun, MigrationSource
 from jobs import kinds as job_kinds
 from openclaw_web.errors import Refused
@@ -58,7 +58,7 @@ def ignore_sessions(run: MigrationRun, agent_id: str, ids: set[str]) -> None:
         if not is_shared:  # a database holds other sessions too, and stays imported
             source.status = Status.IGNORED
             marked.append(source)
-    runs.save_sources([*marked, *(_row(run, agent_id, one, place) for one, place in places.items())])
+    migration_runs.save_sources([*marked, *(_row(run, agent_id, one, place) for one, place in places.items())])
 
 
 def _row(run, agent_id, session_id, place):
@@ -76,7 +76,7 @@ def _row(run, agent_id, session_id, place):
 
 
 def _key(root, agent_id, session_id):
-    return runs.source_key(root, f"{agent_id}/{session_id}", 0, 0, "", SESSION)
+    return migration_runs.compute_source_key(root, f"{agent_id}/{session_id}", 0, 0, "", SESSION)
 
 
 def as_json(row: MigrationSource) -> dict[str, Any]:
@@ -92,7 +92,7 @@ def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
     nothing of that is left out.
     """
     what, by = params["what"], params.get("by", "")
-    with collect.only_one(progress):  # one that is under way would write down that it has read everything
+    with collect.exclusive_run(progress):  # one that is under way would write down that it has read everything
         wanted = list(_wanted(what))
         if not wanted:
             raise Refused(_("%(what)s is not excluded. The Doctor page lists what is excluded.") % {"what": what})
@@ -128,7 +128,7 @@ def _let_in(root, agent_id, own):
         if source.status == Status.IGNORED:  # not in the store, so not imported either: the next run tries again
             source.status = Status.WARNING
             marked.append(source)
-    runs.save_sources(marked)
+    migration_runs.save_sources(marked)
     CollectorSource.objects.filter(root=root, agent_id=agent_id, kind__in=SHARED).delete()
 
 

@@ -9,15 +9,15 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from agents.claims import names_here, root_of
+from agents.claims import find_root, resolve_names
 from agents.database_copies import Copies
 from agents.layout import home_configuration
 from agents.layout.home_agents import read_home
 from agents.models import Agent
 from agents.sources import SourceBook
-from collecting import collect, runs
+from collecting import collect, migration_runs
 from collecting.inclusion import includes_deleted
-from collecting.report import OF_DATABASES
+from collecting.report import DATABASE_REASONS
 from jobs import kinds as job_kinds
 from ledger import consent
 from ledger.outputs import output_stash
@@ -79,7 +79,7 @@ def build_plan(params: dict[str, Any], progress: Any, copies: Copies) -> Plan:
     """Look at everything. `params`: `source`, `as`, `include_deleted`, `deep`, and `counts` (false: do
     not count the store). Databases are looked at in `copies`.
     """
-    root = root_of(params.get("source") or settings.STATE_DIR)
+    root = find_root(params.get("source") or settings.STATE_DIR)
     plan = Plan(root, is_deep=bool(params.get("deep")))
     plan.store = list(own_store.check_store(progress, is_deep=plan.is_deep))
     if any(one.check in UNREADABLE and one.path == "state/openclaw.sqlite" for one in plan.store):
@@ -132,7 +132,7 @@ def check_home(plan: Plan, params: dict[str, Any], progress: Any, copies: Copies
         )
     home = read_home(plan.root)
     plan.store += [Finding("configuration", problem, path=home_configuration.NAME) for problem in home.problems]
-    plan.names = names_here(home, as_name=params.get("as"))
+    plan.names = resolve_names(home, as_name=params.get("as"))
     plan.collection = collection = collect.Collection(
         home=home,
         agents={},
@@ -142,7 +142,7 @@ def check_home(plan: Plan, params: dict[str, Any], progress: Any, copies: Copies
         progress=progress,
         stashes_outputs=configuration.is_on(output_stash.SETTING),
         copies=copies,
-        ignored=runs.ignored_sessions(plan.root),
+        ignored=migration_runs.find_ignored_sessions(plan.root),
     )
     home_sources.follow_reported_workspaces(collection, plan.names)
     plan.store += home_sources.build_place_findings(home, plan.names)
@@ -207,7 +207,7 @@ def _compare_keys(plan, agent_id, keys):
 
 
 def _look_for_skipped(plan, home):
-    told = runs.skipped_tables(str(plan.root))
+    told = migration_runs.read_skipped_tables(str(plan.root))
     workspaces = {found.workspace for found in home.agents if found.workspace}
     folders = [found.folder for found in home.agents if found.folder]
     read = {source.file for source in plan.sources}
@@ -253,7 +253,7 @@ def describe_plan(plan: Plan) -> str:
     wrong = sum(one.level == FINDING for one in plan.store) + bool(plan.problem)
     new = sum(source.records for source in plan.to_read if source.target == TRANSCRIPTS)
     words = {"new": amounts.of("sources", len(plan.to_read)), "wrong": amounts.of("other findings", wrong)}
-    lost = sum(one["reason"] in OF_DATABASES for one in plan.rejected)
+    lost = sum(one["reason"] in DATABASE_REASONS for one in plan.rejected)
     words["records"] = amounts.of("new records", new)
     words["rejected"] = amounts.of("rejected lines", len(plan.rejected) - lost)
     if lost:

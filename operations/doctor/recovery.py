@@ -11,7 +11,7 @@ from agents.holdings import Holding
 from agents.models import Agent, CollectorSource
 from agents.services import is_lost
 from collecting import collect
-from collecting.stages import counts
+from collecting.stages import holding_checks
 
 from . import plan
 from .plan import Plan
@@ -111,9 +111,9 @@ def _count_the_rest(after):
     """Sessions that nobody noted and whose sources are gone are noted as they are: nothing can tell what they had."""
     for agent_id, count in after.counts.not_noted.items():
         if count and agent_id in after.names.values():
-            own = after.counts.held[agent_id].keys() - holdings.noted(agent_id).keys()
-            own -= holdings.removed(agent_id).keys()
-            counts.count_again(Agent.objects.get(agent_id=agent_id), own)
+            own = after.counts.held[agent_id].keys() - holdings.read_holdings(agent_id).keys()
+            own -= holdings.read_removed(agent_id).keys()
+            holding_checks.count_again(Agent.objects.get(agent_id=agent_id), own)
 
 
 def _accept(after: Plan, given_up: list[Loss]):
@@ -123,6 +123,8 @@ def _accept(after: Plan, given_up: list[Loss]):
         kinds[loss.agent, loss.session_id].add(loss.kind)
     for (agent_id, session_id), names in kinds.items():
         held = after.counts.held.get(agent_id, {}).get(session_id, Holding())
-        noted = holdings.holding_of(agent_id, session_id).kinds
+        noted = holdings.read_holding(agent_id, session_id).kinds
         wanted = held.kinds | Counter({kind: number for kind, number in noted.items() if kind not in names})
-        holdings.note(agent_id, session_id, Holding(wanted, held.checksum if wanted == held.kinds else ""), anew=True)
+        holdings.note_holding(
+            agent_id, session_id, Holding(wanted, held.checksum if wanted == held.kinds else ""), anew=True
+        )

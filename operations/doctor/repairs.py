@@ -53,7 +53,7 @@ def register(finding: Finding) -> str:
     """Take an agent's file into the registry, or bring its row up to where the file is."""
     databases.migrate(finding.agent)
     agent = services.register(finding.agent)
-    place = databases.path(finding.agent).relative_to(settings.HOME_DIR).as_posix()
+    place = databases.get_path(finding.agent).relative_to(settings.HOME_DIR).as_posix()
     if agent.agent_db_path != place:
         agent.agent_db_path = place
         agent.save(update_fields=["agent_db_path"])

@@ -36,20 +36,20 @@ def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
     Raises Refused, listing the sessions, when evidence or samples hang on one of them; then nothing was done.
     Running it again goes on where it was broken off.
     """
-    with fix_job.exclusive_run(), collect.only_one(progress):
+    with fix_job.exclusive_run(), collect.exclusive_run(progress):
         row, brought = _wanted(params)
         _refuse_evidence(brought)
         _ignore(row, brought)  # first: what is out stays out, whenever this ends
         total, done, removed = sum(map(len, brought.values())), 0, {}
         for agent_id, ids in brought.items():
-            db = databases.alias(agent_id)
+            db = databases.get_alias(agent_id)
             removed[agent_id] = 0
             for session_id in ids:
                 progress.update(
                     done, total, _("Removing sessions of the undone run from %(agent)s") % {"agent": agent_id}
                 )
                 removed[agent_id] += _remove(agent_id, db, session_id)
-                holdings.note_removed(agent_id, [session_id], holdings.Why.UNDONE)
+                holdings.note_removed(agent_id, [session_id], holdings.RemovalReason.UNDONE)
                 done += 1
             repeats.mark_repeats(db)  # what was counted in them counts where it is left
             sums.rebuild_tool_days(db)
@@ -76,7 +76,7 @@ def _decisions(brought):
     """What stays of these sessions: what memory_gate decided about them, and on which messages."""
     count = 0
     for agent_id, ids in brought.items():
-        rows = MemoryGateDecision.objects.using(databases.alias(agent_id))
+        rows = MemoryGateDecision.objects.using(databases.get_alias(agent_id))
         for start in range(0, len(ids), AT_ONCE):
             count += rows.filter(session_id__in=ids[start : start + AT_ONCE]).count()
     if not count:
@@ -121,7 +121,7 @@ def _gone(root, brought):
 def _refuse_evidence(brought):
     reasons = []
     for agent_id, ids in brought.items():
-        db = databases.alias(agent_id)
+        db = databases.get_alias(agent_id)
         held = Session.objects.using(db).in_bulk(ids)
         for session_id in held:
             if what := session_selection.find_evidence(agent_id, db, session_id):

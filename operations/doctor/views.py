@@ -6,7 +6,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from collecting.models import MigrationRun, MigrationSource
 from jobs import services as jobs
-from jobs.notices import after_start
+from jobs.notices import redirect_after_start
 from openclaw_web.lists.paging import page_of, places
 from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import render_page
@@ -85,7 +85,7 @@ def doctor_unignore(request):
 
 
 def _started(request, kind, params):
-    return after_start(request, jobs.start(kind, params, by=request.user.username))
+    return redirect_after_start(request, jobs.start(kind, params, by=request.user.username))
 
 
 def _losses(result):

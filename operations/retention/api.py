@@ -53,7 +53,7 @@ FACTS = ("before", "sessions", "records", "turns", "kept", "failed_count", "byte
 @needs("admin")
 def retention_list(request, filters: Query[PageQuery]):
     """Runs that counted, removed or archived old sessions, newest first."""
-    page = page_of(jobs.of_kinds(services.KINDS), order=jobs.NEWEST_FIRST, **filters.place)
+    page = page_of(jobs.find_by_kind(services.KINDS), order=jobs.NEWEST_FIRST, **filters.place)
     return listed(page, [_told(run) for run in page])
 
 

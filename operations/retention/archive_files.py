@@ -185,7 +185,7 @@ class _Content:
         data = _bytes_of(told)
         self.digest.update(data)
         self.left -= 1
-        if not self.left and handles.of(self.digest.hexdigest()) != self.handle:
+        if not self.left and handles.from_sha256(self.digest.hexdigest()) != self.handle:
             raise _damaged()
         return data
 
@@ -259,10 +259,10 @@ def _contents(db, session_id, summary):
         seen.add(handle)
         summary.contents += 1
         sha256 = handles.parse(handle)
-        about = blobs.meta(layout.root(), sha256) or {}
+        about = blobs.read_meta(layout.get_root(), sha256) or {}
         told = {"content": handle, "of": max(1, -(-size // PART))}
         told |= {name: about[name] for name in ("kind", "meta", "createdAt", "compression") if name in about}
-        with blobs.opened(layout.root(), sha256) as blob:
+        with blobs.open_blob(layout.get_root(), sha256) as blob:
             for number, data in enumerate(_parts(blob.chunks(expected=size))):
                 yield _line({**told, "part": number, **_as_text(data)})
 

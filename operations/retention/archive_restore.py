@@ -100,7 +100,7 @@ def restore_archives(paths: list[Path], progress: Any, *, by: str) -> dict[str, 
     differs, is named in `failed` and stops nothing else. Raises Refused when the disk is full.
     """
     run = _Run(progress, 2 * len(paths))
-    with collect.only_one(progress):
+    with collect.exclusive_run(progress):
         found = _latest(run, paths)
         try:
             for path, summary in found:
@@ -159,7 +159,7 @@ def _restore(path, summary: Summary) -> str:
 
 def _put_back(db, archive: Reader, summary: Summary):
     lines, kept = archive.lines(), set[str]()
-    with artifacts.stashing(db, holds_rows=True) as batch:
+    with artifacts.open_stash_batch(db, holds_rows=True) as batch:
         first = _keep_contents(batch, lines, kept)
         batch.group.publish()
         rows = (_own(told, kept) for told in chain(first, lines))
@@ -167,7 +167,7 @@ def _put_back(db, archive: Reader, summary: Summary):
             removal.restore_session(db, summary.session, rows, digest=summary.rows_sha256)
             session = Session.objects.using(db).get(id=summary.session)
             _check_consent(session)
-    holdings.note(summary.agent, summary.session, session_holdings.get_holding(session))
+    holdings.note_holding(summary.agent, summary.session, session_holdings.get_holding(session))
 
 
 def _own(told, kept):
@@ -208,7 +208,7 @@ def _keep_contents(batch, lines: Iterator[dict[str, Any]], kept: set[str]) -> li
             is_compressed=told.get("compression") == "gzip",
             created_at=made if isinstance(made, str) else None,
         )
-        if len(batch.group.drafts) >= artifacts.GROUP:
+        if len(batch.group.drafts) >= artifacts.GROUP_SIZE:
             batch.group.publish()
     return []
 
@@ -225,4 +225,4 @@ def _store(agent_id):
         raise Refused(_("The archive contains an invalid agent name."))
     if not Agent.objects.filter(agent_id=agent_id).exists():
         agents.register(agent_id)
-    return agents.alias_of(agent_id)
+    return agents.get_alias(agent_id)

@@ -17,7 +17,7 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from jobs.kinds import BY_ITSELF, DAY_MS, Every, Kind
+from jobs.kinds import BY_SCHEDULE, DAY_MS, Kind, Schedule
 from ledger import consent
 from ledger.models import ConversationTurn, Session
 from openclaw_web import clock
@@ -172,10 +172,10 @@ JOB = Kind(
     started=gettext_lazy("started to write conversations to files"),
     kept=gettext_lazy("Files already written are kept, each of them whole."),
     undo=_take_back,
-    every=Every(
+    every=Schedule(
         "jsonlExport.enabled",
         DAY_MS,
-        lambda: {"by": BY_ITSELF},
+        lambda: {"by": BY_SCHEDULE},
         is_switch=True,
         moment="jsonlExport.schedule",
     ),

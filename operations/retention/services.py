@@ -13,9 +13,9 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from agents import databases, holdings
 from agents.models import Agent
-from artifacts.errors import Damaged, NoSuchArtifact
+from artifacts.errors import DamagedArtifact, NoSuchArtifact
 from collecting import collect
-from jobs.kinds import BY_ITSELF, DAY_MS, Every, Kind
+from jobs.kinds import BY_SCHEDULE, DAY_MS, Kind, Schedule
 from ledger.models import RemovedSession, Session
 from ledger.transcripts import removal, session_rows
 from openclaw_web import amounts, clock, reasons
@@ -31,7 +31,7 @@ from . import archive_files, report, session_selection
 from .session_selection import OldSessionCounts
 
 SETTING, KINDS = "retentionDays", ("retention", "archive")
-CANNOT_GO = (removal.NotRemoved, NoSuchArtifact, Damaged, archive_files.WrongArchive, session_rows.WrongRow)
+CANNOT_GO = (removal.NotRemoved, NoSuchArtifact, DamagedArtifact, archive_files.WrongArchive, session_rows.WrongRow)
 NOTHING_LOST = gettext_lazy("Sessions without an archive are kept.")
 NAMED = 100  # sessions that a receipt names
 
@@ -98,7 +98,7 @@ def _run(work, params):
     stores = session_selection.find_databases(params.get("agent"))
     is_dry_run = bool(params.get("dry_run"))
     full = room.refusing(settings.HOME_DIR, _("Sessions not yet removed are kept."))
-    with full, nullcontext() if is_dry_run else collect.only_one(work.progress):
+    with full, nullcontext() if is_dry_run else collect.exclusive_run(work.progress):
         if not is_dry_run:
             reserve.release(settings.HOME_DIR)
         work.found = {agent_id: _counted(work, agent_id, db) for agent_id, db in stores.items()}
@@ -143,7 +143,7 @@ def _drafts(out):
 
 
 def _agent(work, agent_id, db, draft):
-    full = room.refusing(databases.path(agent_id).parent, _("Sessions not yet removed are kept."))
+    full = room.refusing(databases.get_path(agent_id).parent, _("Sessions not yet removed are kept."))
     work.is_short = reserve.is_short(settings.HOME_DIR)
     waiting.expect_little_room(db) if work.is_short else waiting.expect_many_writes(db)
     try:
@@ -280,5 +280,5 @@ REMOVE_JOB = Kind(
     kept=gettext_lazy("Sessions already removed are not restored; the others are kept."),
     done=report.in_words,
     page="operations:retention",
-    every=Every(SETTING, DAY_MS, lambda: {"by": BY_ITSELF}, is_switch=True),
+    every=Schedule(SETTING, DAY_MS, lambda: {"by": BY_SCHEDULE}, is_switch=True),
 )

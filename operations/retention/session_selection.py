@@ -61,7 +61,7 @@ def find_databases(agent_id: str | None = None) -> dict[str, str]:
     if agent_id:
         return {agent_id: agents.get(agent_id).db}
     names = Agent.objects.order_by("agent_id").values_list("agent_id", flat=True)
-    return {name: agents.alias_of(name) for name in names}
+    return {name: agents.get_alias(name) for name in names}
 
 
 def find_old_sessions(agent_id: str, db: str, before: int) -> Iterator[tuple[Session, str]]:
@@ -89,7 +89,7 @@ def _of_future(agent_id, db, before):
     ids = list(rows.values_list("id", flat=True))
     mentioned = mentions.find_in_evidence(db) if ids else set()
     for start in range(0, len(ids), PAGE):
-        imported = holdings.noted_at(agent_id, ids[start : start + PAGE])
+        imported = holdings.read_noted_times(agent_id, ids[start : start + PAGE])
         old_ids = [session_id for session_id, moment in imported.items() if moment < before]
         needed = _with_mentioned(db, old_ids, mentioned) | _needed(agent_id, db, old_ids)
         page = rows.filter(id__in=old_ids).only("id", "last_activity_at", "record_count", "turn_count")

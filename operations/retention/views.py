@@ -4,10 +4,10 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
+from jobs import automatic_tasks
 from jobs import services as jobs
-from jobs import ticking
 from jobs.models import JobRun
-from jobs.notices import after_start
+from jobs.notices import redirect_after_start
 from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import render_page
 from people.configuration import keys as configuration
@@ -52,7 +52,7 @@ def _start(request, kind, params):
     if not form.is_valid():
         return render(request, "operations/retention.html", _context(form), status=422)
     asked = {**params(form.cleaned_data["days"]), "by": request.user.username}
-    return after_start(request, jobs.start(kind, asked, by=request.user.username))
+    return redirect_after_start(request, jobs.start(kind, asked, by=request.user.username))
 
 
 def _form():
@@ -60,7 +60,7 @@ def _form():
 
 
 def _context(form):
-    runs = jobs.latest(services.KINDS, RUNS)
+    runs = jobs.find_latest(services.KINDS, RUNS)
     for run in runs:
         run.what = _what(run)
     newest = runs[0] if runs and runs[0].state == JobRun.State.FINISHED else None
@@ -73,7 +73,7 @@ def _context(form):
         "kept": [(count, session_selection.REASON_WORDS.get(reason, reason)) for reason, count in kept.items()],
         "days": configuration.number(services.SETTING),
         "folder": services.get_archive_folder(),
-        "tasks": ticking.states(SHOWN),
+        "tasks": automatic_tasks.read_tasks(SHOWN),
         "may_change": True,
     }
 

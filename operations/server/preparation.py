@@ -19,7 +19,7 @@ from django.urls import get_resolver, reverse
 from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _
 
-from agents import databases, presence
+from agents import database_loss, databases
 from agents.models import Agent
 from guardian.rollbacks import recovery
 from jobs import kinds as job_kinds
@@ -49,7 +49,7 @@ def bring_up_to_date(say: Callable[[str], object]) -> None:
             call_command("migrate_agents", verbosity=0)
         except CommandError as exc:  # their pages say so; everybody else's work
             say(str(exc))
-    for problem in presence.problems().values():
+    for problem in database_loss.find_problems().values():
         say(problem)
     for sentence in recovery.recover_all():
         say(sentence)
@@ -64,7 +64,7 @@ def load_site() -> None:
     application = import_string("openclaw_web.wsgi.application")
     _touch(get_resolver().url_patterns)
     templates.compile_all()
-    databases.schema_version()  # reads the migrations once for everybody
+    databases.get_schema_version()  # reads the migrations once for everybody
     for kinds in (job_kinds, problem_kinds):
         kinds.labels()  # imports them, with what they need
     _answer_once(application)
@@ -85,7 +85,7 @@ def _answer_once(application):
 
 def _is_old(agent_id):
     try:
-        databases.alias(agent_id)
+        databases.get_alias(agent_id)
     except databases.UnknownAgent:  # what is wrong with it is said apart
         return False
     except databases.OldAgentFile:

@@ -18,7 +18,8 @@ from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _
 from gunicorn.app.base import BaseApplication
 
-from collecting import watcher, watching
+from collecting import watcher as watching
+from collecting import watcher_state
 from jobs import worker
 from openclaw_web import reasons
 from openclaw_web.disk import locks, site_address
@@ -62,7 +63,7 @@ def serve(options: Options, say: Callable[[str], object]) -> int:
         link = None if links.has_admin() else accounts.make_first_admin_link()
         preparation.load_site()
         settings.INCLUDE_DELETED = settings.INCLUDE_DELETED or options.include_deleted  # for every process forked here
-        with _known_address(listener), watcher.expect(options.watch):
+        with _known_address(listener), watcher_state.expect_watcher(options.watch):
             return keep_up(_children(options, listener, link, say), on_stop=listener.close)
 
 

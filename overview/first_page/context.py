@@ -7,7 +7,7 @@ from typing import Any
 from django.db.models import Count
 
 from agents import omissions, unread_parts
-from agents.claims import home_names
+from agents.claims import find_home_names
 from openclaw_web.pages.small_charts import Sparkline
 from problems.overview import build_problem_panel
 from problems.words import open_rows
@@ -41,8 +41,11 @@ def context_of(query: Mapping[str, str], user: Any) -> dict[str, Any]:
     agents = summaries("-last_activity_at")
     context: dict[str, Any] = {
         "arrival": arrival_of(bool(agents)),
-        "notes": [*unread_parts.newer_schemas(), future_times.describe_future(future_times.count_future(agents))],
-        "left_out": omissions.describe(),
+        "notes": [
+            *unread_parts.describe_newer_schemas(),
+            future_times.describe_future(future_times.count_future(agents)),
+        ],
+        "left_out": omissions.describe_omissions(),
         "totals": totals(agents),
         "agents": [],
         "needs": build_problem_panel(user),
@@ -59,7 +62,7 @@ def context_of(query: Mapping[str, str], user: Any) -> dict[str, Any]:
         "lines": memory_panel.changed_lines(),
         "sessions": newest.recent_sessions(),
         "agents": _agent_lines(overview, agents[:AGENTS_SHOWN]),
-        "homes": home_names(),
+        "homes": find_home_names(),
     }
 
 

@@ -48,7 +48,7 @@ def total(copy):
 
 
 def test_it_works(root, settings):
-    with Copies() as copies, copies.of(root, root / "bank.sqlite") as copy:
+    with Copies() as copies, copies.open_copy(root, root / "bank.sqlite") as copy:
         assert total(copy) == 20_000
         folder = copy.path.parent
         assert folder.is_relative_to(settings.HOME_DIR)
@@ -67,7 +67,7 @@ def test_every_copy_hangs_together_while_somebody_writes(root, is_kept):
         with Copies(is_kept=is_kept) as copies:
             for _ in range(25):
                 try:
-                    with copies.of(root, root / "bank.sqlite") as copy:
+                    with copies.open_copy(root, root / "bank.sqlite") as copy:
                         assert total(copy) == 20_000
                         copied += 1
                 except NotCopied:
@@ -86,14 +86,14 @@ def test_only_a_log_that_changed_is_copied_again(root):
         for _ in range(3):
             store.execute("UPDATE accounts SET amount = amount + 1 WHERE id = 1")
             store.commit()
-            with copies.of(root, root / "bank.sqlite") as copy:
+            with copies.open_copy(root, root / "bank.sqlite") as copy:
                 sums.append(total(copy))
                 if len(sums) == 1:
                     first = (copy.path, copy.path.stat().st_ino, copy.path.stat().st_mtime_ns)
         assert sums == [20_001, 20_002, 20_003]
         assert (copy.path, copy.path.stat().st_ino, copy.path.stat().st_mtime_ns) == first
         store.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        with copies.of(root, root / "bank.sqlite") as copy:
+        with copies.open_copy(root, root / "bank.sqlite") as copy:
             assert total(copy) == 20_003
             assert copy.path.stat().st_mtime_ns != first[2]
 
@@ -105,17 +105,17 @@ def test_a_journal_of_a_writer_at_work(root):
         store.execute("BEGIN IMMEDIATE")
         store.execute("UPDATE accounts SET notes = 'y' || notes")
         assert (root / "bank.sqlite-journal").stat().st_size
-        with Copies() as copies, pytest.raises(NotCopied), copies.of(root, root / "bank.sqlite"):
+        with Copies() as copies, pytest.raises(NotCopied), copies.open_copy(root, root / "bank.sqlite"):
             pass
         store.execute("ROLLBACK")
-        with Copies() as copies, copies.of(root, root / "bank.sqlite") as copy:
+        with Copies() as copies, copies.open_copy(root, root / "bank.sqlite") as copy:
             assert total(copy) == 20_000
 
 
 def test_no_room(root, monkeypatch):
     usage = namedtuple("usage", "total used free")
     monkeypatch.setattr(shutil, "disk_usage", lambda path: usage(10**9, 10**9 - 1000, 1000))
-    with Copies() as copies, pytest.raises(NotCopied, match=r"1\.0 kB"), copies.of(root, root / "bank.sqlite"):
+    with Copies() as copies, pytest.raises(NotCopied, match=r"1\.0 kB"), copies.open_copy(root, root / "bank.sqlite"):
         pass
 
 
@@ -127,7 +127,7 @@ def test_what_a_killed_process_left_is_removed(root, settings):
     (folder / "1-dead" / "lock").touch()
     with (folder / "2-alive" / "lock").open("wb") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        with Copies() as copies, copies.of(root, root / "bank.sqlite"):
+        with Copies() as copies, copies.open_copy(root, root / "bank.sqlite"):
             assert "2-alive" in os.listdir(folder)
             assert len(os.listdir(folder)) == 3  # the one alive, ours, and the lock
     assert sorted(os.listdir(folder)) == ["2-alive", "lock"]

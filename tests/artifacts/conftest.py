@@ -8,7 +8,7 @@ from tests.people.test_roles import browser_of
 def root(settings, tmp_path, ada):
     """The store of a home of its own, in which the agent ada is."""
     settings.HOME_DIR = tmp_path / "home"
-    return layout.root()
+    return layout.get_root()
 
 
 @pytest.fixture

@@ -47,7 +47,7 @@ def part(response):
 
 def path_of(row):
     """The file of a content."""
-    return layout.root() / "blobs" / "sha256" / row.sha256[:2] / row.sha256[2:4] / f"{row.sha256}.txt"
+    return layout.get_root() / "blobs" / "sha256" / row.sha256[:2] / row.sha256[2:4] / f"{row.sha256}.txt"
 
 
 def test_it_works(client):
@@ -266,7 +266,7 @@ class TestChanges:
         assert client.get(page_of(row)).status_code == 404
         entry = AuditEntry.objects.get(action="artifact_removed")
         assert (entry.actor, entry.object_id, entry.agent_id) == ("root", row.handle, "ada")
-        with blobs.opened(layout.root(), row.sha256) as blob:  # gc removes the content
+        with blobs.open_blob(layout.get_root(), row.sha256) as blob:  # gc removes the content
             assert blob.stored_bytes == 1
         assert boss.post(f"{page_of(row)}remove/").status_code == 404
 

@@ -6,7 +6,7 @@ import orjson
 import pytest
 
 from artifacts import services
-from artifacts.errors import Damaged
+from artifacts.errors import DamagedArtifact
 from people.configuration import keys as configuration
 from people.models.kept import AuditEntry
 from tests.artifacts.test_artifact_detail import DB, HOSTILE, page_of, path_of, stash
@@ -101,7 +101,7 @@ def test_a_change_while_it_is_sent_breaks_it_off(client):
         file.seek(-1, 2)
         file.write(b"x")
     sent = []
-    with pytest.raises(Damaged):
+    with pytest.raises(DamagedArtifact):
         sent.extend(response.streaming_content)
     response.close()
     assert len(b"".join(sent)) < len(content)

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db
 
 
 def stash(text, db=DB, *, at=None, **place):
-    with services.stashing(db) as batch:
+    with services.open_stash_batch(db) as batch:
         row, _stored = batch.add(text, place=Place(**place), at=at)
     return row
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from artifacts.contents import flagging, secrets
+from artifacts.contents import secret_flags, secrets
 from people.configuration import catalogue
 from people.configuration import keys as configuration
 
@@ -11,18 +11,18 @@ SHAPES = ["private_key", "aws_key", "bearer", "github_key", "google_key", "jwt",
 
 
 def test_every_kind_flags_unless_told():
-    assert configuration.KEYS[flagging.KEY].default == list(secrets.KINDS)
-    assert all(flagging.is_flagged([kind]) for kind in secrets.KINDS)
-    assert not flagging.is_flagged([])
-    assert not flagging.is_flagged("[]")
+    assert configuration.KEYS[secret_flags.KEY].default == list(secrets.KINDS)
+    assert all(secret_flags.is_flagged([kind]) for kind in secrets.KINDS)
+    assert not secret_flags.is_flagged([])
+    assert not secret_flags.is_flagged("[]")
 
 
 def test_an_operator_narrows_it():
-    configuration.put(flagging.KEY, SHAPES)
-    assert not flagging.is_flagged('["token", "password"]')
-    assert flagging.flags('["token", "jwt"]') == ["jwt"]
-    configuration.put(flagging.KEY, [])
-    assert not flagging.is_flagged(list(secrets.KINDS))
+    configuration.put(secret_flags.KEY, SHAPES)
+    assert not secret_flags.is_flagged('["token", "password"]')
+    assert secret_flags.find_flagged_kinds('["token", "jwt"]') == ["jwt"]
+    configuration.put(secret_flags.KEY, [])
+    assert not secret_flags.is_flagged(list(secrets.KINDS))
 
 
 def test_the_page_of_settings_offers_every_kind(as_admin):
@@ -32,5 +32,5 @@ def test_the_page_of_settings_offers_every_kind(as_admin):
 
 def test_many_rows_cost_one_query(django_assert_num_queries):
     with django_assert_num_queries(1):
-        kinds = flagging.counted()
-        assert [flagging.is_flagged(["token"], kinds) for _row in range(50)] == [True] * 50
+        kinds = secret_flags.read_flagged_kinds()
+        assert [secret_flags.is_flagged(["token"], kinds) for _row in range(50)] == [True] * 50

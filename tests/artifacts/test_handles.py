@@ -10,7 +10,7 @@ HANDLE = f"ocm_artifact:v1:sha256:{HEX}"
 
 def test_it_works():
     assert handles.parse(HANDLE) == HEX
-    assert handles.of(HEX) == HANDLE
+    assert handles.from_sha256(HEX) == HANDLE
 
 
 @pytest.mark.parametrize(
@@ -51,14 +51,14 @@ def test_no_text_breaks_it(text):
 
 @given(st.binary(min_size=32, max_size=32))
 def test_it_goes_both_ways(digest):
-    assert handles.parse(handles.of(digest.hex())) == digest.hex()
+    assert handles.parse(handles.from_sha256(digest.hex())) == digest.hex()
 
 
 @given(st.integers(0, len(HANDLE) - 1), st.characters(codec="utf-8"))
 def test_one_other_character_makes_another_handle_or_none(place, char):
     text = HANDLE[:place] + char + HANDLE[place + 1 :]
     try:
-        assert handles.of(handles.parse(text)) == text
+        assert handles.from_sha256(handles.parse(text)) == text
     except handles.NotAHandle:
         assert text != HANDLE
 
@@ -66,9 +66,9 @@ def test_one_other_character_makes_another_handle_or_none(place, char):
 @pytest.mark.parametrize("sha256", ["", HEX[:-1], HEX.upper(), HEX + "0", "../" + HEX[3:]])
 def test_a_hash_is_checked_as_well(sha256):
     with pytest.raises(handles.NotAHandle):
-        handles.of(sha256)
+        handles.from_sha256(sha256)
 
 
 def test_handles_are_found_in_a_text():
     text = f"see {HANDLE}, {HANDLE}. Not {HANDLE}0 nor x{HANDLE} nor {HANDLE[:-1]}"
-    assert list(handles.within(text)) == [HANDLE, HANDLE]
+    assert list(handles.find_handles(text)) == [HANDLE, HANDLE]

@@ -34,13 +34,13 @@ KEY = "sk-" + "a1" * 12
     ],
 )
 def test_hits_and_near_misses(text, kinds):
-    assert secrets.kinds_in(text) == kinds
+    assert secrets.find_kinds(text) == kinds
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be", "utf-32"])
 def test_another_encoding_hides_nothing(encoding):
-    assert secrets.kinds_in(f"my password is {KEY}".encode(encoding)) == ["password", "model_key"]
-    assert secrets.kinds_in(b"x\0" + KEY.encode() + b"\0") == ["model_key"]
+    assert secrets.find_kinds(f"my password is {KEY}".encode(encoding)) == ["password", "model_key"]
+    assert secrets.find_kinds(b"x\0" + KEY.encode() + b"\0") == ["model_key"]
 
 
 SAMPLES = ["-----BEGIN X PRIVATE KEY-----", "api_key", "my password is", KEY, "token", "\n", "x" * 50, "ghp_", "-----"]
@@ -54,12 +54,12 @@ def test_a_border_between_chunks_hides_nothing(parts, sizes):
         scan.feed(data[place : place + size])
         place += size
     scan.feed(data[place:])
-    assert scan.kinds == secrets.kinds_in(data)
+    assert scan.kinds == secrets.find_kinds(data)
 
 
 def test_bytes_that_are_no_text_are_scanned_as_well():
-    assert secrets.kinds_in(b"\xff\0\xfepassword\xff") == ["password"]
+    assert secrets.find_kinds(b"\xff\0\xfepassword\xff") == ["password"]
 
 
 def test_half_a_character_is_no_reason_to_fail():
-    assert secrets.kinds_in("\ud800 secret") == ["secret"]
+    assert secrets.find_kinds("\ud800 secret") == ["secret"]

@@ -3,9 +3,9 @@ import json
 import pytest
 
 from artifacts.contents import adoption
-from artifacts.contents.measuring import measure
+from artifacts.contents.measurement import measure_content
 from artifacts.contents.summaries import LINE, summarise
-from artifacts.looking.previews import preview
+from artifacts.excerpts.previews import build_preview
 
 PDF = b"%PDF-1.7\n1 0 obj <</Type /Pages /Kids [] /Count 12>>\n" + bytes(range(256))
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 50
@@ -36,28 +36,28 @@ PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 50
     ],
 )
 def test_one_line(content, line):
-    measured = measure(content.encode() if isinstance(content, str) else content)
+    measured = measure_content(content.encode() if isinstance(content, str) else content)
     assert summarise(measured) == line
 
 
 def test_json_that_holds_an_exit_code_did_not_end_with_it():
-    assert "exit code" not in summarise(measure(b'{"runs": [{"exit_code": 4}]}'))
+    assert "exit code" not in summarise(measure_content(b'{"runs": [{"exit_code": 4}]}'))
 
 
 def test_the_exit_code_a_tool_told_comes_first():
-    assert "exit code 3" in summarise(measure(b"exit code 1"), exit_code=3)
+    assert "exit code 3" in summarise(measure_content(b"exit code 1"), exit_code=3)
 
 
 @pytest.mark.parametrize("content", ["x" * 100_000 + " fatal error", "\u202e" * 500, "<html><title>" + "t" * 900])
 def test_it_stays_one_short_line(content):
-    line = summarise(measure(content.encode()))
+    line = summarise(measure_content(content.encode()))
     assert len(line) <= LINE
     assert "\n" not in line
 
 
 @pytest.mark.parametrize("content", [b"x" * 5000, "漢".encode() * 5000, PDF * 50, b"", b"\xff" * 30 + b"a" * 5000])
 def test_a_preview_is_short(content):
-    assert len(preview(measure(content))) <= 500
+    assert len(build_preview(measure_content(content))) <= 500
 
 
 @pytest.mark.parametrize(
@@ -86,11 +86,11 @@ def test_a_preview_is_short(content):
     ],
 )
 def test_the_rule_of_adoption(text, wanted):
-    assert adoption.wants(text) is wanted
+    assert adoption.is_adoptable(text) is wanted
 
 
 def test_injected_context_is_never_adopted():
-    assert not adoption.wants("x" * 9000, injected=True)
-    assert not adoption.wants("<relevant-memories>" + "x" * 9000)
-    assert not adoption.wants('{\n  "schema": "openclaw-mem.artifact.fetch.v1", "text": "' + "x" * 9000 + '"}')
-    assert adoption.wants("x" * 9000 + "<relevant-memories>")
+    assert not adoption.is_adoptable("x" * 9000, injected=True)
+    assert not adoption.is_adoptable("<relevant-memories>" + "x" * 9000)
+    assert not adoption.is_adoptable('{\n  "schema": "openclaw-mem.artifact.fetch.v1", "text": "' + "x" * 9000 + '"}')
+    assert adoption.is_adoptable("x" * 9000 + "<relevant-memories>")

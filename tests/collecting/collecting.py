@@ -98,6 +98,6 @@ class Quiet:
 
 
 def lose(agent_id):
-    databases.forget(f"agent_{agent_id}")
-    for file in databases.path(agent_id).parent.iterdir():
+    databases.remove_alias(f"agent_{agent_id}")
+    for file in databases.get_path(agent_id).parent.iterdir():
         file.unlink()

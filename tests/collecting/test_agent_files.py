@@ -26,7 +26,7 @@ def test_a_file_that_is_gone_is_not_made_again_by_a_collect(home, as_admin):
     with pytest.raises(Refused, match="missing, and 20 records with it") as refused:
         run(home)
     assert "collect --again --agent main" in refused.value.sentence
-    assert not databases.path("main").exists()
+    assert not databases.get_path("main").exists()
     answer = as_admin.get("/agents/main/sessions/")
     assert answer.status_code == 503
     assert answer.text.count("collect --again --agent main") == 1
@@ -35,7 +35,7 @@ def test_a_file_that_is_gone_is_not_made_again_by_a_collect(home, as_admin):
     check_all()
     for page in ("/", "/agents/"):
         assert "The database of agent main is missing" in as_admin.get(page).text
-    assert not databases.path("main").exists()
+    assert not databases.get_path("main").exists()
 
 
 def test_other_agents_are_collected_meanwhile(home, tmp_path):
@@ -48,7 +48,7 @@ def test_other_agents_are_collected_meanwhile(home, tmp_path):
     found = run(home)
     assert found["records"] == 2
     assert list(found["lost"]) == ["main"]
-    assert not databases.path("main").exists()
+    assert not databases.get_path("main").exists()
 
 
 def test_a_lost_file_is_filled_again(home):
@@ -67,12 +67,12 @@ def test_a_file_from_before_is_noticed(home, as_admin, later):
     run(home)
     with connections[MAIN].cursor() as cursor:
         cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    shutil.copy(databases.path("main"), home.root.parent / "older.sqlite")
+    shutil.copy(databases.get_path("main"), home.root.parent / "older.sqlite")
     conversation(home, turns=2)
     run(home)
     lose("main")
-    shutil.copy(home.root.parent / "older.sqlite", databases.path("main"))
-    databases.alias("main")
+    shutil.copy(home.root.parent / "older.sqlite", databases.get_path("main"))
+    databases.get_alias("main")
     later(seconds=10)
     page = as_admin.get("/agents/main/sessions/")
     assert page.status_code == 200

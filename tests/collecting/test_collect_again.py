@@ -234,7 +234,7 @@ def test_what_people_who_opted_out_said_is_withheld_and_what_still_holds_it_is_t
     held = found["still_held"]
     assert held.pop("artifacts") == [{"handle": handle, "used_by": []}]
     assert held == {"samples": [sample.id], "decisions": [], "writes": [], "backups": []}
-    assert holdings.removed("main") == {direct.session: "opted_out"}
+    assert holdings.read_removed("main") == {direct.session: "opted_out"}
     # once they want to be collected again, everything is back
     configuration.put("collector.optedOutSenders", [])
     run(home, again=True)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agents.databases import alias
+from agents.databases import get_alias
 from guardian.models import FileSnapshot
 from tests.collecting.collecting import opens_during, run
 from tests.homes import Home, user
@@ -42,7 +42,7 @@ def write(home, tmp_path):
 
 def memories():
     """What each agent remembers."""
-    rows = {agent: FileSnapshot.objects.using(alias(agent)) for agent in ("main", "second")}
+    rows = {agent: FileSnapshot.objects.using(get_alias(agent)) for agent in ("main", "second")}
     return {agent: list(versions.values_list("content", flat=True)) for agent, versions in rows.items()}
 
 

@@ -13,7 +13,7 @@ from django.db.models import Sum
 
 from agents.models import Agent
 from artifacts.contents import content_types, secrets
-from artifacts.contents.adoption import wants
+from artifacts.contents.adoption import is_adoptable
 from automation.models import CronJob, CronRunLog, SubagentRun
 from benchmarks.corpus import write_bulk_home
 from collecting import collect
@@ -176,11 +176,11 @@ def test_texts_that_try_a_page_are_there(records):
 def test_outputs_too_big_for_a_prompt_are_there(records):
     """Text, JSON and HTML, one that came twice, one that mentions a token."""
     texts = [message["content"][0]["text"] for message in messages(records, "toolResult")]
-    big = [text for text in texts if wants(text)]
+    big = [text for text in texts if is_adoptable(text)]
     found = {content_types.guess(text.encode(), text.encode(), is_whole=True) for text in big}
     assert found == {"text/plain", "application/json", "text/html"}
     assert len(big) == len(set(big)) + 1
-    assert any(secrets.kinds_in(text) for text in big)
+    assert any(secrets.find_kinds(text) for text in big)
 
 
 def test_failures_look_like_real_ones(records):

@@ -38,7 +38,7 @@ def file(real_files):
         )  # fmt: skip
     api_import.record_reports(agent, [decision(n) for n in range(12)])
     connections[agent.db].close()
-    return databases.path("main")
+    return databases.get_path("main")
 
 
 def decision(n):

@@ -53,7 +53,7 @@ def file(real_files):
         apply_to_future=True, corrected_by="otto", corrected_at=T0,
     )  # fmt: skip
     connections[agent.db].close()
-    return databases.path("main")
+    return databases.get_path("main")
 
 
 def spec():

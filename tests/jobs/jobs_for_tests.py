@@ -4,7 +4,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from jobs.kinds import Every, Kind
+from jobs.kinds import Kind, Schedule
 from openclaw_web.errors import Refused
 
 
@@ -81,7 +81,7 @@ def cannot_be_looked_at():
     raise Refused("MEMORY.md cannot be read.")
 
 
-UNKNOWN = replace(_kind(lines), every=Every("schedule.signatureMinutes", 1, dict, cannot_be_looked_at))
+UNKNOWN = replace(_kind(lines), every=Schedule("schedule.signatureMinutes", 1, dict, cannot_be_looked_at))
 
 
 def main():

@@ -7,11 +7,11 @@ from django.utils.html import escape
 
 from collecting.models import MigrationRun
 from datasets.models import DatasetExport
+from jobs import execution
 from jobs import kinds as job_kinds
-from jobs import running
 from jobs import services as jobs
 from jobs.models import JobRun
-from jobs.progress import Cancelled, Progress
+from jobs.progress import CancelledJob, Progress
 from openclaw_web import clock
 from openclaw_web.disk import locks
 from operations.models import BackupRun
@@ -60,7 +60,7 @@ def test_a_waiting_job_ends_at_once(as_admin, tmp_path):
     assert (job.state, job.message) == ("cancelled", "Canceled by root. Its lines are kept.")
     assert (job.cancel_requested_by, job.cancel_requested_at <= job.finished_at) == ("root", True)
     assert job.message in page and "Cancel job" not in page and "If the job is canceled" not in page
-    assert running.run_next() is None and not (tmp_path / "out").exists()
+    assert execution.run_next() is None and not (tmp_path / "out").exists()
     assert entries() == ["root"]
 
 
@@ -152,7 +152,7 @@ def test_a_job_whose_worker_died_is_not_gone_on_with(as_admin):
 def test_the_kept_words_of_every_kind_stand_on_its_page(as_admin, settings):
     for name in settings.JOB_KINDS.keys() - jobs_for_tests.KINDS.keys():
         job = JobFactory(kind=name)
-        assert escape(str(job_kinds.of(name).kept)) in as_admin.get(job.get_absolute_url()).text, name
+        assert escape(str(job_kinds.get_kind(name).kept)) in as_admin.get(job.get_absolute_url()).text, name
 
 
 def test_a_job_of_a_kind_that_is_gone_can_be_cancelled(as_admin):
@@ -210,11 +210,11 @@ class TestWhatIsLeft:
         home.transcript()
         progress = Progress()
         progress.is_cancelled = True  # what the heartbeat has found
-        with pytest.raises(Cancelled):
+        with pytest.raises(CancelledJob):
             progress.update(1)
         params = {"source": str(home.root)} if kind in ("collect", "doctor_look") else {"days": 1}
         try:
-            job_kinds.of(kind).run(params, progress)
-        except Cancelled:
+            job_kinds.get_kind(kind).run(params, progress)
+        except CancelledJob:
             return
         assert progress.done == 0, "it went on"

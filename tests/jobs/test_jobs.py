@@ -10,8 +10,8 @@ from django.core.management import call_command
 from django.urls import reverse
 from django.utils.html import escape
 
+from jobs import automatic_tasks, execution
 from jobs import kinds as job_kinds
-from jobs import running, ticking
 from jobs import services as jobs
 from jobs.models import JobRun
 from jobs.progress import Terminal
@@ -34,7 +34,7 @@ def kinds(settings):
 def run(kind, **params):
     """Start a job and run what is queued, as the worker does."""
     jobs.start(kind, params, by="root")
-    return running.run_next()
+    return execution.run_next()
 
 
 def test_it_works(as_admin, tmp_path):
@@ -60,13 +60,13 @@ def test_starting_the_same_job_again_gives_the_waiting_one():
 
 def test_what_waits_longest_runs_first(tmp_path):
     ids = [jobs.start("lines", {"file": str(tmp_path / name), "count": 1}, by="root").id for name in "abc"]
-    assert [running.run_next().id for _one in ids] == ids
-    assert running.run_next() is None
+    assert [execution.run_next().id for _one in ids] == ids
+    assert execution.run_next() is None
 
 
 def test_a_job_that_is_taken_twice_runs_once_and_can_be_started_again(tmp_path):
     job = run("lines", file=str(tmp_path / "out"), count=1)
-    assert running.run(job.id) is None
+    assert execution.run(job.id) is None
     job.refresh_from_db()
     assert job.attempts == 1
     assert jobs.start("lines", {"file": str(tmp_path / "out"), "count": 1}, by="root").id != job.id
@@ -76,7 +76,7 @@ def test_a_kind_that_cannot_be_looked_at_holds_up_no_other(settings, caplog):
     settings.JOB_KINDS = {"unknown": "tests.jobs.jobs_for_tests.UNKNOWN"} | settings.JOB_KINDS
     configuration.put("schedule.backupHours", 24)
     with caplog.at_level(logging.WARNING):
-        assert [job.kind for job in ticking.start_due()] == ["backup"]
+        assert [job.kind for job in automatic_tasks.start_due()] == ["backup"]
     assert "unknown is not started: MEMORY.md cannot be read." in caplog.text
 
 
@@ -121,7 +121,7 @@ def test_a_job_can_run_in_this_process(tmp_path):
     job = jobs.run_now("lines", params, by="ada", listener=lambda *state: heard.append(state))
     assert heard == [(1, 2, "Writing lines"), (2, 2, "Writing lines")]
     assert (job.state, job.started_by) == ("finished", "ada")
-    assert running.run_next() is None
+    assert execution.run_next() is None
     waiting = jobs.start("lines", params, by="ada")  # which it takes over
     assert jobs.run_now("lines", params, by="bob").id == waiting.id
     assert set(JobRun.objects.values_list("state", flat=True)) == {"finished"}
@@ -135,7 +135,7 @@ def test_running_in_this_process_is_refused_while_the_same_job_runs_elsewhere(tm
 
 def test_who_waits_for_a_run_of_another_process_gets_it_when_it_has_ended(tmp_path):
     job = jobs.start("lines", {"file": str(tmp_path / "out"), "count": 2}, by="ada")
-    assert running.run_next().id == job.id and job.state == "queued"  # as it was when it was asked for
+    assert execution.run_next().id == job.id and job.state == "queued"  # as it was when it was asked for
     assert jobs.wait(job).state == "finished"
 
 
@@ -160,7 +160,7 @@ def test_a_run_whose_heartbeat_stopped_is_queued_again():
     job.refresh_from_db()
     assert (job.state, job.worker) == ("queued", "")
     assert jobs.recover() == 0
-    assert running.run_next().id == job.id
+    assert execution.run_next().id == job.id
 
 
 def test_a_run_with_a_fresh_heartbeat_is_left_alone(later):
@@ -185,13 +185,13 @@ def test_a_job_that_loses_its_worker_three_times_at_the_same_place_has_failed():
     jobs.recover()
     job.refresh_from_db()
     assert job.state == "failed" and "3 times" in job.message
-    assert running.run_next() is None
+    assert execution.run_next() is None
 
 
 def test_an_attempt_that_gets_further_starts_the_count_anew():
     job = JobFactory(attempts=3, done=5, total=10)
     for done, expected in ((4, {}), (5, {}), (6, {"attempts": 1})):
-        columns = running._reached(job, jobs.Progress(done=done, total=10))
+        columns = execution._reached(job, jobs.Progress(done=done, total=10))
         assert {"attempts": columns.get("attempts")} == {"attempts": expected.get("attempts")}
         assert columns["done"] == max(done, 5)
 
@@ -252,7 +252,7 @@ PARAMS = '{"export_id": "x", "agent": "main", "replay": "x", "handover": "x"}'
 @pytest.mark.parametrize("kind", OURS)
 def test_a_kind_is_declared_in_one_place(kind, as_admin):
     """Its declaration is found, and its words stand where people choose among them and in the audit log."""
-    declared = job_kinds.of(kind)
+    declared = job_kinds.get_kind(kind)
     assert f'<option value="{kind}">{escape(str(declared.label))}</option>' in as_admin.get("/operations/jobs/").text
     job = JobFactory(kind=kind, state="finished", result_json="{}", params_json=PARAMS)
     audit.record("mei", f"{kind}_started", object_type="job", object_id=job.id)

@@ -5,8 +5,8 @@ import pytest
 from django.contrib.auth import get_user_model
 
 from agents.databases import LostAgentFile, OldAgentFile, UnknownAgent
-from artifacts.downloading import Withheld
-from artifacts.errors import Damaged, Gone, NoSuchArtifact
+from artifacts.content_download import FlaggedArtifact
+from artifacts.errors import DamagedArtifact, MissingContent, NoSuchArtifact
 from artifacts.handles import NotAHandle
 from ledger.transcripts.contexts import NoSuchTurn
 from openclaw_web.api import api
@@ -19,13 +19,13 @@ from openclaw_web.pages.middleware import SayWhyMiddleware
 SENTENCE = "Do that first."
 ANSWERS = [
     (Refused(SENTENCE), 409, "refused", {}),
-    (Damaged(SENTENCE), 409, "refused", {}),
+    (DamagedArtifact(SENTENCE), 409, "refused", {}),
     (Outdated(SENTENCE), 412, "changed_meanwhile", {}),
     (NoSuchArtifact(SENTENCE), 404, "not_found", {}),
     (NotAHandle(SENTENCE), 404, "not_found", {}),
     (NoSuchTurn(SENTENCE), 404, "not_found", {}),
-    (Gone(SENTENCE), 410, "gone", {}),
-    (Withheld(SENTENCE), 403, "not_allowed", {}),
+    (MissingContent(SENTENCE), 410, "gone", {}),
+    (FlaggedArtifact(SENTENCE), 403, "not_allowed", {}),
     (TooManyDownloads(SENTENCE), 503, "too_many_downloads", {"Retry-After": "5"}),
     (OldAgentFile(SENTENCE), 503, "not_now", {}),
     (LostAgentFile("ada", 3), 503, "not_now", {}),

@@ -15,9 +15,9 @@ from gate.models import GateCall
 from gate.runner.config import RUNNER
 from guardian.models import RollbackIntent
 from guardian.recording import checks
+from jobs import automatic_tasks
 from jobs import kinds as job_kinds
 from jobs import services as jobs
-from jobs import ticking
 from jobs.models import JobRun
 from ledger.models import Session, TranscriptEvent
 from openclaw_web import clock
@@ -54,7 +54,7 @@ def scheduled(kind, at, state="finished"):
 
 def due(kind):
     """Whether the schedule starts this kind now."""
-    return kind in [job.kind for job in ticking.start_due()]
+    return kind in [job.kind for job in automatic_tasks.start_due()]
 
 
 class TestSchedules:
@@ -80,7 +80,7 @@ class TestSchedules:
         assert not due("collect")
 
     def test_what_is_under_way_is_not_started_twice(self, now):
-        params = job_kinds.of("collect").every.params()
+        params = job_kinds.get_kind("collect").every.params()
         JobFactory(kind="collect", state="running", created_at=NOW + DAY, params=params)
         assert due("collect")
         assert JobRun.objects.count() == 1
@@ -163,7 +163,7 @@ class TestRetention:
         assert ahead.id not in [
             one.id for one, _needed in session_selection.find_old_sessions("main", MAIN, session_selection.days_ago(30))
         ]
-        assert holdings.noted_at("main", [ahead.id]) == {ahead.id: NOW + 2 * YEAR}
+        assert holdings.read_noted_times("main", [ahead.id]) == {ahead.id: NOW + 2 * YEAR}
 
     def test_statistics_say_how_many(self, home, now, as_admin):
         before = TranscriptEvent.objects.using(MAIN).order_by("seq").values_list("created_at", flat=True)

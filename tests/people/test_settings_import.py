@@ -7,7 +7,7 @@ import orjson
 import pytest
 from django.core.management import CommandError, call_command
 
-from jobs import ticking
+from jobs import automatic_tasks
 from jobs.models import JobRun
 from openclaw_web import clock
 from people.configuration import keys as configuration
@@ -167,10 +167,10 @@ class TestApi:
 
 def test_daily_files_are_written_at_the_time_that_was_set(later):
     def due():
-        return {state.kind: state.due_at for state in ticking.states()}["jsonl_export"]
+        return {state.kind: state.due_at for state in automatic_tasks.read_tasks()}["jsonl_export"]
 
     configuration.put_all({"jsonlExport.enabled": True, "jsonlExport.schedule": "30 2 * * *"})
-    ticking.start_due()
+    automatic_tasks.start_due()
     job = JobRun.objects.get(kind="jsonl_export")
     JobRun.objects.update(state="finished", finished_at=job.created_at)
     assert job.created_at < due() <= job.created_at + 86_400_000

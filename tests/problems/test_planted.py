@@ -8,7 +8,7 @@ from django.db import connections
 
 from agents import databases, unread_parts
 from agents.models import Agent, AgentDatabase, CollectorSource
-from collecting import watcher
+from collecting import watcher_state
 from datasets.kinds import verdict_service
 from datasets.kinds.kind import NONE
 from datasets.kinds.write import WRITE
@@ -120,9 +120,9 @@ def newer_version(home, version="2026.11.2"):
 
 
 def watcher_gone(_home):
-    watcher.note_alive()
+    watcher_state.note_alive()
     before = clock.now_ms() / 1_000 - 600
-    os.utime(watcher._file(), (before, before))
+    os.utime(watcher_state._file(), (before, before))
 
 
 def no_worker(_home):
@@ -250,11 +250,11 @@ def test_an_import_that_works_ends_one_that_failed(home, later):
     later(seconds=1)
     run(home)
     assert check() == []
-    watcher.note_refusal(home.root, "There is no OpenClaw folder.")
+    watcher_state.note_refusal(home.root, "There is no OpenClaw folder.")
     refused_at = clock.now_ms()
     later(hours=3)
-    watcher.note_refusal(home.root, "The disk is full.")
-    watcher.note_refusal(home.root.parent, "It was never read.")
+    watcher_state.note_refusal(home.root, "The disk is full.")
+    watcher_state.note_refusal(home.root.parent, "It was never read.")
     assert check() == [f"The last import of {home.root} failed: The disk is full."]
     assert abs(Problem.objects.get(state="open").since_at - refused_at) < 10_000
     run(home)
@@ -285,7 +285,7 @@ def test_a_lost_file_is_one_problem(home):
     proposal(home)
     check()
     connections[DB].close()
-    file = databases.path("main")
+    file = databases.get_path("main")
     away = [(part, part.with_name(f"{part.name}.away")) for part in file.parent.glob(f"{file.name}*")]
     for part, elsewhere in away:
         part.rename(elsewhere)
@@ -304,7 +304,7 @@ def test_a_broken_file_closes_nothing_and_ends_nothing(home):
     proposal(home)
     assert check() == ["1 proposal waits for MEMORY.md of main."]
     connections[DB].close()
-    file = databases.path("main")
+    file = databases.get_path("main")
     whole = file.read_bytes()
     for part in ("", "-wal", "-shm"):
         file.with_name(file.name + part).unlink(missing_ok=True)

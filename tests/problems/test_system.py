@@ -49,7 +49,7 @@ def act(client, row, what, **body):
 
 
 def test_it_works(as_admin):
-    job = JobFactory(kind="backup", state="failed", message="The disk is gone.", started_by=kinds.BY_ITSELF)
+    job = JobFactory(kind="backup", state="failed", message="The disk is gone.", started_by=kinds.BY_SCHEDULE)
     save(as_admin, "schedule.backupHours", "24")
     check()
     text = as_admin.get(PAGE).text

@@ -49,13 +49,13 @@ def test_jobs_without_a_worker_count_after_ten_minutes(as_admin):
 
 @pytest.mark.parametrize(("state", "words"), [("failed", "1 problem<"), ("refused", "1 problem<"), ("finished", "")])
 def test_the_last_run_of_an_automatic_task_counts(as_admin, state, words):
-    JobFactory(kind="backup", state=state, started_by=kinds.BY_ITSELF, created_at=clock.now_ms())
+    JobFactory(kind="backup", state=state, started_by=kinds.BY_SCHEDULE, created_at=clock.now_ms())
     save(as_admin, "schedule.backupHours", "24")
     assert words in number(as_admin) and bool(words) == bool(number(as_admin))
 
 
 def test_one_that_is_switched_off_does_not(as_admin):
-    JobFactory(kind="backup", state="failed", started_by=kinds.BY_ITSELF, created_at=clock.now_ms())
+    JobFactory(kind="backup", state="failed", started_by=kinds.BY_SCHEDULE, created_at=clock.now_ms())
     save(as_admin, "schedule.backupHours", "0")
     assert number(as_admin) == ""
 

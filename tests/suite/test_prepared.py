@@ -56,7 +56,7 @@ def test_an_agents_file_has_the_tables_that_migrating_makes(tmp_path, django_db_
         databases._register("agent__migrated", file, is_new=True)
         databases._migrate("agent__migrated")
         waiting.shorten_log("agent__migrated")
-        databases.forget("agent__migrated")
+        databases.remove_alias("agent__migrated")
     assert contents(file) == contents(prepared.databases() / "agent.sqlite")
 
 

@@ -2,7 +2,7 @@
 
 import json
 
-from agents.databases import alias
+from agents.databases import get_alias
 from agents.models import Agent
 from artifacts import services as artifacts
 from automation.models import CronJob
@@ -33,7 +33,7 @@ FACT = {"candidate_fact": "Likes tea.", "reason": "New."}
 
 def add_facts():
     """Add it all; what addresses and headings are filled with, as JSON without spaces."""
-    session = Session.objects.using(alias(AGENT)).order_by("-turn_count", "id")[0]
+    session = Session.objects.using(get_alias(AGENT)).order_by("-turn_count", "id")[0]
     turn = session.turns.exclude(agent_message_id=None).order_by("-turn_number")[0]
     about = {"session_id": session.id, "turn_id": turn.id}
     facts = _of_session(session) | _of_gate(turn, about) | _of_writes(turn, about) | _of_files(turn) | _of_site()

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-from agents.databases import alias
+from agents.databases import get_alias
 from agents.models import Agent, CollectorSource
 from automation.models import CronJob
 from benchmarks import many_rows
@@ -70,14 +70,14 @@ def fill(count, person):
 
 def names_of(facts, agent):
     """What headings of an agent's single things are filled with."""
-    db = alias(agent)
+    db = get_alias(agent)
     return {
         "agent": agent,
         "title": Session.objects.using(db).get(id=facts["session"]).title,
         "fact": MemoryGateDecision.objects.using(db).get(id=facts["decision"]).candidate_fact,
         "cron_name": CronJob.objects.get(agent_id=agent, id=facts["cron"]).name,
         "export_name": DatasetExport.objects.get(id=facts["export"]).export_name,
-        "job_name": kinds.label_of(JobRun.objects.get(id=facts["job"]).kind),
+        "job_name": kinds.get_label(JobRun.objects.get(id=facts["job"]).kind),
     }
 
 

@@ -9,7 +9,7 @@ from django.apps import apps
 from django.conf import settings
 from django.test import override_settings
 
-from collecting import runs
+from collecting import migration_runs
 from collecting.models import MigrationRun, MigrationSource
 from datasets.exports import exports, verification
 from datasets.exports.checks import CHECKS
@@ -115,8 +115,8 @@ def test_what_something_rests_on_is_not_taken_for_absent(site, text):
         for act in (
             lambda: snapshot_pruning.prune_snapshots(DB),
             lambda: write_replacement.may_replace(DB, "w1", "w2"),
-            lambda: runs.begin(root="/there", by="ada", before={}),
-            lambda: runs.ignored_sessions(Path("/there")),
+            lambda: migration_runs.begin_run(root="/there", by="ada", before={}),
+            lambda: migration_runs.find_ignored_sessions(Path("/there")),
             lambda: exports.build_export("broken", None),
         ):
             with pytest.raises(ValueError):

@@ -24,7 +24,7 @@ class Command(Verb):
                 failed.append({"id": agent.agent_id, "reason": reasons.of(exc)})
             else:
                 migrated.append(agent.agent_id)
-        facts = {"schema_version": databases.schema_version(), "migrated": migrated}
+        facts = {"schema_version": databases.get_schema_version(), "migrated": migrated}
         line = _("%(agent)s: schema %(version)s")
         told = {"version": facts["schema_version"]}
         words = "\n".join(line % {"agent": agent_id, **told} for agent_id in migrated if verbosity)

@@ -3,10 +3,10 @@ from django.utils.translation import gettext_lazy
 
 from agents.homes import NoHome
 from jobs import services as jobs
-from jobs.progress import listener_on
+from jobs.progress import open_listener
 from openclaw_web.commands.verbs import DONE, FAILED, INTERRUPTED, PARTLY, REFUSED, WRONG_USE, Verb
 
-from ... import advice, report, watching
+from ... import advice, report, watcher
 
 
 class Command(Verb):
@@ -44,24 +44,24 @@ class Command(Verb):
         if watch:
             self._watch(params)
             return
-        with listener_on(self.stderr, is_quiet=quiet) as listener:
+        with open_listener(self.stderr, is_quiet=quiet) as listener:
             job = jobs.run_now("collect", params, by="command line", listener=listener)
-        result = report.result_of(job)
+        result = report.read_job_result(job)
         if result is None and job.state == job.State.REFUSED:
             self._refuse(job.message, params)
         if result is None:
             self.fail(job.message, FAILED)
         words = report.in_words(result)
-        if report.is_partly(result):
-            self.end_partly(result, words, report.problems(result))
+        if report.is_partial(result):
+            self.end_partly(result, words, report.describe_problems(result))
         self.answer(result, words)
 
     def _watch(self, params):
         try:
-            watching.watch(params, say=self.say)
+            watcher.watch(params, say=self.say)
         except NoHome as refused:
             self._refuse(refused.sentence, params)
 
     def _refuse(self, sentence, params):
-        option = advice.on_source(sentence, params.get("source"), params.get("as"))
+        option = advice.suggest_option(sentence, params.get("source"), params.get("as"))
         self.fail(f"{sentence} {option}".strip(), REFUSED)

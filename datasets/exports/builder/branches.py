@@ -98,7 +98,7 @@ def _groups(sessions):
 def _db(agent_id):
     """The file of an agent; none when the agent is not known any more."""
     try:
-        return databases.alias(agent_id)
+        return databases.get_alias(agent_id)
     except databases.UnknownAgent:
         return ""
     except databases.OldAgentFile as exc:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import orjson
 
 from artifacts import handles
-from artifacts.contents import flagging
-from artifacts.errors import Damaged, NoSuchArtifact
+from artifacts.contents import secret_flags
+from artifacts.errors import DamagedArtifact, NoSuchArtifact
 from artifacts.store import blobs, layout
 from ledger.collectors import placeholders
 
@@ -63,7 +63,7 @@ class PartCache:
         return found
 
     def _fitting(self, column, handle, stored):
-        is_flagged = flagging.is_flagged(stored.secret_kinds, self.kinds)
+        is_flagged = secret_flags.is_flagged(stored.secret_kinds, self.kinds)
         if is_flagged and not self.include_flagged:
             return build_empty_part(column, FLAGGED)
         if stored.bytes > MOST_BYTES:
@@ -78,8 +78,8 @@ class PartCache:
 
 def _read(column, handle, stored) -> Part:
     try:
-        data = blobs.whole(layout.root(), handles.parse(handle), expected=stored.bytes)
-    except (NoSuchArtifact, Damaged, handles.NotAHandle):
+        data = blobs.read_whole(layout.get_root(), handles.parse(handle), expected=stored.bytes)
+    except (NoSuchArtifact, DamagedArtifact, handles.NotAHandle):
         return build_empty_part(column, LOST)
     return build_part(column, data)
 

@@ -3,7 +3,7 @@ from dataclasses import fields
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from jobs.progress import Progress, listener_on
+from jobs.progress import Progress, open_listener
 from openclaw_web.commands.verbs import DONE, FAILED, INTERRUPTED, REFUSED, WRONG_USE, Verb
 
 from ...dedup.split_plan import DUPLICATES, ONE
@@ -153,7 +153,7 @@ class Command(Verb):
         choices |= {"only_approved": not options["all"], "train_split": options["split"]}
         if not choices["name"] and not options["dry_run"]:
             self.fail(_("Use --name to name the export, or --dry-run to count samples."), WRONG_USE)
-        with listener_on(self.stderr, is_quiet=quiet) as listener:
+        with open_listener(self.stderr, is_quiet=quiet) as listener:
             if options["dry_run"]:
                 self._count(choices, Progress(listener))
                 return

@@ -1,7 +1,7 @@
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from jobs.progress import Progress, listener_on
+from jobs.progress import Progress, open_listener
 from openclaw_web.commands.verbs import DONE, FAILED, INTERRUPTED, REFUSED, WRONG_USE, Verb
 from openclaw_web.errors import Refused
 
@@ -24,7 +24,7 @@ class Command(Verb):
     def run(self, export, quiet, **options):
         wanted = [_wanted(name) for name in export] if export else list(_ready())
         results = []
-        with listener_on(self.stderr, is_quiet=quiet) as listener:
+        with open_listener(self.stderr, is_quiet=quiet) as listener:
             results = [verification.verify(one, Progress(listener)) for one in wanted]
         facts, words = {"exports": results}, "\n".join(line for result in results for line in _lines(result))
         reasons = [

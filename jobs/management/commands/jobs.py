@@ -19,7 +19,7 @@ TIMES = ("created_at", "started_at", "heartbeat_at", "finished_at")
 CANCEL = ("cancel_requested_at", "cancel_requested_by")
 
 
-class Listing:
+class ListVerb:
     """Without a verb: the latest runs."""
 
     HELP = gettext_lazy("List the latest jobs, newest first.")
@@ -37,7 +37,7 @@ class Listing:
         return Outcome({"jobs": [_facts(job) for job in runs]}, "\n".join(map(_line, runs)))
 
 
-class Cancel:
+class CancelVerb:
     HELP = gettext_lazy("Cancel a job: a queued job ends immediately, a running job at its next step.")
     EXAMPLES = ("jobs cancel 01JD3ZK8Q5T9W2X4Y6A8C0E1G3",)
 
@@ -54,10 +54,10 @@ class Cancel:
 
 
 class Command(Group):
-    help = Listing.HELP
-    examples = (*Listing.EXAMPLES, *Cancel.EXAMPLES)
-    alone = Listing()
-    verbs = {"cancel": Cancel()}
+    help = ListVerb.HELP
+    examples = (*ListVerb.EXAMPLES, *CancelVerb.EXAMPLES)
+    alone = ListVerb()
+    verbs = {"cancel": CancelVerb()}
     statuses = (DONE, WRONG_USE, REFUSED, INTERRUPTED)
     schema = "openclaw-web.jobs.v1"
 

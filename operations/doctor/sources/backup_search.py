@@ -90,8 +90,8 @@ def _count(losses, agent_id, file):
         held[session_id][kind] = count
     for loss in losses:
         if loss.kind == IDS and loss.agent == agent_id:
-            noted = holdings.holding_of(agent_id, loss.session_id)
-            if holdings.checksum_of(snapshots.ids(file, loss.session_id)) == noted.checksum:
+            noted = holdings.read_holding(agent_id, loss.session_id)
+            if holdings.compute_checksum(snapshots.ids(file, loss.session_id)) == noted.checksum:
                 held[loss.session_id][IDS] = loss.noted
     return held
 

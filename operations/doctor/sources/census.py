@@ -15,7 +15,7 @@ from typing import Any
 import orjson
 import zstandard
 
-from agents.homes import NEVER_FOLDERS, HomeAgent, NotReadable, is_text, open_regular
+from agents.homes import NEVER_FOLDERS, HomeAgent, NotReadable, is_utf8_name, open_regular
 from agents.models import CollectorSource, SkippedSource
 from agents.skipped_sources import is_unchanged
 from agents.sources import SourceBook
@@ -230,7 +230,7 @@ class CensusTaker:
 
     def _name(self, path):
         name = self.book.name(path)
-        return name if is_text(name) else escaped(name)
+        return name if is_utf8_name(name) else escaped(name)
 
 
 def _unpacked(data):

@@ -9,14 +9,14 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from agents.homes import STATE_DATABASE, Home, HomeAgent, look, names_in
-from agents.layout.home_agents import check_memory, follow_report
+from agents.homes import STATE_DATABASE, Home, HomeAgent, list_names, stat_regular
+from agents.layout.home_agents import check_memory_folder, follow_reported_workspace
 from agents.layout.places import HARMLESS
 from agents.models import Agent, CollectorSource
-from agents.skipped_sources import skipped_of
+from agents.skipped_sources import find_skipped
 from collecting.inventory.transcripts import find_sources
-from collecting.stages import around, databases, mem_store
-from collecting.stages.state import MIGRATED
+from collecting.stages import extras, mem_store, source_databases
+from collecting.stages.home_state import MIGRATED_SUFFIX
 from guardian.collectors import workspace as workspaces
 from ledger import prompt_workspaces
 from ledger.models import Session
@@ -83,7 +83,7 @@ class Source:
 
     @property
     def size(self) -> int:
-        return databases.size_of(self.file) if self.kind == Kind.DATABASE else self.stat.st_size
+        return source_databases.get_copy_size(self.file) if self.kind == Kind.DATABASE else self.stat.st_size
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -121,7 +121,7 @@ def _of_part(collection, found, agent_id) -> Iterator[Source]:
     ignored = collection.ignored.get(agent_id, frozenset())
     if found.index:
         yield from _one(collection, Kind.SESSION_INDEX, found.index, **about)
-    files = list(find_sources(collection, found, skipped_of(collection.home.root, agent_id)))
+    files = list(find_sources(collection, found, find_skipped(collection.home.root, agent_id)))
     for file in files:
         if not file.is_imported:
             yield _transcript(collection, file, ignored, **about)
@@ -133,9 +133,9 @@ def _of_part(collection, found, agent_id) -> Iterator[Source]:
         elif source.is_to_read and not collection.include_deleted:
             source.state, source.why = LEFT, "imported"  # with it, the database says whether it has lost this one
         yield source
-    for path in around.trajectory_files(found.sessions, notes):
+    for path in extras.find_trajectories(found.sessions, notes):
         for source in _one(collection, Kind.TRANSCRIPT, path, **about):
-            source.kind, source.target, source.session_id = TRAJECTORY, TARGETS[TRAJECTORY], around.session_of(path)
+            source.kind, source.target, source.session_id = TRAJECTORY, TARGETS[TRAJECTORY], extras.get_session_id(path)
             if source.session_id in ignored:
                 source.state, source.why = LEFT, UNDONE
             yield source
@@ -149,11 +149,11 @@ def find_home_sources(collection: Any, agents: Iterable[str]) -> Iterator[Source
     yield from _one(collection, Kind.CRON_JOBS, root / "cron" / "jobs.json")
     yield from _one(collection, Kind.SUBAGENT_RUNS, root / "subagents" / "runs.json")
     folder = root / "cron" / "runs"
-    for name in names_in(folder, collection.home.notes):
-        if name.endswith((".jsonl", MIGRATED)):
+    for name in list_names(folder, collection.home.notes):
+        if name.endswith((".jsonl", MIGRATED_SUFFIX)):
             yield from _one(collection, Kind.CRON_RUNS, folder / name)
     yield from _database(collection, root / STATE_DATABASE, "task_runs", {})
-    if store := mem_store.of(collection, agents):
+    if store := mem_store.find_store(collection, agents):
         with suppress(OSError):  # a folder that goes while it is listed
             yield from (_content(store, content) for content in store.contents())
 
@@ -181,7 +181,7 @@ def _transcript(collection, file, ignored, **about):
 
 
 def _one(collection, kind, path, **about):
-    if stat := look(path):
+    if stat := stat_regular(path):
         yield _source(collection, kind, path, stat, **about)
 
 
@@ -196,11 +196,11 @@ def _source_of(book, kind, path, stat, **about):
 
 
 def _database(collection, path, target, about):
-    stat, book = look(path), collection.book
+    stat, book = stat_regular(path), collection.book
     if stat is None:
         return
     state = CHANGED if book.offset(Kind.DATABASE, path) else NEW
-    if databases.is_known(collection, path):
+    if source_databases.is_known(collection, path):
         state = UNCHANGED
     yield Source(Kind.DATABASE, path, book.name(path), stat, state, target=target, **about)
 
@@ -216,16 +216,16 @@ def follow_reported_workspaces(collection: Any, names: dict[str, str]) -> None:
         if agent.workspace_reported_at is None or not _is_known(collection, found, agent_id):
             newest = prompt_workspaces.read_newest(home, found, collection.copies)
             folder = newest[1] if newest[0] > at else folder
-        home.agents[number] = followed = follow_report(home, found, folder)
-        check_memory(home, followed)
+        home.agents[number] = followed = follow_reported_workspace(home, found, folder)
+        check_memory_folder(home, followed)
 
 
 def _is_known(collection, found, agent_id):
     """Whether the session indexes of an agent are as they were when they were read last."""
-    stat = look(found.index) if found.index else None
+    stat = stat_regular(found.index) if found.index else None
     kind = CollectorSource.Kind.SESSION_INDEX
     is_index_known = stat is None or collection.book.is_known(kind, found.index, stat, agent_id=agent_id)
-    return is_index_known and all(databases.is_known(collection, source) for source in found.databases)
+    return is_index_known and all(source_databases.is_known(collection, source) for source in found.databases)
 
 
 def build_place_findings(home: Home, names: dict[str, str]) -> Iterator[Finding]:

@@ -7,11 +7,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from agents import databases
-from agents.homes import NotReadable, look
+from agents.homes import NotReadable, stat_regular
 from agents.models import CollectorSource
-from collecting.stages import databases as collect_databases
+from collecting.stages import source_databases as collect_databases
 from collecting.stages.agent_database import open_archive
-from collecting.stages.databases import Unreadable
+from collecting.stages.source_databases import UnreadableDatabase
 from ledger.collectors import agent_database
 from ledger.collectors.database import DamagedDatabase
 from ledger.collectors.database_tables import AGENT
@@ -31,7 +31,7 @@ def problem_of(collection: Any, source: Source, apart: dict[str, set[str]]) -> s
 
     `collection` has a book that was read after the import; `apart` are sessions by agent that are kept out on purpose.
     """
-    if look(source.file) is None:
+    if stat_regular(source.file) is None:
         return _("The source is missing.")
     if not _is_read(collection, source) and not _is_left(collection, source):
         if collection.opted_out and source.kind in (Kind.TRANSCRIPT, TRAJECTORY, Kind.SESSION_INDEX, Kind.ARTIFACT):
@@ -47,7 +47,7 @@ def problem_of(collection: Any, source: Source, apart: dict[str, set[str]]) -> s
 def is_fully_imported(collection: Any, source: Source) -> bool:
     """Whether a file was read to its last byte and nothing of it was rejected: only then it may go."""
     kind = BOOKED.get(source.kind, source.kind)
-    now = look(source.file)
+    now = stat_regular(source.file)
     is_read = now is not None and collection.book.offset(kind, source.file, agent_id=source.agent) == now.st_size
     return is_read and not source.rejected
 
@@ -61,7 +61,7 @@ def _is_read(collection, source):
     if source.kind == Kind.DATABASE:
         return collect_databases.is_known(collection, source.file)
     kind = BOOKED.get(source.kind, source.kind)
-    now = look(source.file)
+    now = stat_regular(source.file)
     return now is not None and collection.book.is_known(kind, source.file, now, agent_id=source.agent)
 
 
@@ -90,7 +90,7 @@ def _of_database(collection, source, apart):
     """Every record of every session, and of every archive, that was read of a database."""
     missing, book = 0, collection.book
     try:
-        with collect_databases.opened(collection, source.file, AGENT) as database:
+        with collect_databases.open_copy(collection, source.file, AGENT) as database:
             for one in agent_database.read_session_counts(database):
                 part = book.part(f"{source.name}#{one.session_id}")
                 if part and one.session_id not in apart:
@@ -103,7 +103,7 @@ def _of_database(collection, source, apart):
                     with open_archive(collection.home.root, source.file, database, archive) as file:
                         lines = agent_database.read_archived_lines(archive, file)
                         missing += _not_held(source.agent, archive.session_id, lines)
-    except (NotReadable, Unreadable, DamagedDatabase) as exc:
+    except (NotReadable, UnreadableDatabase, DamagedDatabase) as exc:
         return str(exc)
     return _missing(missing)
 
@@ -118,7 +118,7 @@ def _not_held(agent_id, session_id, lines):
         missing += name is not None and name not in known
         without_id.update([unnamed_records.compute_key(line.record)] if name is None else [])
     if without_id:  # what they are called tells nothing: they may have been read in another place
-        missing += unnamed_records.count_missing(databases.alias(agent_id), session_id, without_id)
+        missing += unnamed_records.count_missing(databases.get_alias(agent_id), session_id, without_id)
     return missing
 
 
@@ -130,5 +130,5 @@ def _missing(count):
 
 
 def _ids(agent_id, session_id):
-    rows = TranscriptEventIdentity.objects.using(databases.alias(agent_id)).filter(session_id=session_id)
+    rows = TranscriptEventIdentity.objects.using(databases.get_alias(agent_id)).filter(session_id=session_id)
     return set(rows.values_list("event_id", flat=True))

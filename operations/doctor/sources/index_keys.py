@@ -10,7 +10,7 @@ import orjson
 from agents import holdings
 from agents.homes import HomeAgent, NotReadable, open_regular
 from agents.models import CollectorSource, SkippedSource
-from collecting.inventory.shared_folders import shared_by
+from collecting.inventory.shared_folders import find_shared_folder
 from ledger.collectors.agent_database import decode_text
 from ledger.collectors.database import DamagedDatabase, Database
 from ledger.models import RemovedSession, Session
@@ -46,7 +46,7 @@ def read_file_keys(collection: Any, found: HomeAgent, own: Iterable[Source]) -> 
             entries = orjson.loads(file.read(MOST_BYTES).removeprefix(b"\xef\xbb\xbf"))
     except (NotReadable, orjson.JSONDecodeError):  # it is rejected, or does not change for long
         return
-    shared = shared_by(collection, found.sessions)
+    shared = find_shared_folder(collection, found.sessions)
     for key, entry in entries.items() if isinstance(entries, dict) else ():
         if isinstance(entry, dict) and (shared is None or shared.owner_of_key(key) == found.home_name):
             yield IndexKey(key, _text(entry.get("sessionId")), _text(entry.get("sessionFile")))
@@ -78,7 +78,7 @@ def find_keys_without_records(
         else:
             sessions.add(row.session_id)
             files.add(row.path.rpartition("/")[2])
-    known = full | removed | holdings.removed(agent_id).keys() | sessions | set(apart)
+    known = full | removed | holdings.read_removed(agent_id).keys() | sessions | set(apart)
     for one in keys:
         name = one.file.replace("\\", "/").rpartition("/")[2]
         if one.session_id not in known and one.key not in entries and name not in files:

@@ -13,8 +13,8 @@ from collecting import collect
 from collecting.inventory.transcripts import PACKED
 from collecting.stages import agent_database as collect_agent_database
 from collecting.stages import consent
-from collecting.stages import databases as collect_databases
-from collecting.stages.databases import Unreadable
+from collecting.stages import source_databases as collect_databases
+from collecting.stages.source_databases import UnreadableDatabase
 from ledger.collectors import agent_database, database_schemas, jsonl, zstd_input
 from ledger.collectors.database import DamagedDatabase, Database
 from ledger.collectors.database_tables import AGENT
@@ -96,24 +96,24 @@ def open_agent_places(
 def _removed(agent_id):
     """The sessions that were removed, of an agent whose own file cannot say so any more."""
     whys = {why.value for why in RemovedSession.Why}
-    return {session_id for session_id, why in holdings.removed(agent_id).items() if why in whys}
+    return {session_id for session_id, why in holdings.read_removed(agent_id).items() if why in whys}
 
 
 def find_alias(agent_id: str) -> str | None:
     """The alias of an agent's file; None when there is none, or none that this program can read."""
-    return databases.find(agent_id)
+    return databases.find_alias(agent_id)
 
 
 def _opened(stack, collection, source, rejected):
     try:
-        database = stack.enter_context(collect_databases.opened(collection, source.file, AGENT))
+        database = stack.enter_context(collect_databases.open_copy(collection, source.file, AGENT))
         fill_schema(source, database)
         for one in agent_database.read_session_counts(database):
             if source.is_to_read and not one.session_id:
                 reject(source, rejected, 0, "bad_session", "")
             elif source.is_to_read and one.misplaced:
                 reject(source, rejected, 0, "bad_seq", one.session_id)
-    except Unreadable as exc:
+    except UnreadableDatabase as exc:
         source.problem = str(exc)
         reject(source, rejected, 0, exc.reason, str(exc))
     except DamagedDatabase as exc:
@@ -145,8 +145,8 @@ def _consent(collection, found, agent_id, database) -> MayRead:
         archived = map(agent_database.build_archived_entry, agent_database.read_archives(database))
         entries += [entry for entry in archived if entry is not None]
     agent, report = Agent(agent_id=agent_id), collect.AgentReport()
-    may_read = consent.reader(collection, found, agent, report, entries)
-    return consent.without_ignored(collection, agent, report, may_read)
+    may_read = consent.build_permission(collection, found, agent, report, entries)
+    return consent.exclude_ignored(collection, agent, report, may_read)
 
 
 def _without(may_read, removed) -> MayRead:
@@ -284,7 +284,7 @@ def _in_database(collection, looked, allowed, removed, is_deep):
             continue
         mark = generations.get(one.session_id, "")
         mark = mark or agent_database.hash_prefix(database, one.session_id, part.end if part else 0)
-        why = collect_agent_database.why_read(part, one, mark)
+        why = collect_agent_database.find_read_reason(part, one, mark)
         is_new = source.is_to_read and why != "unchanged"
         if is_new or is_deep:
             read = part.end if part and why in ("appended", "unchanged") else 0

@@ -13,9 +13,9 @@ from artifacts import handles
 from artifacts.models import Artifact
 from automation.collectors import cron, state_database, subagents
 from automation.models import CronJob, CronRunLog, DeliveryQueueEntry, FlowRun, SubagentRun, TaskRun
-from collecting.inventory.shared_folders import shared_by
-from collecting.stages import consent, databases, mem_store, schedules, state
-from collecting.stages.databases import Unreadable
+from collecting.inventory.shared_folders import find_shared_folder
+from collecting.stages import consent, home_state, mem_store, schedules, source_databases
+from collecting.stages.source_databases import UnreadableDatabase
 from guardian import services as guardian
 from guardian.collectors import workspace as workspaces
 from ledger.collectors import agent_database, database_extras, jsonl, session_index, trajectories
@@ -125,7 +125,7 @@ class RowComparer:
             look(source)
         except NotReadable as exc:
             source.problem = str(exc)
-        except Unreadable as exc:
+        except UnreadableDatabase as exc:
             source.problem = str(exc)
             reject(source, self.rejected, 0, exc.reason, str(exc))
         except DamagedDatabase as exc:
@@ -151,7 +151,7 @@ class RowComparer:
         except ValueError as exc:
             reject(source, self.rejected, 0, "bad_index", str(exc))
             return
-        shared = shared_by(self.collection, source.file.parent)
+        shared = find_shared_folder(self.collection, source.file.parent)
         if shared is not None:
             entries = [one for one in entries if shared.owner_of_key(one.session_key) == source.home_agent]
         self._sessions(source, looked, entries)
@@ -189,7 +189,7 @@ class RowComparer:
             (source.new if source.is_to_read else source.lost)[source.target] += 1
 
     def _memory(self, source, looked):
-        with databases.opened(self.collection, source.file, MEMORY) as opened:
+        with source_databases.open_copy(self.collection, source.file, MEMORY) as opened:
             fill_schema(source, opened)
             self._indexed(source, looked, opened)
 
@@ -223,9 +223,9 @@ class RowComparer:
         """A content of openclaw-mem's store; every agent of the home gets a row for it."""
         if problem := mem_store.problem_of(source.content) if source.is_to_read or self.is_deep else "":
             if source.is_to_read:  # else it was rejected when it was read
-                reject(source, self.rejected, 0, mem_store.BAD, problem)
+                reject(source, self.rejected, 0, mem_store.BAD_ARTIFACT, problem)
             return
-        keys = [((handles.of(source.content.sha256),), source.is_to_read)]
+        keys = [((handles.from_sha256(source.content.sha256),), source.is_to_read)]
         self._count(source, ARTIFACTS, next(map(find_alias, self.agents), None), keys)
 
     def _whole(self, source):
@@ -252,9 +252,9 @@ class RowComparer:
 
     def _runs(self, source, lines, begin, job_id) -> Iterator[CronRunLog]:
         for line in lines:
-            row = schedules.run_row(line, job_id, "")
+            row = schedules.parse_run_row(line, job_id, "")
             if row is not None:
-                self.told.add((row.job_id, state.began_at(row.entry_json)))
+                self.told.add((row.job_id, home_state.parse_began_at(row.entry_json)))
                 yield row
             elif line.offset >= begin:
                 reject(source, self.rejected, line.offset, line.reason, line.detail)
@@ -262,29 +262,29 @@ class RowComparer:
     def _log(self, source, job_id, rows, *, is_new=True, goes_on=False):
         """Runs are told apart by what they say: their place in a log may be another one by now."""
         entries = self.logged.setdefault(job_id, set())
-        for row in schedules.new_of_log(job_id, rows, goes_on=goes_on):
+        for row in schedules.find_new_runs(job_id, rows, goes_on=goes_on):
             if row.entry_json not in entries:
                 entries.add(row.entry_json)
                 (source.new if is_new else source.lost)[RUNS.name] += 1
 
     def _migrated_log(self, source):
-        job_id = source.file.name.removesuffix(state.MIGRATED)
+        job_id = source.file.name.removesuffix(home_state.MIGRATED_SUFFIX)
         rows = CronRunLog.objects.filter(job_id=job_id, seq__gte=schedules.FIRST_TIME)
         told = set(rows.values_list("seq", flat=True))
         told |= {began for name, began in self.seen.get(RUNS.name, ()) if name == job_id}
         with open_regular(self.collection.home.root, source.file) as file:
             lines = jsonl.read_lines(file, is_closed=True)
-            found = [schedules.run_row(line, job_id, "") for line in lines]
-        kept = [row for row in found if row is not None and state.began_at(row.entry_json) not in told]
+            found = [schedules.parse_run_row(line, job_id, "") for line in lines]
+        kept = [row for row in found if row is not None and home_state.parse_began_at(row.entry_json) not in told]
         self._log(source, job_id, kept, is_new=source.is_to_read)
 
     def _state(self, source):
-        with databases.opened(self.collection, source.file, STATE) as database:
+        with source_databases.open_copy(self.collection, source.file, STATE) as database:
             fill_schema(source, database)
             for read, rows, key in TABLES_OF_STATE:
                 self._count(source, rows, DEFAULT_DB_ALIAS, ((key(one), source.is_to_read) for one in read(database)))
             found = list(state_database.read_runs(database))
-            told = self.told | state.told_by_files({one.run.job_id for one in found})
+            told = self.told | home_state.find_logged_runs({one.run.job_id for one in found})
             keys = ((one.run.job_id, one.began_at) for one in found)
             self._count(source, RUNS, DEFAULT_DB_ALIAS, ((key, source.is_to_read) for key in keys if key not in told))
 
@@ -301,4 +301,4 @@ def in_batches(things: Iterable[Any]) -> Iterator[list[Any]]:
 
 def _is_migrated(source):
     """Run logs that were put aside are read after the database that has their runs."""
-    return source.kind == Kind.CRON_RUNS and source.file.name.endswith(state.MIGRATED)
+    return source.kind == Kind.CRON_RUNS and source.file.name.endswith(home_state.MIGRATED_SUFFIX)

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from agents.homes import NEVER_NAMES, is_folder, names_in
+from agents.homes import NEVER_NAMES, is_folder, list_names
 
 SECRET = re.compile(r"auth|token|secret|credential|password|device|identit|pairing|approval|key|oauth|vapid|push", re.I)
 # What a collect knows of a home, by the first names of a path.
@@ -44,7 +44,7 @@ def find_skipped_places(
     found = []
     inside = [inner for agent in agents for inner in (agent, agent / "agent")]
     for folder in [root, root / "state", *inside]:
-        for name in names_in(folder, notes):
+        for name in list_names(folder, notes):
             path = folder / name
             if name in READ or path in workspaces or DATABASE.fullmatch(name):
                 continue
@@ -55,7 +55,7 @@ def find_skipped_places(
     partly = {root / name for name in PARTLY_READ} | {root / "memory" / "openclaw-mem" / "artifacts"}
     known = read | {parent for file in read for parent in file.parents}
     for folder in beside:
-        for name in names_in(folder, notes):
+        for name in list_names(folder, notes):
             path = folder / name
             is_of_one = name.endswith(BESIDE) and path.with_name(name[:-4]) in read
             has_bundles = is_folder(path / BUNDLES) and folder in workspaces  # of runs, which are read

@@ -122,7 +122,7 @@ def census_to_json(census: Census) -> dict[str, Any]:
 
 def build_schema_findings(root: Path, sources: Iterable[Source]) -> Iterator[Finding]:
     """Findings and notes about the databases of a home; of one that was not opened, what its import noted."""
-    noted = unread_parts.parts_of(root)
+    noted = unread_parts.find_parts(root)
     for source in sources:
         parts = source.unread or noted.get(source.name)
         if source.kind != CollectorSource.Kind.DATABASE or parts is None:

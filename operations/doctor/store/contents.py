@@ -13,8 +13,8 @@ from agents.models import Agent, CollectorSource
 from artifacts import handles, services
 from artifacts.checks import DAMAGED, GONE, LOOSE, RESIZED, UNNAMED
 from artifacts.models import Artifact
-from artifacts.store import layout, losses, verifying
-from artifacts.store.losses import Contents
+from artifacts.store import layout, losses, verification
+from artifacts.store.losses import ContentIndex
 from openclaw_web import amounts
 from openclaw_web.errors import Refused
 from openclaw_web.pages.formatting import joined, listed
@@ -33,11 +33,11 @@ Uses = dict[str, list[tuple[Agent, Artifact]]]  # by the hash of a content
 
 def check_contents(agents: list[Agent], *, is_complete: bool, is_deep: bool) -> Iterator[Finding]:
     """What is lost or loose in the store. `is_complete` says that these are all agents; `is_deep` reads contents."""
-    contents, again = Contents(layout.root()), ContentRecovery()
+    contents, again = ContentIndex(layout.get_root()), ContentRecovery()
     used: set[str] = set()
     unusable: set[str] = set()
     for agent in agents:
-        lost, refers = contents.lost(agent.db)
+        lost, refers = contents.find_losses(agent.db)
         used |= refers
         unusable |= lost.unusable
         for check, wrong in ((GONE, lost.gone), (RESIZED, lost.resized), (UNNAMED, lost.unnamed)):
@@ -45,9 +45,9 @@ def check_contents(agents: list[Agent], *, is_complete: bool, is_deep: bool) -> 
                 yield _finding(check, agent, [agent], wrong, {}, again)
     loose = [sha256 for sha256 in contents.paths if sha256 not in used]
     if is_complete and loose:
-        yield integrity_checks.build_finding("", LOOSE, count_rows(map(handles.of, loose)))
+        yield integrity_checks.build_finding("", LOOSE, count_rows(map(handles.from_sha256, loose)))
     usable = sorted(contents.paths.keys() - unusable) if is_deep else []
-    if problems := verifying.verify(usable).problems:
+    if problems := verification.verify(usable).problems:
         reasons = {handles.parse(problem["id"]): f": {problem['reason']}" for problem in problems}
         yield _finding(DAMAGED, None, agents, reasons.keys(), reasons, again)
 
@@ -55,7 +55,7 @@ def check_contents(agents: list[Agent], *, is_complete: bool, is_deep: bool) -> 
 def _uses(agents, wanted) -> Uses:
     uses: Uses = {sha256: [] for sha256 in wanted}
     for agent in agents:
-        for sha256, rows in losses.uses(agent.db, wanted).items():
+        for sha256, rows in losses.find_uses(agent.db, wanted).items():
             uses[sha256] += [(agent, row) for row in rows]
     return uses
 
@@ -64,9 +64,9 @@ def _named(sha256, uses):
     """A handle with the records that refer to it."""
     places = [f"{agent} {row.session_id}/{row.record_id}" for agent, row in uses if row.session_id and row.record_id]
     if not places:
-        return handles.of(sha256)
+        return handles.from_sha256(sha256)
     return _("%(handle)s (%(records)s)") % {
-        "handle": handles.of(sha256),
+        "handle": handles.from_sha256(sha256),
         "records": listed([*places[:NAMED], *(["…"] if len(places) > NAMED else [])]),
     }
 
@@ -110,7 +110,7 @@ class ContentRecovery:
     def _source_of(self, rows):
         """(agent, session) of a record that told of the content and whose source is still there."""
         for agent, row in rows:
-            is_output = row.kind == services.KIND and row.session_id and row.record_id
+            is_output = row.kind == services.OUTPUT_KIND and row.session_id and row.record_id
             if is_output and any(row.session_id in name for name in self._sources(agent)):
                 return agent.agent_id, row.session_id
         return None

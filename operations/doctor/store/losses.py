@@ -74,10 +74,10 @@ class Counts:
 
 def count_records(agent_id: str, db: str | None, counts: Counts) -> None:
     """Compare the rows of an agent's file with what was noted; without a file (`db` None) everything noted is lost."""
-    noted = holdings.noted(agent_id)
+    noted = holdings.read_holdings(agent_id)
     held = counts.held[agent_id] = held_rows(db) if db else {}
     counts.gone.update([] if db else [agent_id])
-    out = holdings.removed(agent_id).keys()  # were taken out on purpose: nothing that counts as imported
+    out = holdings.read_removed(agent_id).keys()  # were taken out on purpose: nothing that counts as imported
     not_noted = {session_id for session_id in held if session_id not in noted}
     counts.back[agent_id] = sorted(out & held.keys())
     not_noted -= out
@@ -107,7 +107,7 @@ def held_rows(db: str) -> dict[str, Holding]:
     for session_id, kind, known in statements.walked(db, HELD):
         found[session_id].kinds += Counter({kind: known})
     for session_id, rows in groupby(statements.walked(db, KNOWN_IDS), itemgetter(0)):
-        found[session_id].checksum = holdings.checksum_of(str(record_id) for _session, record_id in rows)
+        found[session_id].checksum = holdings.compute_checksum(str(record_id) for _session, record_id in rows)
     return found
 
 

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from agents import databases
-from agents.database_copies import leftovers
+from agents.database_copies import find_leftovers
 from agents.models import Agent, AgentDatabase
 from agents.services import AGENT_ID
 from openclaw_web.sqlite import failures, inspection, known
@@ -88,10 +88,10 @@ def _global(inside):
 
 
 def _agent(agent, is_deep):
-    file, path = databases.path(agent.agent_id), agent.agent_db_path
+    file, path = databases.get_path(agent.agent_id), agent.agent_db_path
     about = {"path": path, "agent": agent.agent_id}
     if not file.is_file():
-        lost = databases.LostAgentFile(agent.agent_id, AgentDatabase.noted(agent.agent_id))
+        lost = databases.LostAgentFile(agent.agent_id, AgentDatabase.get_record_count(agent.agent_id))
         yield Finding("registry", lost.sentence, repair=IMPORT_AGAIN, **about)
         return
     inside = inspection.look(file, is_deep=is_deep)
@@ -100,7 +100,7 @@ def _agent(agent, is_deep):
         yield Finding("integrity", _("The database of agent %(agent)s is damaged: %(why)s.") % words, **about)
         return
     if known.is_of_another(inside.migrations):
-        yield Finding("schema", databases.another_version(agent.agent_id), **about)
+        yield Finding("schema", databases.describe_other_version(agent.agent_id), **about)
     elif has_pending_migrations(inside, is_global=False):
         sentence = _("The database of agent %(agent)s is not up to date.") % {"agent": agent.agent_id}
         yield Finding("schema", sentence, repair="migrate_agents", **about)
@@ -129,7 +129,7 @@ def _registry(agents):
             yield Finding("unregistered", sentence, path, repair="register", agent=name)
     rows = dict(AgentDatabase.objects.values_list("agent_id", "path"))
     for agent in agents:
-        wanted = databases.path(agent.agent_id).relative_to(settings.HOME_DIR).as_posix()
+        wanted = databases.get_path(agent.agent_id).relative_to(settings.HOME_DIR).as_posix()
         if rows.get(agent.agent_id) != wanted or agent.agent_db_path != wanted:
             sentence = _("The registry gives another location than %(path)s.") % {"path": wanted}
             yield Finding("registry_row", sentence, wanted, repair="register", agent=agent.agent_id)
@@ -180,7 +180,7 @@ def _leftovers():
     home = settings.HOME_DIR
     found = [
         *(path for path in (home / "agents").glob("*/agent/openclaw-agent.[0-9]*-[0-9]*")),
-        *leftovers(),
+        *find_leftovers(),
         *home.parent.glob(f"{home.name}.before-restore-*"),
     ]
     for path in sorted(found)[:NAMED]:

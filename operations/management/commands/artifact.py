@@ -6,7 +6,7 @@ from django.core.management.base import CommandError
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from artifacts.errors import Damaged, NoRoom, NoSuchArtifact, WrongSelector
+from artifacts.errors import DamagedArtifact, NoRoom, NoSuchArtifact, WrongSelector
 from artifacts.handles import NotAHandle
 from openclaw_web.commands.groups import Group
 from openclaw_web.commands.verbs import FAILED, WRONG_USE
@@ -33,7 +33,7 @@ class Command(Group):
     # As the existing tool ends: 2 for what was typed wrongly, 1 for what is not there or damaged.
     refusals = {
         NotAHandle: WRONG_USE, WrongAge: WRONG_USE, WrongSelector: WRONG_USE,
-        NoSuchArtifact: FAILED, Damaged: FAILED, NoRoom: FAILED,
+        NoSuchArtifact: FAILED, DamagedArtifact: FAILED, NoRoom: FAILED,
     }  # fmt: skip
 
     def add_common_arguments(self, parser):

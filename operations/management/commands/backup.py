@@ -4,7 +4,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from jobs import services as jobs
-from jobs.progress import Progress, listener_on
+from jobs.progress import Progress, open_listener
 from openclaw_web.commands.groups import Failed, Group, Outcome, WrongUse
 from openclaw_web.commands.verbs import PARTLY
 from openclaw_web.errors import Refused
@@ -107,7 +107,7 @@ class Command(Group):
         return options
 
     def ask(self, verb, *, quiet, **options):
-        with listener_on(self.stderr, is_quiet=quiet) as listener:
+        with open_listener(self.stderr, is_quiet=quiet) as listener:
             return verb.run(listener=listener, **options)
 
 

@@ -2,10 +2,10 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from agents.homes import is_text
+from agents.homes import is_utf8_name
 from collecting import advice
 from jobs import services as jobs
-from jobs.progress import Progress, listener_on
+from jobs.progress import Progress, open_listener
 from openclaw_web.commands.verbs import DONE, FAILED, INTERRUPTED, WRONG_USE, Verb
 from openclaw_web.disk import room
 from openclaw_web.errors import Refused
@@ -67,7 +67,7 @@ class Command(Verb):
                 else:
                     result = self._look(asked, quiet)
         except Refused as refused:
-            option = _option_for(refused) or advice.on_source(refused.sentence, source, as_name)
+            option = _option_for(refused) or advice.suggest_option(refused.sentence, source, as_name)
             self.fail(f"{refused.sentence} {option}".strip(), WRONG_USE, reasons=refused.reasons)
         self._end(result, source, as_name)
 
@@ -81,18 +81,18 @@ class Command(Verb):
         if options["force"] and not (fix or undo):
             self.fail(_("--force can be used only with --fix or --undo."), WRONG_USE)
         for option, value in (("--source", source), ("--as", as_name), ("--undo", undo), ("--unignore", unignore)):
-            if value and not is_text(value):
+            if value and not is_utf8_name(value):
                 self.fail(_("%(option)s is not text.") % {"option": option}, WRONG_USE)
 
     def _look(self, asked, quiet):
-        with listener_on(self.stderr, is_quiet=quiet) as listener:
+        with open_listener(self.stderr, is_quiet=quiet) as listener:
             result = plan.run_check(asked, Progress(listener))
         if asked.get("source") and result["source"]["problem"]:  # nothing of what was asked could be looked at
             raise Refused(result["source"]["problem"])
         return result
 
     def _job(self, kind, params, quiet):
-        with listener_on(self.stderr, is_quiet=quiet) as listener:
+        with open_listener(self.stderr, is_quiet=quiet) as listener:
             job = jobs.run_now(kind, params, by=BY, listener=listener)
         if job.state != job.State.FINISHED:
             raise Refused(job.message, reasons=job.result.get("reasons", []))
@@ -101,7 +101,7 @@ class Command(Verb):
     def _end(self, result, source, as_name):
         words, run = report.in_words(result), result["run"]
         if problem := result["source"]["problem"] if result["source"] else "":
-            option = advice.on_source(problem, source, as_name)
+            option = advice.suggest_option(problem, source, as_name)
             words = words.replace(problem, f"{problem} {option}".strip(), 1)
         if result["ignored_count"]:
             option = _("Use --unignore AGENT/SESSION to allow excluded sessions again.")

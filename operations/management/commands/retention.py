@@ -2,7 +2,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from jobs import services as jobs
-from jobs.progress import listener_on
+from jobs.progress import open_listener
 from openclaw_web.commands.verbs import DONE, FAILED, INTERRUPTED, PARTLY, REFUSED, WRONG_USE, Verb
 
 from ...retention import report
@@ -31,7 +31,7 @@ class Command(Verb):
         if days is not None and not 1 <= days <= report.MOST_DAYS:
             self.fail(_("--days must be 1 to %(most)s.") % {"most": report.MOST_DAYS}, WRONG_USE)
         asked = {"days": days, "agent": agent, "dry_run": not remove, "by": report.BY}
-        with listener_on(self.stderr, is_quiet=quiet) as listener:
+        with open_listener(self.stderr, is_quiet=quiet) as listener:
             params = {name: value for name, value in asked.items() if value}
             job = jobs.run_now("retention", params, by=report.BY, listener=listener)
         if job.state != job.State.FINISHED:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from agents.claims import root_of
+from agents.claims import find_root
 from agents.database_copies import Copies
-from agents.databases import alias
+from agents.databases import get_alias
 from agents.models import Agent, CollectorSource, SkippedSource
 from guardian.models import FileSnapshot, WorkspaceFile, WriteGuardianAudit
 from guardian.rollbacks import workspace_access
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.django_db
 def doctor(home, **params):
     """What a doctor finds about places and everything else: (check, path) of findings, sentences of notes."""
     source = params.get("source", str(home.root))
-    made = plan.Plan(root_of(source), is_deep=True)
+    made = plan.Plan(find_root(source), is_deep=True)
     with Copies() as copies:
         plan.check_home(made, {"source": source, **params}, Progress(), copies)
     assert not [one for one in made.store if one.check == "place" and one.repair]
@@ -40,7 +40,7 @@ def doctor(home, **params):
 
 def memory(agent="main", name="MEMORY.md"):
     model = FileSnapshot if name in ("MEMORY.md", "USER.md") else WorkspaceFile
-    rows = model.objects.using(alias(agent)).filter(file_name=name).order_by("created_at", "id")
+    rows = model.objects.using(get_alias(agent)).filter(file_name=name).order_by("created_at", "id")
     return list(rows.values_list("content", flat=True))
 
 
@@ -110,8 +110,8 @@ def test_agents_that_share_a_folder_of_sessions_each_have_their_own(home, where)
 
 
 def sessions_of(agent):
-    rows = Session.objects.using(alias(agent)).filter(record_count__gt=0)
-    assert Session.objects.using(alias(agent)).count() == rows.count()
+    rows = Session.objects.using(get_alias(agent)).filter(record_count__gt=0)
+    assert Session.objects.using(get_alias(agent)).count() == rows.count()
     return sorted(rows.values_list("id", flat=True))
 
 
@@ -263,7 +263,7 @@ def test_agents_that_share_a_workspace_each_have_its_files_and_changes_that_one_
 
 
 def _origins(agent):
-    return WriteGuardianAudit.objects.using(alias(agent)).values_list("origin", flat=True)
+    return WriteGuardianAudit.objects.using(get_alias(agent)).values_list("origin", flat=True)
 
 
 @pytest.mark.parametrize("spelling", ["{root}/", "{parent}/none/../openclaw", "{parent}/link", "{parent}/./openclaw"])

@@ -23,7 +23,7 @@ def stash(content, db=DB):
 
 def exists(root, handle):
     try:
-        with blobs.opened(root, handle[-64:]):
+        with blobs.open_blob(root, handle[-64:]):
             return True
     except Refused:
         return False
@@ -34,7 +34,7 @@ def forget(handle, db=DB):
 
 
 def collect(*, is_dry_run=False, **asked):
-    result = garbage.Collected(is_dry_run)
+    result = garbage.GarbageResult(is_dry_run)
     garbage.collect(result, **asked)
     return result
 
@@ -157,19 +157,19 @@ def test_what_is_not_ours_is_left_alone(root):
 
 
 def test_an_agent_whose_file_cannot_be_read_stops_it(root, real_files, settings):
-    root = layout.root()
+    root = layout.get_root()
     agents.register("broken")
     handle = stash(b"perhaps of broken")
     forget(handle)
-    databases.forget("agent_broken")
-    databases.path("broken").write_bytes(b"no database" * 100)
+    databases.remove_alias("agent_broken")
+    databases.get_path("broken").write_bytes(b"no database" * 100)
     with pytest.raises(Refused, match="Nothing was removed"):
         collect()
     assert exists(root, handle)
 
 
 def test_an_agent_nobody_registered_counts_as_well(root, real_files):
-    root = layout.root()
+    root = layout.get_root()
     agents.register("ghost")
     handle = stash(b"of a ghost", db="agent_ghost")
     from agents.models import Agent
@@ -186,11 +186,11 @@ def test_it_waits_for_whoever_is_adopting(root):
     found = []
 
     def look():
-        with locks.clearing(root):
+        with locks.hold_clearing_lock(root):
             found.append(exists(root, handle))
         done.set()
 
-    with services.stashing(DB) as batch:
+    with services.open_stash_batch(DB) as batch:
         waiting = threading.Thread(target=look)
         waiting.start()
         batch.add(b"adopted again")

@@ -10,11 +10,11 @@ import signal
 import pytest
 
 from artifacts import services
-from artifacts.errors import Damaged, NoRoom, NoSuchArtifact
-from artifacts.looking import fetching
-from artifacts.looking.selectors import Selector
+from artifacts.errors import DamagedArtifact, NoRoom, NoSuchArtifact
+from artifacts.excerpts import content_fetch
+from artifacts.excerpts.selectors import Selector
 from artifacts.models import Artifact
-from artifacts.store import blobs, garbage, layout, verifying
+from artifacts.store import blobs, garbage, layout, verification
 from openclaw_web.errors import Refused
 from tests import faults
 
@@ -32,7 +32,7 @@ def blob_path(root, sha256, *, is_compressed=False):
 
 
 def fetch(row, **selector):
-    return fetching.fetch(DB, row.handle, Selector(**selector))
+    return content_fetch.fetch(DB, row.handle, Selector(**selector))
 
 
 @pytest.mark.parametrize("is_compressed", [False, True])
@@ -48,19 +48,19 @@ def test_a_changed_blob_is_never_shown(root, change, is_compressed):
         data = {"cut": data[:middle], "grow": data + b"more", "empty": b""}[change]
     path.write_bytes(data)
     for selector in ({}, {"mode": "tail"}, {"mode": "grep", "pattern": "line"}, {"mode": "range", "lines": "1"}):
-        with pytest.raises(Damaged):
+        with pytest.raises(DamagedArtifact):
             fetch(row, **selector)
-    problems = verifying.verify([sha256]).problems
+    problems = verification.verify([sha256]).problems
     assert [problem["id"] for problem in problems] == [row.handle]
 
 
 def test_the_ends_of_a_long_blob_are_only_shown_when_its_size_is_right(root, monkeypatch):
-    monkeypatch.setattr(fetching, "WHOLE_BYTES", 100)
+    monkeypatch.setattr(content_fetch, "WHOLE_BYTES", 100)
     row, sha256 = stash()
     assert fetch(row, max_chars=20).verified == "size"
     with blob_path(root, sha256).open("ab") as file:
         file.write(b"!")
-    with pytest.raises(Damaged):
+    with pytest.raises(DamagedArtifact):
         fetch(row)
 
 
@@ -71,7 +71,7 @@ def test_stashing_again_heals_and_keeps_what_was_first(root, damaged):
     _row, stored = services.stash(DB, b"a line\n" * 300, meta={"first": False}, is_compressed=True)
     assert (stored.is_new, stored.meta) == (True, {"first": True})
     assert fetch(row, mode="head", max_chars=6).text == "a line"
-    assert verifying.verify([sha256]).problems == []
+    assert verification.verify([sha256]).problems == []
 
 
 @pytest.mark.parametrize("damage", ["missing", "no json", "another", "huge"])
@@ -83,10 +83,10 @@ def test_a_blob_without_its_metadata_can_be_read(root, damage):
     if damage in wrong:
         path.write_bytes(wrong[damage])
     assert fetch(row, mode="head", max_chars=6).text == "a line"
-    assert fetching.peek(DB, row.handle)["meta"] == {"a": 1}
-    assert "metadata" in verifying.verify([sha256]).problems[0]["reason"]
+    assert content_fetch.peek(DB, row.handle)["meta"] == {"a": 1}
+    assert "metadata" in verification.verify([sha256]).problems[0]["reason"]
     services.stash(DB, b"a line\n" * 300)
-    assert verifying.verify([sha256]).problems == []
+    assert verification.verify([sha256]).problems == []
 
 
 def test_metadata_without_its_blob_says_so(root):
@@ -94,8 +94,8 @@ def test_metadata_without_its_blob_says_so(root):
     blob_path(root, sha256).unlink()
     with pytest.raises(NoSuchArtifact, match="is missing"):
         fetch(row)
-    assert list(verifying.everything(DB)) == [sha256]
-    assert "is missing" in verifying.verify([sha256]).problems[0]["reason"]
+    assert list(verification.list_all_contents(DB)) == [sha256]
+    assert "is missing" in verification.verify([sha256]).problems[0]["reason"]
 
 
 def plant(path, kind, target):
@@ -117,7 +117,7 @@ def test_what_is_no_plain_file_is_not_opened(root, tmp_path, kind):
     target.write_bytes(content)  # even with the right content behind it
     row, sha256 = stash(content)
     plant(blob_path(root, sha256), kind, target)
-    with pytest.raises(Damaged):
+    with pytest.raises(DamagedArtifact):
         fetch(row)
     assert target.read_bytes() == content
 
@@ -128,7 +128,7 @@ def test_metadata_that_is_no_plain_file_is_not_read(root, tmp_path, kind):
     target = tmp_path / "target"
     target.write_bytes((root / layout.meta_name(sha256)).read_bytes().replace(b"true", b"false"))
     plant(root / layout.meta_name(sha256), kind, target)
-    assert fetching.peek(DB, row.handle)["meta"] == {"true": 1}
+    assert content_fetch.peek(DB, row.handle)["meta"] == {"true": 1}
 
 
 def test_stashing_over_a_planted_link_replaces_the_link_only(root, tmp_path):
@@ -148,12 +148,12 @@ def test_a_folder_that_is_a_link_is_not_followed(root, tmp_path, depth):
     elsewhere = tmp_path / "elsewhere"
     folder.rename(elsewhere)
     folder.symlink_to(elsewhere)
-    with pytest.raises(Damaged):
+    with pytest.raises(DamagedArtifact):
         fetch(row)
     with pytest.raises(Refused):
         stash()
     Artifact.objects.using(DB).all().delete()
-    garbage.collect(garbage.Collected(is_dry_run=False))
+    garbage.collect(garbage.GarbageResult(is_dry_run=False))
     assert [path.name for path in elsewhere.rglob("*.txt")] == [f"{sha256}.txt"]
 
 
@@ -162,7 +162,7 @@ def test_a_bomb_is_not_unpacked(root):
     path = blob_path(root, sha256, is_compressed=True)
     path.write_bytes(gzip.compress(b"\0" * 200_000_000))
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    with pytest.raises(Damaged, match="more data than was stored"):
+    with pytest.raises(DamagedArtifact, match="more data than was stored"):
         fetch(row)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 30_000  # kB
 
@@ -171,7 +171,7 @@ def test_a_bomb_in_members_is_not_unpacked_either(root):
     row, sha256 = stash(is_compressed=True)
     path = blob_path(root, sha256, is_compressed=True)
     path.write_bytes(gzip.compress(b"a line\n" * 300) + gzip.compress(b"\0" * 1000) * 500)
-    with pytest.raises(Damaged):
+    with pytest.raises(DamagedArtifact):
         fetch(row)
 
 
@@ -202,7 +202,7 @@ def test_a_full_disk_is_a_sentence_and_nothing_half_done(root, no_room):
 
 
 def test_a_full_disk_in_a_batch_keeps_nothing_of_what_was_not_finished(root, no_room):
-    with pytest.raises(NoRoom), services.stashing(DB) as batch:
+    with pytest.raises(NoRoom), services.open_stash_batch(DB) as batch:
         batch.add(b"small")
         batch.add(os.urandom(200_000))
     assert not Artifact.objects.using(DB).exists()

@@ -18,7 +18,7 @@ from artifacts import services
 from artifacts.models import Artifact
 from artifacts.services import Place
 from artifacts.store import blobs, layout, locks
-from artifacts.store.writing import Group
+from artifacts.store.content_writer import WriteGroup
 from openclaw_web.errors import Refused
 
 pytestmark = pytest.mark.django_db
@@ -26,7 +26,7 @@ DB = "agent_ada"
 
 
 def content_of(root, handle):
-    with blobs.opened(root, handle[-64:]) as blob:
+    with blobs.open_blob(root, handle[-64:]) as blob:
         return b"".join(blob.chunks())
 
 
@@ -69,7 +69,7 @@ def test_the_same_bytes_are_packed_the_same(root, tmp_path):
     packed = []
     for name in ("a", "b"):
         (tmp_path / name / "tmp").mkdir(parents=True)
-        group = Group(tmp_path / name)
+        group = WriteGroup(tmp_path / name)
         stored, _measured = group.add([b"log line\n" * 500], kind="k", meta={}, is_compressed=True)
         group.publish()
         packed.append((tmp_path / name / layout.blob_name(stored.sha256, is_compressed=True)).read_bytes())
@@ -106,7 +106,7 @@ def test_a_stream_is_stashed_without_being_held(root):
 
 
 def test_many_are_stashed_together(root, django_assert_max_num_queries):
-    with django_assert_max_num_queries(15, using=DB), services.stashing(DB) as batch:
+    with django_assert_max_num_queries(15, using=DB), services.open_stash_batch(DB) as batch:
         rows = [batch.add(f"output {number}", place=Place("s", record_id=str(number)))[0] for number in range(600)]
     assert Artifact.objects.using(DB).count() == 600
     assert content_of(root, rows[-1].handle) == b"output 599"
@@ -114,7 +114,7 @@ def test_many_are_stashed_together(root, django_assert_max_num_queries):
 
 
 def test_two_of_a_kind_in_one_batch_are_one_blob(root):
-    with services.stashing(DB) as batch:
+    with services.open_stash_batch(DB) as batch:
         for number in range(3):
             batch.add("twin", place=Place("s", record_id=str(number)), is_compressed=number == 1)
     assert len([name for name in files(root) if name.startswith("blobs/")]) == 1
@@ -122,7 +122,7 @@ def test_two_of_a_kind_in_one_batch_are_one_blob(root):
 
 
 def test_a_callers_transaction_that_fails_leaves_no_rows(root):
-    with pytest.raises(ZeroDivisionError), services.stashing(DB) as batch, transaction.atomic(using=DB):
+    with pytest.raises(ZeroDivisionError), services.open_stash_batch(DB) as batch, transaction.atomic(using=DB):
         batch.add("never mind")
         batch.save()
         raise ZeroDivisionError
@@ -130,7 +130,7 @@ def test_a_callers_transaction_that_fails_leaves_no_rows(root):
 
 
 def test_a_block_that_fails_leaves_nothing(root):
-    with pytest.raises(ZeroDivisionError), services.stashing(DB) as batch:
+    with pytest.raises(ZeroDivisionError), services.open_stash_batch(DB) as batch:
         batch.add("never mind")
         raise ZeroDivisionError
     assert not Artifact.objects.using(DB).exists()
@@ -142,8 +142,8 @@ def test_threads_that_stash_the_same_bytes_make_one_blob(root):
 
     def work(seed):
         for content in contents:
-            with locks.adopting(root):
-                group = Group(root)
+            with locks.hold_adoption_lock(root):
+                group = WriteGroup(root)
                 group.add([content], kind=f"k{seed}", meta={"seed": seed}, is_compressed=bool(seed % 2))
                 group.publish()
 
@@ -157,7 +157,7 @@ def test_threads_that_stash_the_same_bytes_make_one_blob(root):
         assert content_of(root, digest) == content
         names = [name for name in files(root) if digest in name]
         assert len(names) == 2, names
-        about = blobs.meta(root, digest)
+        about = blobs.read_meta(root, digest)
         assert about["blob"] in names
     assert not list((root / "tmp").iterdir())
 
@@ -195,7 +195,7 @@ def test_whatever_goes_in_comes_out(content, is_compressed, size):
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         (root / "tmp").mkdir()
-        group = Group(root)
+        group = WriteGroup(root)
         chunks = [content[place : place + size] for place in range(0, len(content), size)]
         stored, measured = group.add(chunks, kind="k", meta={}, is_compressed=is_compressed)
         group.publish()

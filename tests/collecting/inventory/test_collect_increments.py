@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from agents import databases
 from agents.models import CollectedSession
 from artifacts.models import Artifact
-from collecting.stages import agent as agent_stage
+from collecting.stages import agent_files as agent_stage
 from tests.collecting.collecting import MAIN, run
 from tests.homes import Home, assistant, result, user
 from tests.suite.sources import ORDER, ROOT
@@ -79,7 +79,7 @@ def mutate(chance, home, scripts, index, step):
 
 def contents(agent_id):
     found = {}
-    with connections[databases.alias(agent_id)].cursor() as cursor:
+    with connections[databases.get_alias(agent_id)].cursor() as cursor:
         for table, columns in TABLES.items():
             cursor.execute(f"SELECT {columns} FROM {table}")
             found[table] = sorted(map(repr, cursor.fetchall()))

@@ -5,7 +5,7 @@ from django.urls import reverse
 
 from agents import skipped_sources
 from agents.models import SkippedSource
-from agents.skipped_sources import Kind, Reason, Skipped
+from agents.skipped_sources import Kind, Reason, SkippedItem
 
 pytestmark = pytest.mark.django_db
 URL = "/operations/skipped/"
@@ -19,10 +19,10 @@ def note(agent_id, *skipped):
 def noted(ada, bob):
     note(
         "ada",
-        Skipped(Kind.FILE, "agents/ada/sessions/notes.txt", Reason.NOT_TRANSCRIPT),
-        Skipped(Kind.INDEX_ENTRY, "agent:ada:gone", Reason.NO_RECORDS, "gone.jsonl", "gone"),
+        SkippedItem(Kind.FILE, "agents/ada/sessions/notes.txt", Reason.NOT_TRANSCRIPT),
+        SkippedItem(Kind.INDEX_ENTRY, "agent:ada:gone", Reason.NO_RECORDS, "gone.jsonl", "gone"),
     )
-    note("bob", Skipped(Kind.FOLDER, "agents/bob/sessions/<b>link</b>", Reason.LINK))
+    note("bob", SkippedItem(Kind.FOLDER, "agents/bob/sessions/<b>link</b>", Reason.LINK))
 
 
 def test_it_works(as_admin, noted):
@@ -35,7 +35,7 @@ def test_it_works(as_admin, noted):
 
 def test_what_holds_no_more_goes_and_what_stays_is_not_written_again(noted):
     before = SkippedSource.objects.get(agent_id="bob")
-    note("bob", Skipped(Kind.FOLDER, "agents/bob/sessions/<b>link</b>", Reason.LINK))
+    note("bob", SkippedItem(Kind.FOLDER, "agents/bob/sessions/<b>link</b>", Reason.LINK))
     assert SkippedSource.objects.get(agent_id="bob").noted_at == before.noted_at
     note("bob")
     assert not SkippedSource.objects.filter(agent_id="bob").exists()

@@ -68,7 +68,7 @@ def test_it_works(home):
 
 
 def content(artifact):
-    with blobs.opened(layout.root(), artifact.sha256) as blob:
+    with blobs.open_blob(layout.get_root(), artifact.sha256) as blob:
         return b"".join(blob.chunks())
 
 

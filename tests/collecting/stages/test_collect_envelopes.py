@@ -55,7 +55,7 @@ def build(kind, tmp_path, key, *records):
 def kept():
     """Everything that the agent's file holds, as one text."""
     connections[MAIN].cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    return databases.path("main").read_bytes().decode(errors="replace")
+    return databases.get_path("main").read_bytes().decode(errors="replace")
 
 
 @pytest.mark.parametrize("kind", ["files", "database"])
@@ -264,7 +264,7 @@ def test_a_real_home_withholds_the_same_records_in_either_spelling(real_files, t
     assert result["agents"]["research"]["withheld"] == {}
     for agent in Agent.objects.all():
         connections[agent.db].cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    for file in (file for file in databases.path("main").parents[3].rglob("*") if file.is_file()):
+    for file in (file for file in databases.get_path("main").parents[3].rglob("*") if file.is_file()):
         assert b"what is 2+2" not in file.read_bytes(), file
         # The other agent wrote the address into its MEMORY.md by itself: versions of files are no messages.
         assert b"bob.fake@example" not in file.read_bytes() or "research" in str(file), file

@@ -11,7 +11,7 @@ import orjson
 import pytest
 from django.core.management import call_command
 
-from agents.databases import alias
+from agents.databases import get_alias
 from agents.models import CollectorSource
 from artifacts.models import Artifact
 from collecting.stages import mem_store
@@ -49,7 +49,7 @@ def home(real_files, tmp_path):
 
 
 def handles(agent="main"):
-    return set(Artifact.objects.using(alias(agent)).values_list("handle", flat=True))
+    return set(Artifact.objects.using(get_alias(agent)).values_list("handle", flat=True))
 
 
 def test_it_works(home, as_reviewer, capsys):
@@ -57,7 +57,7 @@ def test_it_works(home, as_reviewer, capsys):
     found = run(home)
     assert found["artifacts"] == NONE | {"imported": 2} and found["rejected"] == 0
     assert handles("main") == handles("research") == {plain, packed}
-    row = Artifact.objects.using(alias("research")).get(handle=plain)
+    row = Artifact.objects.using(get_alias("research")).get(handle=plain)
     assert (row.kind, row.created_at) == ("tool_output", 1_772_582_400_000)
     assert orjson.loads(row.meta_json) == {"tool": "exec"}
     call_command("artifact", "fetch", packed, "--agent", "research", "--max-chars", "8000", "--json")
@@ -90,7 +90,7 @@ def test_what_has_not_changed_is_not_opened_again(home):
     assert found[0]["artifacts"] == NONE | {"imported": 1, "unchanged": 1}
     assert not any(hashlib.sha256(b"one").hexdigest() in path for path in opened)
     assert run(home)["artifacts"] == NONE | {"unchanged": 2}
-    assert len(handles()) == Artifact.objects.using(alias("main")).count() == 2
+    assert len(handles()) == Artifact.objects.using(get_alias("main")).count() == 2
 
 
 def test_an_agent_that_comes_later_has_them_too(home):
@@ -130,7 +130,7 @@ def test_what_is_not_what_its_name_says_is_rejected_and_the_rest_is_taken(home, 
     found = run(home)
     assert found["artifacts"] == NONE | {"imported": 3, "rejected": 6} and found["rejected"] == 6
     assert handles() == {good, bare, odd}
-    rows = RejectedRecord.objects.using(alias("main")).filter(reason="bad_artifact")
+    rows = RejectedRecord.objects.using(get_alias("main")).filter(reason="bad_artifact")
     assert {row.file[-68:-4] for row in rows if row.file.endswith(".txt")} == {
         damaged[-64:], short[-64:], chatty[-64:], "b" * 64, "c" * 64,
     }  # fmt: skip
@@ -145,7 +145,7 @@ def test_a_bomb_is_not_unpacked(home, monkeypatch):
     monkeypatch.setattr(mem_store, "MOST_BYTES", 1024 * 1024)
     stash(home, b"\0" * 5 * 1024**2, packed=True)
     assert run(home)["artifacts"] == NONE | {"rejected": 1}
-    assert "larger than 1 MB" in RejectedRecord.objects.using(alias("main")).get().detail
+    assert "larger than 1 MB" in RejectedRecord.objects.using(get_alias("main")).get().detail
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3])

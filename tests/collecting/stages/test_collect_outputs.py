@@ -10,8 +10,8 @@ from pathlib import Path
 import orjson
 import pytest
 
-from artifacts.errors import Damaged, NoSuchArtifact
-from artifacts.looking.previews import CHARS
+from artifacts.errors import DamagedArtifact, NoSuchArtifact
+from artifacts.excerpts.previews import CHARS
 from artifacts.models import Artifact
 from collecting import collect
 from jobs.progress import Progress
@@ -231,7 +231,7 @@ def test_a_damaged_content_is_refused_and_a_missing_one_is_named(home, real_file
     [event] = collected(home, LONG)
     [blob] = blobs(real_files)
     blob.write_bytes(gzip.compress(b"x" * len(LONG)))
-    with pytest.raises(Damaged, match="is damaged"):
+    with pytest.raises(DamagedArtifact, match="is damaged"):
         full_record(event)
     blob.unlink()
     with pytest.raises(NoSuchArtifact, match="is missing"):

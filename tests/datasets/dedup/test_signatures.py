@@ -7,7 +7,7 @@ from datasets.models import DatasetSample, SampleSignature
 from datasets.review.undo import undo
 from datasets.review.verdicts import label_sample
 from datasets.services import make_samples
-from jobs import ticking
+from jobs import automatic_tasks
 from jobs.models import JobRun
 from jobs.services import run_now
 from openclaw_web.sqlite import statements
@@ -150,13 +150,13 @@ def test_a_sample_that_cannot_be_read_has_one_and_is_like_none():
 
 def test_the_job_runs_by_itself_where_one_is_missing():
     add("one", near())
-    assert [job.kind for job in ticking.start_due()] == ["signatures"]
+    assert [job.kind for job in automatic_tasks.start_due()] == ["signatures"]
     run_now("signatures", {}, by="ann")
     JobRun.objects.all().delete()
-    assert ticking.start_due() == []
+    assert automatic_tasks.start_due() == []
     add("two", near())
     configuration.put("schedule.signatureMinutes", 0)
-    assert ticking.start_due() == []
+    assert automatic_tasks.start_due() == []
 
 
 def test_the_job_says_what_it_did():

@@ -6,7 +6,7 @@ from django.urls import reverse
 from datasets.exporters.formats.checks import find_broken_rules
 from datasets.exports import exports
 from datasets.models import DatasetExport
-from jobs import running
+from jobs import execution
 from tests.datasets.exports.branches import Steps, body
 from tests.factories import SampleFactory
 
@@ -27,7 +27,7 @@ def make(browser, **changes):
     """Ask for an export on the page and let the worker build it."""
     answer = browser.post(reverse("datasets:export_create"), WANTED | changes)
     assert answer.status_code == 302, answer.text
-    running.run_next()
+    execution.run_next()
     return DatasetExport.objects.get()
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from datasets.exports import exports
 from datasets.models import DatasetExport
-from jobs import running
+from jobs import execution
 from jobs.models import JobRun
 from tests.datasets.exports.exporting import make
 from tests.factories import SampleFactory
@@ -24,7 +24,7 @@ def test_it_works(as_reviewer):
     export = answer.json()
     assert (export["state"], export["name"], export["exported_by"]) == ("waiting", "one", "reviewer")
     assert export["options"]["train_split"] == 1
-    running.run_next()
+    execution.run_next()
     export = as_reviewer.get(f"{API}/{export['id']}").json()
     assert (export["state"], export["total_samples"], export["reasons"]) == ("ready", 1, [])
     for file in export["manifest"]["files"]:
@@ -44,7 +44,7 @@ def test_an_export_that_would_be_empty_is_refused_before_it_is_queued_and_names_
 def test_one_that_is_empty_once_rows_are_read_names_samples_too(as_reviewer):
     SampleFactory(id="undecided", annotation_status="approved")
     export_id = create(as_reviewer, task="gate").json()["id"]
-    running.run_next()
+    execution.run_next()
     export = as_reviewer.get(f"{API}/{export_id}").json()
     assert export["state"] == "refused"
     assert export["reasons"] == [{"id": "undecided", "reason": "Without a memory_gate decision"}]

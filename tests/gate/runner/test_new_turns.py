@@ -5,8 +5,8 @@ import pytest
 from agents.runners import switches
 from gate.runner import config
 from gate.runner.config import RUNNER
+from jobs import automatic_tasks
 from jobs import services as jobs
-from jobs import ticking
 from jobs.models import JobRun
 from openclaw_web import clock
 from people.configuration import keys as configuration
@@ -31,7 +31,7 @@ def on(ada, endpoint, later):
 
 def tick():
     """What the job worker does every half minute, and the job that comes of it; None when none does."""
-    started = [job for job in ticking.start_due() if job.kind == "gate_new_turns"]
+    started = [job for job in automatic_tasks.start_due() if job.kind == "gate_new_turns"]
     return jobs.run_now("gate_new_turns", {}, by="schedule") if started else None
 
 

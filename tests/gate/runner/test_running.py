@@ -9,7 +9,7 @@ from gate.runner import plans
 from gate.runner.turn_selection import TurnChoice
 from jobs import services as jobs
 from jobs.models import JobRun
-from jobs.progress import Cancelled
+from jobs.progress import CancelledJob
 from openclaw_web import clock
 from people.configuration import keys as configuration
 from tests.llm_endpoint import fails, says
@@ -55,7 +55,7 @@ def test_a_run_that_is_cancelled_keeps_what_it_has(ada, endpoint):
     def cancels(done, _total, _message):
         if done == 2:
             jobs.cancel(JobRun.objects.get(), by="otto")
-            raise Cancelled  # as the heartbeat, which has no thread of its own in a transaction, would have it raised
+            raise CancelledJob  # as the heartbeat, which has no thread of its own in a transaction, would have it raised
 
     job = run(ada, cancels)
     assert (job.state, decisions().count()) == ("cancelled", 2)

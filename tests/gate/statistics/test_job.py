@@ -40,7 +40,7 @@ def test_whoever_looks_starts_it_once_and_it_makes_all(main):
     assert not sums.ensure_complete(main)
     assert not sums.ensure_complete(main)
     (job,) = runs()
-    assert job.started_by == kinds.BY_ITSELF
+    assert job.started_by == kinds.BY_SCHEDULE
     done = jobs.run_now(sums.JOB_KIND, {"agent": "main"}, by="root")
     assert (done.id, done.state, done.message) == (job.id, "finished", "Statistics of 40 decisions calculated.")
     assert sums.ensure_complete(main)

@@ -9,8 +9,8 @@ from django.urls import reverse
 from guardian.models import GuardianRun, Handover, Rollback
 from guardian.runner import proposals, unattended_writes
 from guardian.runner.unattended_writes import turn_on
+from jobs.execution import run_next
 from jobs.models import JobRun
-from jobs.running import run_next
 from openclaw_web.disk import packing
 from people.configuration import keys as configuration
 from people.models.kept import AuditEntry

@@ -12,7 +12,7 @@ from guardian.rollbacks import service as performing
 from guardian.rollbacks.apply import FileChanged
 from guardian.rollbacks.service import RollbackRequest
 from jobs.models import JobRun
-from jobs.progress import Cancelled, Progress
+from jobs.progress import CancelledJob, Progress
 from openclaw_web.errors import Refused
 from people.configuration import keys as configuration
 from people.models.kept import AuditEntry
@@ -111,7 +111,7 @@ def test_a_job_that_is_canceled_ends_the_command(ada, home, command):
     seen = rollback_plan.plan_rollback(ada, "w1").seen
     row = handovers.hand_over_rollback(ada, "w1", RollbackRequest("otto", "Not true."), seen=seen)
     progress = Progress(lambda *told: setattr(progress, "is_cancelled", bool(command.starts)))
-    with pytest.raises(Cancelled):
+    with pytest.raises(CancelledJob):
         job.run(handovers.build_params(ada, row), progress)
     row = Handover.objects.using(DB).get(id=row.id)
     assert row.outcome == "canceled" and "may still" in outcomes.sentence_of(row) and held(home) == AFTER

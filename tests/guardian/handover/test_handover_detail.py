@@ -4,7 +4,7 @@ import pytest
 from django.urls import reverse
 
 from guardian.models import Handover
-from jobs.running import run_next
+from jobs.execution import run_next
 from tests.guardian.rollbacks.test_rollback import seen
 
 from .handed import AFTER, BEFORE, DB, NAME, audit, hand_over, held, remembered

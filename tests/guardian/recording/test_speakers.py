@@ -2,8 +2,8 @@
 
 import pytest
 
-from collecting import still_held
-from collecting.again import Again
+from collecting import opt_out_report
+from collecting.agent_reimport import ReimportTotals
 from people.configuration import keys as configuration
 from tests.guardian.recording.test_record import post, rows, told
 from tests.guardian.written import wrote
@@ -23,9 +23,9 @@ def test_writes_of_messages_and_sessions_are_found(ada, turns):
     for number, turn in enumerate([*turns, turns[1]]):
         wrote(DB, number, None, b"%d" % number, turn_id=turn.id, session_id="s1")
     wrote(DB, 9, None, b"9")
-    withheld = Again(withheld={"s1": ["r3"]}, words={"s1": {"Tom one"}})
-    assert still_held.tell({"ada": withheld})["writes"] == ["ada/w1", "ada/w3"]
-    assert len(still_held.tell({"ada": Again(taken_out=["s1"])})["writes"]) == 5
+    withheld = ReimportTotals(withheld={"s1": ["r3"]}, words={"s1": {"Tom one"}})
+    assert opt_out_report.build_report({"ada": withheld})["writes"] == ["ada/w1", "ada/w3"]
+    assert len(opt_out_report.build_report({"ada": ReimportTotals(taken_out=["s1"])})["writes"]) == 5
 
 
 def test_writes_of_who_opted_out_and_of_nobody_known_are_counted_not_stored(as_operator, turns):

@@ -6,7 +6,7 @@ from agents.runners import launch
 from guardian.models import GuardianRun
 from guardian.runner import job, retries
 from guardian.runner.llm.config import RUNNER
-from jobs import running as jobs_running
+from jobs import execution as jobs_running
 from jobs import services as jobs
 from jobs.models import JobRun
 from jobs.progress import Progress

@@ -6,8 +6,8 @@ import shlex
 import orjson
 import pytest
 
-from artifacts.looking import fetching
-from artifacts.looking.selectors import Selector
+from artifacts.excerpts import content_fetch
+from artifacts.excerpts.selectors import Selector
 from gate import decisions
 from ledger.checkpoints import compactions
 from ledger.checkpoints.pack import Pack
@@ -198,7 +198,7 @@ def test_outputs_have_handles_and_the_command_that_fits():
         options = dict(zip(words[4:-2:2], words[5:-2:2], strict=False))
         asked = {name: options[f"--{name}"] for name in ("mode", "pattern", "path") if f"--{name}" in options}
         ignore_case = "--ignore-case" in words
-        assert fetching.fetch(DB, item["handle"], Selector(max_chars=2000, ignore_case=ignore_case, **asked)).text
+        assert content_fetch.fetch(DB, item["handle"], Selector(max_chars=2000, ignore_case=ignore_case, **asked)).text
 
 
 def test_mentions_count_as_well_wherever_they_stand():

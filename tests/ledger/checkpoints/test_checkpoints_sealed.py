@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from artifacts import handles, services
 from artifacts.contents import secrets
-from artifacts.errors import Damaged
+from artifacts.errors import DamagedArtifact
 from artifacts.models import Artifact
 from artifacts.store import layout
 from ledger.checkpoints import bundle, texts
@@ -61,15 +61,15 @@ class TestSealing:
         row, pack = read_pack(DB, built.row.handle)
         assert (pack, row.kind, row.record_id, row.created_at) == (built.pack, KIND, "r14", T0 + 14_000)
         content = orjson.dumps(pack, option=orjson.OPT_SORT_KEYS)
-        assert handles.of(hashlib.sha256(content).hexdigest()) == built.row.handle
+        assert handles.from_sha256(hashlib.sha256(content).hexdigest()) == built.row.handle
 
     def test_its_own_words_do_not_flag_it(self):
-        assert secrets.kinds_in(sealed_text(tell(*worked()))) == []
+        assert secrets.find_kinds(sealed_text(tell(*worked()))) == []
 
     def test_a_damaged_pack_is_refused(self):
         [built] = saved(tell(*worked()))
         blob(built.row.handle).write_bytes(b"{}")
-        with pytest.raises(Damaged):
+        with pytest.raises(DamagedArtifact):
             read_pack(DB, built.row.handle)
 
     @pytest.mark.parametrize("content", ["{}", "[]", "x", '{"schema": "openclaw-web.checkpoint_pack.v1"}'])
@@ -80,8 +80,8 @@ class TestSealing:
 
 
 def home_of(settings):
-    assert layout.root().parent == settings.HOME_DIR
-    return layout.root()
+    assert layout.get_root().parent == settings.HOME_DIR
+    return layout.get_root()
 
 
 def folder(row):

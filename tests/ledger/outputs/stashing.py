@@ -23,5 +23,5 @@ def handles(session="s1", db="agent_ada"):
 def blob(handle):
     """The file of a content."""
     sha256 = handle[-64:]
-    [found] = layout.root().glob(f"blobs/sha256/{sha256[:2]}/{sha256[2:4]}/{sha256}.txt*")
+    [found] = layout.get_root().glob(f"blobs/sha256/{sha256[:2]}/{sha256[2:4]}/{sha256}.txt*")
     return found

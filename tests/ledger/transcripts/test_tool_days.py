@@ -187,7 +187,7 @@ def truth(records):
         counted["result_count"] += 1
         counted["failed_count"] += message["details"]["exitCode"] != 0
         counted["chars"] += len(text)
-        if adoption.wants(text):
+        if adoption.is_adoptable(text):
             kept = min(len(text), 500) + len(summaries[f"r{place + 1}"]) + HANDLE
             counted["stashed_count"] += 1
             counted["stashed_chars"] += len(text)

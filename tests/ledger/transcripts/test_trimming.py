@@ -40,7 +40,7 @@ def test_a_result_keeps_less_and_comes_back_whole(odd, length, details):
 
 
 def test_a_handle_that_the_cut_goes_through_is_whole_in_the_rest():
-    handle = handles.of("a" * 64)
+    handle = handles.from_sha256("a" * 64)
     text = "x" * (RESULT_KEPT - 40) + handle + "y" * RESULT_CAP
     line = orjson.dumps({"message": {"role": "toolResult", "content": text}})
     event_json, _note, packed = trim(orjson.loads(line), line)

@@ -6,7 +6,7 @@ import pytest
 from agents.models import Agent
 from artifacts import services
 from artifacts.store import layout
-from jobs import running
+from jobs import execution
 from jobs.models import JobRun
 from people.models.kept import AuditEntry
 
@@ -26,11 +26,11 @@ def orphan(settings, tmp_path, ada):
 
 def run_it():
     job = JobRun.objects.get(state=JobRun.State.QUEUED)
-    return running.run(job.id)
+    return execution.run(job.id)
 
 
 def left():
-    return len(list(layout.root().glob("blobs/sha256/*/*/*")))
+    return len(list(layout.get_root().glob("blobs/sha256/*/*/*")))
 
 
 def test_it_works(as_admin, orphan):

@@ -11,7 +11,7 @@ from artifacts import handles, services
 from artifacts.store import garbage, layout
 from jobs import services as jobs
 from jobs.models import JobRun
-from jobs.progress import Cancelled, Progress
+from jobs.progress import CancelledJob, Progress
 from openclaw_web.disk import packing
 from openclaw_web.errors import Refused
 from operations.artifact_gc import mentions
@@ -49,7 +49,7 @@ NOT_LOOKED_THROUGH = {
 @pytest.fixture
 def root(settings, tmp_path, ada, bob):
     settings.HOME_DIR = tmp_path / "home"
-    return layout.root()
+    return layout.get_root()
 
 
 @pytest.fixture
@@ -159,11 +159,11 @@ def test_every_text_of_every_table_is_looked_through():
 
 
 def test_a_clearing_that_is_refused_leaves_no_word_of_one(root, orphan, real_files):
-    root = layout.root()  # the one of the home with real files
+    root = layout.get_root()  # the one of the home with real files
     gone = orphan(b"gone")
     agents.register("broken")
-    databases.forget("agent_broken")
-    databases.path("broken").write_bytes(b"no database" * 100)
+    databases.remove_alias("agent_broken")
+    databases.get_path("broken").write_bytes(b"no database" * 100)
     with pytest.raises(Refused, match="Nothing was removed"):
         clear()
     assert is_there(root, gone) and not AuditEntry.objects.filter(action="artifacts_cleared").exists()
@@ -284,7 +284,7 @@ def test_what_was_removed_before_it_was_cancelled_is_in_the_audit_log(root, orph
         progress.is_cancelled = not all(is_there(root, handle) for handle in contents)
 
     progress = Progress(heard)
-    with pytest.raises(Cancelled):
+    with pytest.raises(CancelledJob):
         clearing.collect_garbage(older_than=0, is_dry_run=False, by="root", progress=progress)
     gone = sum(not is_there(root, handle) for handle in contents)
     assert 0 < gone < len(contents)
@@ -294,6 +294,6 @@ def test_what_was_removed_before_it_was_cancelled_is_in_the_audit_log(root, orph
 
 def test_handles_are_found_in_a_content_whatever_chunk_they_are_in(root, monkeypatch):
     monkeypatch.setattr("artifacts.store.blobs.CHUNK", 50)
-    wanted = [handles.of(f"{number:064x}") for number in range(20)]
+    wanted = [handles.from_sha256(f"{number:064x}") for number in range(20)]
     row, _stored = services.stash(DB, "-".join(wanted))
     assert list(mentions.find_in_content(row.sha256)) == [handle[-64:] for handle in wanted]

@@ -3,7 +3,7 @@
 import orjson
 import pytest
 
-from jobs import ticking
+from jobs import automatic_tasks
 from jobs.models import JobRun
 from openclaw_web import clock
 from people.configuration import keys as configuration
@@ -139,37 +139,37 @@ def test_the_api(as_admin):
 
 class TestSchedule:
     def test_everything_is_off_by_default(self, as_admin):
-        assert ticking.start_due() == [] and not JobRun.objects.exists()
+        assert automatic_tasks.start_due() == [] and not JobRun.objects.exists()
         assert as_admin.get(PAGE).content.decode().count(">off<") == 7
 
     def test_a_task_runs_when_it_is_due_and_the_page_tells_of_it(self, as_admin, later):
         configuration.put("schedule.backupHours", 24)
         configuration.put("backup.keep", 3)
-        (job,) = ticking.start_due()
+        (job,) = automatic_tasks.start_due()
         assert (job.kind, job.started_by) == ("backup", "schedule")
         assert orjson.loads(job.params_json) == {"by": "schedule", "keep": 3}
-        assert ticking.start_due() == []  # it is under way
+        assert automatic_tasks.start_due() == []  # it is under way
         JobRun.objects.update(state="finished", finished_at=clock.now_ms(), message="/backups/x, 5 bytes, verified.")
-        assert ticking.start_due() == []
+        assert automatic_tasks.start_due() == []
         text = as_admin.get(PAGE).text
         assert job.get_absolute_url() in text and "/backups/x, 5 bytes" in text and "24 h" in text
         later(hours=23.9)
-        assert ticking.start_due() == []
+        assert automatic_tasks.start_due() == []
         later(hours=24.1)
-        assert len(ticking.start_due()) == 1
+        assert len(automatic_tasks.start_due()) == 1
 
     def test_a_failed_run_waits_for_its_turn(self, later):
         configuration.put("schedule.drillDays", 7)
-        assert ticking.start_due() == []  # there is nothing to drill
+        assert automatic_tasks.start_due() == []  # there is nothing to drill
         BackupRunFactory()
-        assert len(ticking.start_due()) == 1
+        assert len(automatic_tasks.start_due()) == 1
         JobRun.objects.update(state="failed")
-        assert ticking.start_due() == []
+        assert automatic_tasks.start_due() == []
         later(hours=7 * 24 + 1)
-        assert len(ticking.start_due()) == 1
+        assert len(automatic_tasks.start_due()) == 1
 
     def test_one_of_two_that_look_at_once_starts_it(self):
         configuration.put("schedule.backupHours", 1)
-        both = [ticking.states(), ticking.states()]
-        started = [ticking._start(state) for states in both for state in states]
+        both = [automatic_tasks.read_tasks(), automatic_tasks.read_tasks()]
+        started = [automatic_tasks._start(state) for states in both for state in states]
         assert len([job for job in started if job]) == 1

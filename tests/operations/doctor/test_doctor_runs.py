@@ -3,7 +3,7 @@
 import orjson
 import pytest
 
-from collecting import runs
+from collecting import migration_runs
 from collecting.models import MigrationRun
 
 pytestmark = pytest.mark.django_db
@@ -11,7 +11,7 @@ ROOT = "/oc"
 
 
 def began(before):
-    return runs.begin(root=ROOT, by="", before=before)
+    return migration_runs.begin_run(root=ROOT, by="", before=before)
 
 
 def known(run):
@@ -33,14 +33,14 @@ def test_what_a_killed_run_imported_is_the_next_ones():
 
 def test_what_a_failed_run_imported_is_the_next_ones():
     failed = began({"ada": ["one"]})
-    runs.finish(failed, "failed", "No room.", {"sessions": {"ada": ["two"]}})
+    migration_runs.finish_run(failed, "failed", "No room.", {"sessions": {"ada": ["two"]}})
     run = began({"ada": ["one", "two", "by a collect"]})
     assert known(run) == {"ada": ["by a collect", "one"]}
-    runs.finish(run, "completed", "", {"sessions": {"ada": ["two"]}})
+    migration_runs.finish_run(run, "completed", "", {"sessions": {"ada": ["two"]}})
     assert known(began({"ada": ["one", "two"]})) == {"ada": ["one", "two"]}
 
 
 def test_runs_of_another_home_do_not_count():
-    failed = runs.begin(root="/elsewhere", by="", before={})
-    runs.finish(failed, "failed", "No room.", {"sessions": {"ada": ["one"]}})
+    failed = migration_runs.begin_run(root="/elsewhere", by="", before={})
+    migration_runs.finish_run(failed, "failed", "No room.", {"sessions": {"ada": ["one"]}})
     assert known(began({"ada": ["one"]})) == {"ada": ["one"]}

@@ -9,8 +9,8 @@ def own_home(ada, settings, tmp_path):
     """A home of ours with the agent ada, whose tables are in memory: how big its file is gets looked at."""
     settings.HOME_DIR = tmp_path / "home"
     (settings.HOME_DIR / "state").mkdir(parents=True)
-    databases.path("ada").parent.mkdir(parents=True)
-    databases.path("ada").touch()
+    databases.get_path("ada").parent.mkdir(parents=True)
+    databases.get_path("ada").touch()
     return settings.HOME_DIR
 
 

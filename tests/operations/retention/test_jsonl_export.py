@@ -6,7 +6,7 @@ import stat
 import orjson
 import pytest
 
-from jobs import running, ticking
+from jobs import automatic_tasks, execution
 from jobs.models import JobRun
 from jobs.progress import Progress
 from ledger.models import ConversationTurn, Session
@@ -180,18 +180,18 @@ def test_hostile_text(exports):
 
 def test_the_tick_does_it_once_a_day(exports):
     turn(1)
-    assert ticking.start_due() == []
+    assert automatic_tasks.start_due() == []
     configuration.put("jsonlExport.enabled", True)
-    (job,) = ticking.start_due()
-    assert job.kind == "jsonl_export" and ticking.start_due() == []
-    assert running.run(job.id).state == JobRun.State.FINISHED
-    assert ticking.start_due() == []
+    (job,) = automatic_tasks.start_due()
+    assert job.kind == "jsonl_export" and automatic_tasks.start_due() == []
+    assert execution.run(job.id).state == JobRun.State.FINISHED
+    assert automatic_tasks.start_due() == []
     assert (exports / "conversations-2026-02-24.jsonl").exists()
 
 
 def test_retention_by_the_tick(exports):
     configuration.put("retentionDays", 365)
-    (job,) = ticking.start_due()
-    (state,) = [state for state in ticking.states() if state.kind == "retention"]
-    assert job.kind == "retention" and state.every_ms == DAY
+    (job,) = automatic_tasks.start_due()
+    (state,) = [state for state in automatic_tasks.read_tasks() if state.kind == "retention"]
+    assert job.kind == "retention" and state.interval_ms == DAY
     assert Session.objects.using(DB).count() == 0

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jobs import running
+from jobs import execution
 from jobs.models import JobRun
 from ledger.models import RemovedSession
 from tests.factories import SampleFactory, SessionFactory
@@ -16,7 +16,7 @@ def started(browser, what, body):
 
 
 def run_it():
-    return running.run(JobRun.objects.get(state=JobRun.State.QUEUED).id)
+    return execution.run(JobRun.objects.get(state=JobRun.State.QUEUED).id)
 
 
 def test_it_works(as_admin, old):

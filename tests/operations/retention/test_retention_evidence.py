@@ -4,7 +4,7 @@ import pytest
 from django.apps import apps
 
 from agents.models import Agent
-from artifacts.handles import of
+from artifacts.handles import from_sha256
 from artifacts.models import Artifact
 from datasets import services as datasets
 from datasets.models import DatasetSample
@@ -19,7 +19,7 @@ from tests.operations.retention.old_sessions import kept
 
 pytestmark = pytest.mark.django_db
 DB, BEFORE = "agent_ada", 10_000
-HANDLE = of("ab" * 32)
+HANDLE = from_sha256("ab" * 32)
 # Tables that name sessions or turns: those that go with a session, those that keep it, and those that never do.
 KEEPING = {"dataset_samples"}
 NOT_KEEPING = {

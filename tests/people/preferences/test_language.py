@@ -4,7 +4,7 @@ import pytest
 from django.test import Client
 from django.utils import translation
 
-from jobs import running
+from jobs import execution
 from jobs import services as jobs
 from jobs.models import JobRun
 from people.accounts import tokens
@@ -144,7 +144,7 @@ class TestJobs:
             job = jobs.start("collect", {"source": "/no/such/folder"}, by="mei")
         assert job.language == "zh-hans"
         with translation.override("en"):  # a worker
-            ended = running.run(job.id)
+            ended = execution.run(job.id)
         assert ended.state == "refused"
         assert ended.message == "没有文件夹 /no/such/folder。"
 
@@ -155,6 +155,6 @@ class TestJobs:
         assert ended.message.startswith("由 root 取消。")
 
     def test_one_of_before_or_of_nobody_is_english(self, db):
-        assert running.run(
+        assert execution.run(
             JobFactory(kind="collect", state="queued", params_json='{"source":"/no"}').id
         ).message.isascii()

@@ -3,8 +3,8 @@ import sys
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from artifacts.looking import fetching
-from artifacts.looking.selectors import MODES, USUAL_CHARS, Selector
+from artifacts.excerpts import content_fetch
+from artifacts.excerpts.selectors import MODES, USUAL_CHARS, Selector
 from openclaw_web.commands.groups import Outcome
 
 from . import get_alias, parse_handle
@@ -36,7 +36,7 @@ def run(handle, agent, json, **options):
     names = Selector.__dataclass_fields__
     selector = Selector(**{name: value for name, value in options.items() if name in names})
     handle = parse_handle(handle)
-    answer = fetching.fetch(get_alias(agent), handle, selector, by="command line", agent_id=agent)
+    answer = content_fetch.fetch(get_alias(agent), handle, selector, by="command line", agent_id=agent)
     if not json:
         for sentence in answer.in_words(agent):
             sys.stderr.write(f"{sentence}\n")

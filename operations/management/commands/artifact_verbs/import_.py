@@ -3,7 +3,7 @@ from pathlib import Path
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from artifacts.store import importing
+from artifacts.store import folder_import
 from openclaw_web.commands.groups import Outcome
 from openclaw_web.commands.verbs import PARTLY
 
@@ -18,7 +18,7 @@ def add_arguments(parser):
 
 
 def run(folder, agent, **options):
-    result = importing.import_folder(get_alias(agent, make=True), folder)
+    result = folder_import.import_folder(get_alias(agent, make=True), folder)
     lines = [f"{row['id']}: {row['reason']}" for row in result.problems]
     counts = {"imported": f"{result.imported:,}", "known": f"{result.known:,}", "refused": f"{len(lines):,}"}
     words = "\n".join([*lines, _("%(imported)s imported, %(known)s already stored, %(refused)s refused") % counts])

@@ -31,7 +31,7 @@ def run(limit, after, session, agent, json, **options):
     if page.next and not json:
         sys.stderr.write(_("More: --after %(cursor)s") % {"cursor": page.next} + "\n")
     words = "\n".join(f"{row.handle}  {row.summary}" for row in page)
-    return Outcome(receipts.listed(page), words)
+    return Outcome(receipts.build_list_receipt(page), words)
 
 
 def _page(rows, after, limit):

@@ -1,8 +1,8 @@
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from artifacts.looking import fetching
-from artifacts.looking.selectors import MOST_PEEK_CHARS, PEEK_CHARS
+from artifacts.excerpts import content_fetch
+from artifacts.excerpts.selectors import MOST_PEEK_CHARS, PEEK_CHARS
 from openclaw_web.commands.groups import Outcome
 
 from . import get_alias, parse_handle
@@ -19,5 +19,5 @@ def add_arguments(parser):
 
 def run(handle, preview_chars, agent, **options):
     handle = parse_handle(handle)
-    receipt = fetching.peek(get_alias(agent), handle, chars=preview_chars)
+    receipt = content_fetch.peek(get_alias(agent), handle, chars=preview_chars)
     return Outcome(receipt, f"{receipt['summary']}\n\n{receipt['preview']}")

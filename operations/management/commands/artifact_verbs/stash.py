@@ -18,7 +18,7 @@ EXAMPLES = (
 
 def add_arguments(parser):
     parser.add_argument("--from", dest="source", metavar="FILE", help=_("file with the content (standard input)"))
-    parser.add_argument("--kind", default=services.KIND, help=_("kind of content (%(default)s)"))
+    parser.add_argument("--kind", default=services.OUTPUT_KIND, help=_("kind of content (%(default)s)"))
     parser.add_argument("--meta-json", default="{}", metavar="JSON", help=_("metadata to store: a small JSON object"))
     parser.add_argument("--gzip", action="store_true", help=_("store the content compressed"))
 
@@ -36,7 +36,7 @@ def run(source, kind, meta_json, gzip, agent, **options):
             ) from exc
         with file:
             row, stored = _stash(db, file, kind, meta, gzip)
-    return Outcome(receipts.stashed(row, stored), f"{row.handle}\n{row.summary}")
+    return Outcome(receipts.build_stash_receipt(row, stored), f"{row.handle}\n{row.summary}")
 
 
 def _stash(db, file, kind, meta, gzip):

@@ -2,7 +2,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from artifacts import handles
-from artifacts.store import verifying
+from artifacts.store import verification
 from openclaw_web.commands.groups import Outcome
 from openclaw_web.commands.verbs import FAILED
 from openclaw_web.pages.formatting import size
@@ -18,8 +18,8 @@ def add_arguments(parser):
 
 
 def run(handle, agent, **options):
-    wanted = [handles.parse(parse_handle(name)) for name in handle] or verifying.everything(get_alias(agent))
-    result = verifying.verify(wanted)
+    wanted = [handles.parse(parse_handle(name)) for name in handle] or verification.list_all_contents(get_alias(agent))
+    result = verification.verify(wanted)
     lines = [f"{row['id']}: {row['reason']}" for row in result.problems]
     counts = {"sound": f"{result.sound:,}", "bytes": size(result.bytes), "damaged": f"{len(lines):,}"}
     words = "\n".join([*lines, _("%(sound)s intact (%(bytes)s), %(damaged)s not") % counts])

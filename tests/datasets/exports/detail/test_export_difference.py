@@ -10,7 +10,7 @@ from datasets.exports import exports
 from datasets.exports.detail import differences
 from datasets.exports.detail.lines import find_row_files
 from datasets.models import DatasetExport, DatasetSample
-from jobs import running
+from jobs import execution
 from jobs.models import JobRun
 from tests.datasets.exports.branches import body
 from tests.datasets.exports.exporting import WANTED, make
@@ -35,7 +35,7 @@ def again(browser, **changes):
     """Another export, built."""
     answer = browser.post("/exports/create/", WANTED | {"name": "Second try", "train_split": "1"} | changes)
     assert answer.status_code == 302, answer.text
-    running.run_next()
+    execution.run_next()
     return DatasetExport.objects.get(export_name=changes.get("name", "Second try"))
 
 

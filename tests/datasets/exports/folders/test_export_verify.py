@@ -11,7 +11,7 @@ from django.core.management import CommandError, call_command
 
 from datasets.exports import exports
 from datasets.models import DatasetExport
-from jobs import running
+from jobs import execution
 from jobs.models import JobRun
 from tests.datasets.exports.branches import body
 from tests.datasets.exports.exporting import make
@@ -83,7 +83,7 @@ def verified(browser, export):
     """The result of the job that the API starts."""
     answer = browser.post(f"{API}/{export.id}/verify", {}, "application/json")
     assert answer.status_code == 202, answer.content
-    running.run_next()
+    execution.run_next()
     job = JobRun.objects.get(id=answer.json()["id"])
     assert job.state == "finished", job.message
     return orjson.loads(job.result_json)
@@ -95,7 +95,7 @@ def test_it_works(as_reviewer, export, folder):
     assert answer.status_code == 302 and answer["Location"] == export.get_absolute_url()
     page = as_reviewer.get(export.get_absolute_url()).text
     assert "verify-refresh" in page and "Intact" not in page
-    running.run_next()
+    execution.run_next()
     page = as_reviewer.get(export.get_absolute_url()).text
     assert page.count('badge--ok">Intact') == len(list(folder.iterdir())) == 8
     assert "8 files compared, all intact." in page

@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from agents.models import Agent
 from datasets.models import DatasetExport
-from jobs import running
+from jobs import execution
 from tests.collecting.collecting import run
 from tests.datasets.exports.exporting import WANTED
 from tests.datasets.exports.prompts.runs import (
@@ -42,7 +42,7 @@ def asked(browser, **more):
     """The page of an export asked for on the page and built, without tags, on one line."""
     wanted = WANTED | {"format": "sharegpt", "duplicates": "keep"} | more
     assert browser.post(reverse("datasets:export_create"), wanted).status_code == 302
-    running.run_next()
+    execution.run_next()
     return " ".join(browser.get(DatasetExport.objects.get().get_absolute_url()).text.split())
 
 

@@ -71,14 +71,14 @@ def test_every_kind_is_found_and_has_an_example():
 @given(st.lists(TEXTS, max_size=4))
 def test_it_never_misses_what_the_scanner_finds(texts):
     found = text_scan.scan_texts(texts).kinds
-    assert found >= {kind for text in texts for kind in secrets.kinds_in(text)}
+    assert found >= {kind for text in texts for kind in secrets.find_kinds(text)}
     if not any("\\" in text for text in texts):
-        assert found == {kind for text in texts for kind in secrets.kinds_in(text)}
+        assert found == {kind for text in texts for kind in secrets.find_kinds(text)}
 
 
 def test_a_key_after_an_end_of_line_in_a_call_is_found():
     value = orjson.dumps({"name": "exec", "arguments": {"command": f"cat <<E\n{KEY}\n{EXAMPLES['aws_key']}"}}).decode()
-    assert "github_key" not in secrets.kinds_in(value)
+    assert "github_key" not in secrets.find_kinds(value)
     assert text_scan.scan_texts([value]).kinds >= {"github_key", "aws_key"}
     for said in (f"\n{value}", f"Tool: exec\nArguments: {value}", f"HTTP 200\n{value}", orjson.dumps(value).decode()):
         assert text_scan.scan_texts([said]).kinds >= {"github_key", "aws_key"}

@@ -52,7 +52,7 @@ def _take(step, home, source):
             result = jobs[name]()
     else:
         if f"agent_{AGENT}" in connections.settings:
-            databases.forget(f"agent_{AGENT}")
+            databases.remove_alias(f"agent_{AGENT}")
         globals()[f"_{name}"](home, source, *rest)
     keys = ("losses", "store", "to_read", "lost_records")
     return {key: (result or {}).get(key) for key in keys} if name in ("fix", "accept", "look", "deep") else None

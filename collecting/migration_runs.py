@@ -1,0 +1,130 @@
+"""Every write to `migration_runs` and `migration_sources`, and which sessions are to stay out."""
+
+import hashlib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from ulid import ULID
+
+from openclaw_web import clock
+
+from .models import MigrationRun, MigrationSource
+
+Status = MigrationRun.Status
+CANCELLED = gettext_lazy("The run was canceled. Imports finished so far are kept. Run the import again to continue.")
+
+
+def begin_run(*, root: str, by: str, before: dict[str, list[str]]) -> MigrationRun:
+    """The row of a run that begins now. Whoever calls holds the lock: what still says it runs was broken off.
+
+    A run that was broken off, or failed, may have imported sessions; the new one goes on with it and has them as its
+    own.
+    """
+    broken = list(MigrationRun.objects.filter(status=Status.RUNNING))
+    for run in broken:
+        if run.root == root:
+            known = MigrationRun.before.decode_strictly(run.before_json)
+            # An agent that was not there then had no sessions then.
+            before = {agent: sorted(set(ids).intersection(known.get(agent, ()))) for agent, ids in before.items()}
+    for failed in _failed_since_the_last(root):
+        own = failed.report.get("sessions", {})
+        before = {agent: sorted(set(ids).difference(own.get(agent, ()))) for agent, ids in before.items()}
+    sentence = _("The run was interrupted. The next run continued the import.")
+    with transaction.atomic():
+        for run in broken:
+            finish_run(run, Status.FAILED, sentence, run.report)
+        return MigrationRun.objects.create(
+            id=str(ULID()),
+            started_at=clock.now_ms(),
+            root=root,
+            made_by=by,
+            before=before,
+        )
+
+
+def _failed_since_the_last(root):
+    """The runs of a home that failed after the last one that did not."""
+    rows = MigrationRun.objects.filter(root=root)
+    ended_well = rows.exclude(status__in=(Status.FAILED, Status.RUNNING)).order_by("-started_at", "-id").first()
+    failed = rows.filter(status=Status.FAILED).order_by("started_at", "id")
+    return failed.filter(started_at__gte=ended_well.started_at) if ended_well else failed
+
+
+def end_interrupted_runs() -> None:
+    """Write down that runs which still say that they run were cancelled. Whoever calls holds the lock."""
+    for run in MigrationRun.objects.filter(status=Status.RUNNING):
+        finish_run(run, Status.FAILED, str(CANCELLED), run.report)
+
+
+def store_report(run: MigrationRun, report: dict[str, Any]) -> None:
+    """Write down how far a run is."""
+    MigrationRun.objects.filter(id=run.id).update(report_json=MigrationRun.report.encode(report))
+
+
+def finish_run(run: MigrationRun, status: str, message: str, report: dict[str, Any]) -> None:
+    """Write down how a run ended."""
+    MigrationRun.objects.filter(id=run.id).update(
+        status=status,
+        message=message,
+        finished_at=clock.now_ms(),
+        report_json=MigrationRun.report.encode(report),
+    )
+
+
+def compute_source_key(root: str, name: str, mtime_ns: int, size: int, sha256: str, target: str) -> str:
+    """What a source is known by: a file that changed is another one."""
+    return hashlib.sha256("\0".join([root, name, str(mtime_ns), str(size), sha256, target]).encode()).hexdigest()
+
+
+def save_sources(rows: Iterable[MigrationSource]) -> None:
+    """Add sources, or bring those that are there already up to date."""
+    kept = [field.name for field in MigrationSource._meta.concrete_fields if field.name != "source_key"]
+    MigrationSource.objects.bulk_create(
+        rows, batch_size=500, update_conflicts=True, unique_fields=["source_key"], update_fields=kept
+    )
+
+
+def note_leaving(source: MigrationSource, how: str) -> None:
+    """Write down that the source is about to be moved or removed, and how."""
+    source.report |= {"leaving": how}
+    source.save(update_fields=["report_json"])
+
+
+def note_removed(source_key: str) -> None:
+    """Write down that the source is no longer in its place."""
+    MigrationSource.objects.filter(source_key=source_key).update(removed_source=True)
+
+
+def find_imported(root: str) -> dict[tuple[str, str], tuple[int, int]]:
+    """(path, target) of each source of a home that was imported -> its modification time and size then."""
+    rows = MigrationSource.objects.filter(root=root, status=MigrationSource.Status.IMPORTED).order_by("imported_at")
+    found = rows.values_list("source_path", "target_table", "mtime_ns", "source_size_bytes")
+    return {(path, target): (mtime, size) for path, target, mtime, size in found}
+
+
+def find_partly_imported(root: str) -> set[str]:
+    """Sources of a home with lines that were rejected when they were imported last."""
+    rows = MigrationSource.objects.filter(root=root).order_by("imported_at")
+    reports = dict(rows.values_list("source_path", "report_json"))
+    return {path for path, report in reports.items() if MigrationSource.report.decode(report).get("rejected")}
+
+
+def read_skipped_tables(root: str) -> dict[str, list[dict[str, str]]]:
+    """Path of a database -> the tables of it that were left alone when it was imported last."""
+    rows = MigrationSource.objects.filter(root=root, migration_kind="database").order_by("imported_at")
+    found = ((row.source_path, row.report) for row in rows.only("source_path", "report_json"))
+    return {path: report["skipped_tables"] for path, report in found if "skipped_tables" in report}
+
+
+def find_ignored_sessions(root: Path) -> dict[str, frozenset[str]]:
+    """Sessions by agent that `doctor --undo` took out of the store: collects leave them out."""
+    ignored: dict[str, set[str]] = {}
+    rows = MigrationSource.objects.filter(root=str(root), status=MigrationSource.Status.IGNORED)
+    decode = MigrationSource.report.decode_strictly  # a person said so: nothing comes back because a row is damaged
+    for agent_id, report in rows.values_list("agent_id", "report_json"):
+        ignored.setdefault(agent_id, set()).update(decode(report).get("ignored_sessions", ()))
+    return {agent_id: frozenset(ids) for agent_id, ids in ignored.items()}

@@ -1,0 +1,191 @@
+"""Collect what the Reflection plugin left behind: its logs, the log of its write_guardian, and a `reflection.db`."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from agents.homes import stat_regular
+from agents.models import CollectorSource
+from gate.collectors import reflection_db
+from gate.collectors.batches import count_row_bytes, split_batches
+from gate.collectors.source_decisions import Rejection
+from gate.models import MemoryGateDecision
+from gate.recording import api_import, foreign_decisions, log_import
+from guardian.recording import unattributed_changes
+from ledger.collectors.database import DamagedDatabase
+from ledger.collectors.jsonl import Line
+from ledger.transcripts import transcript_store
+from openclaw_web import clock
+from people.configuration import keys as configuration
+
+from . import log_owners, plugin_logs, source_databases
+from .source_databases import UnreadableDatabase
+
+Kind = CollectorSource.Kind
+Source = MemoryGateDecision.Source
+FOLDER = "reflection.logFolder"
+OWN = ".openclaw-reflection"
+WRITTEN, DATABASE = "write-guardian.log.jsonl", "reflection.db"
+AT_ONCE = 50  # decisions of a database that are held at once, each with a window
+NAMES = (
+    *("decisions", "merged", "failed_calls", "withheld", "elsewhere", "rejected", "matched_later", "unknown_lines"),
+    "equal_lines",
+)
+RECENT_MS = 2 * 86_400_000  # decisions without a turn that are looked at again at each import
+
+
+def collect(collection: Any) -> dict[str, int]:
+    """Read what is new; how many decisions and failed calls came, and what was not stored."""
+    counts = Counter(dict.fromkeys(NAMES, 0))
+    if configuration.is_on(api_import.ENABLED_SETTING):
+        _databases(collection, counts)
+        _logs(collection, counts)
+        _match_again(collection, counts)
+    return dict(counts)
+
+
+def _logs(collection, counts):
+    folder = configuration.text(FOLDER)
+    if not folder:
+        return
+    if not Path(folder).is_dir():
+        words = {"path": folder}
+        collection.home.notes.append(_("The log folder of the Reflection plugin is not there: %(path)s.") % words)
+        return
+    place, written = Path(folder), _written_files(collection)
+    files = plugin_logs.list_files(collection, place)
+    owners = log_owners.LogOwners(collection)
+    progress = plugin_logs.resume(collection, owners, place, files, written)
+    new = [file for file in files if not plugin_logs.is_known(collection, Kind.REFLECTION_LOG, file)]
+    is_new = new or not all(plugin_logs.is_known(collection, Kind.GUARDIAN_LOG, file) for file in written)
+    is_again = plugin_logs.must_look_again(collection, owners, place)
+    if not (is_new or is_again or (progress and progress.is_open)):
+        return
+    if progress:
+        _read_logs(collection, owners, progress, files[files.index(progress.last) :], written, counts, goes_on=True)
+    else:  # conversations go on after midnight: what was said the day before belongs to them
+        start = 0 if is_again else max(0, (files.index(new[0]) if new else len(files)) - 1)
+        progress = plugin_logs.LogProgress()
+        _read_logs(collection, owners, progress, files[start:], written, counts, goes_on=False)
+    plugin_logs.save_progress(collection, owners, place, progress)
+
+
+def _read_logs(collection, owners, progress, files, written, counts, *, goes_on):
+    reader = progress.reader
+
+    def on_problem(file, line):
+        _reject(collection, file, line, counts)
+
+    for found in plugin_logs.read_decisions(collection, progress, files, on_problem):
+        _store(collection, owners, found, counts, progress)
+    counts["unknown_lines"] += sum(reader.unknown.values())
+    counts["equal_lines"] += reader.equal
+    for file in written:
+        pairs = plugin_logs.read_facts(collection, progress, file, goes_on=goes_on)
+        for some in split_batches(pairs, count_row_bytes):
+            _add_facts(collection, some)
+    _note_left_out(collection, owners, counts)
+    _note_consolidations(collection, owners, reader.consolidations)
+
+
+def _add_facts(collection, pairs):
+    agents = {agent.agent_id: agent for agent in collection.agents.values()}
+    by_agent: dict[str, dict[str, str]] = {}
+    for agent_id, decision_id, fact in pairs:
+        by_agent.setdefault(agent_id, {})[decision_id] = fact
+    for agent_id, facts in by_agent.items():
+        if agent_id in agents and collection.only in (None, agent_id):
+            log_import.add_facts(agents[agent_id], facts)
+
+
+def _written_files(collection):
+    """The log of write_guardian in each workspace."""
+    folders = [found.workspace for found in collection.home.agents if found.workspace]
+    return [file for folder in folders if stat_regular(file := folder / OWN / WRITTEN)]
+
+
+def _databases(collection, counts):
+    """A `reflection.db` in the folder that the plugin has in each workspace."""
+    for found in collection.home.agents:
+        source = found.workspace / OWN / DATABASE if found.workspace else None
+        if source is None or stat_regular(source) is None or source_databases.is_known(collection, source):
+            continue
+        agent = collection.agents.get(found.home_name)
+        if agent is None or collection.only not in (None, agent.agent_id):
+            continue
+        _database(collection, agent, source, counts)
+
+
+def _database(collection, agent, source, counts):
+    stats = source_databases.read_stats(source)
+    try:
+        with source_databases.open_copy(collection, source, reflection_db.TABLES, root=source.parents[1]) as database:
+            for some in split_batches(reflection_db.read(database), lambda _one: 0, AT_ONCE):
+                _store_rows(collection, agent, source, some, counts)
+    except (UnreadableDatabase, DamagedDatabase) as exc:
+        counts["rejected"] += 1
+        words = {"file": collection.book.name(source), "reason": source_databases.describe_failure(exc)}
+        collection.home.notes.append(_("%(file)s was not read: %(reason)s.") % words)
+        return
+    source_databases.note_read(collection, source, stats, agent.agent_id)
+
+
+def _store_rows(collection, agent, source, rows, counts):
+    for problem in rows:
+        if isinstance(problem, Rejection):
+            _reject(collection, source, Line(0, 0, b"", None, problem.reason, problem.detail), counts, agent)
+    found = [one for one in rows if not isinstance(one, Rejection)]
+    _count(counts, log_import.import_decisions(agent, found, Source.DATABASE))
+
+
+def _store(collection, owners, found, counts, progress):
+    """Store the decisions of agents here; those without a fact wait for one of the log in their own workspace."""
+    for owner, some in owners.sort_out(found).items():
+        agent = collection.agents[owner.home_name]
+        if collection.only in (None, agent.agent_id):
+            _count(counts, log_import.import_decisions(agent, some, Source.LOG))
+        for one in some:
+            if one.fact is None and not one.failure:
+                pairs = progress.pairs_of(owner.workspace)
+                pairs.add_decision(one.at, one.decision, one.id, agent.agent_id)
+
+
+def _note_left_out(collection, owners, counts):
+    if collection.only is None:
+        news = foreign_decisions.count_new(collection.home.root, owners.left_out)
+        counts["elsewhere"] += sum(news.values())
+        collection.home.notes += [foreign_decisions.describe_workspace(*each) for each in news.items()]
+
+
+def _note_consolidations(collection, owners, moments):
+    """When the plugin rewrote memory files unasked, for the agents of its workspace."""
+    for name, agent in collection.agents.items():
+        own = [at for at, folder in moments if owners.has_workspace(name, folder)]
+        if own and collection.only in (None, agent.agent_id):
+            unattributed_changes.store_consolidations(agent.db, own)
+
+
+def _count(counts, result):
+    for name in ("decisions", "merged", "failed_calls", "withheld"):
+        counts[name] += getattr(result, name)
+
+
+def _reject(collection, file, line, counts, agent=None):
+    """Show a line that cannot be used under Rejected records: of the agent, or of the first one."""
+    counts["rejected"] += 1
+    owner = agent or next(iter(collection.agents.values()))
+    transcript_store.store_rejected_lines(owner.db, collection.book.name(file), [line])
+
+
+def _match_again(collection, counts):
+    """Decisions without a turn, once more: their transcripts may have come with this import."""
+    for agent in collection.agents.values():
+        report = collection.reports.get(agent.agent_id)
+        if report is None:
+            continue
+        is_whole = bool(report.transcripts["new"]) or collection.is_again
+        counts["matched_later"] += log_import.rematch_turns(
+            agent, since=None if is_whole else clock.now_ms() - RECENT_MS
+        )

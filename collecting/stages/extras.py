@@ -1,0 +1,195 @@
+"""Collect what is around the transcripts of an agent: steps of runs, bundles of them, indexed memory, contents."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import orjson
+from django.utils.translation import gettext as _
+
+from agents.homes import NEVER_FOLDERS, NEVER_NAMES, NotReadable, is_folder, list_names, open_regular, stat_regular
+from agents.models import CollectorSource
+from agents.skipped_sources import Reason
+from agents.sources import HEAD, DatabasePart
+from ledger.collectors import database_extras, jsonl, trajectories
+from ledger.collectors.database import DamagedDatabase
+from ledger.collectors.database_tables import MEMORY
+from ledger.collectors.records import parse_moment_ms
+from ledger.collectors.session_index import SESSION_ID
+from ledger.transcripts import extras_store as store
+
+from ..inventory.file_names import TRAJECTORY
+from . import source_databases
+from .guard import contain_failures
+from .source_databases import UnreadableDatabase
+
+Kind = CollectorSource.Kind
+BUNDLES = (".openclaw", "trajectory-exports")
+MEMORY_FOLDER = "memory"  # of a home: the index that OpenClaw once had
+MAX_MANIFEST, MAX_PART = 4 * 1024 * 1024, 64 * 1024 * 1024
+PARTS = {"system-prompt.txt": store.SYSTEM_PROMPT, "tools.json": store.TOOL_SCHEMAS}
+MAX_BUNDLES = 1_000
+
+
+def collect_database(source: Any, may_read: Any) -> None:
+    """Read what an agent's opened database holds besides its sessions."""
+    with source.reading() as opened:
+        if opened is None:
+            return
+        name = source.collection.book.name(source.path)
+        for session_id, last in database_extras.read_last_step_seqs(opened).items():
+            part = source.collection.book.part(f"{name}~{session_id}")
+            start = part.end if part else 0
+            if last >= start and may_read(session_id):
+                with source.guarding(f"trajectory_runtime_events {session_id}"):
+                    _store_steps(
+                        source.report, source.agent.db, database_extras.read_session_steps(opened, session_id, start)
+                    )
+                    done = DatabasePart(last + 1, 0, "")
+                    source.collection.book.save_part(f"{name}~{session_id}", done, agent_id=source.agent.agent_id)
+        if opened.has("memory_index_sources"):
+            with source.guarding("memory_index_sources"):
+                found = database_extras.read_indexed_files(opened)
+                source.report.indexed_files += store.store_indexed_files(source.agent.db, name, found)
+        if any(opened.has(table) for table in store.ARTIFACT_KINDS):
+            secrets = NEVER_NAMES | NEVER_FOLDERS
+            with source.guarding("vfs_entries"):
+                kept = store.store_database_files(
+                    source.agent.db, database_extras.read_database_files(opened), is_secret=secrets
+                )
+                source.report.contents += kept
+
+
+def collect_files(
+    collection: Any, found: Any, agent: Any, plan: Any, report: Any, may_read: Any, why_left: Any
+) -> None:
+    """Read trajectories beside transcripts, exported bundles, and the memory index that OpenClaw once had."""
+    sessions = {file.path: file.session_id for file in plan.candidates.transcripts}
+    for path in plan.candidates.trajectories:
+        session_id = sessions.get(transcript_beside(path)) or get_session_id(path)
+        if not may_read(session_id):
+            plan.accounts.skip(path, why_left(session_id), stat_regular(path), session_id=session_id)
+            continue
+        with contain_failures(report, path.name):
+            _trajectory(collection, path, agent, plan, report)
+    for folder in _bundles(found.workspace, report.notes):
+        with contain_failures(report, folder.name):
+            _bundle(collection, found.workspace, folder, agent, report, may_read)
+    memory = collection.home.root / MEMORY_FOLDER / f"{found.home_name}.sqlite"
+    if stat_regular(memory) and not source_databases.is_known(collection, memory):
+        _memory(collection, memory, agent, report)
+
+
+def _store_steps(report, db, steps):
+    count, cut = store.store_steps(db, steps)
+    report.steps += count
+    report.cut_prompts += cut
+
+
+def find_trajectories(sessions: Path | None, notes: list[str]) -> list[Path]:
+    """Trajectories that lie beside transcripts; `notes` as for `homes.names_in`."""
+    paths = (sessions / name for name in list_names(sessions, notes) if TRAJECTORY.fullmatch(name))
+    return [path for path in paths if stat_regular(path)]
+
+
+def get_session_id(path: Path) -> str:
+    """The session of a trajectory by its name."""
+    match = TRAJECTORY.fullmatch(path.name)
+    return match["id"] if match else ""
+
+
+def transcript_beside(path: Path) -> Path:
+    """The transcript that a trajectory belongs to."""
+    return path.with_name(f"{get_session_id(path)}.jsonl")
+
+
+def _trajectory(collection, path: Path, agent, plan, report):
+    stat = stat_regular(path)
+    if stat and collection.book.is_known(Kind.TRANSCRIPT, path, stat):
+        return
+    try:
+        opened = open_regular(collection.home.root, path)
+    except NotReadable as exc:
+        report.notes.append(_("%(file)s was not read: %(reason)s.") % {"file": path.name, "reason": exc})
+        plan.accounts.skip(path, Reason.UNREADABLE, stat, detail=str(exc))
+        return
+    with opened:
+        stat = os.fstat(opened.fileno())
+        reading = collection.book.reading(Kind.TRANSCRIPT, path, opened)
+        opened.seek(0)
+        head = opened.read(HEAD)
+        lines = jsonl.read_lines(opened, reading.offset, take=reading.tail.take)
+        _store_steps(report, agent.db, trajectories.read_steps(lines))
+    collection.book.save_appended(Kind.TRANSCRIPT, path, stat, agent_id=agent.agent_id, head=head, tail=reading.tail)
+    plan.accounts.read(path)
+
+
+def _bundles(workspace, notes):
+    folder = workspace.joinpath(*BUNDLES) if workspace else None
+    if folder is None or not is_folder(folder) or folder.resolve() != workspace.resolve().joinpath(*BUNDLES):
+        return []
+    bundles = (folder / name for name in list_names(folder, notes))
+    return [one for one in bundles if is_folder(one)][:MAX_BUNDLES]
+
+
+def _bundle(collection, workspace, folder: Path, agent, report, may_read):
+    """Of a bundle only the prompt and the tools are new: the rest is in transcripts and steps.
+
+    They are those of the session's last run before the bundle was made.
+    """
+    manifest = folder / "manifest.json"
+    stat = stat_regular(manifest)
+    if stat is None or collection.book.is_known(Kind.TRANSCRIPT, manifest, stat):
+        return
+    try:
+        with open_regular(workspace, manifest) as file:
+            told = jsonl.load_object(file.read(MAX_MANIFEST))
+        session_id = _session_of(told)
+        at, meta = parse_moment_ms(told.get("generatedAt")), {"bundle": folder.name[:500]}
+        if not session_id or not may_read(session_id):
+            return
+        if step := _last_given(workspace, folder / "events.jsonl"):
+            at, meta = step.created_at or at, {**meta, "run": step.run_id}
+        for name, kind in PARTS.items():
+            if stat_regular(folder / name):
+                with open_regular(workspace, folder / name) as file:
+                    content = file.read(MAX_PART)
+                store.store_prompt(agent.db, session_id, kind, content, meta, at)
+                report.contents += 1
+    except (NotReadable, ValueError, orjson.JSONDecodeError) as exc:
+        report.notes.append(_("%(file)s was not read: %(reason)s.") % {"file": folder.name, "reason": exc})
+        return
+    collection.book.save(Kind.TRANSCRIPT, manifest, stat, agent_id=agent.agent_id, offset=stat.st_size)
+
+
+def _last_given(workspace, path):
+    """The step of a bundle that says what a model was given last: its prompt and its tools lie beside it."""
+    last = None
+    if stat_regular(path):
+        with open_regular(workspace, path) as file:
+            for step in trajectories.read_steps(jsonl.read_lines(file)):
+                last = step if step.type == trajectories.COMPILED else last
+    return last
+
+
+def _session_of(manifest):
+    for holder in (manifest, manifest.get("session"), manifest.get("source")):
+        for name in ("sessionId", "traceId"):
+            found = holder.get(name) if isinstance(holder, dict) else None
+            if isinstance(found, str) and SESSION_ID.fullmatch(found):
+                return found
+    return ""
+
+
+def _memory(collection, path: Path, agent, report):
+    stats, size = source_databases.read_stats(path), source_databases.get_copy_size(path)
+    try:
+        with source_databases.open_copy(collection, path, MEMORY) as opened:
+            found = database_extras.read_indexed_files(opened)
+            report.indexed_files += store.store_indexed_files(agent.db, collection.book.name(path), found)
+    except (UnreadableDatabase, DamagedDatabase) as exc:
+        words = {"file": path.name, "reason": source_databases.describe_failure(exc)}
+        report.notes.append(_("%(file)s was not read: %(reason)s.") % words)
+        return
+    collection.add_bytes(size)
+    source_databases.note_read(collection, path, stats, agent.agent_id)

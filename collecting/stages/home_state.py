@@ -1,0 +1,180 @@
+"""Collect the state database of a home: schedules, sub-agent runs and other work in the background."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from django.db import models, transaction
+from django.utils.translation import gettext as _
+
+from agents.homes import STATE_DATABASE, NotReadable, list_names, open_regular, stat_regular
+from agents.models import CollectorSource
+from automation.collectors import state_database
+from automation.models import CronRunLog, DeliveryQueueEntry, FlowRun, TaskRun
+from guardian.collectors import provenance
+from guardian.standing import provenance as records_of_files
+from ledger.collectors import database_schemas, jsonl
+from ledger.collectors.database import DamagedDatabase, Database
+from ledger.collectors.database_tables import PROVENANCE, STATE
+from openclaw_web.clock import now_ms
+
+from . import schedules, source_databases
+from .source_databases import UnreadableDatabase
+
+Kind = CollectorSource.Kind
+MIGRATED_SUFFIX = ".jsonl.migrated"
+ROWS = 500
+
+
+def collect(collection: Any, counts: dict[str, int]) -> None:
+    """Read the state database when it changed, and the run logs it was made from; adds to `counts`."""
+    counts.update(tasks=0, flows=0, deliveries=0, provenance=0)
+    if count_bytes_to_read(collection):
+        _database(collection, collection.home.root / STATE_DATABASE, counts)
+    folder = collection.home.root / "cron" / "runs"
+    for name in list_names(folder, collection.home.notes):
+        if name.endswith(MIGRATED_SUFFIX):
+            _migrated_log(collection, folder / name, counts)
+
+
+def count_bytes_to_read(collection: Any) -> int:
+    """How big the state database is; 0 when nothing in it is new, or there is none."""
+    source = collection.home.root / STATE_DATABASE
+    if stat_regular(source) is None or (
+        source_databases.is_known(collection, source) and _is_provenance_known(collection, source)
+    ):
+        return 0
+    return source_databases.get_copy_size(source)
+
+
+def _database(collection, source, counts):
+    stats, size = source_databases.read_stats(source), source_databases.get_copy_size(source)
+    try:
+        with source_databases.open_copy(collection, source, STATE, extracts=(PROVENANCE,)) as database:
+            source_databases.note_unread(collection, source, database, database_schemas.STATE)
+            _read(collection, database, counts)
+            counts["provenance"] += _store_provenance(collection, database)
+    except (UnreadableDatabase, DamagedDatabase) as exc:
+        counts["rejected"] += 1
+        counts["unread_databases"] = 1
+        words = {"file": STATE_DATABASE, "reason": source_databases.describe_failure(exc)}
+        collection.home.notes.append(_("%(file)s was not read: %(reason)s.") % words)
+        return
+    collection.add_bytes(size)
+    source_databases.note_read(collection, source, stats, "")
+    collection.book.save_read(source, stats[0], _provenance_way(collection), agent_id="", kind=Kind.GUARDIAN_WRITES)
+
+
+def _read(collection, database: Database, counts):
+    jobs = list(state_database.read_jobs(database))
+    runs = list(state_database.read_subagent_runs(database))
+    with transaction.atomic():
+        schedules.store_jobs(collection, jobs)
+        schedules.store_runs(collection, runs)
+        counts["cron_jobs"] += len(jobs)
+        counts["subagent_runs"] += len(runs)
+        owners = {job.id: job.agent for job in jobs}
+        counts["cron_runs"] += _store_cron_runs(collection, list(state_database.read_runs(database)), owners)
+        counts["tasks"] += _store(collection, TaskRun, state_database.read_tasks(database))
+        counts["flows"] += _store(collection, FlowRun, state_database.read_flows(database))
+        counts["deliveries"] += _store(collection, DeliveryQueueEntry, state_database.read_deliveries(database))
+
+
+def _store_provenance(collection, database):
+    """Keep what changed of OpenClaw's records of memory files; how many records that were."""
+    if not provenance.has_records(database):
+        return 0
+    records = list(provenance.read_records(database, now_ms()))
+    assigned = records_of_files.assign_records(collection.agents, records)
+    is_whole = len(records) < PROVENANCE.most_rows
+    return sum(
+        records_of_files.store_records(agent, assigned.get(agent.agent_id, {}), is_whole=is_whole)
+        for agent in collection.agents.values()
+        if collection.only in (None, agent.agent_id) and agent.agent_id not in collection.lost
+    )
+
+
+def _is_provenance_known(collection, source):
+    """Whether the records of these agents in these workspaces were read when the database was read last."""
+    stat = stat_regular(source)
+    way = _provenance_way(collection)
+    return stat is not None and collection.book.was_read(source, stat, way, kind=Kind.GUARDIAN_WRITES)
+
+
+def _provenance_way(collection):
+    """How records are read: whose each is follows from the agents and their workspaces."""
+    here = sorted(f"{agent.agent_id} {agent.workspace}" for agent in collection.agents.values())
+    return "\n".join(["1 provenance", collection.only or "", *here])
+
+
+def _store_cron_runs(collection, runs, owners):
+    """Runs by the moment they began; one that a run log told before stays as it is there."""
+    told = find_logged_runs({found.run.job_id for found in runs})
+    rows = [
+        CronRunLog(
+            job_id=found.run.job_id,
+            seq=found.began_at,
+            agent_id=schedules.get_agent_id(collection, found.agent or owners.get(found.run.job_id) or "main"),
+            ts=found.run.ts,
+            status=found.run.status,
+            error=found.run.error,
+            summary=found.run.summary,
+            duration_ms=found.run.duration_ms,
+            session_id=found.run.session_id,
+            entry=found.entry,
+        )
+        for found in runs
+        if (found.run.job_id, found.began_at) not in told
+    ]
+    return _write(CronRunLog, rows, ("job_id", "seq"))
+
+
+def _store(collection, model, items):
+    """Rows of a table that is read whole, as they are now."""
+    rows = [model(agent_id=schedules.get_agent_id(collection, item.agent), **item.values) for item in items]
+    key = ("queue_name", "id") if model is DeliveryQueueEntry else (model._meta.pk.name,)
+    return _write(model, rows, key)
+
+
+def _write(model: type[models.Model], rows, key):
+    names = [field.name for field in model._meta.concrete_fields if field.name not in key]
+    model.objects.bulk_create(  # type: ignore[attr-defined]
+        rows, batch_size=ROWS, update_conflicts=True, unique_fields=list(key), update_fields=names
+    )
+    return len(rows)
+
+
+def _migrated_log(collection, path: Path, counts):
+    """A run log that OpenClaw has put aside: runs that neither the database nor the log under its old name told."""
+    kind = Kind.CRON_RUNS
+    stat = stat_regular(path)
+    if stat and collection.book.is_known(kind, path, stat):
+        return
+    job_id = path.name.removesuffix(MIGRATED_SUFFIX)
+    told = set(CronRunLog.objects.filter(job_id=job_id, seq__gte=schedules.FIRST_TIME).values_list("seq", flat=True))
+    owner = schedules.find_job_owner(collection, job_id)
+    try:
+        with open_regular(collection.home.root, path) as file:
+            stat = os.fstat(file.fileno())
+            found = [schedules.parse_run_row(line, job_id, owner) for line in jsonl.read_lines(file, is_closed=True)]
+    except NotReadable as exc:
+        words = {"file": path.name, "reason": exc}
+        collection.home.notes.append(_("%(file)s was not read: %(reason)s.") % words)
+        return
+    rows = [row for row in found if row is not None and parse_began_at(row.entry_json) not in told]
+    counts["cron_runs"] += schedules.store_log_runs(job_id, rows)
+    counts["rejected"] += found.count(None)
+    collection.book.save(kind, path, stat, agent_id=owner, offset=stat.st_size)
+
+
+def find_logged_runs(job_ids: set[str]) -> set[tuple[str, Any]]:
+    """(job, moment it began) of every run that was read from a run log."""
+    rows = CronRunLog.objects.filter(job_id__in=job_ids, seq__lt=schedules.FIRST_TIME).values_list(
+        "job_id", "entry_json"
+    )
+    return {(job_id, parse_began_at(entry)) for job_id, entry in rows.iterator()}
+
+
+def parse_began_at(entry_json: str) -> Any:
+    """The moment at which the run of a run log's line began; None when it does not say."""
+    return CronRunLog.entry.decode(entry_json).get("runAtMs")

@@ -1,0 +1,195 @@
+"""Running one job in this process: claim its row, keep it alive, write down how it ended."""
+
+import logging
+import os
+import signal
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from django.db import DatabaseError, connection, connections
+from django.db.models import F
+from django.db.models.functions import Coalesce
+from django.utils.translation import gettext as _
+from ulid import ULID
+
+from openclaw_web import clock
+from openclaw_web.disk import locks
+from openclaw_web.errors import Refused
+
+from . import cancellation
+from . import kinds as job_kinds
+from .models import JobRun
+from .progress import CancelledJob, Listener, LostJob, Progress
+
+log = logging.getLogger(__name__)
+
+WRITE_SECONDS = 0.5
+BEAT_SECONDS = 2.0
+KEPT_REASONS = 200
+TERMINAL_ENDS = (signal.SIGTERM, signal.SIGHUP)
+
+
+def run(job_id: str, *, listener: Listener | None = None) -> JobRun | None:
+    """Run a queued job here and now; its row when it has ended, None when another process was quicker."""
+    with hold_process_token() as token:
+        job = claim(job_id, token)
+        return run_claimed(job, listener) if job else None
+
+
+@contextmanager
+def hold_process_token() -> Iterator[str]:
+    """A token for one run, whose lock this process holds for the block."""
+    token = f"{socket.gethostname()}:{os.getpid()}:{ULID()}"
+    with locks.running(token):
+        yield token
+
+
+def claim(job_id: str, token: str, *, ends_with_process: bool = False) -> JobRun | None:
+    """Take a queued job for the holder of `token`; None when another process was quicker."""
+    now = clock.now_ms()
+    claimed = JobRun.objects.filter(id=job_id, state=JobRun.State.QUEUED).update(
+        state=JobRun.State.RUNNING,
+        attempts=F("attempts") + 1,
+        worker=token,
+        ends_with_process=ends_with_process,
+        started_at=Coalesce("started_at", now),
+        heartbeat_at=now,
+    )
+    return JobRun.objects.get(id=job_id) if claimed else None
+
+
+def run_claimed(job: JobRun, listener: Listener | None = None) -> JobRun:
+    """Run a job that this process has claimed; its row when it has ended."""
+    progress = Progress(listener, done=job.done, total=job.total, message=job.message, log=job.log)
+    with Heartbeat(job, progress), job.in_its_language():
+        outcome = _outcome(job, progress)
+    _write_end(job, progress, outcome)
+    job.refresh_from_db()
+    return job
+
+
+def run_next() -> JobRun | None:
+    """Run the job that has waited longest; its row when it has ended, None when nothing waits."""
+    while job_id := _longest_waiting():
+        if job := run(job_id):  # None: another worker was quicker with this one
+            return job
+    return None
+
+
+class Heartbeat(threading.Thread):
+    """Writes a run's progress and heartbeat over a connection of its own, so never inside the job's transactions."""
+
+    def __init__(self, job, progress):
+        super().__init__(name=f"heartbeat of {job.id}", daemon=True)
+        self.job = job
+        self.progress = progress
+        self._ended = threading.Event()
+        self._written = _reached(job, progress)
+
+    def __enter__(self):
+        if not connection.in_atomic_block:  # in a transaction of the caller's, it could only wait for that
+            self.start()
+        return self
+
+    def __exit__(self, *exc_info):
+        self._ended.set()
+        self.progress.changed.set()
+        if self.is_alive():
+            self.join()
+
+    def run(self):
+        try:
+            while not self._ended.is_set():
+                self.progress.changed.wait(BEAT_SECONDS)
+                self.progress.changed.clear()
+                if not self._ended.is_set():
+                    self._beat()
+                self._ended.wait(WRITE_SECONDS)
+        finally:
+            connections.close_all()
+
+    def _beat(self):
+        reached = _reached(self.job, self.progress)
+        changed = {name: value for name, value in reached.items() if value != self._written.get(name)}
+        try:
+            self.progress.is_cancelled = _ours(self.job).exclude(cancel_requested_at=None).exists()
+            is_ours = _ours(self.job).update(**changed, heartbeat_at=clock.now_ms())
+        except DatabaseError:  # busy: the next beat tries again
+            return
+        self._written = reached
+        if not is_ours:
+            self.progress.is_lost = True
+
+
+def _longest_waiting():
+    waiting = JobRun.objects.filter(state=JobRun.State.QUEUED).order_by("created_at", "id")
+    return waiting.values_list("id", flat=True).first()
+
+
+def _ours(job):
+    """The row as long as this process has it: whoever takes it over writes another token."""
+    return JobRun.objects.filter(id=job.id, worker=job.worker, state=JobRun.State.RUNNING)
+
+
+def _reached(job, progress):
+    """The columns that say how far the run is, never behind an attempt before it at the same amount of work."""
+    is_same_work = job.total in (None, progress.total)
+    done = max(progress.done, job.done) if is_same_work else progress.done
+    columns = {"done": done, "total": progress.total, "message": progress.message, "log": progress.log_text()}
+    # Only attempts that got no further than the one before count against the limit: a long job may be
+    # interrupted often, one that kills its worker at the same place every time may not.
+    return columns | ({"attempts": 1} if is_same_work and done > job.done else {})
+
+
+def _outcome(job, progress):
+    """The columns that a run ends with: state, closing sentence and result of the job's function; None when lost."""
+    try:
+        with _interrupted_by_signals(job):
+            params = JobRun.params.decode_strictly(job.params_json)  # without them it would do something else
+            result = job_kinds.get_kind(job.kind).run(params, progress) or {}
+        return _ended(JobRun.State.FINISHED, result.get("message", ""), JobRun.result.encode(result))
+    except LostJob:
+        return None
+    except CancelledJob:
+        job.refresh_from_db(fields=["cancel_requested_by"])
+        return cancellation.undo_cancelled(job)
+    except Refused as refused:
+        reasons = JobRun.result.encode({"reasons": refused.reasons[:KEPT_REASONS]}) if refused.reasons else None
+        return _ended(JobRun.State.REFUSED, refused.sentence, reasons)
+    except KeyboardInterrupt:
+        manually = _ended(JobRun.State.FAILED, _("Stopped manually. Start the job again to continue."))
+        _write_end(job, progress, cancellation.undo_stopped(job) if job.ends_with_process else manually)
+        raise
+    except Exception as exc:
+        log.exception("job %s (%s) failed", job.id, job.kind)
+        sentence = _("The job stopped on an unexpected error (%(name)s). See the server log.")
+        return _ended(JobRun.State.FAILED, sentence % {"name": type(exc).__name__})
+
+
+@contextmanager
+def _interrupted_by_signals(job):
+    """What ends with its terminal says so when it is terminated or hung up; under nohup a hang-up stays ignored."""
+    is_main = threading.current_thread() is threading.main_thread()
+    before = {
+        number: signal.signal(number, signal.default_int_handler)
+        for number in TERMINAL_ENDS
+        if job.ends_with_process and is_main and signal.getsignal(number) == signal.SIG_DFL
+    }
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _ended(state, message, result=None):
+    return {"state": state, "message": str(message), "result_json": result, "finished_at": clock.now_ms()}
+
+
+def _write_end(job, progress, outcome):
+    columns = {"done": progress.done, "total": progress.total, "log": progress.log_text()}
+    if outcome and _ours(job).update(**columns, **outcome, heartbeat_at=outcome["finished_at"]):
+        return
+    log.warning("job %s (%s) was given to another worker before it ended here", job.id, job.kind)
