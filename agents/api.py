@@ -3,9 +3,9 @@
 from ninja import Query
 
 from openclaw_web.endpoints.operations import Operations
-from openclaw_web.endpoints.schemas import Page, PageQuery, listed
+from openclaw_web.endpoints.schemas import Page, PageQuery, page_to_json
 from openclaw_web.lists.paging import page_of
-from openclaw_web.pages.doors import needs
+from openclaw_web.pages.roles import needs
 
 from .decorators import agent_view
 from .models import Agent
@@ -19,7 +19,7 @@ router = Operations("agents_api", tags=["agents"])
 def agent_list(request, filters: Query[PageQuery]):
     """Every agent, by id."""
     agents = Agent.objects.select_related("database")
-    return listed(page_of(agents, order=("agent_id",), **filters.place))
+    return page_to_json(page_of(agents, order=("agent_id",), **filters.place))
 
 
 @router.get("/agents/{agent}", AgentOut, 404)

@@ -8,7 +8,7 @@ from django.db import DatabaseError, transaction
 from django.utils.translation import gettext as _
 
 from openclaw_web.errors import Refused
-from openclaw_web.pages.glyphs import escaped
+from openclaw_web.pages.glyphs import escape_name
 
 from . import databases, services
 from .homes import Home, normalise_or_empty
@@ -150,7 +150,7 @@ def find_home_names() -> dict[str, HomeName]:
 
 
 def _odd_name(name, agent_id, other):
-    words = {"name": escaped(name), "agent": agent_id, "other": escaped(other or "")}
+    words = {"name": escape_name(name), "agent": agent_id, "other": escape_name(other or "")}
     if other is None:
         sentence = _("agents/%(name)s was not imported: its name is not a valid agent name.")
     else:

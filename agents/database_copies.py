@@ -105,7 +105,7 @@ class Copies:
                     raise NotCopied(_("the file kept changing while it was copied")) from exc
                 time.sleep(pause)
             except OSError as exc:
-                raise NotCopied(reasons.of_system(exc)) from exc
+                raise NotCopied(reasons.describe_os_error(exc)) from exc
             else:
                 if self.is_kept:
                     self._known[source] = copy
@@ -159,7 +159,7 @@ class Copies:
             with _turn(parent):
                 remove_leftovers(parent)
                 self._folder = Path(tempfile.mkdtemp(prefix=f"{os.getpid()}-", dir=parent))
-                self._lock = locks.held(self._folder / "lock")
+                self._lock = locks.hold_lock(self._folder / "lock")
         return self._folder
 
 

@@ -40,7 +40,7 @@ def describe_loss(agent_id: str, loss: Loss) -> str:
     """Say what an agent's file lacks."""
     if loss.held is None:
         return databases.describe_missing(agent_id, loss.noted)
-    words = {"agent": agent_id, "noted": amounts.of("records", loss.noted), "held": f"{loss.held:,}"}
+    words = {"agent": agent_id, "noted": amounts.format_amount("records", loss.noted), "held": f"{loss.held:,}"}
     return _("The database of agent %(agent)s contains only %(held)s of %(noted)s stored before.") % words
 
 
@@ -63,7 +63,7 @@ def describe_problems() -> list[str]:
     rest = len(sentences) - SHOWN
     if rest <= 0:
         return sentences
-    more = _("Also affected: the databases of %(agents)s.") % {"agents": amounts.of("agents", rest)}
+    more = _("Also affected: the databases of %(agents)s.") % {"agents": amounts.format_amount("agents", rest)}
     return [*sentences[:SHOWN], more]
 
 
@@ -80,7 +80,7 @@ def _records(file: Path, noted: int) -> int | None:
     state = (about.st_ino, about.st_mtime_ns, written.st_size, written.st_mtime_ns)
     known = _known.get(file)
     if known is None or (known.state != state and not known.still_counts(state, noted)):
-        known = _known[file] = _Look(state, inspection.record_count(file), clock.now_ms())
+        known = _known[file] = _Look(state, inspection.read_record_count(file), clock.now_ms())
     return known.records
 
 

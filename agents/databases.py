@@ -15,9 +15,9 @@ from django.utils.translation import gettext as _
 
 from openclaw_web import amounts, reasons
 from openclaw_web.disk import publication
-from openclaw_web.errors import Answerable
-from openclaw_web.sqlite import connecting, creation, files, known, waiting
-from openclaw_web.sqlite.waiting import settings_lock
+from openclaw_web.errors import UserFacingError
+from openclaw_web.sqlite import connection_options, connection_tuning, creation, files, known_migrations
+from openclaw_web.sqlite.connection_tuning import settings_lock
 
 from . import connection_cache
 
@@ -28,7 +28,7 @@ _current: set[str] = set()
 _files: set[str] = set()  # aliases that were registered here
 
 
-class UnusableAgent(Answerable):
+class UnusableAgent(UserFacingError):
     """An agent's file is not there, or cannot be used."""
 
 
@@ -62,7 +62,7 @@ class LostAgentFile(OldAgentFile):
 
 def describe_missing(agent_id: str, noted: int) -> str:
     """Say that an agent's file is not there; `noted` is how many records it held."""
-    words = {"agent": agent_id, "noted": amounts.of("records", noted)}
+    words = {"agent": agent_id, "noted": amounts.format_amount("records", noted)}
     return _("The database of agent %(agent)s is missing, and %(noted)s with it.") % words
 
 
@@ -123,14 +123,14 @@ def migrate(agent_id):
     """Bring one agent's file up to the current schema."""
     name = f"agent_{agent_id}"
     _find(name, agent_id)
-    if known.is_of_another(_seen(name, agent_id)):
+    if known_migrations.is_other_version(_seen(name, agent_id)):
         raise OldAgentFile(describe_other_version(agent_id))
     _migrate(name)
 
 
 def get_schema_version():
     """How many agent migrations this code knows: the `schema_version` of `agent_databases`."""
-    return len(known.of_agents())
+    return len(known_migrations.list_agent_migrations())
 
 
 def remove_alias(name):
@@ -164,7 +164,7 @@ def build_empty(file):
     _register(name, file, is_new=True)
     try:
         creation.make_tables(connections[name], settings.AGENT_APPS)
-        waiting.shorten_log(name)
+        connection_tuning.shorten_log(name)
     finally:
         remove_alias(name)
 
@@ -192,12 +192,12 @@ def _register(name, file, *, is_new=False):
     with settings_lock:
         entry = {
             **connections.settings["default"],
-            "NAME": files.place(file, "rwc" if is_new else "rw"),
+            "NAME": files.file_uri(file, "rwc" if is_new else "rw"),
             "ATOMIC_REQUESTS": False,
             "CONN_MAX_AGE": KEPT_SECONDS,
         }
         if is_new:
-            entry["OPTIONS"] = connecting.with_pages(entry["OPTIONS"], PAGE_BYTES)
+            entry["OPTIONS"] = connection_options.with_page_size(entry["OPTIONS"], PAGE_BYTES)
         connections.settings = {**connections.settings, name: entry}
         _files.add(name)
         connection_cache.watch(name, file)
@@ -216,14 +216,14 @@ def _seen(name, agent_id):
         return set(MigrationRecorder(connections[name]).migration_qs.values_list("app", "name"))
     except DatabaseError as exc:
         sentence = _("The database of agent %(agent)s was not read: %(reason)s. Check the file and its permissions.")
-        raise OldAgentFile(sentence % {"agent": agent_id, "reason": reasons.of(exc)}) from exc
+        raise OldAgentFile(sentence % {"agent": agent_id, "reason": reasons.describe_error(exc)}) from exc
 
 
 def _refuse_old(name, agent_id):
     applied = _seen(name, agent_id)
-    if known.is_of_another(applied):
+    if known_migrations.is_other_version(applied):
         raise OldAgentFile(describe_other_version(agent_id))
-    if known.of_agents() - applied:
+    if known_migrations.list_agent_migrations() - applied:
         sentence = _("The database of agent %(agent)s is not up to date. Run: openclaw-web migrate_agents")
         raise OldAgentFile(sentence % {"agent": agent_id})
 
@@ -238,7 +238,9 @@ def describe_other_version(agent_id):
 
 def _template():
     """An empty agent file for the current set of migrations, built once and kept."""
-    version = hashlib.sha256(repr((PAGE_BYTES, sorted(known.of_agents()))).encode()).hexdigest()[:12]
+    version = hashlib.sha256(repr((PAGE_BYTES, sorted(known_migrations.list_agent_migrations()))).encode()).hexdigest()[
+        :12
+    ]
     target: Path = settings.HOME_DIR / "state" / f"agent-template-{version}.sqlite"
     with settings_lock:
         if not target.exists():

@@ -2,7 +2,7 @@
 
 from functools import wraps
 
-from openclaw_web.pages.missing import Missing
+from openclaw_web.pages.not_found_page import MissingPart
 
 from . import database_loss
 from .models import Agent
@@ -18,7 +18,7 @@ def agent_view(view):
     def wrapper(request, agent, *args, **kwargs):
         found = Agent.objects.select_related("database").filter(agent_id=agent).first()
         if found is None:
-            raise Missing("agent")
+            raise MissingPart("agent")
         request.agent_problem = database_loss.problem_of(found)
         return view(request, found, *args, **kwargs)
 

@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 from openclaw_web import reasons
 from openclaw_web.errors import Refused
 from openclaw_web.pages.formatting import listed
-from openclaw_web.pages.glyphs import escaped
+from openclaw_web.pages.glyphs import escape_name
 
 from .layout.places import Oddity, OddityReason
 from .services import normalise_agent_id
@@ -138,7 +138,7 @@ def open_regular(root: Path, path: Path, *, may_be_linked: bool = False) -> Bina
     try:
         handle = _opened(root, path)
     except (OSError, RuntimeError) as exc:  # RuntimeError: links in a circle
-        raise NotReadable(reasons.of_system(exc) if isinstance(exc, OSError) else type(exc).__name__) from exc
+        raise NotReadable(reasons.describe_os_error(exc) if isinstance(exc, OSError) else type(exc).__name__) from exc
     found = os.fstat(handle)  # of what was opened: its name may lead elsewhere by now
     if problem := _why_not(found, may_be_linked):
         os.close(handle)
@@ -197,14 +197,14 @@ def list_names(folder: Path | None, notes: list[str]) -> list[str]:
 
 def describe_undecodable(folder: Path, names: list[str]) -> str:
     """The sentence about files and folders whose names no page and no table can hold."""
-    named = listed([*map(escaped, names[:MOST_NAMED]), *(["…"] if len(names) > MOST_NAMED else [])])
-    words = {"folder": escaped(str(folder)), "names": named}
+    named = listed([*map(escape_name, names[:MOST_NAMED]), *(["…"] if len(names) > MOST_NAMED else [])])
+    words = {"folder": escape_name(str(folder)), "names": named}
     return _("In %(folder)s these names are not UTF-8 and were not read; rename them: %(names)s.") % words
 
 
 def describe_note_limits(folder: Path, folders: int, notes: int, levels: int) -> str:
     """The sentence about a folder of notes that is larger than what is read of one."""
-    words = {"path": escaped(str(folder)), "folders": f"{folders:,}", "notes": f"{notes:,}", "deep": levels}
+    words = {"path": escape_name(str(folder)), "folders": f"{folders:,}", "notes": f"{notes:,}", "deep": levels}
     sentence = _(
         "Below %(path)s, not all notes were read. Limits: folders %(folders)s, notes %(notes)s, levels %(deep)s."
     )

@@ -5,8 +5,8 @@ from contextlib import contextmanager
 from django.db import models
 from django.urls import reverse
 
-from openclaw_web.sqlite.fields import Count, EpochMs, Own, Plain, Who, WordsBytes
-from openclaw_web.sqlite.json_columns import Decoded
+from openclaw_web.sqlite.fields import Count, EpochMs, OperatorText, PersonText, PlainText, SpeechBytes
+from openclaw_web.sqlite.json_columns import JsonProperty
 
 from . import databases
 
@@ -14,15 +14,15 @@ from . import databases
 class Agent(models.Model):
     """One OpenClaw agent; its rows are in a file of its own (columns of the database-first state spec)."""
 
-    agent_id = Plain(primary_key=True)
-    config_fingerprint = Plain(null=True)
+    agent_id = PlainText(primary_key=True)
+    config_fingerprint = PlainText(null=True)
     created_at = EpochMs()
     updated_at = EpochMs()
-    agent_db_path = Plain()
+    agent_db_path = PlainText()
     # Ours: the name its own home gives it, when --as chose another one here.
-    home_name = Plain(default="")
-    workspace = Own(default="", blank=True, help_text="the real path of the workspace that was read last")
-    reported_workspace = Own(
+    home_name = PlainText(default="")
+    workspace = OperatorText(default="", blank=True, help_text="the real path of the workspace that was read last")
+    reported_workspace = OperatorText(
         default="", blank=True, help_text="what the newest report of a prompt names, as it is written there"
     )
     workspace_reported_at = EpochMs(null=True, help_text="when that was; 0: no report says so; empty: not known yet")
@@ -64,7 +64,7 @@ class AgentDatabase(models.Model):
     """The registry of agents' files (columns of the database-first state spec)."""
 
     agent = models.OneToOneField(Agent, models.CASCADE, primary_key=True, related_name="database")
-    path = Plain(help_text="relative to the home")
+    path = PlainText(help_text="relative to the home")
     schema_version = Count()
     last_seen_at = EpochMs(null=True)
     size_bytes = Count(null=True)
@@ -100,22 +100,22 @@ class CollectorSource(models.Model):
         GUARDIAN_LOG = "guardian_log"
         GUARDIAN_WRITES = "guardian_writes"
 
-    source_key = Plain(primary_key=True, help_text="sha256 of root, kind and path")
-    kind = Plain(choices=Kind.choices)
-    root = Own(help_text="the OpenClaw home")
-    path = Own(help_text="relative to the root, or absolute for a workspace elsewhere")
-    agent_id = Plain(default="")
+    source_key = PlainText(primary_key=True, help_text="sha256 of root, kind and path")
+    kind = PlainText(choices=Kind.choices)
+    root = OperatorText(help_text="the OpenClaw home")
+    path = OperatorText(help_text="relative to the root, or absolute for a workspace elsewhere")
+    agent_id = PlainText(default="")
     inode = Count(default=0)
     size_bytes = Count(default=0)
     mtime_ns = Count(default=0)
     byte_offset = Count(default=0, help_text="everything before it is in the store")
-    head_sha256 = Plain(default="", help_text="fingerprint of the first bytes before the offset")
+    head_sha256 = PlainText(default="", help_text="fingerprint of the first bytes before the offset")
     head_bytes = Count(default=0)
-    tail_sha256 = Plain(
+    tail_sha256 = PlainText(
         default="", db_default="", help_text="fingerprint of the last bytes before the offset; empty: none"
     )
     last_read_at = EpochMs(null=True)
-    session_id = Plain(
+    session_id = PlainText(
         default="", db_default="", help_text="whose transcript a file was found to be; empty: none, or not known"
     )
     is_named = models.BooleanField(
@@ -141,9 +141,9 @@ class ReaderState(models.Model):
     None is kept while somebody has opted out, as it may hold what people said.
     """
 
-    source_key = Plain(primary_key=True, help_text="as of collector_sources")
-    how = Plain(help_text="how the log was read; read in another way, it is read from its start")
-    state_zstd = WordsBytes(help_text="JSON of the reader, packed")
+    source_key = PlainText(primary_key=True, help_text="as of collector_sources")
+    how = PlainText(help_text="how the log was read; read in another way, it is read from its start")
+    state_zstd = SpeechBytes(help_text="JSON of the reader, packed")
 
     class Meta:
         db_table = "collector_reader_states"
@@ -162,13 +162,13 @@ class CollectedSession(models.Model):
         OPTED_OUT = "opted_out"
 
     pk = models.CompositePrimaryKey("agent_id", "session_id")
-    agent_id = Plain()
-    session_id = Plain()
-    kind_counts = Plain(default="{}", help_text="JSON: kind of record -> how many")
-    kinds = Decoded("kind_counts", is_sorted=True)
+    agent_id = PlainText()
+    session_id = PlainText()
+    kind_counts = PlainText(default="{}", help_text="JSON: kind of record -> how many")
+    kinds = JsonProperty("kind_counts", is_sorted=True)
     record_count = Count(default=0)
-    id_checksum = Plain(default="", db_default="", help_text="of the ids of its records; empty: not known")
-    removed_why = Plain(default="", blank=True, choices=Why.choices, help_text="empty: it has to be there")
+    id_checksum = PlainText(default="", db_default="", help_text="of the ids of its records; empty: not known")
+    removed_why = PlainText(default="", blank=True, choices=Why.choices, help_text="empty: it has to be there")
     noted_at = EpochMs()
 
     class Meta:
@@ -230,14 +230,16 @@ class SkippedSource(models.Model):
         EMPTY = "empty", "transcript without a record"
         NO_RECORDS = "no_records", "nothing holds its records"
 
-    source_key = Plain(primary_key=True, help_text="sha256 of root, kind, agent and path", shown="")
-    kind = Plain(choices=Kind.choices, shown="api file")
-    root = Own(shown="api file", help_text="the OpenClaw home")
-    agent_id = Plain(shown="api file")
-    path = Who(shown="api file", help_text="relative to the root, or absolute; of an index entry its session key")
-    session_id = Plain(default="", shown="api file", help_text="whose transcript it is, as far as that is known")
-    reason = Plain(choices=Reason.choices, shown="api file")
-    detail = Own(
+    source_key = PlainText(primary_key=True, help_text="sha256 of root, kind, agent and path", shown="")
+    kind = PlainText(choices=Kind.choices, shown="api file")
+    root = OperatorText(shown="api file", help_text="the OpenClaw home")
+    agent_id = PlainText(shown="api file")
+    path = PersonText(
+        shown="api file", help_text="relative to the root, or absolute; of an index entry its session key"
+    )
+    session_id = PlainText(default="", shown="api file", help_text="whose transcript it is, as far as that is known")
+    reason = PlainText(choices=Reason.choices, shown="api file")
+    detail = OperatorText(
         default="", shown="api file", help_text="the end of a sentence: why it cannot be opened, or what it names"
     )
     size_bytes = Count(default=0, shown="api file")

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from openclaw_web.pages.formatting import listed
-from people.models.kept import KeyValue
+from people.models.bookkeeping import KeyValue
 
 SCOPE = "unread_parts"
 NAMED = 10

@@ -7,8 +7,8 @@ from ninja import Query
 
 from agents.decorators import agent_view
 from openclaw_web.endpoints.operations import Operations
-from openclaw_web.endpoints.schemas import Page, listed
-from openclaw_web.pages.doors import needs
+from openclaw_web.endpoints.schemas import Page, page_to_json
+from openclaw_web.pages.roles import needs
 
 from . import access, actions, content_download, handles, receipts
 from .artifact_list import ARTIFACTS, count_uses
@@ -43,7 +43,7 @@ def artifact_list(request, agent, filters: Query[ArtifactQuery]):
     for row in page:
         row.uses, row.is_flagged = times[row.handle], secret_flags.is_flagged(row.secret_kinds, kinds)
         row.secret_kinds = row.secrets
-    return listed(page)
+    return page_to_json(page)
 
 
 @router.post(

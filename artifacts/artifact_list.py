@@ -8,11 +8,11 @@ from django.utils.translation import gettext_lazy as _
 
 from openclaw_web.amounts import ngettext_lazy
 from openclaw_web.lists import paging
-from openclaw_web.lists.counting import amount
 from openclaw_web.lists.declaration import PLAIN, List, Words, file_columns
 from openclaw_web.lists.filters import BIGGEST, DayFilters
-from openclaw_web.lists.paging import Listing, in_order, narrowed, terms
-from openclaw_web.sqlite import statements, words
+from openclaw_web.lists.list_counts import count_rows
+from openclaw_web.lists.paging import Listing, build_listing, build_terms, get_order_columns
+from openclaw_web.sqlite import dialect, statements
 from openclaw_web.sqlite.json_columns import encode
 
 from . import artifact_names, handles
@@ -28,7 +28,7 @@ SCATTERED_WINDOW = 2_000  # by size they do not lie side by side in the file
 # One step in the index for each use, and no more than are counted.
 USES = f"""
     SELECT listed.value, (SELECT count(*) FROM (SELECT 1 FROM artifacts WHERE handle = listed.value LIMIT %s) uses)
-    FROM {words.each("listed")}
+    FROM {dialect.json_array("listed")}
 """  # noqa: S608 - constants
 COLUMNS = {name: name for name in ("kind", "tool", "content_type")} | {"size": "bytes__gte", "q": "summary__icontains"}
 # What the pages show of a use; the preview is left where it is.
@@ -77,9 +77,9 @@ def fits(agent, *, sort=ArtifactFilters.DEFAULT, each=False, flagged=False, **as
         sort = f"{'-' if sort.startswith('-') else ''}time"
     same = {"session_id": asked.get("session"), "handle": asked.get("handle")}
     rows = Artifact.objects.using(agent.db).filter(**{name: value for name, value in same.items() if value})
-    wanted = terms(asked, COLUMNS, moment="created_at")
+    wanted = build_terms(asked, COLUMNS, moment="created_at")
     window = WINDOW if sort.endswith("time") else SCATTERED_WINDOW
-    found = narrowed(rows, wanted, order=in_order(ArtifactFilters.ORDERS, sort), window=window)
+    found = build_listing(rows, wanted, order=get_order_columns(ArtifactFilters.ORDERS, sort), window=window)
     conditions = [found.condition] if found.condition else []
     conditions += [_flagged()] if flagged else []
     conditions += [] if each else [_is_latest(rows, wanted)]
@@ -89,13 +89,13 @@ def fits(agent, *, sort=ArtifactFilters.DEFAULT, each=False, flagged=False, **as
 def count_uses(db: str, handles: list[str]) -> dict[str, int]:
     """How many times an agent used each of these contents; one more than are counted: there are more."""
     most = USES_COUNTED + 1
-    return dict(statements.rows(db, USES, [most, encode(handles)]))
+    return dict(statements.read_rows(db, USES, [most, encode(handles)]))
 
 
 def _counted(agent, budget_ms):
     """How many contents an agent used; every handle is one step in their index."""
     handles = Artifact.objects.using(agent.db).values("handle").distinct()
-    return amount(handles, column="handle", budget_ms=budget_ms)
+    return count_rows(handles, column="handle", budget_ms=budget_ms)
 
 
 def _is_latest(rows, wanted):

@@ -2,33 +2,37 @@
 
 from django.db import models
 
-from openclaw_web.sqlite.fields import Count, EpochMs, Plain, SpecBoolean, Words
-from openclaw_web.sqlite.json_columns import Decoded
+from openclaw_web.sqlite.fields import Count, EpochMs, PlainText, SpecBoolean, SpeechText
+from openclaw_web.sqlite.json_columns import JsonProperty
 
 
 class Artifact(models.Model):
     """One use of a content: the content itself is a file, named by its hash and shared by all who refer to it."""
 
-    id = Plain(primary_key=True, help_text="made of the handle and the place: stashed twice, it is one row", shown="")
-    handle = Plain(shown="api file", help_text="ocm_artifact:v1:sha256:<64 hexadecimal digits>")
-    kind = Plain(default="tool_output", shown="api file")
+    id = PlainText(
+        primary_key=True, help_text="made of the handle and the place: stashed twice, it is one row", shown=""
+    )
+    handle = PlainText(shown="api file", help_text="ocm_artifact:v1:sha256:<64 hexadecimal digits>")
+    kind = PlainText(default="tool_output", shown="api file")
     bytes = Count(shown="api file")
     stored_bytes = Count(shown="api file")
     chars = Count(shown="api file", help_text="of UTF-8, bad bytes replaced")
     lines = Count(shown="api file")
-    content_type = Plain(shown="api file")
+    content_type = PlainText(shown="api file")
     is_compressed = SpecBoolean(default=False, shown="api")
-    preview = Words(default="", help_text="both ends, short; of a binary content, its first bytes", shown="")
-    summary = Words(default="", shown="api file", help_text="one line, made without a model")
-    secret_kinds = Plain(default="[]", shown="api file", help_text="JSON list of names from artifacts.contents.secrets")
-    secrets = Decoded("secret_kinds", list)
-    session_id = Plain(null=True, shown="api file")
-    turn_id = Plain(null=True, shown="api file")
-    record_id = Plain(null=True, shown="api file")
-    tool = Plain(null=True, shown="api file")
-    tool_call_id = Plain(null=True, shown="api file")
-    meta_json = Words(default="{}", help_text="what whoever stashed it said of it; never content", shown="")
-    meta = Decoded("meta_json", is_sorted=True)
+    preview = SpeechText(default="", help_text="both ends, short; of a binary content, its first bytes", shown="")
+    summary = SpeechText(default="", shown="api file", help_text="one line, made without a model")
+    secret_kinds = PlainText(
+        default="[]", shown="api file", help_text="JSON list of names from artifacts.contents.secrets"
+    )
+    secrets = JsonProperty("secret_kinds", list)
+    session_id = PlainText(null=True, shown="api file")
+    turn_id = PlainText(null=True, shown="api file")
+    record_id = PlainText(null=True, shown="api file")
+    tool = PlainText(null=True, shown="api file")
+    tool_call_id = PlainText(null=True, shown="api file")
+    meta_json = SpeechText(default="{}", help_text="what whoever stashed it said of it; never content", shown="")
+    meta = JsonProperty("meta_json", is_sorted=True)
     created_at = EpochMs(shown="api file")
 
     class Meta:

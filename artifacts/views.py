@@ -11,12 +11,12 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from agents.decorators import agent_view
-from openclaw_web.lists.answers import answer
-from openclaw_web.lists.counting import amount, in_words
 from openclaw_web.lists.declaration import shows
-from openclaw_web.lists.paging import page_of, places
-from openclaw_web.pages.doors import needs
-from openclaw_web.pages.html import after_post, go, render_page
+from openclaw_web.lists.list_counts import count_rows, format_count
+from openclaw_web.lists.list_response import render_list
+from openclaw_web.lists.paging import page_of, read_cursors
+from openclaw_web.pages.html import redirect_after_post, redirect_to, render_page
+from openclaw_web.pages.roles import needs
 
 from . import access, actions, artifact_names, content_download, handles
 from .artifact_list import ARTIFACTS
@@ -35,7 +35,7 @@ USES = 20  # on a page
 @shows(ARTIFACTS)
 def artifact_list(request, agent):
     """The artifacts that fit the filters, the last used first; as a file with `format`."""
-    return answer(request, "artifacts/artifact_list.html", ARTIFACTS, agent=agent)
+    return render_list(request, "artifacts/artifact_list.html", ARTIFACTS, agent=agent)
 
 
 def named(view):
@@ -98,7 +98,7 @@ def artifact_remove(request, agent, row):
     count = actions.remove(agent, row.handle, by=request.user.get_username())
     told = ngettext("%(count)s reference was removed.", "%(count)s references were removed.", count)
     to = reverse("artifacts:artifact_list", args=[agent.agent_id])
-    return after_post(request, told % {"count": f"{count:,}"}, to=to)
+    return redirect_after_post(request, told % {"count": f"{count:,}"}, to=to)
 
 
 @require_POST
@@ -110,33 +110,33 @@ def artifact_verify(request, agent, row):
     result = actions.verify(agent, row.handle, by=request.user.get_username())
     to = reverse("artifacts:artifact_detail", args=[agent.agent_id, row.sha256])
     if not result.problems:
-        return after_post(request, _("Every byte was read: the stored content is unchanged."), to=to)
+        return redirect_after_post(request, _("Every byte was read: the stored content is unchanged."), to=to)
     messages.error(request, result.problems[0]["reason"])
-    return go(request, to)
+    return redirect_to(request, to)
 
 
 def _about(request, agent, row):
     """What the page says of a content beside the part of it."""
     uses = Artifact.objects.using(agent.db).filter(handle=row.handle).defer("preview", "summary", "meta_json")
-    page = page_of(uses, order=("-created_at", "-id"), size=USES, **places(request))
+    page = page_of(uses, order=("-created_at", "-id"), size=USES, **read_cursors(request))
     names = artifact_names.build_names(
         agent.db, [{name: getattr(use, name) for name in artifact_names.READ_COLUMNS} for use in page]
     )
     known, flags, first = (
-        amount(uses),
+        count_rows(uses),
         secret_flags.find_flagged_kinds(row.secret_kinds),
         content_fetch.read_first_meta(row),
     )
     return {
         "first": first,
         "name": names[page[0].id]
-        if not places(request)["after"] and page
+        if not read_cursors(request)["after"] and page
         else artifact_names.build_latest_name(agent.db, row.handle),
         "meta": orjson.dumps(first["meta"], option=orjson.OPT_INDENT_2).decode() if first["meta"] else "",
         "uses": page,
         "names": names,
         "use_count": known.count,
-        "use_shown": in_words(known),
+        "use_shown": format_count(known),
         "kinds": row.secrets,
         "flags": flags,
         "may_download": not flags or request.user.has_role("admin"),

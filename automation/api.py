@@ -6,8 +6,8 @@ from ninja import Query
 
 from agents.decorators import agent_view
 from openclaw_web.endpoints.operations import Operations
-from openclaw_web.endpoints.schemas import Page, PageQuery, listed
-from openclaw_web.pages.doors import needs
+from openclaw_web.endpoints.schemas import Page, PageQuery, page_to_json
+from openclaw_web.pages.roles import needs
 
 from . import schedules, subagent_runs
 from .schemas import CronJobDetail, CronJobOut, CronRunOut, SubagentQuery, SubagentRunOut
@@ -21,7 +21,7 @@ router = Operations("operations_schedules_api", tags=["schedules"])
 def cron_list(request, agent, filters: Query[PageQuery]):
     """Scheduled tasks of an agent by name, with the results of their last runs."""
     page = schedules.read_page(agent, **filters.place)
-    return listed(page)
+    return page_to_json(page)
 
 
 @router.get("/agents/{agent}/cron/{job_id}", CronJobDetail, 404)
@@ -45,7 +45,7 @@ def cron_runs(request, agent, job_id: str, filters: Query[PageQuery]):
     page = schedules.read_run_page(schedules.find_runs(agent, job_id), **filters.place)
     if not page and not filters.after and not filters.before and schedules.find_job(agent, job_id) is None:
         raise Http404(_("There is no scheduled task %(name)s.") % {"name": job_id})
-    return listed(page)
+    return page_to_json(page)
 
 
 @router.get("/agents/{agent}/subagents", Page[SubagentRunOut], 404, 409, 503)
@@ -54,4 +54,4 @@ def cron_runs(request, agent, job_id: str, filters: Query[PageQuery]):
 def subagent_list(request, agent, filters: Query[SubagentQuery]):
     """Sub-agent runs of an agent's sessions, newest first; with `session`, runs it started and its own."""
     page = subagent_runs.read_page(agent, session=filters.session, **filters.place)
-    return listed(page)
+    return page_to_json(page)

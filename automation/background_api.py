@@ -5,8 +5,8 @@ from ninja import Query
 from agents.decorators import agent_view
 from ledger.lists import stored_tables
 from openclaw_web.endpoints.operations import Operations
-from openclaw_web.endpoints.schemas import Page, PageQuery, listed
-from openclaw_web.pages.doors import needs
+from openclaw_web.endpoints.schemas import Page, PageQuery, page_to_json
+from openclaw_web.pages.roles import needs
 
 from . import background as automation_background
 from .background_schemas import DeliveryOut, FlowOut, TaskOut
@@ -19,7 +19,7 @@ router = Operations("operations_background_api", tags=["schedules"])
 @needs("viewer")
 def task_list(request, agent, filters: Query[PageQuery]):
     """Background tasks that are not runs of scheduled tasks, newest first."""
-    return listed(stored_tables.read_rows(agent, automation_background.BACKGROUND, "tasks", **filters.place))
+    return page_to_json(stored_tables.read_rows(agent, automation_background.BACKGROUND, "tasks", **filters.place))
 
 
 @router.get("/agents/{agent}/flows", Page[FlowOut], 404, 409)
@@ -27,7 +27,7 @@ def task_list(request, agent, filters: Query[PageQuery]):
 @needs("viewer")
 def flow_list(request, agent, filters: Query[PageQuery]):
     """Flows, which are tasks that belong together; newest first."""
-    return listed(stored_tables.read_rows(agent, automation_background.BACKGROUND, "flows", **filters.place))
+    return page_to_json(stored_tables.read_rows(agent, automation_background.BACKGROUND, "flows", **filters.place))
 
 
 @router.get("/agents/{agent}/deliveries", Page[DeliveryOut], 404, 409)
@@ -35,4 +35,4 @@ def flow_list(request, agent, filters: Query[PageQuery]):
 @needs("viewer")
 def delivery_list(request, agent, filters: Query[PageQuery]):
     """Outgoing messages, newest first; their texts and recipients are not imported."""
-    return listed(stored_tables.read_rows(agent, automation_background.BACKGROUND, "deliveries", **filters.place))
+    return page_to_json(stored_tables.read_rows(agent, automation_background.BACKGROUND, "deliveries", **filters.place))

@@ -4,8 +4,8 @@ from django.views.decorators.http import require_safe
 
 from agents.decorators import agent_view
 from ledger.lists.stored_views import build_list_context
-from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import render_page
+from openclaw_web.pages.roles import needs
 
 from . import background
 

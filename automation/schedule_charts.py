@@ -9,7 +9,7 @@ from django.utils.translation import ngettext
 
 from openclaw_web.pages import states
 from openclaw_web.pages.charts import Chart, Point, Series, bar_chart
-from openclaw_web.pages.formatting import day_in_words, duration, here
+from openclaw_web.pages.formatting import day_in_words, duration, to_local_datetime
 
 from .schedules import FAILED, SKIPPED, SUCCEEDED, Run, RunStatistics
 
@@ -45,7 +45,7 @@ def build_chart(numbers: RunStatistics, addresses: Mapping[str, str]) -> Chart:
     in_seconds = max((run.duration_ms for run in runs), default=0) >= 10_000
     title = _("Duration of the latest runs, in seconds") if in_seconds else _("Duration of the latest runs, in ms")
     series = tuple(Series(states.word(state), tone) for state, tone in SERIES.items())
-    days = {f"{here(run.ts):%Y-%m-%d}" if here(run.ts) else "" for run in runs}
+    days = {f"{to_local_datetime(run.ts):%Y-%m-%d}" if to_local_datetime(run.ts) else "" for run in runs}
     unit = 1000 if in_seconds else 1
     points = [_point(run, unit, len(days) == 1, addresses) for run in runs]
     chart = bar_chart(points, title=title, unit=_("Run"), series=series)
@@ -69,7 +69,7 @@ def build_small_bars(numbers: RunStatistics) -> SmallBars | None:
 
 
 def _point(run, unit, is_one_day, addresses):
-    moment = here(run.ts)
+    moment = to_local_datetime(run.ts)
     day = f"{moment:%Y-%m-%d %H:%M}" if moment else "–"
     value = max(1, round(run.duration_ms / unit))
     place = _place(run)

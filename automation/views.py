@@ -5,9 +5,9 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_safe
 
 from agents.decorators import agent_view
-from openclaw_web.lists.paging import places
-from openclaw_web.pages.doors import needs
+from openclaw_web.lists.paging import read_cursors
 from openclaw_web.pages.html import render_page
+from openclaw_web.pages.roles import needs
 
 from . import prompt_lint, schedule_charts, schedules, subagent_runs
 
@@ -23,7 +23,7 @@ def cron_list(request, agent):
         return redirect("automation:cron_detail", agent.agent_id, job_id)
     context = {"agent": agent, "session": session[: schedules.LONGEST_NAME], "jobs": []}
     if not session:
-        context["jobs"] = schedules.read_page(agent, **places(request))
+        context["jobs"] = schedules.read_page(agent, **read_cursors(request))
         for job in context["jobs"]:
             job.bars = schedule_charts.build_small_bars(job.numbers)
     return render_page(request, "automation/cron_list.html", context, status=404 if session else 200)
@@ -39,7 +39,7 @@ def cron_detail(request, agent, job_id):
     numbers = schedules.read_statistics(runs)
     if job is None and not numbers.runs:
         raise Http404
-    page = schedules.read_run_page(runs, **places(request))
+    page = schedules.read_run_page(runs, **read_cursors(request))
     shown = numbers.runs[: schedule_charts.MAX_BARS]
     addresses = schedules.find_session_addresses(agent, [run.session_id for run in (*page, *shown)])
     context = {
@@ -66,6 +66,6 @@ def subagent_list(request, agent):
     context = {
         "agent": agent,
         "session": session,
-        "runs": subagent_runs.read_page(agent, session=session, **places(request)),
+        "runs": subagent_runs.read_page(agent, session=session, **read_cursors(request)),
     }
     return render_page(request, "automation/subagent_list.html", context)

@@ -87,7 +87,7 @@ def step(name, home):
     return json.loads(answer.stdout.strip().splitlines()[-1])
 
 
-def outputs(count):
+def generate_outputs(count):
     """Outputs of commands, all different, that compress as logs do."""
     for number in range(count):
         chance = random.Random(number)
@@ -98,7 +98,7 @@ def outputs(count):
 def floor(options):
     """The least there is to do for one file that must survive a power cut."""
     seconds = 0.0
-    for content in outputs(options.outputs):
+    for content in generate_outputs(options.outputs):
         started = time.perf_counter()
         name = hashlib.sha256(content).hexdigest()
         with open("draft", "wb") as file:
@@ -113,7 +113,7 @@ def floor(options):
 def floor_gzipped(options):
     """The same with the content compressed, as gzip does it."""
     seconds = stored = 0
-    for content in outputs(options.outputs):
+    for content in generate_outputs(options.outputs):
         started = time.perf_counter()
         name = hashlib.sha256(content).hexdigest()
         packed = gzip.compress(content, 6)
@@ -149,7 +149,7 @@ def stash(count, *, is_compressed):
 
     seconds = 0.0
     with services.open_stash_batch(db) as batch:
-        for number, content in enumerate(outputs(count)):
+        for number, content in enumerate(generate_outputs(count)):
             started = time.perf_counter()
             batch.add(content, place=services.Place("s", f"t{number}", f"r{number}"), is_compressed=is_compressed)
             seconds += time.perf_counter() - started
@@ -178,7 +178,7 @@ def stash_one_by_one(options):
     db = prepared()
     from artifacts import services
 
-    contents = list(outputs(options.outputs // 10))
+    contents = list(generate_outputs(options.outputs // 10))
     started = time.perf_counter()
     for content in contents:
         services.stash(db, content)
@@ -192,7 +192,7 @@ def big(options):
     from artifacts.excerpts import content_fetch
     from artifacts.excerpts.selectors import Selector
 
-    block = b"".join(outputs(50))
+    block = b"".join(generate_outputs(50))
     with open("big.txt", "wb") as file:
         for number in range(int(options.gigabytes * 1e9 / len(block))):
             file.write(b"%12d\n" % number + block)

@@ -100,7 +100,7 @@ def fill(options):
     from agents import databases
     from agents.models import Agent
     from artifacts import services
-    from benchmarks.artifacts import outputs
+    from benchmarks.artifacts import generate_outputs
     from benchmarks.corpus import write_bulk_home
     from collecting import collect
     from jobs.progress import Progress
@@ -114,7 +114,7 @@ def fill(options):
     for number in range(1, AGENTS):
         copy_of(first, f"{first.agent_id}-{number}")
     with services.open_stash_batch(databases.get_alias(first.agent_id)) as batch:
-        for number, content in enumerate(outputs(options.artifacts)):
+        for number, content in enumerate(generate_outputs(options.artifacts)):
             batch.add(content, place=services.Place("s", f"t{number}", f"r{number}"), is_compressed=number % 2 == 0)
     return {}
 
@@ -125,14 +125,14 @@ def copy_of(agent, name):
 
     from agents import databases
     from agents.services import register
-    from openclaw_web.sqlite import snapshots
+    from openclaw_web.sqlite import database_copies
     from overview import summaries
 
     other = register(name)
     connections.close_all()
     file = databases.get_path(name)
     file.unlink()
-    snapshots.take(databases.get_path(agent.agent_id), file)
+    database_copies.copy_database(databases.get_path(agent.agent_id), file)
     summaries.refresh(other)
     connections.close_all()
 

@@ -14,7 +14,7 @@ from demo.chance import Chance
 from demo.files.home import DEFAULT_UNTIL_MS, FOLDER, Home
 from demo.moments import DAY, HOUR
 from demo.places import Place
-from demo.screenplay import stories
+from demo.screenplay import read_stories
 from demo.vocabulary import PEOPLE
 
 SPAN_DAYS = 120
@@ -43,7 +43,7 @@ def _agents(count):
 
 
 def _play(home, agent, number, turns):
-    chance = Chance.of(home.seed, "session", number)
+    chance = Chance.from_words(home.seed, "session", number)
     kind = chance.choice(KINDS)
     person = chance.choice(("hana", "zhou") if agent.startswith("research") else ("mei", "arjun", "xiaowen", "ben"))
     name = f"{'-100' if kind == 'group' else ''}{555_100_000 + number}"
@@ -54,7 +54,7 @@ def _play(home, agent, number, turns):
     at_ms = home.truth.until_ms - chance.randint(20 * DAY, SPAN_DAYS * DAY)
     deck = _deck(agent)
     while told < wanted:
-        story = stories()[chance.choice(deck)]
+        story = read_stories()[chance.choice(deck)]
         stage.perform(story, at_ms=at_ms, speaker=person)
         told += story.turns
         at_ms += chance.randint(HOUR // 4, 9 * HOUR)
@@ -66,7 +66,7 @@ def _deck(agent):
     kind = "research" if agent.startswith("research") else "main"
     return sorted(
         name
-        for name, story in stories().items()
+        for name, story in read_stories().items()
         if story.fits(agent=kind) and "once" not in story.tags and "job" not in story.tags
     )
 

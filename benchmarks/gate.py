@@ -98,22 +98,22 @@ def of_pages(home, options):
 def fill(agent_id, count):
     """An agent with `count` decisions; two days of them as they stand in an address."""
     from agents import services
-    from benchmarks import gate_rows, many_rows
+    from benchmarks import bulk_rows, gate_rows
     from gate.statistics import sums
     from gate.statistics.sum_changes import DAY_MS
     from gate.statistics.sum_tables import date_of
     from openclaw_web import clock
 
     db = services.register(agent_id).db
-    many_rows.fill_sessions(db, count // 10)
-    many_rows.fill_agent(db, min(count, 100_000))
+    bulk_rows.fill_sessions(db, count // 10)
+    bulk_rows.fill_agent(db, min(count, 100_000))
     start = clock.now_ms() - gate_rows.WEEKS_MS
     gate_rows.fill_gate(db, count, start=start)
     started = time.perf_counter()
     sums.rebuild(db)
     gate_rows.fill_verdicts(db)
     print(f"sums of {count:,} decisions made in {time.perf_counter() - started:.1f} s", file=sys.stderr)
-    many_rows.settle(db)
+    bulk_rows.checkpoint_wal(db)
     middle = start + gate_rows.WEEKS_MS // 2
     return f"from={date_of(middle)}&to={date_of(middle + DAY_MS)}"
 

@@ -1,6 +1,6 @@
 """Many decisions of memory_gate with all that is around them, written by SQLite itself."""
 
-from benchmarks.many_rows import MINUTE_MS, T0, insert
+from benchmarks.bulk_rows import MINUTE_MS, T0, insert
 
 WEEKS_MS = 12 * 7 * 24 * 60 * MINUTE_MS
 DECISION = """CASE WHEN i % 20 < 14 THEN 'NO_WRITE' WHEN i % 20 < 16 THEN 'UPDATE_USER' WHEN i % 20 < 18 THEN

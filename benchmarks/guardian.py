@@ -97,12 +97,12 @@ def of_lists(_home, client, options):
 def fill(agent_id, count, versions):
     """An agent with `count` writes."""
     from agents import services
-    from benchmarks import many_rows
+    from benchmarks import bulk_rows
     from benchmarks.writes import rows as write_rows
 
     db = services.register(agent_id).db
-    many_rows.fill_sessions(db, count // 10)
-    many_rows.fill_agent(db, count)
+    bulk_rows.fill_sessions(db, count // 10)
+    bulk_rows.fill_agent(db, count)
     write_rows.fill(db, count, versions, LENGTH)
 
 
@@ -110,10 +110,10 @@ def known(owner, count):
     """Address and bar of every page: of every filter alone, with days, and in the API."""
     from benchmarks.writes import rows as write_rows
     from openclaw_web import clock
-    from openclaw_web.lists.paging import cursor
+    from openclaw_web.lists.paging import encode_cursor
 
     start = clock.now_ms() - write_rows.WEEKS_MS
-    deep = f"after={cursor([start + write_rows.WEEKS_MS // 2, count // 2])}"
+    deep = f"after={encode_cursor([start + write_rows.WEEKS_MS // 2, count // 2])}"
     days = f"from={_day(start + write_rows.WEEKS_MS // 2)}&to={_day(start + write_rows.WEEKS_MS // 2 + 86_400_000)}"
     queries = {"first": "", "deep": deep, "of two days": days} | FILTERS | BOTH
     found = {}
@@ -193,7 +193,7 @@ def cold_rows(asked, options):
 
     found = []
     for name in ("blame", "200 changed lines", "no common line"):
-        runs = files.cold(asked[name][0], options.runs)
+        runs = files.measure_cold(asked[name][0], options.runs)
         middle = {key: statistics.median(run[key] for run in runs) for key in runs[0]}
         for key, word in (("first", "in a fresh process"), ("again", "in it again")):
             ms, ratio = round(middle[key], 1), round(middle[key] / middle["floor"], 1)
@@ -213,17 +213,17 @@ def growth_rows():
     """By how many kB a write makes the database grow, and how often that is the file."""
     from benchmarks.writes import files
 
-    for name, size in files.growth(LENGTH).items():
+    for name, size in files.measure_growth(LENGTH).items():
         ratio, kb = round(size / LENGTH, 2), round(size / 1000, 1)
         yield {"page": f"database, a write of 50 kB, {name}", "ms": None, "ratio": ratio, "bar": None, "kb": kb}
 
 
 def of_recording(home, options):
     """Writes a second."""
-    from benchmarks.writes import recording
+    from benchmarks.writes import write_throughput
 
-    with recording.Site(home, options) as site:
-        return recording.figures(site, options)
+    with write_throughput.Site(home, options) as site:
+        return write_throughput.measure_throughput(site, options)
 
 
 def table(rows):

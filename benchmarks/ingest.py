@@ -178,7 +178,7 @@ def run(module, params, *, stashes):
     from django.core.management import call_command
 
     from jobs.progress import Progress
-    from people.configuration import keys as configuration
+    from people.configuration import setting_values as configuration
 
     call_command("migrate", verbosity=0)
     configuration.put("collector.stashOutputs", stashes)

@@ -110,13 +110,13 @@ def fill(options):
 def fill_newest(agents):
     """Sessions and writes for a few agents, to which the first page points."""
     from overview import memory_sums
-    from overview.first_page import newest
+    from overview.first_page import newest_sessions
 
     for agent in agents:
         many_rows.fill_sessions(agent.db, 60)
         many_rows.fill_agent(agent.db, 600)
         many_rows.fill_guardian(agent.db, 600)
-        newest.refresh(agent)
+        newest_sessions.refresh(agent)
         memory_sums.refresh(agent)
 
 
@@ -240,9 +240,9 @@ def record(n):
 
 def place(n):
     """The cursor after session number n."""
-    from openclaw_web.lists.paging import cursor
+    from openclaw_web.lists.paging import encode_cursor
 
-    return cursor([T0 + n * 60_000, f"{n:08}"])
+    return encode_cursor([T0 + n * 60_000, f"{n:08}"])
 
 
 def signed_in():

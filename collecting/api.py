@@ -5,8 +5,8 @@ from ninja import Query, Status
 from jobs import services as jobs
 from jobs.schemas import JobOut
 from openclaw_web.endpoints.operations import Operations
-from openclaw_web.endpoints.schemas import Page, listed
-from openclaw_web.pages.doors import needs
+from openclaw_web.endpoints.schemas import Page, page_to_json
+from openclaw_web.pages.roles import needs
 
 from .schemas import CollectIn, SkippedOut, SkippedQuery
 from .skipped_list import SKIPPED
@@ -26,4 +26,4 @@ def collect(request, wanted: CollectIn = WHAT_IS_NEW):
 @needs("viewer")
 def skipped_list(request, filters: Query[SkippedQuery]):
     """Files, folders and index entries that the last imports found and did not read, with the reason; by name."""
-    return listed(SKIPPED.fits(request.user, **filters.asked()).page(**filters.place))
+    return page_to_json(SKIPPED.fits(request.user, **filters.asked()).page(**filters.place))

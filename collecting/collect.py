@@ -30,9 +30,9 @@ from openclaw_web.clock import now_ms
 from openclaw_web.disk import locks, reserve, room
 from openclaw_web.errors import Refused
 from openclaw_web.pages.formatting import listed
-from openclaw_web.sqlite import waiting
+from openclaw_web.sqlite import connection_tuning
 from overview import future_times, memory_standings, memory_sums, summaries
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 
 from . import agent_reimport as collect_again
 from . import opt_out_report, watcher_state
@@ -129,7 +129,9 @@ def run(params: dict[str, Any], progress: Any, copies: Copies | None = None) -> 
     if source.resolve() == settings.HOME_DIR.resolve():
         raise Refused(_("%(path)s is OpenClaw Web's own home. Choose the OpenClaw folder instead.") % {"path": source})
     room.check(settings.HOME_DIR, 2 * reserve.TO_READ)  # the last of it is for who makes room
-    kept = room.refusing(settings.HOME_DIR, _("Imported records are kept. Free some disk space, then import again."))
+    kept = room.refuse_when_full(
+        settings.HOME_DIR, _("Imported records are kept. Free some disk space, then import again.")
+    )
     with (
         kept,
         exclusive_run(progress),
@@ -250,7 +252,7 @@ def _refresh_standings(collection):
 def _collect_agent(collection, found, plans):
     agent = collection.agents[found.home_name]
     report = collection.reports[agent.agent_id] = AgentReport()
-    waiting.expect_many_writes(agent.db)
+    connection_tuning.expect_many_writes(agent.db)
     for part, plan in plans:
         collect_agent.collect(collection, part, agent, plan, report)
     short = frozenset().union(*(plan.short for _part, plan in plans))
@@ -270,9 +272,9 @@ def _collect_agent(collection, found, plans):
         collection.lost[agent.agent_id] = problem
     repeats.mark_repeats(agent.db, is_forced=collection.is_again or bool(short))
     turn_facts.mark_repeated(agent)
-    waiting.expect_few_writes(agent.db)
+    connection_tuning.expect_few_writes(agent.db)
     summaries.refresh(agent, collected_at=now_ms())
-    report.future = future_times.count_in(agent.db)
+    report.future = future_times.count_in_file(agent.db)
 
 
 def _note_skipped(collection, found, agent, plans, report):
@@ -310,8 +312,11 @@ def _result(collection, schedules, artifacts, plugin):
     records = sum(report.records.total() for report in reports)
     elsewhere = sum(counts["rejected"] for counts in (schedules, artifacts, *plugin.values()))
     rejected = sum(report.rejected.total() for report in reports) + elsewhere
-    counts = {"records": amounts.of("new records", records), "agents": amounts.of("agents", len(reports))}
-    counts["rejected"] = amounts.of("rejected lines", rejected)
+    counts = {
+        "records": amounts.format_amount("new records", records),
+        "agents": amounts.format_amount("agents", len(reports)),
+    }
+    counts["rejected"] = amounts.format_amount("rejected lines", rejected)
     return {
         "message": _("%(records)s from %(agents)s, %(rejected)s.") % counts,
         "source": str(collection.home.root),
@@ -353,7 +358,7 @@ def _as_json(report):
         "steps": report.steps,
         "cut_prompts": report.cut_prompts,
         "indexed_files": report.indexed_files,
-        **(report.future or future_times.NONE),
+        **(report.future or future_times.NO_COUNTS),
         "contents": report.contents,
         "files": report.files,
         "notes": report.notes,

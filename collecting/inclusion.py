@@ -5,7 +5,7 @@ from typing import Any
 
 from django.conf import settings
 
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 
 SETTING = "collector.includeDeleted"
 

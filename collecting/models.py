@@ -2,8 +2,8 @@
 
 from django.db import models
 
-from openclaw_web.sqlite.fields import Count, EpochMs, Own, Plain, SpecBoolean, Who
-from openclaw_web.sqlite.json_columns import Decoded
+from openclaw_web.sqlite.fields import Count, EpochMs, OperatorText, PersonText, PlainText, SpecBoolean
+from openclaw_web.sqlite.json_columns import JsonProperty
 
 
 class MigrationRun(models.Model):
@@ -16,18 +16,18 @@ class MigrationRun(models.Model):
         FAILED = "failed"
         UNDONE = "undone"
 
-    id = Plain(primary_key=True, shown="api")
+    id = PlainText(primary_key=True, shown="api")
     started_at = EpochMs(shown="api")
     finished_at = EpochMs(null=True, shown="api")
-    status = Plain(choices=Status.choices, default=Status.RUNNING, shown="api")
-    report_json = Who(default="{}", help_text="the receipt; names the backup that was made before", shown="")
-    report = Decoded("report_json")
+    status = PlainText(choices=Status.choices, default=Status.RUNNING, shown="api")
+    report_json = PersonText(default="{}", help_text="the receipt; names the backup that was made before", shown="")
+    report = JsonProperty("report_json")
     # Ours.
-    root = Own(default="", shown="api", help_text="the OpenClaw folder")
-    made_by = Who(default="", shown="api")
-    message = Own(default="", shown="api", help_text="the result in a sentence")
-    before_json = Plain(default="{}", help_text="sessions by agent that were there before it began", shown="")
-    before = Decoded("before_json")
+    root = OperatorText(default="", shown="api", help_text="the OpenClaw folder")
+    made_by = PersonText(default="", shown="api")
+    message = OperatorText(default="", shown="api", help_text="the result in a sentence")
+    before_json = PlainText(default="{}", help_text="sessions by agent that were there before it began", shown="")
+    before = JsonProperty("before_json")
 
     class Meta:
         db_table = "migration_runs"
@@ -45,22 +45,24 @@ class MigrationSource(models.Model):
         WARNING = "warning"
         IGNORED = "ignored"
 
-    source_key = Plain(primary_key=True, shown="api", help_text="sha256 of home, path, time, size, hash and target")
-    migration_kind = Plain(shown="api", help_text="transcript, session_index, database, cron_jobs, ...")
-    source_path = Own(shown="api", help_text="relative to the home, or absolute for a workspace elsewhere")
-    target_table = Plain(shown="api")
-    source_sha256 = Plain(default="", shown="api", help_text="empty: it could not be read")
+    source_key = PlainText(primary_key=True, shown="api", help_text="sha256 of home, path, time, size, hash and target")
+    migration_kind = PlainText(shown="api", help_text="transcript, session_index, database, cron_jobs, ...")
+    source_path = OperatorText(shown="api", help_text="relative to the home, or absolute for a workspace elsewhere")
+    target_table = PlainText(shown="api")
+    source_sha256 = PlainText(default="", shown="api", help_text="empty: it could not be read")
     source_size_bytes = Count(default=0, shown="api")
     source_record_count = Count(default=0, shown="api")
     last_run = models.ForeignKey(MigrationRun, models.CASCADE, related_name="sources", db_column="last_run_id")
-    status = Plain(choices=Status.choices, shown="api")
+    status = PlainText(choices=Status.choices, shown="api")
     imported_at = EpochMs(null=True, shown="api")
     removed_source = SpecBoolean(default=False, shown="api")
-    report_json = Who(default="{}", help_text="why it is a warning, tables left alone, ignored sessions", shown="")
-    report = Decoded("report_json")
+    report_json = PersonText(
+        default="{}", help_text="why it is a warning, tables left alone, ignored sessions", shown=""
+    )
+    report = JsonProperty("report_json")
     # Ours.
-    root = Own(default="", help_text="the OpenClaw home", shown="")
-    agent_id = Plain(default="", shown="api")
+    root = OperatorText(default="", help_text="the OpenClaw home", shown="")
+    agent_id = PlainText(default="", shown="api")
     mtime_ns = Count(default=0, shown="")
 
     class Meta:

@@ -7,8 +7,8 @@ from agents import unread_parts
 from ledger.collectors.senders import WithheldReason
 from openclaw_web import amounts
 from openclaw_web.amounts import ngettext_lazy
-from openclaw_web.pages.formatting import joined, listed
-from openclaw_web.pages.glyphs import escaped
+from openclaw_web.pages.formatting import join_sentences, listed
+from openclaw_web.pages.glyphs import escape_name
 
 from .inventory.words import REASON_WORDS
 
@@ -112,13 +112,13 @@ def in_words(result: dict) -> str:
         lines.append(
             _("  scheduling: %(jobs)s, %(runs)s, %(subagents)s")
             % {
-                "jobs": amounts.of("cron jobs", schedules["cron_jobs"]),
-                "runs": amounts.of("runs", schedules["cron_runs"]),
-                "subagents": amounts.of("sub-agent runs", schedules["subagent_runs"]),
+                "jobs": amounts.format_amount("cron jobs", schedules["cron_jobs"]),
+                "runs": amounts.format_amount("runs", schedules["cron_runs"]),
+                "subagents": amounts.format_amount("sub-agent runs", schedules["subagent_runs"]),
             }
         )
     if schedules["tasks"] or schedules["flows"] or schedules["deliveries"]:
-        told = {name: amounts.of(name, schedules[name]) for name in ("tasks", "flows", "deliveries")}
+        told = {name: amounts.format_amount(name, schedules[name]) for name in ("tasks", "flows", "deliveries")}
         lines.append(_("  background: %(tasks)s, %(flows)s, %(deliveries)s") % told)
     artifacts = result["artifacts"]
     if artifacts["imported"] or artifacts["known"] or artifacts["withheld"] or artifacts["rejected"]:
@@ -140,11 +140,15 @@ def in_words(result: dict) -> str:
 def _file_lines(files):
     """How many files there are, how many were read, and the names of all others by reason."""
     words = _("%(found)s: %(read)s read, %(named)s not read")
-    told = {"found": amounts.of("files", files["found"]), "read": f"{files['read']:,}", "named": f"{files['named']:,}"}
+    told = {
+        "found": amounts.format_amount("files", files["found"]),
+        "read": f"{files['read']:,}",
+        "named": f"{files['named']:,}",
+    }
     yield words % told
     for kind, words in NOT_READ.items():
         for reason, skipped in files[kind].items():
-            names = [escaped(name) for name in skipped["names"]]
+            names = [escape_name(name) for name in skipped["names"]]
             more = skipped["count"] - len(names)
             names += [_("%(count)s more") % {"count": f"{more:,}"}] if more else []
             told = {"reason": REASON_WORDS.get(reason, reason), "count": f"{skipped['count']:,}"}
@@ -196,14 +200,18 @@ def rejected_words(result: dict) -> str:
     if lines:
         words = ngettext("%(count)s line was not a record.", "%(count)s lines were not records.", lines)
         parts.append(words % {"count": f"{lines:,}"})
-    return joined([*parts, _("See “Rejected records” under System.")])
+    return join_sentences([*parts, _("See “Rejected records” under System.")])
 
 
 def _again_lines(again):
     if again is None:
         return []
-    told = {"rebuilt": amounts.of("sessions", again["rebuilt"]), "new": again["new"], "unchanged": again["unchanged"]}
-    told["added"] = amounts.of("records", sum(again["added"].values()))
+    told = {
+        "rebuilt": amounts.format_amount("sessions", again["rebuilt"]),
+        "new": again["new"],
+        "unchanged": again["unchanged"],
+    }
+    told["added"] = amounts.format_amount("records", sum(again["added"].values()))
     parts = [_("imported again: %(rebuilt)s rebuilt, %(new)s new, %(unchanged)s unchanged; %(added)s added") % told]
     for what, number, words in (
         ("records", again["kept"], _("kept although no source contains them any more: %(what)s")),
@@ -213,7 +221,7 @@ def _again_lines(again):
         ("sessions", len(again["undecided"]), _("kept because the owner is unknown: %(what)s")),
     ):
         if number:
-            parts.append(words % {"what": amounts.of(what, number)})
+            parts.append(words % {"what": amounts.format_amount(what, number)})
     return ["    " + "; ".join(parts)]
 
 
@@ -252,8 +260,9 @@ def _agent_line(agent):
     read = sum(count for why, count in transcripts.items() if why in ("new", "appended", "replaced", "truncated"))
     unchanged = f"{transcripts.get('unchanged', 0):,}"
     parts = [
-        _("%(read)s read, %(unchanged)s unchanged") % {"read": amounts.of("transcripts", read), "unchanged": unchanged},
-        amounts.of("records", sum(records.values())),
+        _("%(read)s read, %(unchanged)s unchanged")
+        % {"read": amounts.format_amount("transcripts", read), "unchanged": unchanged},
+        amounts.format_amount("records", sum(records.values())),
     ]
     if records:
         parts[-1] += " (" + listed(f"{kind} {count:,}" for kind, count in records.items()) + ")"

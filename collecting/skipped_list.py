@@ -7,7 +7,7 @@ from agents.models import SkippedSource
 from openclaw_web.amounts import ngettext_lazy
 from openclaw_web.lists.declaration import NAMED, PLAIN, REST, List, Words, file_columns
 from openclaw_web.lists.filters import ListFilters
-from openclaw_web.lists.paging import Listing, in_order, narrowed, terms
+from openclaw_web.lists.paging import Listing, build_listing, build_terms, get_order_columns
 
 from .inventory.words import KIND_WORDS, REASON_WORDS
 
@@ -27,8 +27,8 @@ class SkippedFilters(ListFilters):
 
 def fits(_user, *, sort=SkippedFilters.DEFAULT, **asked) -> Listing:
     """What fits of the files, folders and index entries that the last imports did not read."""
-    order = in_order(SkippedFilters.ORDERS, sort)
-    return narrowed(SkippedSource.objects.all(), terms(asked, COLUMNS), order=order, seeks=SEEKS)
+    order = get_order_columns(SkippedFilters.ORDERS, sort)
+    return build_listing(SkippedSource.objects.all(), build_terms(asked, COLUMNS), order=order, seeks=SEEKS)
 
 
 def _prepared(page, _filters, _whose):

@@ -8,11 +8,11 @@ from agents.models import Agent
 from jobs import services as jobs
 from jobs.notices import redirect_after_start
 from ledger.lists.rejected_list import REJECTED
-from openclaw_web.lists.answers import answer
 from openclaw_web.lists.declaration import shows
-from openclaw_web.pages.doors import needs
+from openclaw_web.lists.list_response import render_list
 from openclaw_web.pages.html import render_page
-from openclaw_web.pages.missing import Missing
+from openclaw_web.pages.not_found_page import MissingPart
+from openclaw_web.pages.roles import needs
 from overview.models import AgentSummary
 
 from .skipped_list import SKIPPED
@@ -38,8 +38,8 @@ def rejected_list(request):
         return render_page(request, "collecting/rejected_agents.html", {"agents": agents})
     agent = Agent.objects.filter(agent_id=filters.cleaned_data["agent"]).first()
     if agent is None:
-        raise Missing("agent")
-    return answer(request, "collecting/rejected_list.html", REJECTED, agent=agent, filters=filters)
+        raise MissingPart("agent")
+    return render_list(request, "collecting/rejected_list.html", REJECTED, agent=agent, filters=filters)
 
 
 @require_safe
@@ -47,4 +47,4 @@ def rejected_list(request):
 @shows(SKIPPED)
 def skipped_list(request):
     """What the last imports found and did not read; as a file with `format`."""
-    return answer(request, "collecting/skipped_list.html", SKIPPED)
+    return render_list(request, "collecting/skipped_list.html", SKIPPED)

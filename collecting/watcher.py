@@ -130,7 +130,7 @@ def _collect(params, copies, say, said, source):
         return str(exc.sentence)
     else:
         if result["records"] or result["rejected"]:
-            records = amounts.of("new records", result["records"])
+            records = amounts.format_amount("new records", result["records"])
             say(_("%(records)s, %(rejected)s rejected") % {"records": records, "rejected": f"{result['rejected']:,}"})
             check_pass.check_all()
     finally:

@@ -14,7 +14,7 @@ from django.conf import settings
 
 from openclaw_web import clock
 from openclaw_web.disk import locks
-from people.models.kept import KeyValue
+from people.models.bookkeeping import KeyValue
 from problems.kinds import shorten
 
 FILE = "watch.lock"
@@ -45,7 +45,7 @@ def expect_watcher(is_wanted: bool) -> Iterator[None]:
 @contextmanager
 def hold_lock(*, is_expected: bool) -> Iterator[None]:
     """Be the watcher for the block. One that nobody expects is missed only when it was killed."""
-    handle = locks.held(FILE, shared=True)
+    handle = locks.hold_lock(FILE, shared=True)
     try:
         note_alive()
         yield

@@ -7,8 +7,8 @@ from ninja import Query
 from agents.decorators import agent_view
 from ledger.models import Session
 from openclaw_web.endpoints.operations import Operations
-from openclaw_web.endpoints.schemas import Page, listed
-from openclaw_web.pages.doors import needs
+from openclaw_web.endpoints.schemas import Page, page_to_json
+from openclaw_web.pages.roles import needs
 
 from . import services
 from .models import DatasetSample
@@ -33,7 +33,7 @@ BUDGET_BYTES = 2_000_000  # of content in one answer
 def sample_list(request, filters: Query[SampleQuery]):
     """Samples, newest first; a page also ends after about 2 MB. A search may return fewer, and a `next`."""
     found = SAMPLES.fits(request.user, **filters.asked())
-    return listed(found.page(budget=BUDGET_BYTES, weigh=_bytes, **filters.place))
+    return page_to_json(found.page(budget=BUDGET_BYTES, weigh=_bytes, **filters.place))
 
 
 @router.get("/samples/{sample_id}", SampleDetailOut, 404)

@@ -4,10 +4,10 @@ from collections.abc import Iterable
 
 from django.db import models
 
-from openclaw_web.sqlite.fields import Plain
+from openclaw_web.sqlite.fields import PlainText
 
 
-class OneOf(Plain):
+class OneOf(PlainText):
     """A text out of `choices` or NULL, checked by the column itself: adding one does not make a table anew."""
 
     migrated_as = ""  # the check is of its own

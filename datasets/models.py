@@ -4,8 +4,18 @@ from django.db import models
 from django.db.models.functions import Substr
 from django.urls import reverse
 
-from openclaw_web.sqlite.fields import Count, EpochMs, Number, Own, Plain, PlainBytes, SpecBoolean, Who, Words
-from openclaw_web.sqlite.json_columns import Decoded
+from openclaw_web.sqlite.fields import (
+    Count,
+    EpochMs,
+    Number,
+    OperatorText,
+    PersonText,
+    PlainBytes,
+    PlainText,
+    SpecBoolean,
+    SpeechText,
+)
+from openclaw_web.sqlite.json_columns import JsonProperty
 
 from .decision_samples import list_columns
 from .fields import OneOf
@@ -62,50 +72,54 @@ class DatasetSample(models.Model):
 
     APPROVED = (Status.APPROVED, Status.AUTO_APPROVED)
 
-    id = Plain(primary_key=True, shown="api file")
-    sample_type = Plain(choices=Type.choices, shown="api file")
-    turn_id = Plain(null=True, shown="api file")
-    decision_id = Plain(null=True, shown="api")
-    audit_id = Plain(null=True, shown="api", help_text="the write to a memory file that it is about; null: none")
-    session_id = Plain(shown="api file")
-    content = Words(shown="api", help_text="JSON, shaped by sample_type")
-    body = Decoded("content")
+    id = PlainText(primary_key=True, shown="api file")
+    sample_type = PlainText(choices=Type.choices, shown="api file")
+    turn_id = PlainText(null=True, shown="api file")
+    decision_id = PlainText(null=True, shown="api")
+    audit_id = PlainText(null=True, shown="api", help_text="the write to a memory file that it is about; null: none")
+    session_id = PlainText(shown="api file")
+    content = SpeechText(shown="api", help_text="JSON, shaped by sample_type")
+    body = JsonProperty("content")
     quality_score = Number(null=True, shown="api file")
-    quality_factors = Plain(null=True, shown="api")
-    annotation_status = Plain(choices=Status.choices, default=Status.PENDING, null=True, shown="api file")
-    annotated_by = Who(null=True, shown="api file")
+    quality_factors = PlainText(null=True, shown="api")
+    annotation_status = PlainText(choices=Status.choices, default=Status.PENDING, null=True, shown="api file")
+    annotated_by = PersonText(null=True, shown="api file")
     annotated_at = EpochMs(null=True, shown="api file")
-    annotation_notes = Own(null=True, shown="api file")
+    annotation_notes = OperatorText(null=True, shown="api file")
     privacy_checked = SpecBoolean(default=False, null=True, shown="api")
     contains_pii = SpecBoolean(default=False, null=True, shown="api")
-    pii_redacted_content = Words(null=True, shown="api")
-    collection_strategy = Plain(null=True, shown="api")
+    pii_redacted_content = SpeechText(null=True, shown="api")
+    collection_strategy = PlainText(null=True, shown="api")
     created_at = EpochMs(shown="api file")
     # Ours.
-    agent_id = Plain(shown="api file")
+    agent_id = PlainText(shown="api file")
     turn_number = Count(null=True, shown="api file")
-    output = Words(null=True, shown="api", help_text="the reply as edited by a reviewer; null: as the agent wrote it")
+    output = SpeechText(
+        null=True, shown="api", help_text="the reply as edited by a reviewer; null: as the agent wrote it"
+    )
     gate_label = OneOf(null=True, choices=PART_LABELS, help_text="the spec's memoryGate.label", shown="")
-    gate_corrected_output = Words(null=True, help_text="JSON, the spec's memoryGate.correctedOutput", shown="")
+    gate_corrected_output = SpeechText(null=True, help_text="JSON, the spec's memoryGate.correctedOutput", shown="")
     guardian_label = OneOf(null=True, choices=PART_LABELS, help_text="the spec's writeGuardian.label", shown="")
-    guardian_corrected_output = Words(null=True, help_text="JSON, the spec's writeGuardian.correctedOutput", shown="")
-    prompted_by = Plain(
+    guardian_corrected_output = SpeechText(
+        null=True, help_text="JSON, the spec's writeGuardian.correctedOutput", shown=""
+    )
+    prompted_by = PlainText(
         default="",
         shown="api file",
         help_text="which prompt of OpenClaw's own started the turn (such as cron, heartbeat), or silent for a reply "
         "that is not sent; empty: a person",
     )
-    reply_stop = Plain(default="", shown="api file", help_text="stop reason recorded with the reply; empty: none")
-    turn_traits = Plain(
+    reply_stop = PlainText(default="", shown="api file", help_text="stop reason recorded with the reply; empty: none")
+    turn_traits = PlainText(
         default="",
         shown="api",
         help_text="`tools` (the reply rests on tool results), `envelope` (the user's text was taken out of one), "
         "`images` (images or files were sent with it), `gone` (the turn is not stored any more), with blanks between "
         "them; empty: none",
     )
-    label_id = Plain(null=True, help_text="the verdict in force; null: none", shown="")
-    reject_reason = Plain(null=True, shown="api file", help_text="a code from the setting review.rejectReasons")
-    repeat_of = Plain(null=True, help_text="the session that has its turn, of which this one is a copy", shown="")
+    label_id = PlainText(null=True, help_text="the verdict in force; null: none", shown="")
+    reject_reason = PlainText(null=True, shown="api file", help_text="a code from the setting review.rejectReasons")
+    repeat_of = PlainText(null=True, help_text="the session that has its turn, of which this one is a copy", shown="")
 
     objects = SampleQuerySet.as_manager()
 
@@ -185,24 +199,26 @@ class DatasetSample(models.Model):
 class SampleLabel(models.Model):
     """One verdict of one person, or one taken back. Rows are only ever added: triggers refuse everything else."""
 
-    id = Plain(primary_key=True, shown="api")
+    id = PlainText(primary_key=True, shown="api")
     sample = models.ForeignKey(DatasetSample, models.PROTECT, related_name="labels", db_index=False)
-    status = Plain(choices=DatasetSample.Status.choices, shown="api")
-    output = Words(null=True, shown="api")
-    notes = Own(default="", shown="api")
-    previous_status = Plain(shown="api")
-    labelled_by = Who(shown="api")
+    status = PlainText(choices=DatasetSample.Status.choices, shown="api")
+    output = SpeechText(null=True, shown="api")
+    notes = OperatorText(default="", shown="api")
+    previous_status = PlainText(shown="api")
+    labelled_by = PersonText(shown="api")
     labelled_at = EpochMs(shown="api")
     gate_label = OneOf(null=True, choices=PART_LABELS, shown="")
-    gate_corrected_output = Words(null=True, shown="")
+    gate_corrected_output = SpeechText(null=True, shown="")
     guardian_label = OneOf(null=True, choices=PART_LABELS, shown="")
-    guardian_corrected_output = Words(null=True, shown="")
-    undoes = Plain(null=True, shown="api", help_text="id of the verdict that this verdict undoes")
-    bulk_id = Plain(null=True, shown="api", help_text="the same for all verdicts of one bulk action")
-    before_json = Words(null=True, help_text="the sample's columns before it, to restore them exactly", shown="")
-    before = Decoded("before_json")
-    reason = Plain(null=True, shown="api", help_text="reason of a rejection")
-    amends = Plain(null=True, help_text="id of the reject whose reason this row gives: both are one verdict", shown="")
+    guardian_corrected_output = SpeechText(null=True, shown="")
+    undoes = PlainText(null=True, shown="api", help_text="id of the verdict that this verdict undoes")
+    bulk_id = PlainText(null=True, shown="api", help_text="the same for all verdicts of one bulk action")
+    before_json = SpeechText(null=True, help_text="the sample's columns before it, to restore them exactly", shown="")
+    before = JsonProperty("before_json")
+    reason = PlainText(null=True, shown="api", help_text="reason of a rejection")
+    amends = PlainText(
+        null=True, help_text="id of the reject whose reason this row gives: both are one verdict", shown=""
+    )
 
     class Meta:
         db_table = "sample_labels"
@@ -239,8 +255,8 @@ class SampleSignature(models.Model):
 class SampleClaim(models.Model):
     """Who has a sample on the screen, and until when. Whoever wants it meanwhile gets another one."""
 
-    sample_id = Plain(primary_key=True)
-    claimed_by = Who()
+    sample_id = PlainText(primary_key=True)
+    claimed_by = PersonText()
     claimed_at = EpochMs(help_text="changes whenever the page is opened anew: an old page does not free it")
     expires_at = EpochMs()
 
@@ -254,12 +270,12 @@ class SampleClaim(models.Model):
 class ReviewDraw(models.Model):
     """Decisions of an agent that were drawn at random for review: their samples are a queue of its own."""
 
-    id = Plain(primary_key=True, help_text="decides which are drawn: the same one draws the same ones")
-    agent_id = Plain()
-    drawn_by = Who()
+    id = PlainText(primary_key=True, help_text="decides which are drawn: the same one draws the same ones")
+    agent_id = PlainText()
+    drawn_by = PersonText()
     drawn_at = EpochMs()
-    samples_json = Plain(help_text="JSON list of the ids of samples")
-    samples = Decoded("samples_json", list)
+    samples_json = PlainText(help_text="JSON list of the ids of samples")
+    samples = JsonProperty("samples_json", list)
 
     class Meta:
         db_table = "review_draws"
@@ -272,11 +288,11 @@ class SampleDraft(models.Model):
     """What somebody typed on the page of a sample and has not sent yet. Nobody else ever sees it."""
 
     id = models.BigAutoField(primary_key=True)
-    username = Who()
-    sample_id = Plain()
-    page = Plain(help_text="the opening of the page it was typed on: two tabs do not write over each other")
-    fields_json = Words(help_text="the fields of the verdict's form, by name")
-    fields = Decoded("fields_json")
+    username = PersonText()
+    sample_id = PlainText()
+    page = PlainText(help_text="the opening of the page it was typed on: two tabs do not write over each other")
+    fields_json = SpeechText(help_text="the fields of the verdict's form, by name")
+    fields = JsonProperty("fields_json")
     saved_at = EpochMs()
 
     class Meta:
@@ -302,13 +318,13 @@ class ReviewAction(models.Model):
         OVERTAKEN = "overtaken"  # somebody judged the sample since: it can no longer be undone
 
     id = models.BigAutoField(primary_key=True)
-    actor = Who()
+    actor = PersonText()
     kind = OneOf(choices=Kind.choices)
     at = EpochMs()
     state = OneOf(choices=State.choices, default=State.DONE)
-    sample_id = Plain(null=True)
-    label_id = Plain(null=True)
-    bulk_id = Plain(null=True)
+    sample_id = PlainText(null=True)
+    label_id = PlainText(null=True)
+    bulk_id = PlainText(null=True)
     sample_count = Count(default=1)
 
     class Meta:
@@ -345,35 +361,35 @@ class DatasetExport(models.Model):
         REFUSED = "refused"
         FAILED = "failed"
 
-    id = Plain(primary_key=True, shown="api file")
-    export_name = Own(shown="file")
-    export_format = Plain(choices=Format.choices, shown="file")
-    sample_types = Plain(help_text="JSON list", shown="")
-    types = Decoded("sample_types", list)
-    filters = Words(null=True, help_text="JSON: onlyApproved, trainSplit, seed, agent, ...", shown="")
-    choices = Decoded("filters")
+    id = PlainText(primary_key=True, shown="api file")
+    export_name = OperatorText(shown="file")
+    export_format = PlainText(choices=Format.choices, shown="file")
+    sample_types = PlainText(help_text="JSON list", shown="")
+    types = JsonProperty("sample_types", list)
+    filters = SpeechText(null=True, help_text="JSON: onlyApproved, trainSplit, seed, agent, ...", shown="")
+    choices = JsonProperty("filters")
     total_samples = Count(null=True, shown="api file", help_text="rows in the files")
     approved_samples = Count(null=True, shown="api file")
     rejected_samples = Count(null=True, shown="api", help_text="samples left out because they were rejected")
     avg_quality_score = Number(null=True, shown="api")
-    file_path = Own(help_text="folder, relative to the home", shown="")
+    file_path = OperatorText(help_text="folder, relative to the home", shown="")
     file_size_bytes = Count(null=True, shown="api file")
-    checksum = Plain(null=True, shown="api file", help_text="sha256 of manifest.json")
-    exported_by = Who(null=True, shown="api file")
+    checksum = PlainText(null=True, shown="api file", help_text="sha256 of manifest.json")
+    exported_by = PersonText(null=True, shown="api file")
     exported_at = EpochMs(shown="api file")
     # Ours.
-    task = Plain(choices=Task.choices, default=Task.REPLY, shown="api file")
-    state = Plain(choices=State.choices, default=State.WAITING, shown="api file")
-    sentence = Own(default="", shown="api file", help_text="why it was refused or failed")
-    reasons_json = Own(default="[]", help_text="rows that stood in the way: sample, reason", shown="")
-    reasons = Decoded("reasons_json", list)
-    manifest_json = Words(null=True, shown="")
-    manifest = Decoded("manifest_json")
-    job_id = Plain(null=True, shown="api")
-    places_json = Plain(null=True, help_text="where rows begin in its file, to find any of them", shown="")
-    places = Decoded("places_json")
-    difference_json = Plain(null=True, help_text="compared with the export before; null: not yet", shown="")
-    difference = Decoded("difference_json")
+    task = PlainText(choices=Task.choices, default=Task.REPLY, shown="api file")
+    state = PlainText(choices=State.choices, default=State.WAITING, shown="api file")
+    sentence = OperatorText(default="", shown="api file", help_text="why it was refused or failed")
+    reasons_json = OperatorText(default="[]", help_text="rows that stood in the way: sample, reason", shown="")
+    reasons = JsonProperty("reasons_json", list)
+    manifest_json = SpeechText(null=True, shown="")
+    manifest = JsonProperty("manifest_json")
+    job_id = PlainText(null=True, shown="api")
+    places_json = PlainText(null=True, help_text="where rows begin in its file, to find any of them", shown="")
+    places = JsonProperty("places_json")
+    difference_json = PlainText(null=True, help_text="compared with the export before; null: not yet", shown="")
+    difference = JsonProperty("difference_json")
 
     class Meta:
         db_table = "dataset_exports"

@@ -13,7 +13,7 @@ from openclaw_web.amounts import ngettext_lazy
 from openclaw_web.errors import Refused
 from openclaw_web.lists.declaration import PLAIN, List, Words, file_columns
 from openclaw_web.lists.filters import DayFilters
-from openclaw_web.lists.paging import Listing, Term, in_order, terms
+from openclaw_web.lists.paging import Listing, Term, build_terms, get_order_columns
 from openclaw_web.pages import glyphs, states
 
 from . import sample_order
@@ -67,8 +67,8 @@ class SampleFilters(DayFilters):
 def fits(_user, *, sort=SampleFilters.DEFAULT, **asked) -> Listing:
     """The samples that fit."""
     known = Filters(**{name: asked.get(name) or "" for name in Filters.NAMES})
-    wanted = terms(asked, COLUMNS, moment="created_at")
-    return known.listing(DatasetSample.objects.all(), wanted, order=in_order(SampleFilters.ORDERS, sort))
+    wanted = build_terms(asked, COLUMNS, moment="created_at")
+    return known.listing(DatasetSample.objects.all(), wanted, order=get_order_columns(SampleFilters.ORDERS, sort))
 
 
 def build_rows(samples: list[dict[str, Any]], filters: Filters) -> list[dict[str, Any]]:
@@ -83,9 +83,10 @@ def build_rows(samples: list[dict[str, Any]], filters: Filters) -> list[dict[str
             "href": f"{quote(sample['id'], safe='')}/{query}",
             "status": status,
             "status_word": words[status],
-            "user": glyphs.plain(sample["user"] or (sample["decision"] and sample["reply"]) or "") or sample["id"],
-            "fact": glyphs.plain(sample["fact"] or ""),
-            "reply": glyphs.plain((sample["edited"] if is_edited else sample["reply"]) or ""),
+            "user": glyphs.to_one_line(sample["user"] or (sample["decision"] and sample["reply"]) or "")
+            or sample["id"],
+            "fact": glyphs.to_one_line(sample["fact"] or ""),
+            "reply": glyphs.to_one_line((sample["edited"] if is_edited else sample["reply"]) or ""),
             "is_edited": is_edited,
             "by": sample["annotated_by"] or "–",
         }

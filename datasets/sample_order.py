@@ -8,9 +8,9 @@ from urllib.parse import urlencode
 from django.db import DEFAULT_DB_ALIAS, OperationalError
 from django.db.models import QuerySet
 
-from openclaw_web.lists.counting import Amount
-from openclaw_web.lists.paging import Listing, Term, cursor, narrowed, page_of
-from openclaw_web.sqlite import statements, words
+from openclaw_web.lists.list_counts import RowCount
+from openclaw_web.lists.paging import Listing, Term, build_listing, encode_cursor, page_of
+from openclaw_web.sqlite import dialect, statements
 from openclaw_web.sqlite.time_limits import time_box
 
 from .fields import OneOfThese, quote_texts
@@ -51,18 +51,18 @@ class Filters:
             samples = samples.filter(OneOfThese("reply_stop", CUT_OFF))
         elif self.ending:
             found.append(Term("reply_stop", "in" if self.ending == IS_CUT_OFF else "without", CUT_OFF))
-        return narrowed(samples.filter(**sought), [*found, *terms], order=order)
+        return build_listing(samples.filter(**sought), [*found, *terms], order=order)
 
     def condition(self) -> tuple[str, list[str]]:
         """The same as SQL with its values, for counts: these need no order."""
         sought, checked = self._columns()
         names = [f"{name} = %s" for name in sought]
         is_sought = self.session or self.reason or self.prompted_by or self._seeks_cut_off
-        names += [f"{words.unindexed(name) if is_sought else name} = %s" for name in checked]
+        names += [f"{dialect.unindexed(name) if is_sought else name} = %s" for name in checked]
         if self.ending:
             names.append(
                 build_ending_condition(
-                    "reply_stop" if self._seeks_cut_off else words.unindexed("reply_stop"), self.ending
+                    "reply_stop" if self._seeks_cut_off else dialect.unindexed("reply_stop"), self.ending
                 )
             )
         return " AND ".join(names) or "TRUE", [*sought.values(), *checked.values()]
@@ -122,7 +122,7 @@ def build_ending_condition(column: str, ending: str) -> str:
     return f"COALESCE({column}, '') NOT IN ({quote_texts(CUT_OFF)})"
 
 
-def count_samples(lists: list[Filters]) -> list[Amount | None]:
+def count_samples(lists: list[Filters]) -> list[RowCount | None]:
     """How many samples fit each of these filters, in one query; None for all of them when that takes too long.
 
     Nobody counts beyond COUNTED_UP_TO.
@@ -135,7 +135,7 @@ def count_samples(lists: list[Filters]) -> list[Amount | None]:
         values += asked_for
     with time_box(DEFAULT_DB_ALIAS, COUNTING_MS) as is_up:
         try:
-            counts = statements.one(DEFAULT_DB_ALIAS, f"SELECT {', '.join(parts)}", values)
+            counts = statements.read_row(DEFAULT_DB_ALIAS, f"SELECT {', '.join(parts)}", values)
             return [_capped(count) for count in counts]
         except OperationalError as exc:
             if not is_up(exc):
@@ -175,14 +175,14 @@ def find_by_turn(agent_id: str, session_id: str, numbers: list[int]) -> list[dic
 
 
 def _capped(count):
-    return Amount(min(count, COUNTED_UP_TO), count > COUNTED_UP_TO)
+    return RowCount(min(count, COUNTED_UP_TO), count > COUNTED_UP_TO)
 
 
 def _beside(sample, filters, order):
     rows = filters.narrow(DatasetSample.objects.all()).values("created_at", "id")
     with time_box(rows.db, LOOKING_MS) as is_up:
         try:
-            page = page_of(rows, order=order, after=cursor([sample.created_at, sample.id]), size=1)
+            page = page_of(rows, order=order, after=encode_cursor([sample.created_at, sample.id]), size=1)
         except OperationalError as exc:
             if not is_up(exc):
                 raise

@@ -15,7 +15,7 @@ from ledger.session import turn_actions
 from ledger.session.schemas import EvidenceOut
 from openclaw_web.pages import glyphs
 from people.configuration import catalogue
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 
 from . import sample_order, word_diff
 from .evidence import find_evidence, read_fact
@@ -46,7 +46,7 @@ def build_sample_context(
     before = [message for message in said if isinstance(message, dict)] if isinstance(said, list) else []
     gate, guardian = parts.read_gate_part(body), parts.read_guardian_part(body)
     fields = typed[0].fields if typed else {}
-    guide, known = configuration.several(GUIDE, reasons.SETTING).values()
+    guide, known = configuration.get_many(GUIDE, reasons.SETTING).values()
     return {
         "sample": sample,
         "body": body,
@@ -64,7 +64,7 @@ def build_sample_context(
         "may_label": may_label,
         "longest": LONGEST_SHOWN,
         "guide": guide,
-        "reasons": catalogue.named(known),
+        "reasons": catalogue.parse_reasons(known),
         "draft_page": drafts.build_page_name(),
         "other_drafts": [draft for draft in typed[1:] if draft.fields != fields],
         **build_reply_context(sample, form["output"].value() or "", typed[0] if typed else None),
@@ -97,7 +97,7 @@ def build_reply_context(sample: DatasetSample, text: str, draft: Draft | None) -
         "reply_length": len(text),
         "may_edit": is_short,
         "has_hidden": is_short and bool(glyphs.HIDDEN.search(text)),
-        "reply_html": markdown.render(text) if is_short else glyphs.readable(text[:LONGEST_SHOWN]),
+        "reply_html": markdown.render(text) if is_short else glyphs.to_html(text[:LONGEST_SHOWN]),
         "changes": word_diff.compare_words(own, text) if text != own and is_short else [],
         "draft": draft,
     }

@@ -18,7 +18,7 @@ from openclaw_web import clock
 from openclaw_web.amounts import ngettext_lazy
 from openclaw_web.errors import Refused
 from openclaw_web.pages.formatting import listed
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 
 from . import turn_facts
 from .dedup import signatures
@@ -137,7 +137,7 @@ def _make_batch(agent, session_id, moments, result, chosen, status, *, is_all):
 
 
 def _keep_contexts(agent, turns):
-    size = configuration.number(WINDOW_SETTING)
+    size = configuration.get_number(WINDOW_SETTING)
     with transaction.atomic(using=agent.db):
         return store_contexts(agent.db, turns, size)
 

@@ -10,10 +10,10 @@ from agents.decorators import agent_view
 from ledger.models import Session
 from ledger.session.session_forms import TurnNumbersForm
 from openclaw_web.errors import Refused
-from openclaw_web.lists.answers import answer
 from openclaw_web.lists.declaration import shows
-from openclaw_web.pages.doors import needs
-from openclaw_web.pages.html import after_post, refuse_post, render_page
+from openclaw_web.lists.list_response import render_list
+from openclaw_web.pages.html import redirect_after_post, refuse_post, render_page
+from openclaw_web.pages.roles import needs
 
 from . import sample_order, sample_page, services
 from .forms import TurnChoice, VerdictForm
@@ -28,7 +28,7 @@ from .words import STATUS_WORDS
 @shows(SAMPLES)
 def sample_list(request):
     """The samples that fit the filters, newest first; as a file with `format`."""
-    return answer(request, "datasets/sample_list.html", SAMPLES)
+    return render_list(request, "datasets/sample_list.html", SAMPLES)
 
 
 @require_safe
@@ -53,7 +53,7 @@ def sample_label(request, sample_id):
             form.add_error(None, refused.sentence)
             sample.refresh_from_db()
         else:
-            return after_post(request, _labelled(sample, filters), to=_next_address(sample, filters))
+            return redirect_after_post(request, _labelled(sample, filters), to=_next_address(sample, filters))
     request.opened = ("sample", sample.id)
     return _sample_page(request, sample, form, status=422)
 
@@ -83,7 +83,7 @@ def samples_make(request, agent, session_id):
     if not made.made and not made.existing:
         return refuse_post(request, Refused(_("No samples were created.")), to=session)
     filters = sample_order.Filters(agent=agent.agent_id, session=session.id)
-    return after_post(request, made.sentence, to=reverse("datasets:sample_list") + filters.query)
+    return redirect_after_post(request, made.sentence, to=reverse("datasets:sample_list") + filters.query)
 
 
 def _sample_page(request, sample, form=None, *, status=200):

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from openclaw_web.diffs.comparing import compare
+from openclaw_web.diffs.line_diff import compare
 from openclaw_web.diffs.word_marks import WORDS, Effort
 
 KEPT, REMOVED, ADDED = "kept", "removed", "added"

@@ -9,7 +9,7 @@ class Chance(random.Random):
     """A stream of choices that depends on nothing but its name; `Chance.of(seed, "sessions")`."""
 
     @classmethod
-    def of(cls, *words):
+    def from_words(cls, *words):
         """The stream named by `words`."""
         return cls("|".join(map(str, words)))
 

@@ -14,30 +14,30 @@ MONTHS = (
 )
 
 
-def local(ms):
+def to_local(ms):
     """The moment on a clock in the bakery."""
     return datetime.fromtimestamp(ms / 1000, SINGAPORE)
 
 
-def iso(ms):
+def format_iso(ms):
     """`2026-05-20T01:02:03.004Z`, as records have it."""
     return f"{datetime.fromtimestamp(ms // 1000, UTC):%Y-%m-%dT%H:%M:%S}.{ms % 1000:03d}Z"
 
 
 def file_stamp(ms):
     """The moment in the name of a file that was reset or deleted."""
-    return iso(ms).replace(":", "-")
+    return format_iso(ms).replace(":", "-")
 
 
-def short(ms):
+def format_short(ms):
     """`Wed 2026-05-20 09:02 GMT+8`, as channel messages have it."""
-    moment = local(ms)
+    moment = to_local(ms)
     return f"{DAYS[moment.weekday()]} {moment:%Y-%m-%d %H:%M} GMT+8"
 
 
-def day(ms):
+def format_day(ms):
     """The local date, `2026-05-20`."""
-    return f"{local(ms):%Y-%m-%d}"
+    return f"{to_local(ms):%Y-%m-%d}"
 
 
 def midnight(ms):
@@ -47,7 +47,7 @@ def midnight(ms):
 
 def is_closed(ms):
     """Whether the bakery has its day off."""
-    return local(ms).weekday() == 0
+    return to_local(ms).weekday() == 0
 
 
 def next_baking_day(ms):
@@ -55,9 +55,9 @@ def next_baking_day(ms):
     return ms + DAY + (DAY if is_closed(ms + DAY) else 0)
 
 
-def spelled(ms):
+def format_long(ms):
     """The long form in prompts of scheduled jobs."""
-    moment = local(ms)
+    moment = to_local(ms)
     number = moment.day
     ending = "th" if 10 < number < 20 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
     clock = f"{moment.hour % 12 or 12}:{moment:%M} {'AM' if moment.hour < 12 else 'PM'}"

@@ -64,14 +64,14 @@ class Place:
     def wrap(self, text, *, person, ms, message_id):
         """A person's words as the transcript has them."""
         if self.kind == "webchat":
-            return f"[{moments.short(ms)}] {text}"
+            return f"[{moments.format_short(ms)}] {text}"
         if self.kind == "cron":
-            return f"[cron:{self.job} {self.label}] {text}\nCurrent time: {moments.spelled(ms)}"
+            return f"[cron:{self.job} {self.label}] {text}\nCurrent time: {moments.format_long(ms)}"
         if self.kind == "subagent":
-            return f"[{moments.short(ms)}] {SUBAGENT}\n\n[Subagent Task]: {text}"
+            return f"[{moments.format_short(ms)}] {SUBAGENT}\n\n[Subagent Task]: {text}"
         if self.kind not in CHANNELS:
             return text
-        info = {"timestamp": moments.short(ms)}
+        info = {"timestamp": moments.format_short(ms)}
         if self.kind != "irc":
             sender = PEOPLE[person]
             sender_id = sender.telegram if self.channel == "telegram" else f"{sender.handle}!{person}@bakery.example"
@@ -85,7 +85,7 @@ class Place:
         return _block("Conversation info", info) + _block("Sender", about) + text
 
 
-def direct(agent: str, person: Person) -> Place:
+def build_direct_chat(agent: str, person: Person) -> Place:
     """The Telegram chat between a person and an agent."""
     return Place(agent, "telegram", person.telegram, f"{person.name} (@{person.handle})", (person.key,))
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 MILLION = 1_000_000
 CACHE_LIVES_MS = 300_000
-NOTHING = {
+NO_USAGE = {
     "input": 0,
     "output": 0,
     "cacheRead": 0,
@@ -46,7 +46,7 @@ MODELS = {
 }
 
 
-def usage(model, *, context, known, idle_ms, output):
+def build_usage(model, *, context, known, idle_ms, output):
     """What a call costs whose prompt has `context` tokens, `known` of which the provider saw `idle_ms` ago."""
     if idle_ms > CACHE_LIVES_MS or model.provider == "ollama":
         known = 0
@@ -63,6 +63,6 @@ def usage(model, *, context, known, idle_ms, output):
     return dict(zip(names, counts, strict=True)) | {"totalTokens": sum(counts), "cost": cost}
 
 
-def token_count(text):
+def count_tokens(text):
     """About how many tokens a text has; a Chinese character counts as most of one."""
     return max(1, (len(text) + len(text.encode())) // 7)

@@ -13,7 +13,7 @@ from gate.replays import decision_selection
 from gate.replays.replay_request import ReplayRequest
 from openclaw_web.errors import Refused
 
-from .gate import FACTS, GOOD, PASSING, kept_facts
+from .gate_decisions import EARLIER_PROMPT, FACTS, PASSING_REMARKS, find_plugin_facts
 
 ID, MODEL, COUNT = "demo-replay", "gate-large", 60
 JUDGED, FLIPPED = 3, 4  # one of so many decisions
@@ -21,7 +21,7 @@ NOTHING = "Nothing that will matter in another conversation."
 Decision = MemoryGateDecision.Decision
 
 
-def tell(*, by: str) -> None:
+def record_replay(*, by: str) -> None:
     """Judge some of the newest decisions of each agent and store a replay of the first one's, once."""
     for agent in Agent.objects.filter(agent_id__in=FACTS).order_by("agent_id"):
         if GateReplay.objects.using(agent.db).exists():
@@ -30,7 +30,7 @@ def tell(*, by: str) -> None:
         chosen = decision_selection.select_decisions(agent, wanted)
         decisions = MemoryGateDecision.objects.using(agent.db).in_bulk([row.id for row in chosen.rows])
         rows = [decisions[row.id] for row in chosen.rows]
-        kept = kept_facts(agent.agent_id)  # what was wrong with some of these is another story
+        kept = find_plugin_facts(agent.agent_id)  # what was wrong with some of these is another story
         for row in rows:
             if row.turn_id not in kept and not _draw(row, 9) % JUDGED:
                 _judge(agent, row, by)
@@ -40,7 +40,7 @@ def tell(*, by: str) -> None:
 
 def _judge(agent, row, by):
     """Passing remarks should not have been kept; everything else was right."""
-    is_wrong = row.candidate_fact in PASSING
+    is_wrong = row.candidate_fact in PASSING_REMARKS
     correction = Correction(Decision.NO_WRITE, reason=NOTHING) if is_wrong else None
     try:
         verdict_service.give_verdict(
@@ -54,7 +54,7 @@ def _store(db, rows, chosen, by):
     made = [_again(row, number) for number, row in enumerate(rows, 1)]
     at = max(row.created_at for row in rows) + 3_600_000
     replay = GateReplay(
-        id=ID, llm_model=MODEL, prompt_version=GOOD, chosen=chosen, state=GateReplay.State.FINISHED,
+        id=ID, llm_model=MODEL, prompt_version=EARLIER_PROMPT, chosen=chosen, state=GateReplay.State.FINISHED,
         total=len(rows), decided=len(rows), agreed=sum(one.is_same for one in made), started_by=by, created_at=at,
     )  # fmt: skip
     replay.save(using=db, force_insert=True)
@@ -67,7 +67,7 @@ def _store(db, rows, chosen, by):
 def _again(row, number):
     """What the other gate makes of a decision."""
     decision, fact, reason = row.decision, row.candidate_fact, row.reason
-    if fact in PASSING or (fact and not _draw(row, 10) % FLIPPED):
+    if fact in PASSING_REMARKS or (fact and not _draw(row, 10) % FLIPPED):
         decision, fact, reason = Decision.NO_WRITE, None, NOTHING
     prompt_tokens, completion_tokens = 500 + _draw(row, 7) * 3, 30 + _draw(row, 8) // 8
     return GateReplayDecision(
@@ -83,7 +83,7 @@ def _call(row, one):
     answer = {"decision": one.decision, "reason": one.reason, "candidateFact": one.candidate_fact}
     return GateCall(
         id=f"{ID}-{one.number}", turn_id=row.turn_id, session_id=row.session_id, decision_id=row.id, replay_id=ID,
-        origin=MemoryGateDecision.Origin.OWN, llm_model=MODEL, prompt_version=GOOD, outcome=GateCall.Outcome.DECIDED,
+        origin=MemoryGateDecision.Origin.OWN, llm_model=MODEL, prompt_version=EARLIER_PROMPT, outcome=GateCall.Outcome.DECIDED,
         llm_latency_ms=one.llm_latency_ms, prompt_tokens=one.prompt_tokens, completion_tokens=one.completion_tokens,
         reserved_tokens=one.prompt_tokens + one.completion_tokens, cost_usd=one.cost_usd, created_at=one.created_at,
         raw_response=json.dumps(answer, ensure_ascii=False),

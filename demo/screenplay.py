@@ -93,24 +93,24 @@ class Story:
 
 
 @cache
-def stories():
+def read_stories():
     """Every story, by name."""
     found = {}
     for file in sorted(FOLDER.glob("*.txt")):
-        for story in parse(file.read_text(encoding="utf-8")):
+        for story in parse_stories(file.read_text(encoding="utf-8")):
             if story.name in found:
                 raise ValueError(f"two stories are called {story.name}")
             found[story.name] = story
     return found
 
 
-def parse(text):
+def parse_stories(text):
     """The stories of one file, in order."""
     for part in re.split(r"^== ", text, flags=re.MULTILINE)[1:]:
         title, _, body = part.partition("\n")
         name, _, tags = title.partition("|")
         beats = tuple(_beats(_entries(body)))
-        waits = sum(duration_ms(beat.text) for beat in beats if beat.kind == "wait")
+        waits = sum(parse_duration(beat.text) for beat in beats if beat.kind == "wait")
         turns = sum(beat.kind in TURNS for beat in beats)
         for call in (call for beat in beats for call in beat.calls):
             if call.result is None and call.tool not in ANSWERS_ITSELF:
@@ -118,7 +118,7 @@ def parse(text):
         yield Story(name.strip(), _tags(tags), beats, turns, waits)
 
 
-def duration_ms(text):
+def parse_duration(text):
     """`40m`, `6h` or `2d` in milliseconds."""
     return int(text[:-1]) * {"m": 60_000, "h": 3_600_000, "d": 86_400_000}[text[-1]]
 

@@ -30,9 +30,9 @@ from operations.server import preparation
 from people.accounts import services as accounts
 from people.models import User
 
-from . import gate, replays, writes, wrong
+from . import gate_decisions, memory_writes, replays, wrong_memory
 from .files.home import write_home
-from .files.workspace import shipped
+from .files.workspace import read_shipped_files
 from .moments import DAY
 from .vocabulary import PEOPLE
 
@@ -71,12 +71,12 @@ def prepare(say: Callable[[str], object], *, is_fresh: bool = False) -> str:
     _remember_the_first_day()
     with _quiet():
         _seal()
-        gate.decide()
-        writes.tell()
+        gate_decisions.record_decisions()
+        memory_writes.record_writes()
         _judge()
         _export()
-        replays.tell(by=NAME)
-        wrong.tell(by=NAME)
+        replays.record_replay(by=NAME)
+        wrong_memory.play_story(by=NAME)
         return _link()
 
 
@@ -99,7 +99,7 @@ def _check(folder, is_used):
 
 def _check_story_is_ahead(source):
     """Raises Refused where the files are those of another demo, in which the story happened: it happens once."""
-    if wrong.has_happened(source):
+    if wrong_memory.is_story_over(source):
         sentence = _(
             "%(folder)s holds an earlier demo, whose files have changed since. Run the demo with --fresh to write it "
             "again, or set OPENCLAW_STATE_DIR to another folder."
@@ -141,7 +141,7 @@ def _write(source, say):
     _mark(source, is_complete=False)
     truth = write_home(source, until_ms=clock.now_ms() // DAY * DAY)
     _mark(source, is_complete=True, truth=truth.as_dict())
-    counts = {name: amounts.of(name, getattr(truth.live, name)) for name in ("sessions", "turns")}
+    counts = {name: amounts.format_amount(name, getattr(truth.live, name)) for name in ("sessions", "turns")}
     say(_("Wrote %(sessions)s with %(turns)s to %(folder)s") % (counts | {"folder": source}))
 
 
@@ -162,7 +162,7 @@ def _remember_the_first_day():
     """The workspace files as the agents were given them: earlier versions, as a collect on that day had kept them."""
     for agent in Agent.objects.filter(agent_id__in=("main", "research")):
         began = Session.objects.using(agent.db).aggregate(began=Min("created_at"))["began"] or 0
-        for name, text in shipped(agent.agent_id).items():
+        for name, text in read_shipped_files(agent.agent_id).items():
             store_version(agent.db, name, text.encode(), modified_ms=began)
 
 

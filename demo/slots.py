@@ -68,16 +68,16 @@ class Slots:
 
 
 DATES = {
-    "today": moments.day,
-    "yesterday": lambda ms: moments.day(ms - moments.DAY),
-    "tomorrow": lambda ms: moments.day(moments.next_baking_day(ms)),
-    "nextweek": lambda ms: moments.day(ms + 7 * moments.DAY),
-    "lastweek": lambda ms: moments.day(ms - 7 * moments.DAY),
-    "weekday": lambda ms: moments.WEEKDAYS[moments.local(ms).weekday()],
-    "weekday_zh": lambda ms: moments.WEEKDAYS_ZH[moments.local(ms).weekday()],
-    "tomorrowday": lambda ms: moments.WEEKDAYS[moments.local(moments.next_baking_day(ms)).weekday()],
-    "tomorrowday_zh": lambda ms: moments.WEEKDAYS_ZH[moments.local(moments.next_baking_day(ms)).weekday()],
-    "time": lambda ms: f"{moments.local(ms):%H:%M}",
-    "month": lambda ms: moments.MONTHS[moments.local(ms).month - 1],
-    "iso": moments.iso,
+    "today": moments.format_day,
+    "yesterday": lambda ms: moments.format_day(ms - moments.DAY),
+    "tomorrow": lambda ms: moments.format_day(moments.next_baking_day(ms)),
+    "nextweek": lambda ms: moments.format_day(ms + 7 * moments.DAY),
+    "lastweek": lambda ms: moments.format_day(ms - 7 * moments.DAY),
+    "weekday": lambda ms: moments.WEEKDAYS[moments.to_local(ms).weekday()],
+    "weekday_zh": lambda ms: moments.WEEKDAYS_ZH[moments.to_local(ms).weekday()],
+    "tomorrowday": lambda ms: moments.WEEKDAYS[moments.to_local(moments.next_baking_day(ms)).weekday()],
+    "tomorrowday_zh": lambda ms: moments.WEEKDAYS_ZH[moments.to_local(moments.next_baking_day(ms)).weekday()],
+    "time": lambda ms: f"{moments.to_local(ms):%H:%M}",
+    "month": lambda ms: moments.MONTHS[moments.to_local(ms).month - 1],
+    "iso": moments.format_iso,
 }

@@ -7,11 +7,47 @@ import zlib
 
 from guardian.files import MEMORY_FILES
 
-from . import moments, prices, summary, tools
-from .files import output
-from .files.memory import Kept
-from .screenplay import duration_ms
+from . import moments, prices, tool_calls
+from .files import tool_output
+from .files.memory import MemoryChange
+from .screenplay import parse_duration
 from .slots import Slots
+
+GOALS = {
+    "main": "Keep the Morning Tide shop running: orders, stock, customers, and what the team asks for.",
+    "research": "Support the starter study: literature, measurements, analysis, and the manuscript.",
+}
+
+
+RULES = {
+    "main": "- Ask before anything leaves the house: refunds above S$ 50, mails to customers, price changes\n"
+    "- Chinese with 晓雯, English with everybody else",
+    "research": "- Report n and the interval with every mean\n- Never change raw data; write to derived/ instead",
+}
+
+
+NOT_ASKED = ("Memory flush", "Result of ", "A new session was started")
+
+
+def build_summary(requests, place, chance):
+    """A summary of the requests since the last compaction, in the sections OpenClaw uses."""
+    wanted = [_line(text) for text in requests if not text.startswith(NOT_ASKED)]
+    shown = sorted(chance.sample(range(len(wanted)), min(14, len(wanted))))
+    done = "\n".join(f"- [x] {wanted[index]}" for index in shown[:-1]) or "- (none)"
+    doing = f"- [ ] {wanted[shown[-1]]}" if shown else "- (none)"
+    return (
+        f"## Goal\n{GOALS[place.agent] if place.agent in GOALS else GOALS['main']}\n\n"
+        f"## Constraints & Preferences\n{RULES.get(place.agent, RULES['main'])}\n\n"
+        f"## Progress\n### Done\n{done}\n\n### In Progress\n{doing}\n\n### Blocked\n- (none)\n\n"
+        f"## Key Decisions\n- **{len(wanted)} requests so far**: the latest ones are kept word for word below\n\n"
+        "## Next Steps\n1. Answer the next message with the state above in mind"
+    )
+
+
+def _line(text):
+    first = " ".join(text.split())
+    return first if len(first) <= 110 else first[:109] + "…"
+
 
 MODEL_SET = "Model set to {ref}."
 CLOSING = "👍|🥐|Any time.|Good.|🙂"
@@ -98,7 +134,7 @@ class Stage:
             self._answer(block, call)
 
     def _call(self, call):
-        tool, arguments = tools.planned(call, self.slots.fill, self.workspace, self.transcript.ms)
+        tool, arguments = tool_calls.plan_call(call, self.slots.fill, self.workspace, self.transcript.ms)
         prefix = "toolu_" if self.transcript.model.provider == "anthropic" else "call_"
         return {"type": "toolCall", "id": prefix + self.chance.hex(24), "name": tool, "arguments": arguments}
 
@@ -110,11 +146,11 @@ class Stage:
         else:
             result = call.result
             if result:
-                text = output.expand(self.slots.fill(result.text), self.chance, transcript.ms)
+                text = tool_output.expand_output(self.slots.fill(result.text), self.chance, transcript.ms)
                 result = type(result)(result.how, self.world.lengthen(tool, text, self.chance, transcript.ms))
-            answer = tools.answer(tool, arguments, result, self.workspace, self.chance, transcript.ms)
+            answer = tool_calls.answer_call(tool, arguments, result, self.workspace, self.chance, transcript.ms)
         failed = answer.is_error or (answer.details or {}).get("status") == "error"
-        if not failed and tool in tools.TEXT_TOOLS:
+        if not failed and tool in tool_calls.TEXT_TOOLS:
             (transcript.span.read if tool == "read" else transcript.span.modified).append(arguments["path"])
         if not failed and tool in ("write", "edit"):
             self._note_change(arguments["path"], call, arguments)
@@ -133,7 +169,7 @@ class Stage:
     def _kept(self, by, path, section, old, new, at_ms):
         transcript = self.transcript
         turn = f"{transcript.session_id}:{transcript.asked}"
-        self.workspace.kept.append(Kept(at_ms, by, path, section, old, new, self.place.key, turn))
+        self.workspace.kept.append(MemoryChange(at_ms, by, path, section, old, new, self.place.key, turn))
 
     def _remember(self, beat):
         """A moment after the answer, the plugin writes a fact of the turn down; with `later`, it has yet to."""
@@ -149,14 +185,14 @@ class Stage:
         self.children[arguments["label"]] = child
         about = {"status": "accepted", "childSessionKey": child.key, "runId": child.run_id, "mode": "run"}
         about |= {"note": "The result comes as a message when it is ready.", "modelApplied": True}
-        return tools.Answer(json.dumps(about, indent=2), about, took_ms=self.chance.between(0.02, 0.3))
+        return tool_calls.ToolAnswer(json.dumps(about, indent=2), about, took_ms=self.chance.between(0.02, 0.3))
 
     def _spawned(self, beat):
         self._say_something()
         child, transcript = self.children[beat.head], self.transcript
         transcript.ms = max(transcript.ms, child.ended_ms) + self.chance.between(0.2, 1.5)
         text = ANNOUNCED.format(
-            short=moments.short(transcript.ms),
+            short=moments.format_short(transcript.ms),
             session=child.session_id,
             label=beat.head,
             result=child.reply,
@@ -199,7 +235,7 @@ class Stage:
         self.slots.set(beat.text)
 
     def _wait(self, beat):
-        self.transcript.ms += duration_ms(beat.text) + self.chance.between(1, 300)
+        self.transcript.ms += parse_duration(beat.text) + self.chance.between(1, 300)
 
     def _rewind(self, beat):
         left = self.transcript.rewind(int(beat.head or 1))
@@ -236,13 +272,13 @@ class Stage:
         if transcript.context < transcript.model.window * 3 // 4 or len(transcript.last_kept) < 4:
             return
         now = transcript.ms = transcript.ms + self.chance.between(5, 30)
-        text = FLUSH.format(day=moments.day(now), now=moments.spelled(now))
+        text = FLUSH.format(day=moments.format_day(now), now=moments.format_long(now))
         transcript.user(text, said="Memory flush")
         transcript.assistant([{"type": "text", "text": "NO_REPLY"}], "stop")
         self._compact_now()
 
     def _compact_now(self):
-        self.transcript.compact(summary.of(self.transcript.span.requests, self.place, self.chance))
+        self.transcript.compact(build_summary(self.transcript.span.requests, self.place, self.chance))
 
 
 def picture(chance):

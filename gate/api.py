@@ -7,8 +7,8 @@ from ninja import Query, Status
 
 from agents.decorators import agent_view
 from openclaw_web.endpoints.operations import Operations
-from openclaw_web.endpoints.schemas import Page, listed
-from openclaw_web.pages.doors import needs
+from openclaw_web.endpoints.schemas import Page, page_to_json
+from openclaw_web.pages.roles import needs
 
 from .detail import api_detail, prompt_versions
 from .lists.call_list import CALLS
@@ -38,7 +38,7 @@ def gate_decision_list(request, agent, filters: Query[DecisionQuery]):
     found = DECISIONS.fits(agent, **filters.asked())
     rows = found.rows.defer(None) if filters.with_response and request.user.has_role("operator") else found.rows
     found = replace(found, rows=api_detail.annotate_responses(rows))
-    return listed(
+    return page_to_json(
         found.page(**filters.place, **api_detail.build_page_limits(agent.db, with_context=filters.with_context))
     )
 
@@ -57,7 +57,7 @@ def gate_decision_detail(request, agent, decision_id: str):
 def gate_call_list(request, agent, filters: Query[CallQuery]):
     """Calls of models for the gate, newest first. A search may return fewer than `limit`, and a `next`."""
     found = CALLS.fits(agent, **filters.asked())
-    return listed(replace(found, rows=api_detail.annotate_responses(found.rows)).page(**filters.place))
+    return page_to_json(replace(found, rows=api_detail.annotate_responses(found.rows)).page(**filters.place))
 
 
 @router.get("/agents/{agent}/gate/calls/{call_id}", CallDetail, 404, 503)

@@ -9,7 +9,15 @@ from artifacts import handles
 from artifacts.models import Artifact
 from ledger.models import ConversationTurn, Session
 from openclaw_web.disk import packing
-from openclaw_web.sqlite.integrity import DAMAGED, DIFFERENT, Check, Refers, damaged, forgetting, missing
+from openclaw_web.sqlite.integrity import (
+    DAMAGED,
+    DIFFERENT,
+    Check,
+    Reference,
+    build_damage_finder,
+    build_reference_check,
+    build_row_removal,
+)
 
 from .models import GateCall, GateReceipt, GateWindow, MemoryGateDecision
 from .statistics import deep_checks, quick_checks, sums
@@ -26,28 +34,31 @@ def _rebuild_sums(agent):
     return count
 
 
-SESSION = Refers(MemoryGateDecision, "session_id", Session)
-TURN = Refers(MemoryGateDecision, "turn_id", ConversationTurn, within=SESSION)
-WINDOW = Refers(MemoryGateDecision, "window_hash", GateWindow, key="hash")
-RECEIPT = Refers(GateReceipt, "decision_id", MemoryGateDecision)  # told again, a lost one would be taken for known
+SESSION = Reference(MemoryGateDecision, "session_id", Session)
+TURN = Reference(MemoryGateDecision, "turn_id", ConversationTurn, within=SESSION)
+WINDOW = Reference(MemoryGateDecision, "window_hash", GateWindow, key="hash")
+RECEIPT = Reference(GateReceipt, "decision_id", MemoryGateDecision)  # told again, a lost one would be taken for known
 # A long response is the handle of an artifact and nothing else.
 IS_HANDLE = Q(Exact(Length("raw_response"), handles.LENGTH)) & Q(
     Exact(StrIndex("raw_response", Value(handles.PREFIX)), 1)
 )
 RESPONSES = [
-    Refers(model, "raw_response", Artifact, key="handle", where=IS_HANDLE) for model in (MemoryGateDecision, GateCall)
+    Reference(model, "raw_response", Artifact, key="handle", where=IS_HANDLE)
+    for model in (MemoryGateDecision, GateCall)
 ]
 
 CHECKS = (
-    missing("gate_window_gone", WINDOW, noun="decisions", target=_("a window")),
+    build_reference_check("gate_window_gone", WINDOW, noun="decisions", target=_("a window")),
     Check(
         name="gate_window_damaged",
         sentence=DAMAGED,
         noun="windows",
-        find_deep=damaged(GateWindow, lambda row: packing.unpack(bytes(row.body_zstd), sha256=row.hash)),
+        find_deep=build_damage_finder(GateWindow, lambda row: packing.unpack(bytes(row.body_zstd), sha256=row.hash)),
     ),
-    missing("gate_responses", *RESPONSES, noun="decisions or calls", target=_("an artifact")),
-    missing("gate_receipts", RECEIPT, noun="receipts", target=_("a decision"), repair=forgetting(RECEIPT)),
+    build_reference_check("gate_responses", *RESPONSES, noun="decisions or calls", target=_("an artifact")),
+    build_reference_check(
+        "gate_receipts", RECEIPT, noun="receipts", target=_("a decision"), repair=build_row_removal(RECEIPT)
+    ),
     Check(
         name="gate_sums",
         sentence=DIFFERENT,
@@ -57,5 +68,5 @@ CHECKS = (
         find_deep=_wrong_sums,
         repair=_rebuild_sums,
     ),
-    missing("gate_turns", TURN, noun="decisions", target=_("a turn"), is_note=True),
+    build_reference_check("gate_turns", TURN, noun="decisions", target=_("a turn"), is_note=True),
 )

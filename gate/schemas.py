@@ -11,7 +11,7 @@ from ledger.collectors.records import LATEST_MS
 from openclaw_web.endpoints import spellings
 from openclaw_web.endpoints.schemas import BIGGEST, Body, Schema
 from openclaw_web.sqlite import fields
-from openclaw_web.sqlite.fields import reported_in
+from openclaw_web.sqlite.fields import get_reported_fields
 
 from .models import MemoryGateDecision
 
@@ -31,9 +31,9 @@ CALL = "llmCall"  # the spec nests what is known of the call
 TYPES: dict[type[models.Field], Any] = {
     fields.Count: Number,
     fields.Number: Amount,
-    fields.Plain: Name,
-    fields.Who: Name,
-    fields.Words: Text,
+    fields.PlainText: Name,
+    fields.PersonText: Name,
+    fields.SpeechText: Text,
 }
 
 
@@ -63,9 +63,9 @@ T = TypeVar("T", bound=ReportBody)
 @cache
 def _spellings(schema):
     """Columns by their names in the interface, and by those within a call: `latencyMs` and `latency_ms`."""
-    names = {spellings.camel(name): name for name in schema.model_fields}
+    names = {spellings.to_camel_case(name): name for name in schema.model_fields}
     of_call = {name.removeprefix("llm_"): name for name in schema.model_fields}
-    return names, {spellings.camel(short): name for short, name in of_call.items()} | of_call
+    return names, {spellings.to_camel_case(short): name for short, name in of_call.items()} | of_call
 
 
 def with_reported_columns(table: type[models.Model], *left_out: str) -> Callable[[type[T]], type[T]]:
@@ -75,7 +75,7 @@ def with_reported_columns(table: type[models.Model], *left_out: str) -> Callable
         known = {*schema.model_fields, *left_out}
         columns: dict[str, Any] = {
             field.attname: (TYPES[type(field)] | None, None)
-            for field in reported_in(table)
+            for field in get_reported_fields(table)
             if field.attname not in known
         }
         return create_model(

@@ -5,11 +5,11 @@ from django.utils.translation import gettext as _
 from ninja import Query
 
 from agents.decorators import agent_view
-from openclaw_web.diffs import comparing, unified
+from openclaw_web.diffs import line_diff, unified_format
 from openclaw_web.endpoints.operations import Operations
-from openclaw_web.endpoints.schemas import Page, PageQuery, listed
+from openclaw_web.endpoints.schemas import Page, PageQuery, page_to_json
 from openclaw_web.lists.paging import page_of
-from openclaw_web.pages.doors import needs
+from openclaw_web.pages.roles import needs
 
 from . import tool_writes, versions
 from .schemas import (
@@ -35,7 +35,7 @@ def file_list(request, agent, filters: Query[PageQuery]):
     page = versions.read_other_files(agent, **filters.place)
     first = versions.read_first_files(agent) if page.previous is None and not filters.after else []
     attach_standings(agent, first)
-    return listed(page, [*first, *page])
+    return page_to_json(page, [*first, *page])
 
 
 @router.get("/agents/{agent}/files/versions", Page[VersionOut], 404, 409, 503)
@@ -47,7 +47,7 @@ def file_versions(request, agent, filters: Query[VersionQuery]):
     page = page_of(rows, order=versions.ORDER, **filters.place)
     if not page and not filters.after and not filters.before:
         raise Http404(_("There is no file %(name)s.") % {"name": filters.name})
-    return listed(page)
+    return page_to_json(page)
 
 
 @router.get("/agents/{agent}/files/writes", Page[WriteOut], 404, 409, 503)
@@ -55,7 +55,7 @@ def file_versions(request, agent, filters: Query[VersionQuery]):
 @needs("viewer")
 def file_writes(request, agent, filters: Query[VersionQuery]):
     """Calls of tools that wrote to a file, the newest first. A search may answer fewer than `limit`, and a `next`."""
-    return listed(tool_writes.find_tool_writes(agent, filters.name, **filters.place))
+    return page_to_json(tool_writes.find_tool_writes(agent, filters.name, **filters.place))
 
 
 @router.get("/agents/{agent}/files/version", VersionDetail, 404, 503)
@@ -75,8 +75,8 @@ def file_diff(request, agent, asked: Query[DiffQuery]):
     old = _version(agent, asked.from_id) if asked.from_id else versions.find_previous(new)
     if old and old.file_name != new.file_name:
         raise Http404(_("These are versions of two files. Name two versions of one file."))
-    diff = comparing.compare(old.content if old else None, new.content)
-    view = comparing.view(diff)
+    diff = line_diff.compare(old.content if old else None, new.content)
+    view = line_diff.build_view(diff)
     return {
         "old": old,
         "new": new,
@@ -84,8 +84,8 @@ def file_diff(request, agent, asked: Query[DiffQuery]):
         "removed": diff.removed,
         "is_coarse": diff.is_coarse,
         "left": view.left,
-        "unified": unified.text(view, new.file_name, is_new=old is None),
-        "hunks": unified.hunks(view),
+        "unified": unified_format.format_patch(view, new.file_name, is_new=old is None),
+        "hunks": unified_format.build_hunks(view),
     }
 
 

@@ -4,7 +4,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from openclaw_web.diffs import comparing, unified
+from openclaw_web.diffs import line_diff, unified_format
 
 from . import file_bytes
 
@@ -18,7 +18,7 @@ class Change:
     """One change. `hunks`: (first and last line before, first and last line after), counted from 0, ends left out.
 
     `added` and `removed` count lines; `modified` is the smaller of both in each hunk. `is_coarse`: see
-    openclaw_web.diffs.comparing.
+    openclaw_web.diffs.line_diff.
     """
 
     diff: str
@@ -32,12 +32,12 @@ class Change:
 def compute_change(before: bytes | None, after: bytes | None, name: str) -> Change:
     """What became of a file; None: there is none."""
     old, new = (None if data is None else file_bytes.bytes_to_text(data) for data in (before, after))
-    diff = comparing.compare(old, new)
+    diff = line_diff.compare(old, new)
     hunks = tuple(
         (block.old_start, block.old_end, block.new_start, block.new_end) for block in diff.blocks if not block.is_same
     )
-    view = comparing.view(diff, room=0, has_marks=False)
-    text = unified.text(view, name, is_new=before is None)
+    view = line_diff.build_view(diff, room=0, has_marks=False)
+    text = unified_format.format_patch(view, name, is_new=before is None)
     if view.left:  # as `patch` marks what is no line of a file
         text += f"\\ {view.left} more changed lines are not in this diff\n"
     return Change(

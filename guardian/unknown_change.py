@@ -2,7 +2,7 @@
 
 from django.utils.translation import gettext as _
 
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 
 from . import services
 from .models import WriteGuardianAudit

@@ -8,10 +8,10 @@ from django.views.decorators.http import require_safe
 
 from agents.decorators import agent_view
 from artifacts.lint import lint_text
-from openclaw_web.diffs import comparing, pieces
-from openclaw_web.lists.paging import page_of, places
-from openclaw_web.pages.doors import needs
+from openclaw_web.diffs import line_diff, text_excerpts
+from openclaw_web.lists.paging import page_of, read_cursors
 from openclaw_web.pages.html import render_page
+from openclaw_web.pages.roles import needs
 
 from . import forms, tool_writes, versions
 from .detail import related_writes
@@ -35,7 +35,7 @@ def file_list(request, agent):
     With `folder=memory` only those notes, all of them in pages.
     """
     is_folder = request.GET.get("folder") == versions.NOTES.rstrip("/")
-    others = versions.read_other_files(agent, notes=is_folder, **places(request))
+    others = versions.read_other_files(agent, notes=is_folder, **read_cursors(request))
     is_start = not is_folder and others.previous is None and not request.GET.get("after")
     first = versions.read_first_files(agent) if is_start else []
     attach_standings(agent, first)
@@ -54,13 +54,13 @@ def file_detail(request, agent, name):
     asked = forms.read_file_request(agent, name, request.GET)
     if asked.is_download:
         return _download(asked.shown)
-    piece = pieces.piece(asked.shown.content, asked.line)
+    piece = text_excerpts.cut_excerpt(asked.shown.content, asked.line)
     if asked.line > max(piece.count, 1):
         raise Http404
     rows = versions.find_versions(agent, name)
-    page = page_of(rows, order=versions.ORDER, **places(request), size=VERSIONS_SHOWN)
+    page = page_of(rows, order=versions.ORDER, **read_cursors(request), size=VERSIONS_SHOWN)
     written = tool_writes.find_tool_writes(agent, name, after=request.GET.get("older"))
-    diff = comparing.compare(asked.old.content if asked.old else None, asked.new.content) if asked.is_compared else None
+    diff = line_diff.compare(asked.old.content if asked.old else None, asked.new.content) if asked.is_compared else None
     audits = related_writes.find_by_version(agent.db, [version.id for version in page])
     context = {
         "agent": agent,
@@ -71,7 +71,7 @@ def file_detail(request, agent, name):
         "amount": versions.count_versions(rows),
         "counted_up_to": versions.COUNTED_UP_TO,
         "diff": diff,
-        "view": comparing.view(diff) if diff else None,
+        "view": line_diff.build_view(diff) if diff else None,
         "writes": written,
         "writers": tool_writes.group_by_version(written),
         "searched": tool_writes.WINDOW,

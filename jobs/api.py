@@ -4,8 +4,8 @@ from django.shortcuts import get_object_or_404
 from ninja import Query, Status
 
 from openclaw_web.endpoints.operations import Operations
-from openclaw_web.endpoints.schemas import Page, listed
-from openclaw_web.pages.doors import needs
+from openclaw_web.endpoints.schemas import Page, page_to_json
+from openclaw_web.pages.roles import needs
 
 from . import services as jobs
 from .job_list import JOBS
@@ -18,7 +18,7 @@ router = Operations("operations_api", tags=["operations"])
 @needs("viewer")
 def job_list(request, filters: Query[JobQuery]):
     """Jobs, newest first: operators see all jobs, other users the jobs they started."""
-    return listed(JOBS.fits(request.user, **filters.asked(started_by="by")).page(**filters.place))
+    return page_to_json(JOBS.fits(request.user, **filters.asked(started_by="by")).page(**filters.place))
 
 
 @router.get("/operations/jobs/{job_id}", JobDetail, 404)

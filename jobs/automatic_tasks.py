@@ -13,7 +13,7 @@ from django.db import DatabaseError, transaction
 
 from openclaw_web import clock
 from openclaw_web.errors import Refused
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 
 from . import kinds as job_kinds
 from . import services as jobs
@@ -40,7 +40,7 @@ class AutomaticTask:
 
 def read_tasks(settings: Collection[str] = configuration.KEYS) -> list[AutomaticTask]:
     """Every kind that runs by itself, by one of these settings, as it stands now."""
-    values = configuration.several(*configuration.KEYS)
+    values = configuration.get_many(*configuration.KEYS)
     return [_state(kind, every, values) for kind, every in job_kinds.get_schedules() if every.setting in settings]
 
 

@@ -5,7 +5,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from openclaw_web import clock
-from openclaw_web.pages.formatting import joined
+from openclaw_web.pages.formatting import join_sentences
 
 from . import kinds as job_kinds
 from .models import JobRun
@@ -29,4 +29,4 @@ def _end(job, state, sentence):
     if kind and kind.undo:
         kind.undo(job.params)
     words = [sentence, *([str(kind.kept)] if kind else [])]
-    return {"state": state, "message": joined(words), "finished_at": clock.now_ms()}
+    return {"state": state, "message": join_sentences(words), "finished_at": clock.now_ms()}

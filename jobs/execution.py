@@ -42,7 +42,7 @@ def run(job_id: str, *, listener: Listener | None = None) -> JobRun | None:
 def hold_process_token() -> Iterator[str]:
     """A token for one run, whose lock this process holds for the block."""
     token = f"{socket.gethostname()}:{os.getpid()}:{ULID()}"
-    with locks.running(token):
+    with locks.hold_run_lock(token):
         yield token
 
 

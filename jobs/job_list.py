@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 from openclaw_web.amounts import ngettext_lazy
 from openclaw_web.lists.declaration import NAMED, PLAIN, List, Words, file_columns
 from openclaw_web.lists.filters import DayFilters
-from openclaw_web.lists.paging import Listing, Term, in_order, narrowed, terms
+from openclaw_web.lists.paging import Listing, Term, build_listing, build_terms, get_order_columns
 from openclaw_web.pages import states
 
 from . import kinds as job_kinds
@@ -41,9 +41,9 @@ class JobFilters(DayFilters):
 def fits(user, *, sort=JobFilters.DEFAULT, **asked) -> Listing:
     """Those of the runs a person may see that fit, without what is long in them. Below operator that is their own."""
     own = [] if user.has_role("operator") else [Term("started_by", "exact", user.username)]
-    wanted = terms(asked, {"kind": "kind", "state": "state", "by": "started_by"}, moment="created_at")
+    wanted = build_terms(asked, {"kind": "kind", "state": "state", "by": "started_by"}, moment="created_at")
     rows = JobRun.objects.defer("log", "result_json", "params_json")
-    return narrowed(rows, [*own, *wanted], order=in_order(JobFilters.ORDERS, sort), seeks=SEEKS)
+    return build_listing(rows, [*own, *wanted], order=get_order_columns(JobFilters.ORDERS, sort), seeks=SEEKS)
 
 
 JOBS = List(

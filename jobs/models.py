@@ -5,8 +5,8 @@ from django.db import models
 from django.urls import reverse
 from django.utils import translation
 
-from openclaw_web.sqlite.fields import Count, EpochMs, Flag, Own, Plain, Who, Words
-from openclaw_web.sqlite.json_columns import Decoded
+from openclaw_web.sqlite.fields import Count, EpochMs, Flag, OperatorText, PersonText, PlainText, SpeechText
+from openclaw_web.sqlite.json_columns import JsonProperty
 
 
 class JobRun(models.Model):
@@ -23,28 +23,28 @@ class JobRun(models.Model):
 
     ENDED = (State.FINISHED, State.REFUSED, State.FAILED, State.CANCELLED, State.STOPPED)
 
-    id = Plain(primary_key=True, shown="api file")
-    kind = Plain(shown="api file")
-    params_json = Words(default="{}", shown="")
-    params = Decoded("params_json", is_sorted=True)
-    state = Plain(choices=State.choices, default=State.QUEUED, shown="api file")
+    id = PlainText(primary_key=True, shown="api file")
+    kind = PlainText(shown="api file")
+    params_json = SpeechText(default="{}", shown="")
+    params = JsonProperty("params_json", is_sorted=True)
+    state = PlainText(choices=State.choices, default=State.QUEUED, shown="api file")
     attempts = Count(default=0, shown="api")
     done = Count(default=0, shown="api file")
     total = Count(null=True, shown="api file", help_text="null: not known yet")
-    message = Own(default="", shown="api file", help_text="what it is doing, or the sentence it ended with")
-    log = Own(default="", shown="")
-    result_json = Own(null=True, shown="")
-    result = Decoded("result_json")
-    started_by = Who(default="", shown="api file")
-    language = Plain(default="", help_text="of its messages: that of whoever started it; empty: English", shown="")
-    worker = Plain(default="", shown="")
+    message = OperatorText(default="", shown="api file", help_text="what it is doing, or the sentence it ended with")
+    log = OperatorText(default="", shown="")
+    result_json = OperatorText(null=True, shown="")
+    result = JsonProperty("result_json")
+    started_by = PersonText(default="", shown="api file")
+    language = PlainText(default="", help_text="of its messages: that of whoever started it; empty: English", shown="")
+    worker = PlainText(default="", shown="")
     ends_with_process = Flag(default=False, help_text="nobody goes on with it when its process is gone", shown="")
     created_at = EpochMs(shown="api file")
     started_at = EpochMs(null=True, shown="api file")
     heartbeat_at = EpochMs(null=True, shown="api")
     finished_at = EpochMs(null=True, shown="api file")
     cancel_requested_at = EpochMs(null=True, shown="api", help_text="when somebody asked it to end before it is done")
-    cancel_requested_by = Who(default="", shown="api")
+    cancel_requested_by = PersonText(default="", shown="api")
 
     class Meta:
         db_table = "job_runs"

@@ -14,7 +14,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 
 from openclaw_web import clock
-from openclaw_web.pages.html import go
+from openclaw_web.pages.html import redirect_to
 
 from . import kinds as job_kinds
 from . import services as jobs
@@ -58,7 +58,7 @@ class PageMessages:
 def redirect_after_start(request: HttpRequest, job: JobRun, *, to: Any = None) -> HttpResponse:
     """Go to the page of a job that was started, or to `to`; what becomes of it is said above the pages after."""
     messages.info(request, job.id, extra_tags=TAG)
-    return go(request, to or job)
+    return redirect_to(request, to or job)
 
 
 def split_messages(found: Iterable[Any], request: HttpRequest | None) -> PageMessages:

@@ -83,7 +83,7 @@ def run_now(kind: str, params: dict, *, by: str, listener: Listener | None = Non
         check_pass.check_all()
         return ended
     finally:
-        reserve.keep(settings.HOME_DIR)
+        reserve.refill(settings.HOME_DIR)
 
 
 def wait(job: JobRun) -> JobRun:
@@ -128,13 +128,13 @@ def recover(**columns: Any) -> int:
     for job in JobRun.objects.filter(state=JobRun.State.RUNNING, **columns).defer("log", "result_json"):
         if is_lost(job):
             recovered += _requeue(job)
-            locks.forget(job.worker)
+            locks.remove_run_lock(job.worker)
     return recovered
 
 
 def is_lost(job: JobRun) -> bool:
     """Whether the worker of a run is gone."""
-    is_dead = locks.is_dead(job.worker)
+    is_dead = locks.is_run_dead(job.worker)
     if is_dead is None:  # another machine's, or this home was moved since: only the heartbeat can tell
         return abs(clock.now_ms() - (job.heartbeat_at or 0)) > STALE_MS  # a beat from the future tells nothing
     return is_dead
@@ -148,7 +148,7 @@ def end_lost(job: JobRun, sentence: str) -> bool:
     seen = {"worker": job.worker, "heartbeat_at": job.heartbeat_at}
     changed = JobRun.objects.filter(id=job.id, state=JobRun.State.RUNNING, **seen).update(**ended)
     if changed:
-        locks.forget(job.worker)
+        locks.remove_run_lock(job.worker)
     return bool(changed)
 
 

@@ -6,10 +6,10 @@ from django.views.decorators.http import require_GET, require_POST, require_safe
 from django_htmx.http import trigger_client_event
 
 from openclaw_web.errors import Refused
-from openclaw_web.lists.answers import answer
 from openclaw_web.lists.declaration import shows
-from openclaw_web.pages.doors import needs
-from openclaw_web.pages.html import go, refuse_post, render_page, stop_polling
+from openclaw_web.lists.list_response import render_list
+from openclaw_web.pages.html import redirect_to, refuse_post, render_page, stop_polling
+from openclaw_web.pages.roles import needs
 
 from . import kinds as job_kinds
 from . import notices
@@ -24,7 +24,7 @@ from .models import JobRun
 def job_list(request):
     """The jobs that fit the filters, the newest first; as a file with `format`."""
     words = ALL_JOBS if request.user.has_role("operator") else OWN_JOBS
-    return answer(request, "jobs/job_list.html", JOBS, words=words)
+    return render_list(request, "jobs/job_list.html", JOBS, words=words)
 
 
 @require_GET
@@ -78,7 +78,7 @@ def job_cancel(request, job_id):
         job = jobs.cancel(_job(request, job_id), by=request.user.username)
     except Refused as refused:
         return refuse_post(request, refused, to=_job(request, job_id))
-    return go(request, job)  # its page says what becomes of it
+    return redirect_to(request, job)  # its page says what becomes of it
 
 
 def _job(request, job_id):

@@ -12,9 +12,9 @@ from django.db import DatabaseError, OperationalError, connections
 from django.utils.module_loading import import_string
 
 from openclaw_web.disk import locks, reserve
-from openclaw_web.sqlite import waiting
+from openclaw_web.sqlite import connection_tuning
 from people.audit import log as audit
-from people.signing_in import sign_ins
+from people.authentication import sign_ins
 from problems import check_pass
 
 from . import automatic_tasks, execution
@@ -35,7 +35,7 @@ STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGQUIT)
 
 def work() -> None:
     """Run jobs until the process is told to stop; the running one may finish first, for at most 30 s."""
-    waiting.wait_for_writers(BUSY_SECONDS)
+    connection_tuning.wait_for_writers(BUSY_SECONDS)
     worker = Worker()
     for number in STOPS:
         signal.signal(number, worker.stop)
@@ -108,11 +108,11 @@ def _look_after_runs(ended):
             jobs.recover()
             if rounds % TICK_EVERY == 0:
                 automatic_tasks.start_due()
-                reserve.keep(settings.HOME_DIR)
+                reserve.refill(settings.HOME_DIR)
             if rounds % PRUNE_EVERY == 0:
                 import_string(settings.PRUNE)()
                 sign_ins.prune()
-            last_act = audit.latest_act(last_act)  # before the check: what is done during it is checked again
+            last_act = audit.find_latest_act(last_act)  # before the check: what is done during it is checked again
         except DatabaseError as exc:
             log.warning("lost jobs could not be looked for: %s", exc)
             connections.close_all()

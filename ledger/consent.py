@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, TypeVar
 
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 
 from .collectors.records import read_facts
 from .collectors.senders import find_withheld_reason
@@ -26,7 +26,7 @@ Messages = list[dict[str, Any]]
 
 def read_opted_out() -> frozenset[str]:
     """Who has opted out, today."""
-    return frozenset(configuration.texts(SETTING))
+    return frozenset(configuration.get_texts(SETTING))
 
 
 def find_withheld(db: str, turns: Collection[ConversationTurn]) -> set[str]:

@@ -62,6 +62,6 @@ WORDS = {
 }
 
 
-def of(what: str, count: int) -> str:
+def format_amount(what: str, count: int) -> str:
     """So many of `what`, a key of WORDS."""
     return WORDS[what] % {"count": count, "shown": f"{count:,}"}

@@ -18,13 +18,21 @@ from ninja.errors import AuthenticationError, HttpError, ValidationError
 from ninja.parser import Parser
 from ninja.renderers import BaseRenderer
 
-from people.doors import described
-from people.doors.auth import SessionAuth, TokenAuth
-from people.doors.conduct import conducted
+from people.api_auth import openapi_access
+from people.api_auth.auth import SessionAuth, TokenAuth
+from people.api_auth.middleware import wrap_operation
 
-from .endpoints import promises, spellings
-from .endpoints.problems import answer_to, in_our_words, invalid, not_allowed, not_found, problem, without_csrf_token
-from .errors import Answerable
+from .endpoints import openapi_extras, spellings
+from .endpoints.error_responses import (
+    build_error,
+    build_refusal,
+    build_validation_error,
+    describe_csrf_failure,
+    not_allowed,
+    not_found,
+    with_json_refusals,
+)
+from .errors import UserFacingError
 from .sqlite import failures, time_limits
 
 ROUTERS = (
@@ -87,7 +95,7 @@ class OrjsonParser(Parser):
         body = orjson.loads(request.body)  # unlike json, refuses half of a surrogate pair, which no database takes
         if not isinstance(body, dict):
             raise TypeError("not an object")
-        return spellings.renamed_body(body, request.body_spellings)
+        return spellings.rename_body(body, request.body_spellings)
 
 
 class Api(NinjaAPI):
@@ -114,7 +122,7 @@ api = Api(
     parser=OrjsonParser(),
     docs_decorator=with_data_images,
 )
-api.add_decorator(conducted, mode="view")
+api.add_decorator(wrap_operation, mode="view")
 
 
 def mount(name):
@@ -125,7 +133,7 @@ def mount(name):
             role = getattr(operation.view_func, "needs_role", None)
             if role is None:
                 raise ImproperlyConfigured(f"{name}.{operation.view_func.__name__} needs a role: @needs(...)")
-            operation.openapi_extra = promises.of(operation, role)
+            operation.openapi_extra = openapi_extras.build_extra(operation, role)
     api.add_router("", router)
 
 
@@ -133,9 +141,9 @@ def urls():
     """What urls.py mounts. All but the page of the document answer 401 by themselves; that sends to the sign-in."""
     patterns, app_name, namespace = api.urls
     for pattern in patterns:
-        pattern.callback = in_our_words(pattern.callback)
+        pattern.callback = with_json_refusals(pattern.callback)
         if pattern.name == "openapi-json":
-            pattern.callback = described.for_tokens(pattern.callback, not_signed_in)
+            pattern.callback = openapi_access.allow_tokens(pattern.callback, not_signed_in)
         if pattern.name != "openapi-view":
             login_not_required(pattern.callback)
     return [*patterns, path("<path:rest>", nowhere)], app_name, namespace
@@ -152,39 +160,39 @@ api.exception_handler(Http404)(not_found)
 api.exception_handler(PermissionDenied)(not_allowed)
 
 
-@api.exception_handler(Answerable)
+@api.exception_handler(UserFacingError)
 def answerable(request, exc):
-    return answer_to(exc)
+    return build_refusal(exc)
 
 
 @api.exception_handler(ValidationError)
 def does_not_fit(request, exc):
-    return invalid(exc.errors)
+    return build_validation_error(exc.errors)
 
 
 @api.exception_handler(HttpError)
 def unreadable(request, exc):
     """What ninja itself refuses: a body that is no JSON, a session without its CSRF token."""
     if exc.status_code == 403:
-        return problem(403, without_csrf_token(), code="csrf")
-    return problem(exc.status_code, _("The request body cannot be read. Send a JSON object."))
+        return build_error(403, describe_csrf_failure(), code="csrf")
+    return build_error(exc.status_code, _("The request body cannot be read. Send a JSON object."))
 
 
 @api.exception_handler(AuthenticationError)
 def not_signed_in(request, exc):
     sentence = _("Sign in, or send a valid token: Authorization: Bearer oc_…")
-    return problem(401, sentence, headers={"WWW-Authenticate": "Bearer"})
+    return build_error(401, sentence, headers={"WWW-Authenticate": "Bearer"})
 
 
 @api.exception_handler(OperationalError)
 def busy(request, exc):
     """Queries that took longer than they may, or a writer that did; anything else is a bug."""
-    if time_limits.is_page_over(exc):
-        return problem(503, time_limits.too_slow(), code="too_slow")
+    if time_limits.is_page_limit(exc):
+        return build_error(503, time_limits.describe_slow_page(), code="too_slow")
     if not failures.is_locked(exc):
         raise exc
     sentence = _("Another write is taking long. Send this request again in a moment.")
-    return problem(503, sentence, code="busy", headers={"Retry-After": 1})
+    return build_error(503, sentence, code="busy", headers={"Retry-After": 1})
 
 
 for module in ROUTERS:

@@ -19,7 +19,7 @@ def now_ms():
 
 
 @contextmanager
-def at(moment: int) -> Iterator[None]:
+def shift_to(moment: int) -> Iterator[None]:
     """Let the block happen from another moment on: the demo's story has its own time."""
     token = _moved.set(_moved.get() + moment - now_ms())
     try:

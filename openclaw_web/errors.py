@@ -1,7 +1,7 @@
 """What a person may be told when something fails, and how that is answered: on pages as in the API."""
 
 
-class Answerable(Exception):
+class UserFacingError(Exception):
     """A failure that knows its own answer: a sentence that says what to do next, and the three below.
 
     `reasons` may hold one line per offending row: `{"id": ..., "reason": ...}`. `ways` lead on from its page, as
@@ -24,7 +24,7 @@ class Answerable(Exception):
         return {}
 
 
-class Refused(Answerable):
+class Refused(UserFacingError):
     """The request was understood and not carried out."""
 
 

@@ -7,16 +7,16 @@ from django.utils.translation import gettext as _
 from .sqlite import failures
 
 
-def of(exc: BaseException) -> str:
+def describe_error(exc: BaseException) -> str:
     """The end of a sentence about an error of SQLite, of a file, or one that has a sentence of its own."""
     if failures.is_of_database(exc):
-        return failures.in_words(str(exc))
+        return failures.translate_message(str(exc))
     if isinstance(exc, OSError):
-        return of_system(exc)
+        return describe_os_error(exc)
     return str(exc) or type(exc).__name__
 
 
-def of_system(exc: OSError) -> str:
+def describe_os_error(exc: OSError) -> str:
     """Why a file was not opened or written: `there is no such file`; what is not known here as the system says it."""
     known = {
         errno.ENOENT: _("there is no such file or folder"),

@@ -11,7 +11,7 @@ from whitenoise.compress import Compressor
 
 from . import VERSION as VERSION
 from .disk import home, publication, reserve
-from .sqlite import connecting
+from .sqlite import connection_options
 
 env = environ.Env()
 ON, OFF = ("1", "true", "yes", "on"), ("0", "false", "no", "off", "")
@@ -123,7 +123,7 @@ GATE_VERDICTS = "datasets.decision_samples.verdict_copies.copy_new"  # copies ne
 ARTIFACT_CALLS = "ledger.outputs.calls.find_calls"  # the calls that artifacts came from
 MEMORY_SUMS = "overview.memory_sums.refresh_alias"  # counts writes to memory again when some were recorded
 PROBLEM_PLACES = "agents.problems.checked_agents.list_checked_agents"  # the agents with their files, for checks
-LAST_IMPORT = "overview.summaries.last_import"  # when something was imported last
+LAST_IMPORT = "overview.summaries.find_last_import"  # when something was imported last
 PRUNE = "operations.pruning.prune"  # removes rows that ended long ago, now and then
 LEFT_BEHIND = (
     "datasets.exports.leftovers.clear_leftovers"  # removes unfinished files of killed work when a command begins
@@ -141,7 +141,7 @@ MIDDLEWARE = [
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "openclaw_web.pages.compression.CompressionMiddleware",
     "openclaw_web.pages.middleware.PrivateAnswersMiddleware",
-    "people.audit.middleware.ActingThroughMiddleware",
+    "people.audit.middleware.ActViaMiddleware",
     "csp.middleware.CSPMiddleware",
     "django_permissions_policy.PermissionsPolicyMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -150,12 +150,12 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "people.preferences.middleware.PreferencesMiddleware",
-    "people.signing_in.middleware.SignInRequiredMiddleware",
+    "people.authentication.middleware.SignInRequiredMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
-    "openclaw_web.pages.middleware.SayWhyMiddleware",
-    "people.audit.middleware.SeenMiddleware",
+    "openclaw_web.pages.middleware.FailurePageMiddleware",
+    "people.audit.middleware.LastSeenMiddleware",
     "people.audit.middleware.AuditTrailMiddleware",
     "openclaw_web.pages.middleware.TimeLimitMiddleware",  # after all that looks up who asks
     "axes.middleware.AxesMiddleware",
@@ -202,7 +202,7 @@ FORM_RENDERER = "django.forms.renderers.Jinja2"
 # Requests give up after 5 s, jobs and commands (serve starts them with 30) wait for the writer before them. The global
 # file stays open: every request asks it, and opening it anew between many writers took longer than their writes.
 DATABASES = {
-    "default": connecting.database(
+    "default": connection_options.build_database_settings(
         HOME_DIR / "state" / "openclaw.sqlite",
         timeout=env_number("OPENCLAW_WEB_BUSY_SECONDS", 5),
         kept_seconds=60,
@@ -242,7 +242,7 @@ SESSION_COOKIE_HTTPONLY = True
 CSRF_COOKIE_NAME = "openclaw_web_csrf"
 CSRF_COOKIE_HTTPONLY = True
 
-CSRF_FAILURE_VIEW = "openclaw_web.endpoints.problems.csrf_failure"
+CSRF_FAILURE_VIEW = "openclaw_web.endpoints.error_responses.csrf_failure"
 
 # Requests to the API that one person may make in a minute, and wrong tokens that one address may show; 0: no limit.
 API_PER_MINUTE = env_number("OPENCLAW_WEB_API_PER_MINUTE", 20_000)

@@ -16,17 +16,21 @@ os.environ["LC_ALL"] = "C.UTF-8"  # commands speak the language of the terminal
 
 from .settings import *  # noqa: F403
 from .settings import DATABASES, HOME_DIR, STATIC_ROOT, STORAGES, TEMPLATES
-from .sqlite import connecting
+from .sqlite import connection_options
 
 atexit.register(shutil.rmtree, HOME_DIR, ignore_errors=True)
 DATABASES |= {
-    f"agent_{name}": connecting.database(HOME_DIR / "agents" / name / "agent" / "openclaw-agent.sqlite")
+    f"agent_{name}": connection_options.build_database_settings(
+        HOME_DIR / "agents" / name / "agent" / "openclaw-agent.sqlite"
+    )
     for name in ("ada", "bob")
 }
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 STORAGES["staticfiles"]["BACKEND"] = "django.contrib.staticfiles.storage.StaticFilesStorage"
 ALLOWED_HOSTS = ["*"]
-TEMPLATES[0] |= {"BACKEND": "tests.openclaw_web.templates.strict.Templates"}  # every slip in a template is an error
-TEMPLATES[0]["OPTIONS"]["environment"] = "tests.openclaw_web.templates.strict.environment"
+TEMPLATES[0] |= {
+    "BACKEND": "tests.openclaw_web.templates.strict_templates.Templates"
+}  # every slip in a template is an error
+TEMPLATES[0]["OPTIONS"]["environment"] = "tests.openclaw_web.templates.strict_templates.environment"
 del TEMPLATES[0]["OPTIONS"]["kept_in"]  # it names a place of its own
 STATIC_ROOT.mkdir(exist_ok=True)  # nothing is collected in tests, and whitenoise warns of a missing folder

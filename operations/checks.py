@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from ledger.models import RemovedSession
 from openclaw_web.errors import Refused
-from openclaw_web.sqlite.integrity import DAMAGED, MISSING, Check, file_problem
+from openclaw_web.sqlite.integrity import DAMAGED, MISSING, Check, find_file_problem
 
 from .backups import backup_reader
 from .models import BackupRun
@@ -57,7 +57,7 @@ def _find_removed_backups(_db) -> Iterator[str]:
 
 
 def _problem_of(path, name, size, read):
-    if problem := file_problem(path, name, size):
+    if problem := find_file_problem(path, name, size):
         return problem
     try:
         read(path)

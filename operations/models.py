@@ -2,7 +2,7 @@
 
 from django.db import models
 
-from openclaw_web.sqlite.fields import Count, EpochMs, Own, Plain, Who
+from openclaw_web.sqlite.fields import Count, EpochMs, OperatorText, PersonText, PlainText
 
 
 class BackupRun(models.Model):
@@ -19,16 +19,16 @@ class BackupRun(models.Model):
 
     USABLE = (Status.VERIFIED, Status.INCOMPLETE, Status.FOUND, Status.DAMAGED)
 
-    id = Plain(primary_key=True, shown="api")
+    id = PlainText(primary_key=True, shown="api")
     created_at = EpochMs(shown="api")
-    archive_path = Own(default="", shown="api")
-    status = Plain(choices=Status.choices, default=Status.RUNNING, shown="api")
-    manifest_json = Own(default="{}", shown="")
+    archive_path = OperatorText(default="", shown="api")
+    status = PlainText(choices=Status.choices, default=Status.RUNNING, shown="api")
+    manifest_json = OperatorText(default="{}", shown="")
     # Ours.
     archive_bytes = Count(null=True, shown="api")
-    archive_sha256 = Plain(default="", shown="api", help_text="empty: not read in full here")
-    made_by = Who(default="", shown="api")
-    message = Own(default="", shown="api", help_text="why it failed, is damaged or is incomplete")
+    archive_sha256 = PlainText(default="", shown="api", help_text="empty: not read in full here")
+    made_by = PersonText(default="", shown="api")
+    message = OperatorText(default="", shown="api", help_text="why it failed, is damaged or is incomplete")
     finished_at = EpochMs(null=True, shown="api")
     verified_at = EpochMs(null=True, shown="api", help_text="when every byte was last read and verified")
     proven_at = EpochMs(null=True, shown="api", help_text="when the backup was last restored")

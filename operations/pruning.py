@@ -13,7 +13,7 @@ from guardian.recording import snapshot_pruning as pruning_of_versions
 from jobs import kinds as job_kinds
 from jobs.models import JobRun
 from openclaw_web import clock
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 from problems import problem_store as problems
 
 from .models import BackupRun
@@ -32,7 +32,7 @@ def prune() -> int:
 
     With 0 days only versions and closed problems are removed.
     """
-    days, count = configuration.number(DAYS_SETTING), _versions() + problems.prune_problems()
+    days, count = configuration.get_number(DAYS_SETTING), _versions() + problems.prune_problems()
     if not days:
         return count
     before = clock.now_ms() - days * DAY_MS

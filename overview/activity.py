@@ -47,13 +47,13 @@ RANGE_COLUMNS = {
 }
 
 
-def summaries(order: str) -> list[AgentSummary]:
+def read_summaries(order: str) -> list[AgentSummary]:
     """A row for each agent, ordered by one of COLUMNS, `-` before it for the largest first."""
     known = order.replace("cost_usd", "known_cost")
     return list(AgentSummary.objects.annotate(known_cost=KnownCost()).order_by(known, "agent_id"))
 
 
-def totals(rows: Sequence[AgentSummary]) -> dict:
+def sum_summaries(rows: Sequence[AgentSummary]) -> dict:
     """The sums of all agents' rows."""
     collected = [row.last_collected_at for row in rows if row.last_collected_at]
     return {
@@ -153,43 +153,43 @@ class Links:
         return self._writes("refused")
 
     def _writes(self, status):
-        return f"{address_of('guardian:audit_list', self.agent_id)}?status={status}&segment=writes&{self.query}"
+        return f"{build_list_address('guardian:audit_list', self.agent_id)}?status={status}&segment=writes&{self.query}"
 
     def _list(self, name, *filters):
         parts = [*filters, self.query, *(["counted=on"] if self.has_repeats else [])]
-        return f"{address_of(name, self.agent_id)}?{'&'.join(part for part in parts if part)}"
+        return f"{build_list_address(name, self.agent_id)}?{'&'.join(part for part in parts if part)}"
 
 
 @lru_cache(maxsize=4_000)
-def address_of(name: str, *agent_ids: str) -> str:
+def build_list_address(name: str, *agent_ids: str) -> str:
     """The address of a list, remembered: a page has some hundred of them."""
     return reverse(name, args=agent_ids)
 
 
-def links_of(agent_id: str, period: Range | None, has_repeats: bool, sums: SpanSums | None = None) -> Links:
+def build_links(agent_id: str, period: Range | None, has_repeats: bool, sums: SpanSums | None = None) -> Links:
     """The lists behind the numbers of an agent; `sums` say from where on its answers are the slowest ones."""
     bucket = latency.percentile_bucket(sums.latencies, 95) if sums else None
     return Links(agent_id, period.query if period else "", has_repeats, latency.bucket_start(bucket or 0))
 
 
-def rows_in(period: Range, agent_ids: Sequence[str] | None = None) -> list[AgentRow]:
+def read_agent_rows(period: Range, agent_ids: Sequence[str] | None = None) -> list[AgentRow]:
     """The sums of some or all agents in a range, without those that did nothing."""
     by_agent: dict[str, SpanSums] = {}
     # The file adds up: some thousand rows of days would take most of the time of a page.
     added = {name: Sum(name) for name in (*COUNTS, "cost_usd")}
     for row in _added_up(_activity(period), agent_ids, **added, latencies=JoinedTexts("latency_json")):
         agent_id, cost, latencies = row.pop("agent_id"), row.pop("cost_usd"), row.pop("latencies")
-        by_agent[agent_id] = SpanSums(Counter(row), cost, latency.merge_joined(latencies or ""))
+        by_agent[agent_id] = SpanSums(Counter(row), cost, latency.merge_joined_counts(latencies or ""))
     for row in _added_up(_writes(period), agent_ids, **{name: Sum(name) for name in WRITES}):
         by_agent.setdefault(row.pop("agent_id"), SpanSums()).counts.update(row)
     with_repeats = set(AgentSummary.objects.filter(has_repeats=True).values_list("agent_id", flat=True))
     return [
-        AgentRow(agent_id, RangeSums(sums), links_of(agent_id, period, agent_id in with_repeats, sums))
+        AgentRow(agent_id, RangeSums(sums), build_links(agent_id, period, agent_id in with_repeats, sums))
         for agent_id, sums in sorted(by_agent.items())
     ]
 
 
-def sparks_in(period: Range, agent_ids: Sequence[str]) -> dict[str, Sparkline | None]:
+def build_sparklines(period: Range, agent_ids: Sequence[str]) -> dict[str, Sparkline | None]:
     """The turns of some agents by day or hour as small charts; none where there are too many bars."""
     if period.count > MOST_SPARKS:
         return {}
@@ -204,7 +204,7 @@ def sparks_in(period: Range, agent_ids: Sequence[str]) -> dict[str, Sparkline | 
     }
 
 
-def total_of(rows: Iterable[AgentRow]) -> RangeSums:
+def sum_rows(rows: Iterable[AgentRow]) -> RangeSums:
     """The sum of all rows."""
     total = RangeSums()
     for row in rows:
@@ -212,7 +212,7 @@ def total_of(rows: Iterable[AgentRow]) -> RangeSums:
     return total
 
 
-def sorted_rows(rows: list[AgentRow], order: str) -> list[AgentRow]:
+def sort_rows(rows: list[AgentRow], order: str) -> list[AgentRow]:
     """Rows by one of RANGE_COLUMNS, `-` before it for the largest first."""
     name, sign = order.removeprefix("-"), -1 if order.startswith("-") else 1
     if name == "agent_id":

@@ -4,13 +4,13 @@ from django.db.models import Sum
 from ninja import Query
 
 from openclaw_web.endpoints.operations import Operations
-from openclaw_web.endpoints.schemas import Page, listed
+from openclaw_web.endpoints.schemas import Page, page_to_json
 from openclaw_web.lists.paging import page_of
-from openclaw_web.pages.doors import needs
+from openclaw_web.pages.roles import needs
 from openclaw_web.sqlite.fields import KnownCost
 
 from . import activity, future_times
-from .first_page.context import overview_of
+from .first_page.context import build_overview
 from .memory_list import MEMORY
 from .models import AgentDailyStat, AgentSummary
 from .schemas import (
@@ -35,12 +35,16 @@ def overview_sums(request, filters: Query[OverviewQuery]):
     days = AgentDailyStat.objects.values("date").annotate(**sums).order_by("-date")[: filters.days]
     rows = AgentSummary.objects.all()
     chosen = {"range": range_out(filters.range, list(rows))} if filters.range else {}
-    return {"totals": activity.totals(rows) | future_times.count_future(rows), "days": list(days)[::-1], **chosen}
+    return {
+        "totals": activity.sum_summaries(rows) | future_times.count_future(rows),
+        "days": list(days)[::-1],
+        **chosen,
+    }
 
 
 def range_out(name, agents):
     """A range in the answer, as the first page shows it."""
-    overview, is_shifted = overview_of(name, agents)
+    overview, is_shifted = build_overview(name, agents)
     models = overview.now.sums.models.items()
     return {
         "name": name,
@@ -57,7 +61,7 @@ def range_out(name, agents):
 @needs("viewer")
 def overview_agents(request, filters: Query[SummaryQuery]):
     """What each agent did, by id or in another order."""
-    return listed(
+    return page_to_json(
         page_of(
             AgentSummary.objects.annotate(known_cost=KnownCost()), order=SUMMARY_ORDERS[filters.sort], **filters.place
         )
@@ -68,4 +72,4 @@ def overview_agents(request, filters: Query[SummaryQuery]):
 @needs("viewer")
 def memory_list(request, filters: Query[MemoryQuery]):
     """Whether prompts hold the memory files of every agent, as of the last import; the worst first."""
-    return listed(MEMORY.fits(request.user, **filters.asked()).page(**filters.place))
+    return page_to_json(MEMORY.fits(request.user, **filters.asked()).page(**filters.place))

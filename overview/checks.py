@@ -5,7 +5,7 @@ from django.utils.translation import gettext_lazy as _
 
 from agents.models import Agent, CollectorSource
 from ledger.rebuild.quick_checks import is_different
-from openclaw_web.sqlite.integrity import DIFFERENT, Check, Refers, missing
+from openclaw_web.sqlite.integrity import DIFFERENT, Check, Reference, build_reference_check
 
 from . import site_sums, summaries
 from .models import AgentDailyStat, AgentSummary, SiteSpan
@@ -27,17 +27,17 @@ def wrong_totals(db: str) -> list[str]:
         names.append("agent_daily_stats")
     for day in days:
         known = known_days.get(day.date, day)
-        for name in ("session_count", *summaries.SUMMED, *summaries.REMOVED):
+        for name in ("session_count", *summaries.SUMMED_COLUMNS, *summaries.REMOVED_COLUMNS):
             if is_different(getattr(day, name), getattr(known, name)):
                 names.append(f"agent_daily_stats.{name}")
-        if not summaries.has_details_of(known, day):
+        if not summaries.has_same_details(known, day):
             names.append("agent_daily_stats.latency_json")
-    return list(dict.fromkeys([*summaries.wrong_spans(agent, sums), *names]))
+    return list(dict.fromkeys([*summaries.find_wrong_spans(agent, sums), *names]))
 
 
 AGENTS = (
-    Refers(AgentSummary, "agent_id", Agent, key="agent_id"),
-    Refers(CollectorSource, "agent_id", Agent, key="agent_id", where=~Q(agent_id="")),
+    Reference(AgentSummary, "agent_id", Agent, key="agent_id"),
+    Reference(CollectorSource, "agent_id", Agent, key="agent_id", where=~Q(agent_id="")),
 )
 
 
@@ -69,5 +69,5 @@ CHECKS = (
         find=_wrong_spans,
         repair=_add_up,
     ),
-    missing("orphan", *AGENTS, target=_("an agent"), is_note=True),
+    build_reference_check("orphan", *AGENTS, target=_("an agent"), is_note=True),
 )

@@ -12,10 +12,10 @@ from openclaw_web import clock
 
 from .models import AgentSummary
 
-NONE = {"future_session_count": 0, "future_record_count": 0}
+NO_COUNTS = {"future_session_count": 0, "future_record_count": 0}
 
 
-def count_in(db: str) -> dict[str, int]:
+def count_in_file(db: str) -> dict[str, int]:
     """How many sessions and records of one agent's file lie in the future."""
     now = clock.now_ms()
     return {
@@ -26,12 +26,12 @@ def count_in(db: str) -> dict[str, int]:
 
 def count_future(summaries: Iterable[AgentSummary]) -> dict[str, int]:
     """The same of all agents; only files of agents that were active in the future are opened."""
-    total = dict(NONE)
+    total = dict(NO_COUNTS)
     for summary in summaries:
         if not summary.last_activity_at or not clock.is_future(summary.last_activity_at):
             continue
         try:
-            counts = count_in(databases.get_alias(summary.agent_id))
+            counts = count_in_file(databases.get_alias(summary.agent_id))
         except (databases.UnusableAgent, DatabaseError):  # told elsewhere
             continue
         total = {name: total[name] + count for name, count in counts.items()}

@@ -16,7 +16,7 @@ LAST = 27 * PARTS  # a day and a half: longer ones count there
 Counts = Counter[int]
 
 
-def bucket_of(milliseconds: int) -> int:
+def find_bucket(milliseconds: int) -> int:
     """The bucket that an answer time belongs to."""
     return min(LAST, math.floor(math.log2(milliseconds) * PARTS)) if milliseconds > 1 else 0
 
@@ -26,12 +26,12 @@ def bucket_start(bucket: int) -> int:
     return math.ceil(2 ** (bucket / PARTS)) if bucket else 0
 
 
-def pack(counts: Counts) -> str:
+def pack_counts(counts: Counts) -> str:
     """Counts as the text of a column."""
     return encode({str(bucket): counts[bucket] for bucket in sorted(counts)})
 
 
-def merge(packed: Iterable[str]) -> Counts:
+def merge_counts(packed: Iterable[str]) -> Counts:
     """The sum of the counts in texts of that column; an empty text adds nothing."""
     total: Counts = Counter()
     for text in packed:
@@ -40,7 +40,7 @@ def merge(packed: Iterable[str]) -> Counts:
     return total
 
 
-def merge_joined(texts: str) -> Counts:
+def merge_joined_counts(texts: str) -> Counts:
     """The same of texts that stand one after the other with commas between them."""
     total: Counter[str] = Counter()
     for counts in decode(f"[{texts}]", list):

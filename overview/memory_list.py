@@ -8,7 +8,7 @@ from guardian.standing.words import LABELS
 from openclaw_web.amounts import ngettext_lazy
 from openclaw_web.lists.declaration import NAMED, PLAIN, List, Words, file_columns
 from openclaw_web.lists.filters import ListFilters
-from openclaw_web.lists.paging import Listing, in_order, narrowed, terms
+from openclaw_web.lists.paging import Listing, build_listing, build_terms, get_order_columns
 
 from .models import MemoryStanding
 
@@ -29,8 +29,8 @@ class MemoryFilters(ListFilters):
 
 def fits(_user, *, sort=MemoryFilters.DEFAULT, **asked) -> Listing:
     """The memory files that fit, those that need somebody first."""
-    order = in_order(MemoryFilters.ORDERS, sort)
-    return narrowed(MemoryStanding.objects.all(), terms(asked, COLUMNS), order=order, seeks=SEEKS)
+    order = get_order_columns(MemoryFilters.ORDERS, sort)
+    return build_listing(MemoryStanding.objects.all(), build_terms(asked, COLUMNS), order=order, seeks=SEEKS)
 
 
 def _prepared(page, _filters, _whose):

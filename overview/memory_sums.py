@@ -10,7 +10,7 @@ from openclaw_web.sqlite import statements
 from . import site_sums
 from .first_page import memory_panel
 from .models import MemorySpan
-from .span_sums import AHEAD_MS, DAY_MS, HOUR_MS, WRITES, SpanSums, are_different, differences, hour_name, is_day
+from .span_sums import AHEAD_MS, DAY_MS, HOUR_MS, WRITES, SpanSums, are_different, find_changes, hour_name, is_day
 
 KEPT_MS = 40 * DAY_MS  # the longest range, and some
 HOURS_MS = 2 * DAY_MS
@@ -28,15 +28,15 @@ COUNTED = """
 
 def refresh(agent: Agent) -> None:
     """Bring the rows of one agent up to what its file holds."""
-    after = counts_of(agent)
+    after = count_writes(agent)
     rows = MemorySpan.objects.filter(agent_id=agent.agent_id)
     with transaction.atomic():
-        before = {row.span: SpanSums.of_row(row) for row in rows}
-        changes = list(differences(before, after))
+        before = {row.span: SpanSums.from_row(row) for row in rows}
+        changes = list(find_changes(before, after))
         if changes:
             rows.filter(span__in=[span for span, _change in changes]).delete()
             MemorySpan.objects.bulk_create(_row(agent, span, after[span]) for span, _change in changes if span in after)
-            site_sums.add(changes)
+            site_sums.add_changes(changes)
     memory_panel.refresh(agent)
 
 
@@ -59,11 +59,11 @@ def is_wrong(agent: Agent) -> bool:
         firsts = {True: first_day, False: first_hour}
         return {span: sums for span, sums in spans.items() if firsts[is_day(span)] <= span <= now}
 
-    stored = {row.span: SpanSums.of_row(row) for row in MemorySpan.objects.filter(agent_id=agent.agent_id)}
-    return are_different(kept(stored), kept(counts_of(agent)))
+    stored = {row.span: SpanSums.from_row(row) for row in MemorySpan.objects.filter(agent_id=agent.agent_id)}
+    return are_different(kept(stored), kept(count_writes(agent)))
 
 
-def counts_of(agent: Agent) -> dict[str, SpanSums]:
+def count_writes(agent: Agent) -> dict[str, SpanSums]:
     """The spans of one agent, counted in its file: days of the longest range and hours of the shortest.
 
     Writes of a clock that runs ahead are in spans to come: they count once their time has come.
@@ -71,7 +71,7 @@ def counts_of(agent: Agent) -> dict[str, SpanSums]:
     last = _last_moment(agent)
     spans: dict[str, SpanSums] = {}
     first = (last - KEPT_MS) // DAY_MS * DAY_MS
-    for hour, status, count in statements.rows(agent.db, COUNTED, [first, clock.now_ms() + AHEAD_MS]):
+    for hour, status, count in statements.read_rows(agent.db, COUNTED, [first, clock.now_ms() + AHEAD_MS]):
         if status not in COLUMNS:
             continue
         name = hour_name(hour)

@@ -2,8 +2,8 @@
 
 from django.db import models
 
-from openclaw_web.sqlite.fields import Count, EpochMs, Flag, Number, Plain, Who, Words
-from openclaw_web.sqlite.json_columns import Decoded
+from openclaw_web.sqlite.fields import Count, EpochMs, Flag, Number, PersonText, PlainText, SpeechText
+from openclaw_web.sqlite.json_columns import JsonProperty
 
 
 class SpanDetails(models.Model):
@@ -11,17 +11,17 @@ class SpanDetails(models.Model):
 
     removed_turn_count = Count(default=0, help_text="of sessions that were removed because of their age", shown="")
     removed_error_count = Count(default=0, help_text="the same", shown="")
-    latency_json = Plain(
+    latency_json = PlainText(
         default="",
         db_default="",
         help_text="bucket -> turns (overview.latency); empty: nobody counted",
         shown="",
     )
-    latencies = Decoded("latency_json")
-    models_json = Plain(
+    latencies = JsonProperty("latency_json")
+    models_json = PlainText(
         default="", db_default="", help_text="model -> cost and unpriced tokens; empty: nobody counted", shown=""
     )
-    model_sums = Decoded("models_json")
+    model_sums = JsonProperty("models_json")
 
     class Meta:
         abstract = True
@@ -31,8 +31,8 @@ class AgentDailyStat(SpanDetails):
     """One agent on one UTC day; rebuilt from the agent's `session_days`."""
 
     pk = models.CompositePrimaryKey("agent_id", "date")
-    agent_id = Plain(shown="")
-    date = Plain(shown="api", help_text="UTC day, YYYY-MM-DD")
+    agent_id = PlainText(shown="")
+    date = PlainText(shown="api", help_text="UTC day, YYYY-MM-DD")
     session_count = Count(default=0, shown="api")
     turn_count = Count(default=0, shown="api")
     record_count = Count(default=0, shown="api")
@@ -71,8 +71,8 @@ class AgentHour(ShortSums):
     """One agent in one UTC hour of its last days with activity; rebuilt from the agent's records and turns."""
 
     pk = models.CompositePrimaryKey("agent_id", "span")
-    agent_id = Plain()
-    span = Plain(help_text="YYYY-MM-DDTHH")
+    agent_id = PlainText()
+    span = PlainText(help_text="YYYY-MM-DDTHH")
 
     class Meta:
         db_table = "agent_hours"
@@ -97,8 +97,8 @@ class MemorySpan(WriteCounts):
     """The memory writes of one agent on one UTC day, or in one hour of the last days; rebuilt from its writes."""
 
     pk = models.CompositePrimaryKey("agent_id", "span")
-    agent_id = Plain()
-    span = Plain(help_text="YYYY-MM-DD or YYYY-MM-DDTHH")
+    agent_id = PlainText()
+    span = PlainText(help_text="YYYY-MM-DD or YYYY-MM-DDTHH")
 
     class Meta:
         db_table = "memory_spans"
@@ -111,7 +111,7 @@ class MemorySpan(WriteCounts):
 class SiteSpan(ShortSums, WriteCounts):
     """All agents together on one UTC day, or in one of the hours that agents have; rebuilt from their rows."""
 
-    span = Plain(primary_key=True, help_text="YYYY-MM-DD or YYYY-MM-DDTHH")
+    span = PlainText(primary_key=True, help_text="YYYY-MM-DD or YYYY-MM-DDTHH")
 
     class Meta:
         db_table = "site_spans"
@@ -123,7 +123,7 @@ class SiteSpan(ShortSums, WriteCounts):
 class AgentSummary(models.Model):
     """One agent in one row, for the pages that compare agents; rebuilt after each collect."""
 
-    agent_id = Plain(primary_key=True, shown="api")
+    agent_id = PlainText(primary_key=True, shown="api")
     session_count = Count(default=0, shown="api")
     turn_count = Count(default=0, shown="api")
     error_count = Count(default=0, shown="api")
@@ -147,15 +147,15 @@ class NewestSession(models.Model):
     """One of the newest sessions of an agent, as the first page shows it; rebuilt whenever its file changes."""
 
     pk = models.CompositePrimaryKey("agent_id", "session_id")
-    agent_id = Plain()
-    session_id = Plain()
+    agent_id = PlainText()
+    session_id = PlainText()
     last_activity_at = EpochMs()
-    title = Words(default="")
-    channel_id = Plain(default="")
+    title = SpeechText(default="")
+    channel_id = PlainText(default="")
     error_count = Count(default=0)
     has_parents = models.BooleanField(default=False, help_text="it may repeat records of other sessions")
-    words = Words(default="", help_text="how the last reply begins, or what waits for one")
-    speaker = Who(default="", help_text="who asked last")
+    words = SpeechText(default="", help_text="how the last reply begins, or what waits for one")
+    speaker = PersonText(default="", help_text="who asked last")
 
     class Meta:
         db_table = "newest_sessions"
@@ -169,13 +169,13 @@ class NewestWrite(models.Model):
     """One of the last writes that changed a memory file, with a few of its lines; rebuilt as the sums of writes are."""
 
     pk = models.CompositePrimaryKey("agent_id", "audit_id")
-    agent_id = Plain()
-    audit_id = Plain()
+    agent_id = PlainText()
+    audit_id = PlainText()
     created_at = EpochMs()
-    file_name = Plain(default="")
-    author = Who(default="", help_text="who rolled back, whose message it came from, or what wrote it")
-    lines_json = Words(default="[]", help_text="pairs of + or - and the beginning of the line")
-    lines = Decoded("lines_json", list)
+    file_name = PlainText(default="")
+    author = PersonText(default="", help_text="who rolled back, whose message it came from, or what wrote it")
+    lines_json = SpeechText(default="[]", help_text="pairs of + or - and the beginning of the line")
+    lines = JsonProperty("lines_json", list)
 
     class Meta:
         db_table = "newest_writes"
@@ -188,19 +188,19 @@ class NewestWrite(models.Model):
 class MemoryStanding(models.Model):
     """Where one memory file of an agent stands with OpenClaw, as of the last import."""
 
-    id = Plain(primary_key=True, help_text="<agent>/<file>", shown="")
-    agent_id = Plain(shown="api file")
-    file_name = Plain(shown="api file")
-    state = Plain(shown="api file")
+    id = PlainText(primary_key=True, help_text="<agent>/<file>", shown="")
+    agent_id = PlainText(shown="api file")
+    file_name = PlainText(shown="api file")
+    state = PlainText(shown="api file")
     rank = Count(help_text="the worst state is 0", shown="")
     raw_chars = Count(null=True, shown="api file", help_text="characters of the file, as OpenClaw counts them")
     injected_chars = Count(null=True, shown="api file", help_text="of these in the prompt; null: no report lists it")
     lost_chars = Count(default=0, shown="api file")
     since = EpochMs(null=True, shown="api file", help_text="when OpenClaw saw the write that its record names")
-    session_id = Plain(default="", shown="api file")
-    session_key = Who(default="", shown="api file")
-    record_hash = Plain(default="", shown="api file")
-    record_class = Plain(default="", shown="api file")
+    session_id = PlainText(default="", shown="api file")
+    session_key = PersonText(default="", shown="api file")
+    record_hash = PlainText(default="", shown="api file")
+    record_class = PlainText(default="", shown="api file")
     is_equal = Flag(null=True, shown="api file", help_text="whether the file has the recorded hash; null: no record")
     reported_at = EpochMs(null=True, shown="api file")
     noted_at = EpochMs(shown="api file")

@@ -96,13 +96,13 @@ class Range:
         return hour_name(number) if self.is_hours else _moment(number * DAY_MS).date().isoformat()
 
 
-def chosen_name(query: Mapping[str, str]) -> str:
+def read_range_name(query: Mapping[str, str]) -> str:
     """The name of the range that an address asks for."""
     name = query.get("range", "")
     return name if name in SIZES else DEFAULT
 
 
-def range_of(name: str, last_ms: int | None) -> tuple[Range, bool]:
+def find_range(name: str, last_ms: int | None) -> tuple[Range, bool]:
     """The range that ends now; where nothing happened in that, the one that ends with the last activity, and True."""
     unit, count = SIZES[name]
     last = clock.now_ms() // unit

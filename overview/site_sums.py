@@ -16,14 +16,14 @@ AT_ONCE = 500  # spans: a transcript may name any number of days, a statement on
 KEPT_DAYS = 100  # up to the last day with activity: twice the longest range, and some
 
 
-def add(changes: Iterable[tuple[str, SpanSums]]) -> None:
+def add_changes(changes: Iterable[tuple[str, SpanSums]]) -> None:
     """Add changes of spans, each of which comes once, to their rows, in the caller's transaction."""
     rest = iter(changes)
     while piece := dict(islice(rest, AT_ONCE)):
         stored = SiteSpan.objects.in_bulk(list(piece))
         rows = []
         for span, change in piece.items():
-            sums = SpanSums.of_row(stored[span]) if span in stored else SpanSums()
+            sums = SpanSums.from_row(stored[span]) if span in stored else SpanSums()
             sums.add(change)
             rows.append(_row(span, sums))
         SiteSpan.objects.filter(span__in=list(piece)).delete()
@@ -40,7 +40,7 @@ def rebuild() -> None:
 def are_wrong() -> bool:
     """Whether the stored sums are not those of the agents' rows."""
     sums, first = add_up(), _first_span()
-    stored = {row.span: SpanSums.of_row(row) for row in SiteSpan.objects.filter(span__gte=first)}
+    stored = {row.span: SpanSums.from_row(row) for row in SiteSpan.objects.filter(span__gte=first)}
     return are_different(stored, sums)
 
 
@@ -55,10 +55,10 @@ def add_up() -> dict[str, SpanSums]:
 def _of_agents() -> Iterator[tuple[str, SpanSums]]:
     first = _first_span()
     for day in AgentDailyStat.objects.filter(date__gte=first).iterator():
-        yield day.date, SpanSums.of_row(day)
+        yield day.date, SpanSums.from_row(day)
     for model in (AgentHour, MemorySpan):
         for row in model.objects.filter(span__gte=first).iterator():
-            yield row.span, SpanSums.of_row(row)
+            yield row.span, SpanSums.from_row(row)
 
 
 def _first_span():
@@ -73,14 +73,14 @@ def _row(span, sums):
     return SiteSpan(span=span, **sums.columns(), **{name: sums.counts[name] for name in WRITES})
 
 
-def spans_between(first: str, last: str) -> Mapping[str, SpanSums]:
+def read_spans(first: str, last: str) -> Mapping[str, SpanSums]:
     """The sums of the spans from one to another, both included and of the same kind."""
     rows = SiteSpan.objects.filter(span__gte=first, span__lte=last)
     rows = rows.exclude(span__contains="T") if is_day(first) else rows.filter(span__contains="T")
-    return {row.span: SpanSums.of_row(row) for row in rows}
+    return {row.span: SpanSums.from_row(row) for row in rows}
 
 
-def last_moment() -> int | None:
+def find_last_moment() -> int | None:
     """The first millisecond of the last hour, or day, in which any agent did something; none of the future."""
     spans = SiteSpan.objects.filter(span__lte=hour_name(clock.now_ms() // HOUR_MS))
     active = spans.exclude(turn_count=0, error_count=0, total_tokens=0)

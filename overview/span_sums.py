@@ -47,11 +47,11 @@ class SpanSums:
     models: dict[str, tuple[float, int]] = field(default_factory=dict)
 
     @classmethod
-    def of_row(cls, row: Any) -> "SpanSums":
+    def from_row(cls, row: Any) -> "SpanSums":
         """The sums of a row of any of the tables that have them."""
         names = [name for name in (*COUNTS, *WRITES) if hasattr(row, name)]
         counts = Counter({name: getattr(row, name) for name in names})
-        latencies = latency.merge([getattr(row, "latency_json", "")])
+        latencies = latency.merge_counts([getattr(row, "latency_json", "")])
         return cls(counts, getattr(row, "cost_usd", None), latencies, read_models(getattr(row, "models_json", "")))
 
     def add(self, other: "SpanSums", sign: int = 1) -> None:
@@ -88,7 +88,7 @@ class SpanSums:
     def detail_columns(self) -> dict[str, str]:
         """The columns that no session of the agent's file holds."""
         latencies = Counter({bucket: count for bucket, count in self.latencies.items() if count > 0})
-        return {"latency_json": latency.pack(latencies), "models_json": _pack_models(self.models)}
+        return {"latency_json": latency.pack_counts(latencies), "models_json": _pack_models(self.models)}
 
 
 def read_models(text: str) -> dict[str, tuple[float, int]]:
@@ -107,26 +107,26 @@ def _pack_models(models):
     return encode(kept)
 
 
-def hours_of(db: str, day: str) -> dict[str, SpanSums]:
+def sum_hours(db: str, day: str) -> dict[str, SpanSums]:
     """The sums of the hours of one day in an agent's file; hours without anything are left out."""
     start = start_of(day)
     hours: dict[str, SpanSums] = {}
-    for hour, model, errors, tokens, cost, unpriced in statements.rows(db, RECORDS, [start, start + DAY_MS]):
+    for hour, model, errors, tokens, cost, unpriced in statements.read_rows(db, RECORDS, [start, start + DAY_MS]):
         sums = hours.setdefault(hour_name(hour), SpanSums())
         sums.counts.update({"error_count": errors, "total_tokens": tokens, "unpriced_tokens": unpriced})
         if cost is not None:
             sums.cost_usd = (sums.cost_usd or 0) + cost
         if cost or unpriced:
             sums.models[model] = (cost or 0.0, unpriced)
-    for hour, milliseconds in statements.walked(db, TURNS, [start, start + DAY_MS]):
+    for hour, milliseconds in statements.iterate_rows(db, TURNS, [start, start + DAY_MS]):
         sums = hours.setdefault(hour_name(hour), SpanSums())
         sums.counts["turn_count"] += 1
         if milliseconds is not None:
-            sums.latencies[latency.bucket_of(milliseconds)] += 1
+            sums.latencies[latency.find_bucket(milliseconds)] += 1
     return hours
 
 
-def total_of(parts: Iterable[SpanSums]) -> SpanSums:
+def sum_spans(parts: Iterable[SpanSums]) -> SpanSums:
     """The sum of spans."""
     total = SpanSums()
     for part in parts:
@@ -144,7 +144,7 @@ def hour_name(hour: int) -> str:
     return datetime.fromtimestamp(hour * 3600, UTC).strftime("%Y-%m-%dT%H")
 
 
-def differences(before: Mapping[str, SpanSums], after: Mapping[str, SpanSums]) -> Iterator[tuple[str, SpanSums]]:
+def find_changes(before: Mapping[str, SpanSums], after: Mapping[str, SpanSums]) -> Iterator[tuple[str, SpanSums]]:
     """The changes that turn the spans `before` into the spans `after`."""
     for span in before.keys() | after.keys():
         if before.get(span) != after.get(span):

@@ -18,12 +18,12 @@ from openclaw_web import clock
 from openclaw_web.sqlite import statements
 
 from . import memory_sums, site_sums
-from .first_page import memory_panel, newest
+from .first_page import memory_panel, newest_sessions
 from .models import AgentDailyStat, AgentHour, AgentSummary
-from .span_sums import DAY_MS, SpanSums, are_different, day_before, differences, hours_of, start_of, total_of
+from .span_sums import DAY_MS, SpanSums, are_different, day_before, find_changes, start_of, sum_hours, sum_spans
 
-SUMMED = (*TOTALS, "turn_count", "record_count")
-REMOVED = {"removed_turn_count": "turn_count", "removed_error_count": "error_count"}
+SUMMED_COLUMNS = (*TOTALS, "turn_count", "record_count")
+REMOVED_COLUMNS = {"removed_turn_count": "turn_count", "removed_error_count": "error_count"}
 DETAILS = ("latency_json", "models_json")
 HOUR_DAYS = 4  # days that have hours: a range of 24 hours and the one before it lie in three of them
 # Days whose turns change with the records of a day: turns that go on, and sessions of which a branch was left.
@@ -60,10 +60,10 @@ def refresh(agent: Agent, *, collected_at: int | None = None, is_whole: bool = F
     if collected_at:
         sums.summary["last_collected_at"] = collected_at
     with transaction.atomic():
-        site_sums.add(_store(agent, sums))
+        site_sums.add_changes(_store(agent, sums))
         AgentSummary.objects.update_or_create(agent_id=agent.agent_id, defaults=sums.summary)
     memory_sums.refresh(agent)
-    newest.refresh(agent)
+    newest_sessions.refresh(agent)
     agents.refresh_database_row(agent)
     if is_whole:
         site_sums.rebuild()
@@ -74,11 +74,11 @@ def forget_words() -> None:
 
     SETTING_EFFECTS of the settings names it.
     """
-    newest.forget_words()
+    newest_sessions.forget_words()
     memory_panel.forget_words()
 
 
-def last_import() -> int | None:
+def find_last_import() -> int | None:
     """When something of any agent was imported last."""
     return AgentSummary.objects.aggregate(last=Max("last_collected_at"))["last"]
 
@@ -100,36 +100,36 @@ def count_file(agent: Agent, known: Mapping[str, AgentDailyStat] | None = None) 
         if day.date not in changed:
             _copy_details(day, (known or {}).get(day.date))
             continue
-        hours = hours_of(agent.db, day.date)
-        for name, text in total_of(hours.values()).detail_columns().items():
+        hours = sum_hours(agent.db, day.date)
+        for name, text in sum_spans(hours.values()).detail_columns().items():
             setattr(day, name, text)
         if day.date > day_before(last, HOUR_DAYS):
             sums.hours[day.date] = hours
     return sums
 
 
-def has_details_of(known: AgentDailyStat, day: AgentDailyStat) -> bool:
+def has_same_details(known: AgentDailyStat, day: AgentDailyStat) -> bool:
     """Whether a stored day has the details of a counted one; where either was not counted, nothing is wrong."""
     is_counted = all(getattr(row, name) for row in (known, day) for name in DETAILS)
-    return not is_counted or SpanSums.of_row(known).is_close_to(SpanSums.of_row(day))
+    return not is_counted or SpanSums.from_row(known).is_close_to(SpanSums.from_row(day))
 
 
-def wrong_spans(agent: Agent, sums: FileSums) -> list[str]:
+def find_wrong_spans(agent: Agent, sums: FileSums) -> list[str]:
     """The tables whose hours, memory writes and newest rows of an agent are not those of its file."""
     details = dict(AgentDailyStat.objects.filter(agent_id=agent.agent_id).values_list("date", "latency_json"))
     is_counted = any(details.values())
     compared = [day for day in sums.hours if details.get(day)]  # one that was to come then has no hours yet
-    hours = {hour.span: SpanSums.of_row(hour) for hour in AgentHour.objects.filter(agent_id=agent.agent_id)}
+    hours = {hour.span: SpanSums.from_row(hour) for hour in AgentHour.objects.filter(agent_id=agent.agent_id)}
     hours = {span: hour for span, hour in hours.items() if span[:10] in compared or span[:10] not in details}
     counted = {span: hour for day in compared for span, hour in sums.hours[day].items()}
     names = ["agent_hours"] if is_counted and are_different(hours, counted) else []
-    names += ["newest_sessions"] if is_counted and newest.is_wrong(agent) else []
+    names += ["newest_sessions"] if is_counted and newest_sessions.is_wrong(agent) else []
     names += ["newest_writes"] if is_counted and memory_panel.is_wrong(agent) else []
     return names + (["memory_spans"] if is_counted and memory_sums.is_wrong(agent) else [])
 
 
 def _days(agent):
-    sums = {f"sum_{name}": Sum(name) for name in SUMMED}
+    sums = {f"sum_{name}": Sum(name) for name in SUMMED_COLUMNS}
     rows = SessionDay.objects.using(agent.db)
     days = rows.values("date").annotate(session_count=Count("session_id"), **sums)
     removed = _removed(agent.db, rows)
@@ -138,7 +138,7 @@ def _days(agent):
             agent_id=agent.agent_id,
             date=day["date"],
             session_count=day["session_count"],
-            **{name: day[f"sum_{name}"] for name in SUMMED},
+            **{name: day[f"sum_{name}"] for name in SUMMED_COLUMNS},
             **removed.get(day["date"], {}),
         )
         for day in days.order_by("date")
@@ -150,7 +150,7 @@ def _removed(db, rows):
     ids = RemovedSession.objects.using(db).values("session_id")
     if not ids.exists():
         return {}
-    sums = {name: Sum(column) for name, column in REMOVED.items()}
+    sums = {name: Sum(column) for name, column in REMOVED_COLUMNS.items()}
     days = rows.filter(session_id__in=ids).order_by().values("date").annotate(**sums)
     return {day.pop("date"): day for day in list(days)}
 
@@ -164,14 +164,16 @@ def _changed(db, days, known):
 
 
 def _is_as_known(day, known):
-    names = ("session_count", *SUMMED, *REMOVED)
+    names = ("session_count", *SUMMED_COLUMNS, *REMOVED_COLUMNS)
     is_counted = known is not None and all(getattr(known, name) for name in DETAILS)
     return is_counted and all(getattr(day, name) == getattr(known, name) for name in names)
 
 
 def _other_days(db, day):
     start = start_of(day)
-    return {utc_day(number * DAY_MS) for (number,) in statements.rows(db, OTHER_DAYS, [start, start + DAY_MS, day])}
+    return {
+        utc_day(number * DAY_MS) for (number,) in statements.read_rows(db, OTHER_DAYS, [start, start + DAY_MS, day])
+    }
 
 
 def _copy_details(day, known):
@@ -182,20 +184,20 @@ def _copy_details(day, known):
 def _store(agent, sums):
     """Write the rows of days and hours; how the sums of all agents change by that."""
     days = AgentDailyStat.objects.filter(agent_id=agent.agent_id)
-    days_before = {day.date: SpanSums.of_row(day) for day in days}
+    days_before = {day.date: SpanSums.from_row(day) for day in days}
     days.delete()
     AgentDailyStat.objects.bulk_create(sums.days)
     hours = AgentHour.objects.filter(agent_id=agent.agent_id)
-    hours_before = {hour.span: SpanSums.of_row(hour) for hour in hours}
+    hours_before = {hour.span: SpanSums.from_row(hour) for hour in hours}
     hours_after = _hours_after(hours_before, sums)
-    changes = list(differences(hours_before, hours_after))
+    changes = list(find_changes(hours_before, hours_after))
     hours.filter(span__in=[span for span, _change in changes]).delete()
     AgentHour.objects.bulk_create(
         AgentHour(agent_id=agent.agent_id, span=span, **hours_after[span].columns())
         for span, _change in changes
         if span in hours_after
     )
-    return [*differences(days_before, {day.date: SpanSums.of_row(day) for day in sums.days}), *changes]
+    return [*find_changes(days_before, {day.date: SpanSums.from_row(day) for day in sums.days}), *changes]
 
 
 def _hours_after(before, sums):

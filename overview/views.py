@@ -8,13 +8,13 @@ from django_htmx.http import trigger_client_event
 
 from agents import database_loss, omissions
 from agents.claims import find_home_names
-from openclaw_web.lists.answers import answer
 from openclaw_web.lists.declaration import shows
-from openclaw_web.pages.doors import needs
+from openclaw_web.lists.list_response import render_list
 from openclaw_web.pages.html import render_page
+from openclaw_web.pages.roles import needs
 from openclaw_web.sqlite import statements
 
-from .activity import COLUMNS, RANGE_COLUMNS, rows_in, sorted_rows, summaries, total_of
+from .activity import COLUMNS, RANGE_COLUMNS, read_agent_rows, read_summaries, sort_rows, sum_rows
 from .first_page import context
 from .memory_list import MEMORY
 from .ranges import read_range
@@ -24,7 +24,7 @@ from .ranges import read_range
 @needs("viewer")
 def overview(request):
     """The first page: problems, the sums of a range, and a row for each agent."""
-    response = render_page(request, "overview/overview.html", context.context_of(request.GET, request.user))
+    response = render_page(request, "overview/overview.html", context.build_context(request.GET, request.user))
     # While a first import runs the page asks for itself: the numbers in the rail are of the same moment.
     return trigger_client_event(response, "judged") if request.htmx else response
 
@@ -40,10 +40,10 @@ def agent_list(request):
     values = {"period": period, "columns": columns, "order": order, "problems": database_loss.describe_problems()}
     values |= {"left_out": omissions.describe_omissions(), "homes": find_home_names()}
     if period:
-        rows = rows_in(period)
-        values |= {"rows": sorted_rows(rows, order), "total": total_of(rows)}
+        rows = read_agent_rows(period)
+        values |= {"rows": sort_rows(rows, order), "total": sum_rows(rows)}
     else:
-        values["agents"] = summaries(order)
+        values["agents"] = read_summaries(order)
     return render_page(request, "overview/agent_list.html", values)
 
 
@@ -52,12 +52,12 @@ def agent_list(request):
 @shows(MEMORY)
 def memory_list(request):
     """Whether prompts hold the memory files of every agent; as a file with `format`."""
-    return answer(request, "overview/memory_list.html", MEMORY)
+    return render_list(request, "overview/memory_list.html", MEMORY)
 
 
 @require_GET
 @login_not_required
 def healthz(request):
     """200 while the global file can be read."""
-    statements.one(DEFAULT_DB_ALIAS, "SELECT 1")
+    statements.read_row(DEFAULT_DB_ALIAS, "SELECT 1")
     return HttpResponse("ok", content_type="text/plain")

@@ -4,12 +4,12 @@ from .accounts import invitation_views as invitations
 from .accounts import token_views as tokens
 from .accounts import views as accounts
 from .audit import views as audit
-from .configuration import kept_view_views as kept_views
+from .authentication import account_views as account
+from .authentication import views as signing_in
 from .configuration import rail_views
+from .configuration import saved_view_views as kept_views
 from .configuration import views as configuration
 from .preferences import views as preferences
-from .signing_in import account_views as account
-from .signing_in import views as signing_in
 
 app_name = "people"
 urlpatterns = [

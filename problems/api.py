@@ -6,8 +6,8 @@ from django.http import Http404
 from ninja import Query
 
 from openclaw_web.endpoints.operations import Operations
-from openclaw_web.endpoints.schemas import Page, listed
-from openclaw_web.pages.doors import needs
+from openclaw_web.endpoints.schemas import Page, page_to_json
+from openclaw_web.pages.roles import needs
 
 from . import services
 from .models import Problem
@@ -23,7 +23,7 @@ def problem_list(request, filters: Query[ProblemQuery]):
     """Problems that need a person, worst first: the open ones, unless another state is asked for."""
     found = PROBLEMS.fits(request.user, **filters.asked(state="segment"))
     page = replace(found, rows=found.rows.values(*READ)).page(**filters.place)
-    return listed(page, [shape(row) for row in page])
+    return page_to_json(page, [shape(row) for row in page])
 
 
 @router.post("/problems/{problem_id}/mute", ProblemOut, 404, 409)

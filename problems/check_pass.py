@@ -15,10 +15,10 @@ from django.utils.module_loading import import_string
 
 from openclaw_web import clock
 from openclaw_web.disk import locks
-from openclaw_web.errors import Answerable
+from openclaw_web.errors import UserFacingError
 from openclaw_web.sqlite.time_limits import time_box
 from people.audit import log as audit
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 
 from . import kinds as problem_kinds
 from . import problem_store, words
@@ -96,7 +96,7 @@ def _due(gathered: PassResult) -> list[Place]:
     """The agents whose file has changed since they were checked, the latest first, then those checked long ago."""
     known = {row.place: row for row in ProblemCheck.objects.exclude(place=SITE)}
     # A verdict on a sample of an agent does not change the agent's file.
-    acted_at = audit.acted_at(min((row.checked_at for row in known.values()), default=0))
+    acted_at = audit.read_last_acts(min((row.checked_at for row in known.values()), default=0))
     due = []
     for place in import_string(settings.PROBLEM_PLACES)():
         gathered.agents.add(place.name)
@@ -112,7 +112,7 @@ def _due(gathered: PassResult) -> list[Place]:
 
 def _version(kinds):
     """A code for the version of this site, its kinds and its settings, such as who has opted out."""
-    words = f"{settings.VERSION} {sorted(kinds)} {configuration.stored()}"
+    words = f"{settings.VERSION} {sorted(kinds)} {configuration.read_changed_settings()}"
     return hashlib.sha256(words.encode(errors="backslashreplace")).hexdigest()[:8]
 
 
@@ -131,7 +131,7 @@ def _check_place(gathered: PassResult, place: Place) -> None:
             for name in wanted:
                 _run(gathered, place.name, name, partial(gathered.kinds[name].check_agent, subject), db)
             state = place.close()
-    except (Answerable, DatabaseError, OSError) as exc:
+    except (UserFacingError, DatabaseError, OSError) as exc:
         gathered.failures.setdefault(place.name, ("", exc))
         return
     if place.name not in gathered.failures:
@@ -154,7 +154,7 @@ def _run(gathered: PassResult, place: str, name: str, check: Callable[[], Iterab
     try:
         with time_box(db, KIND_MS):
             found = list(islice(check(), MOST_OF_A_KIND))
-    except (Answerable, DatabaseError, OSError) as exc:
+    except (UserFacingError, DatabaseError, OSError) as exc:
         log.warning("problems of the kind %s were not checked%s: %s", name, f" for {place}" if place else "", exc)
         gathered.failures.setdefault(place, (name, exc))
     except Exception as exc:

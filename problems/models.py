@@ -2,8 +2,8 @@
 
 from django.db import models
 
-from openclaw_web.sqlite.fields import Count, EpochMs, Flag, Own, Plain, Who
-from openclaw_web.sqlite.json_columns import Decoded
+from openclaw_web.sqlite.fields import Count, EpochMs, Flag, OperatorText, PersonText, PlainText
+from openclaw_web.sqlite.json_columns import JsonProperty
 
 
 class Problem(models.Model):
@@ -14,30 +14,32 @@ class Problem(models.Model):
         MUTED = "muted"
         CLOSED = "closed"
 
-    id = Plain(primary_key=True, shown="api file", help_text="made of kind, agent and subject; it never changes")
-    kind = Plain(shown="api file", help_text="its name in the setting PROBLEM_KINDS")
-    subject = Who(default="", shown="api file", help_text="what it is about: a file, a rule; empty: the kind says it")
-    agent_id = Plain(default="", shown="api file", help_text="empty: the problem is about no agent")
+    id = PlainText(primary_key=True, shown="api file", help_text="made of kind, agent and subject; it never changes")
+    kind = PlainText(shown="api file", help_text="its name in the setting PROBLEM_KINDS")
+    subject = PersonText(
+        default="", shown="api file", help_text="what it is about: a file, a rule; empty: the kind says it"
+    )
+    agent_id = PlainText(default="", shown="api file", help_text="empty: the problem is about no agent")
     severity = Count(shown="api file", help_text="the worst has the highest number")
     level = Count(
         default=0, help_text="how bad it is within its kind: a muted problem opens again when this rises", shown=""
     )
     is_counted = Flag(default=True, help_text="whether the number beside System counts it", shown="")
-    detail_json = Who(default="{}", help_text="facts: numbers, ids and names, never a sentence", shown="")
-    detail = Decoded("detail_json")
-    state = Plain(choices=State.choices, default=State.OPEN, shown="api file")
+    detail_json = PersonText(default="{}", help_text="facts: numbers, ids and names, never a sentence", shown="")
+    detail = JsonProperty("detail_json")
+    state = PlainText(choices=State.choices, default=State.OPEN, shown="api file")
     is_found = Flag(default=True, help_text="whether the last check found it", shown="")
     since_at = EpochMs(shown="api file", help_text="when it began, as far as known; else when it was found")
     opened_at = EpochMs(shown="api file", help_text="when it was opened last")
     last_seen_at = EpochMs(shown="api file", help_text="the last check that found it")
     reopened_count = Count(default=0, shown="api file")
     seen_at = EpochMs(null=True, shown="api file", help_text="when a person marked it as seen")
-    seen_by = Who(default="", shown="api file")
+    seen_by = PersonText(default="", shown="api file")
     muted_at = EpochMs(null=True, shown="api file")
-    muted_by = Who(default="", shown="api file")
-    mute_reason = Own(default="", shown="api file")
+    muted_by = PersonText(default="", shown="api file")
+    mute_reason = OperatorText(default="", shown="api file")
     closed_at = EpochMs(null=True, shown="api file")
-    closed_by = Who(default="", shown="api file", help_text="empty: closed by itself")
+    closed_by = PersonText(default="", shown="api file", help_text="empty: closed by itself")
     settled_level = Count(default=0, help_text="its level when a person muted or closed it", shown="")
 
     class Meta:
@@ -59,8 +61,8 @@ class Problem(models.Model):
 class ProblemCheck(models.Model):
     """When a place was last checked, and the state it was in then: the site (an empty name) or an agent."""
 
-    place = Plain(primary_key=True)
-    state = Plain(default="", help_text="changes when what is checked changes; empty: it is always checked")
+    place = PlainText(primary_key=True)
+    state = PlainText(default="", help_text="changes when what is checked changes; empty: it is always checked")
     checked_at = EpochMs(help_text="of the site: when a check last got through everything")
 
     class Meta:

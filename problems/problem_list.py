@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from openclaw_web.amounts import ngettext_lazy
 from openclaw_web.lists.declaration import PLAIN, TITLE, List, Words, file_columns
 from openclaw_web.lists.filters import ListFilters
-from openclaw_web.lists.paging import Listing, in_order, narrowed, terms
+from openclaw_web.lists.paging import Listing, build_listing, build_terms, get_order_columns
 from openclaw_web.lists.segments import EVERYTHING, Segment, Segments
 from openclaw_web.pages import states
 
@@ -49,9 +49,9 @@ def fits(user, *, sort=ProblemFilters.DEFAULT, segment="", **asked) -> Listing:
     rows = Problem.objects.all()
     hidden = set(problem_kinds.names()) - set(problem_kinds.visible_to(user))
     rows = rows.exclude(kind__in=hidden) if hidden else rows
-    wanted = [*SEGMENTS.term(segment), *terms(asked, COLUMNS)]
-    order = in_order(ProblemFilters.ORDERS, sort)
-    return narrowed(rows, wanted, order=order, seeks=SEEKS if len(order) == 3 else ())
+    wanted = [*SEGMENTS.term(segment), *build_terms(asked, COLUMNS)]
+    order = get_order_columns(ProblemFilters.ORDERS, sort)
+    return build_listing(rows, wanted, order=order, seeks=SEEKS if len(order) == 3 else ())
 
 
 def shape(row: dict[str, Any]) -> dict[str, Any]:

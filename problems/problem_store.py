@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from django.db import transaction
 
 from openclaw_web import clock
-from openclaw_web.errors import Answerable
+from openclaw_web.errors import UserFacingError
 from openclaw_web.sqlite import failures
 
 from .kinds import Finding, Kind, shorten
@@ -152,7 +152,7 @@ def _unchecked(gathered: PassResult) -> Iterable[tuple[str, str, Finding]]:
             "why": "database" if is_of_database else "system" if isinstance(exc, OSError) else "other",
             "text": str(exc) if is_of_database else type(exc).__name__,
             "errno": exc.errno if isinstance(exc, OSError) else None,
-            "is_file": isinstance(exc, Answerable),
+            "is_file": isinstance(exc, UserFacingError),
         }
         yield UNCHECKED, place, Finding("" if place else name, facts)
 

@@ -8,10 +8,10 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from openclaw_web.errors import Refused
-from openclaw_web.lists.answers import answer
 from openclaw_web.lists.declaration import shows
-from openclaw_web.pages.doors import needs
-from openclaw_web.pages.html import after_post, refuse_post, safe_next
+from openclaw_web.lists.list_response import render_list
+from openclaw_web.pages.html import read_next_address, redirect_after_post, refuse_post
+from openclaw_web.pages.roles import needs
 
 from . import overview, services
 from .models import Problem
@@ -24,7 +24,7 @@ from .problem_list import PROBLEMS
 def system(request):
     """The problems that fit the filters, at first the open ones, the worst first; as a file with `format`."""
     stale = overview.describe_stale()
-    return answer(
+    return render_list(
         request, "problems/system.html", PROBLEMS, stale=stale, calm="" if stale else overview.describe_calm()
     )
 
@@ -71,11 +71,11 @@ def problem_seen(request, problem_id):
 
 
 def _done(request, sentence, act):
-    to = safe_next(request, reverse("operations:system"))
+    to = read_next_address(request, reverse("operations:system"))
     try:
         act(request.user.username)
     except Problem.DoesNotExist as exc:
         raise Http404 from exc
     except Refused as refused:
         return refuse_post(request, refused, to=to)
-    return after_post(request, sentence, to=to)
+    return redirect_after_post(request, sentence, to=to)

@@ -95,8 +95,8 @@ def tone(severity: int) -> str:
 def state_of(row: Problem) -> states.State:
     """The state of a row in one word: what people did about it, and that it came back."""
     if row.state == Problem.State.OPEN:
-        return states.of("seen" if row.seen_at else "opened_again" if row.reopened_count else "open")
-    return states.of(row.state)
+        return states.get_state("seen" if row.seen_at else "opened_again" if row.reopened_count else "open")
+    return states.get_state(row.state)
 
 
 def open_rows() -> QuerySet[Problem]:
@@ -107,7 +107,7 @@ def open_rows() -> QuerySet[Problem]:
 def describe_unchecked(facts: Facts) -> str:
     """That an agent, or a kind of problem, could not be checked, and why."""
     why = {
-        "database": lambda: failures.in_words(facts["text"]),
+        "database": lambda: failures.translate_message(facts["text"]),
         "system": lambda: _("a file could not be read"),
         "other": lambda: _("its database cannot be used") if facts["is_file"] else _("unexpected error (see the log)"),
     }[facts["why"]]()

@@ -17,7 +17,7 @@ from agents import databases
 from openclaw_web import clock
 from tests import factories, processes
 from tests.homes import Home
-from tests.suite import browsers, prepared
+from tests.suite import browsers, fixture_cache
 from tests.suite.browsers import BACKEND
 
 # No time limits in tests: a slow machine is no fault of the code. And the same examples every time: what passed passes
@@ -71,10 +71,10 @@ def pytest_terminal_summary(terminalreporter):
 @pytest.fixture(scope="session")
 def django_db_setup(django_test_environment, django_db_blocker):
     """The databases in memory begin as copies, not migrated by each worker."""
-    files = prepared.databases()
+    files = fixture_cache.databases()
     with django_db_blocker.unblock():
         for alias in ALL:
-            prepared.fill(connections[alias], files / ("default.sqlite" if alias == "default" else "agent.sqlite"))
+            fixture_cache.fill(connections[alias], files / ("default.sqlite" if alias == "default" else "agent.sqlite"))
 
 
 @pytest.fixture(autouse=True)
@@ -174,7 +174,7 @@ def later(monkeypatch):
 @pytest.fixture(scope="session")
 def agent_template():
     """An empty file of an agent, as the product makes one and keeps it."""
-    (file,) = (prepared.home() / "state").glob("agent-template-*.sqlite")
+    (file,) = (fixture_cache.home() / "state").glob("agent-template-*.sqlite")
     return file
 
 
@@ -206,7 +206,7 @@ def home(tmp_path, real_files):
 @pytest.fixture(scope="session")
 def migrated():
     """The folder of a home of ours whose databases and static files are current, for `processes.Home.copied`."""
-    return prepared.served()
+    return fixture_cache.served()
 
 
 @pytest.fixture(scope="session")

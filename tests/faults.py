@@ -16,7 +16,7 @@ _is_listening: list[bool] = []
 
 
 @contextmanager
-def files(heard: Callable[[str, str], object]) -> Iterator[None]:
+def watch_files(heard: Callable[[str, str], object]) -> Iterator[None]:
     """Call `heard(event, path)` before each `open`, `os.scandir`, `os.rename`, `os.link`, `os.chmod`, `ctypes.dlopen`.
 
     It may raise.
@@ -32,7 +32,7 @@ def files(heard: Callable[[str, str], object]) -> Iterator[None]:
 
 
 @contextmanager
-def once(event: str, is_it: Callable[[str], bool], then: Callable[[], object]) -> Iterator[None]:
+def before_file_event(event: str, is_it: Callable[[str], bool], then: Callable[[], object]) -> Iterator[None]:
     """Do `then` just before the first `event` on a path for which `is_it(path)`."""
     waiting = [then]
 
@@ -40,13 +40,13 @@ def once(event: str, is_it: Callable[[str], bool], then: Callable[[], object]) -
         if waiting and name == event and is_it(path):
             waiting.pop()()
 
-    with files(heard):
+    with watch_files(heard):
         yield
     assert not waiting, "what was waited for never happened"
 
 
 @contextmanager
-def before(db: str, is_it: Callable[[str], bool], then: Callable[[], object]) -> Iterator[None]:
+def before_statement(db: str, is_it: Callable[[str], bool], then: Callable[[], object]) -> Iterator[None]:
     """Do `then` just before the first statement for `db` for which `is_it(sql)`; it may raise."""
     waiting = [then]
 

@@ -14,7 +14,7 @@ import time
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from tests.jobs import nursery
+from tests.jobs import fork_server
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 HANG = 240  # seconds until a wait is given up: a guard, not a measure
@@ -112,7 +112,7 @@ class Process:
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
         pipes["preexec_fn"] = _hears_signals
         module = "tests.jobs.jobs_for_tests"
-        self.popen = nursery.start(module, *args, env=env, cwd=folder, start_new_session=True, **pipes)
+        self.popen = fork_server.start(module, *args, env=env, cwd=folder, start_new_session=True, **pipes)
         self.pid = self.popen.pid
         self.said = ""
         self.reader = threading.Thread(target=self._read, daemon=True)

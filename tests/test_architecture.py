@@ -10,7 +10,7 @@ from django.conf import settings
 from django.urls import URLResolver, get_resolver
 from jinja2 import Environment, nodes
 
-from tests.people.surface import ROUTES
+from tests.people.site_surface import ROUTES
 from tests.suite.sources import (
     ALL_MODULES,
     MODULES,

@@ -8,7 +8,7 @@ from pathlib import Path
 from django.apps import apps
 from django.core.management import BaseCommand, find_commands, load_command_class
 
-from people.configuration.keys import KEYS
+from people.configuration.setting_values import KEYS
 from tests.suite.sources import MODULES, ROOT, dotted, fail_for, lines_matching, source, where
 
 DOCS = ROOT / "docs"

@@ -15,18 +15,18 @@ from django import forms
 from django.db import connections
 from django.test import Client
 
-from benchmarks import many_rows
+from benchmarks import bulk_rows
 from gate.statistics import sums
 from guardian import services as guardian
 from openclaw_web.lists import segments
-from openclaw_web.lists.declaration import every
+from openclaw_web.lists.declaration import find_lists
 from openclaw_web.sqlite import time_limits
 from tests.conftest import ALL
 from tests.factories import AgentFactory, UserFactory
 from tests.openclaw_web.test_api import operations
-from tests.people.surface import ROUTES
+from tests.people.site_surface import ROUTES
 from tests.suite.browsers import BACKEND
-from tests.suite.standing import standing, undone
+from tests.suite.module_rows import keep_rows, roll_back_rows
 from tests.whole.pages import TABLE
 
 ROWS = 130  # more than two pages of everything
@@ -120,16 +120,16 @@ class Asked:
 @pytest.fixture(scope="module")
 def filled(django_db_setup, django_db_blocker):
     """An admin of a site with rows of every kind, more than two pages of each."""
-    with standing(django_db_blocker):
+    with keep_rows(django_db_blocker):
         AgentFactory(agent_id="ada")
-        many_rows.fill_sessions("agent_ada", ROWS)
-        many_rows.fill_agent("agent_ada", ROWS)
-        many_rows.fill_gate("agent_ada", ROWS)
-        many_rows.fill_guardian("agent_ada", ROWS)
+        bulk_rows.fill_sessions("agent_ada", ROWS)
+        bulk_rows.fill_agent("agent_ada", ROWS)
+        bulk_rows.fill_gate("agent_ada", ROWS)
+        bulk_rows.fill_guardian("agent_ada", ROWS)
         sums.rebuild("agent_ada")
-        many_rows.fill_artifacts("agent_ada", ROWS)
-        many_rows.fill_site(ROWS, agent="ada")
-        many_rows.fill_around(ROWS, agent="ada")
+        bulk_rows.fill_artifacts("agent_ada", ROWS)
+        bulk_rows.fill_site(ROWS, agent="ada")
+        bulk_rows.fill_extras(ROWS, agent="ada")
         for number in range(3):
             guardian.store_version("agent_ada", VALUES["name"], b"%d" % number, modified_ms=number)
         yield UserFactory(username="root", role="admin")
@@ -139,7 +139,7 @@ def filled(django_db_setup, django_db_blocker):
 def rows(filled):
     """A browser of this admin; what a test writes is taken back."""
     client = Client()
-    with undone():
+    with roll_back_rows():
         client.force_login(filled, backend=BACKEND)
         yield client
 
@@ -248,12 +248,12 @@ def api_lists():
 def test_every_list_is_in_the_table():
     declared = {route: what.on for route, entry in ROUTES.items() if (what := getattr(entry.callback, "shows", None))}
     assert declared == {page.route: page.on for page in TABLE.values() if page.on}
-    assert every().keys() == PAGES.keys()
+    assert find_lists().keys() == PAGES.keys()
 
 
 @pytest.mark.parametrize("on", sorted(PAGES))
 def test_pages(rows, on):
-    form = every()[on].filters()
+    form = find_lists()[on].filters()
     always = {name: IDS[name] for name in form.PLACE}
     fields = {name: each for name, each in form.fields.items() if name not in {*NOT_FILTERS, *always}}
     values = {name: value_of(name, each) for name, each in fields.items()}

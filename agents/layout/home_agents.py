@@ -8,7 +8,7 @@ from pathlib import Path
 
 from django.utils.translation import gettext as _
 
-from openclaw_web.pages.glyphs import escaped
+from openclaw_web.pages.glyphs import escape_name
 
 from ..homes import (
     AGENT_DATABASE,
@@ -82,7 +82,9 @@ def _folders(home) -> dict[str, Path]:
     for folder in sorted(parent.iterdir()):
         state = places.read_folder_state(home.root, folder)
         if not is_utf8_name(folder.name):
-            home.add(Oddity(OddityReason.NOT_UTF8, escaped(str(folder)), describe_undecodable(parent, [folder.name])))
+            home.add(
+                Oddity(OddityReason.NOT_UTF8, escape_name(str(folder)), describe_undecodable(parent, [folder.name]))
+            )
         elif state == FolderState.FOLDER:
             home.add(places.check_owner(home.root, folder, folder.name))
             folders[folder.name] = folder
@@ -157,7 +159,7 @@ def _kept(home, place: Place) -> Path | None:
 
 def _relative(written, agent, what):
     sentence = _("%(what)s of the agent %(agent)s was not read: “%(path)s” is not an absolute path.")
-    words = {"what": what, "agent": escaped(agent), "path": escaped(written)}
+    words = {"what": what, "agent": escape_name(agent), "path": escape_name(written)}
     return Oddity(OddityReason.RELATIVE, written, sentence % words, agent)
 
 
@@ -246,8 +248,8 @@ def check_memory_folder(home: Home, agent: HomeAgent) -> None:
 
 
 def _differing(agent):
-    words = {"agent": escaped(agent.home_name), "reported": escaped(agent.reported)}
-    words |= {"configured": escaped(str(agent.configured))}
+    words = {"agent": escape_name(agent.home_name), "reported": escape_name(agent.reported)}
+    words |= {"configured": escape_name(str(agent.configured))}
     if agent.is_reported:
         sentence = _(
             "The newest prompt of the agent %(agent)s came from the workspace %(reported)s, but the configuration "

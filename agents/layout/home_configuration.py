@@ -12,7 +12,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from openclaw_web import loose_json
+from openclaw_web import json5
 
 from . import openclaw_version
 
@@ -108,8 +108,8 @@ class _Reader:
             data = self.open_bytes(path, MOST_BYTES + 1)
             if len(data) > MOST_BYTES:
                 raise NotUsable(_("the file is larger than %(size)s MB") % {"size": MOST_BYTES // 1024**2})
-            value = loose_json.loads(data)
-        except (NotUsable, loose_json.NotJson) as exc:
+            value = json5.loads(data)
+        except (NotUsable, json5.NotJson) as exc:
             self.problems.append(_problem(name, exc))
             return {}
         return self.resolved(value, level, (*chain, path))

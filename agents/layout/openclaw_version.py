@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from openclaw_web.sqlite.json_columns import decode
-from people.models.kept import KeyValue
+from people.models.bookkeeping import KeyValue
 
 from ..models import CollectorSource
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from django.utils.translation import gettext as _
 
-from openclaw_web.pages.glyphs import escaped
+from openclaw_web.pages.glyphs import escape_name
 
 MOST_PARTS = 40  # of a path that is looked for in a copied home
 # Folders of a home that are never a workspace, whatever a path from another machine ends with.
@@ -118,7 +118,7 @@ def build_oddity(state: FolderState, folder: Path, agent: str = "") -> Oddity | 
     }
     if state not in sentences:
         return None
-    return Oddity(OddityReason(state.value), str(folder), sentences[state] % {"path": escaped(str(folder))}, agent)
+    return Oddity(OddityReason(state.value), str(folder), sentences[state] % {"path": escape_name(str(folder))}, agent)
 
 
 def check_owner(root: Path, folder: Path, agent: str = "") -> Oddity | None:
@@ -126,7 +126,7 @@ def check_owner(root: Path, folder: Path, agent: str = "") -> Oddity | None:
     with suppress(OSError):
         owner, usual = folder.lstat().st_uid, root.stat().st_uid
         if owner != usual:
-            words = {"path": escaped(str(folder)), "owner": owner, "usual": usual}
+            words = {"path": escape_name(str(folder)), "owner": owner, "usual": usual}
             sentence = _("%(path)s belongs to user %(owner)s, the OpenClaw folder to user %(usual)s.")
             return Oddity(OddityReason.OWNER, str(folder), sentence % words, agent)
     return None
@@ -179,9 +179,9 @@ def find_folder(root: Path, wanted: Path, agent: str, *, is_workspace: bool = Fa
         return Place(None, (problem,))
     if wanted.is_relative_to(root):
         return Place(None)
-    words = {"path": escaped(str(wanted))}
+    words = {"path": escape_name(str(wanted))}
     if inside := copied(root, wanted, is_workspace=is_workspace):
-        words["used"] = escaped(str(inside.relative_to(root)))
+        words["used"] = escape_name(str(inside.relative_to(root)))
         sentence = _("%(path)s does not exist here; the folder %(used)s of this OpenClaw folder was used instead.")
         return Place(inside, (Oddity(OddityReason.COPIED, str(wanted), sentence % words, agent),))
     sentence = _("%(path)s does not exist here, and no folder of the same name is in this OpenClaw folder.")

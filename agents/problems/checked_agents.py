@@ -31,7 +31,7 @@ class CheckedAgent:
     def open(self) -> tuple[Agent, str]:
         """The agent with the alias of its file. Raises OldAgentFile for one that cannot be used."""
         db = self.agent.db
-        self.opened_version = inspection.data_version(db)
+        self.opened_version = inspection.read_data_version(db)
         return self.agent, db
 
     def close(self) -> str:
@@ -40,7 +40,7 @@ class CheckedAgent:
         To open a file and to close it changes it. Empty when somebody else wrote to it meanwhile.
         """
         db = self.agent.db
-        is_same = inspection.data_version(db) == self.opened_version
+        is_same = inspection.read_data_version(db) == self.opened_version
         if not connections[db].in_atomic_block:
             connections[db].close()
         return _look(self.name)[0] if is_same else ""

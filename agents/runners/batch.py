@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from jobs.progress import Progress
 from openclaw_web.errors import Refused
 from openclaw_web.llm.client import CallFailed
-from openclaw_web.pages.formatting import joined
+from openclaw_web.pages.formatting import join_sentences
 
 from .calls import LimitReached
 from .runner import LanguageModel, Runner
@@ -94,7 +94,7 @@ def build_message(words: Mapping[str, Any], result: Mapping[str, Any]) -> str:
     """The counts of a result in words (lazy plurals by name), the first always, and why it ended early."""
     first = next(iter(words))
     counts = [counted(text, result[name]) for name, text in words.items() if result[name] or name == first]
-    return joined(filter(None, [*counts, result["stopped"] or result["failure"]]))
+    return join_sentences(filter(None, [*counts, result["stopped"] or result["failure"]]))
 
 
 def check_answered(result: Mapping[str, Any], count: int) -> None:

@@ -18,8 +18,8 @@ from openclaw_web.errors import Refused
 from openclaw_web.llm import client
 from openclaw_web.llm.client import Answer, CallFailed, Failure
 from openclaw_web.llm.usage import Usage
-from openclaw_web.sqlite import writing
-from people.configuration import keys as configuration
+from openclaw_web.sqlite import write_queue
+from people.configuration import setting_values as configuration
 
 ATTEMPTS = 3
 PATIENCE = 120.0  # seconds after the first attempt in which another one begins
@@ -47,7 +47,7 @@ class Allowance:
     @property
     def limit(self) -> int:
         """Tokens that are allowed in a day; 0 without a limit."""
-        return configuration.number(self.setting)
+        return configuration.get_number(self.setting)
 
     def used_tokens(self, db: str) -> int:
         """Tokens that calls of this UTC day have used, or may still use."""
@@ -100,7 +100,7 @@ def send_request(allowance: Allowance, db: str, request: ModelRequest, *, wait: 
 
     def attempt():
         call = request.row(_columns(request, len(calls) + 1))
-        with writing.in_turn_of(db):
+        with write_queue.agent_transaction(db):
             allowance.check(db, call.reserved_tokens)
             request.keep()
             call.save(using=db, force_insert=True)
@@ -111,7 +111,7 @@ def send_request(allowance: Allowance, db: str, request: ModelRequest, *, wait: 
         _note_failure(calls[-1], request.cost, failure)
         request.save_failed(calls[-1], failure)
 
-    answer = client.patiently(attempt, attempts=ATTEMPTS, seconds=PATIENCE, on_failure=end_failed, wait=wait)
+    answer = client.call_with_retries(attempt, attempts=ATTEMPTS, seconds=PATIENCE, on_failure=end_failed, wait=wait)
     last = calls[-1]
     last.llm_latency_ms, last.cost_usd = answer.latency_ms, None
     _note_usage(last, request.cost, Usage(answer.prompt_tokens, answer.completion_tokens, answer.cost_usd))

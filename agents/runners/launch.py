@@ -53,7 +53,7 @@ def run_here(
 
 def exclusive_run(runner: Runner, agent_id: str) -> AbstractContextManager[None]:
     """Hold off other runs of an agent. Raises Refused while there is one."""
-    return locks.only_one(runner.lock_name(agent_id), _is_running(runner, agent_id))
+    return locks.exclusive_lock(runner.lock_name(agent_id), _is_running(runner, agent_id))
 
 
 def find_latest_jobs(runner: Runner, agent: Agent) -> list[JobRun]:

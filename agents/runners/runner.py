@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from openclaw_web.errors import Refused
 from openclaw_web.llm import endpoint, prices
 from people.configuration import catalogue
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 
 from ..models import Agent
 from .calls import Allowance
@@ -74,9 +74,9 @@ class Runner:
 
     def problem_of(self, model: str = "") -> str:
         """Why nothing may be sent now, in a sentence; empty when something may be. `model`: another than is set."""
-        if problem := endpoint.missing():
+        if problem := endpoint.describe_problem():
             return problem
-        values = configuration.several(self.enabled, MODEL, self.kept)
+        values = configuration.get_many(self.enabled, MODEL, self.kept)
         if not (model or values[MODEL]):
             return _("No model is chosen: llm.model is empty in the settings.")
         if not values[self.kept]:
@@ -115,9 +115,9 @@ def read_configured_model(*settings: str) -> tuple[LanguageModel, dict[str, Any]
 
     With it what other settings say, read at once.
     """
-    values = configuration.several(MODEL, PRICES, *settings)
+    values = configuration.get_many(MODEL, PRICES, *settings)
     try:
         place = endpoint.from_environment()
     except Refused:
         place = endpoint.Endpoint("", "")
-    return LanguageModel(place, values[MODEL], catalogue.prices(values[PRICES])), values
+    return LanguageModel(place, values[MODEL], catalogue.parse_prices(values[PRICES])), values

@@ -6,7 +6,7 @@ from django.db import transaction
 
 from openclaw_web import clock
 from people.audit import log as audit
-from people.models.kept import KeyValue
+from people.models.bookkeeping import KeyValue
 
 from ..models import Agent
 from .runner import Runner

@@ -1,14 +1,14 @@
 """Which artifacts count as holding a secret: what was found in them, as far as the operator counts it."""
 
 from openclaw_web.sqlite.json_columns import decode
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 
 KEY = "artifacts.flaggedKinds"
 
 
 def read_flagged_kinds() -> frozenset[str]:
     """The kinds of secrets that flag an artifact, as the setting has it. One query: ask once for many rows."""
-    return frozenset(configuration.texts(KEY))
+    return frozenset(configuration.get_texts(KEY))
 
 
 def find_flagged_kinds(secret_kinds: str | list[str], kinds: frozenset[str] | None = None) -> list[str]:

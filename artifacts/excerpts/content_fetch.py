@@ -68,8 +68,8 @@ class FetchResult:
         for name in words:
             part = getattr(self.window, name)
             if part.chars:
-                sizes = {"chars": amounts.of("characters", part.chars)}
-                sizes["lines"] = amounts.of("line breaks", part.lines)
+                sizes = {"chars": amounts.format_amount("characters", part.chars)}
+                sizes["lines"] = amounts.format_amount("line breaks", part.lines)
                 yield words[name] % sizes
         if self.counts.get("matches") == 0:
             is_grep = self.selector.mode == "grep"

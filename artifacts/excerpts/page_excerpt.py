@@ -35,7 +35,7 @@ class PageExcerpt:
             "after": _("Omitted after this part: %(chars)s."),
         }
         parts = ((words, getattr(window, name).chars) for name, words in told.items())
-        said = [words % {"chars": amounts.of("characters", chars)} for words, chars in parts if chars]
+        said = [words % {"chars": amounts.format_amount("characters", chars)} for words, chars in parts if chars]
         if left := counts.get("bytesLeftOut"):
             words = ngettext(
                 "%(count)s more byte is not shown because this is not text.",

@@ -90,7 +90,7 @@ def read_whole(root: Path, sha256: str, *, expected: int) -> bytes:
         with open_blob(root, sha256) as blob:
             return b"".join(blob.chunks(expected=expected))
     except OSError as exc:
-        told = {"handle": handles.from_sha256(sha256), "reason": reasons.of_system(exc)}
+        told = {"handle": handles.from_sha256(sha256), "reason": reasons.describe_os_error(exc)}
         raise DamagedArtifact(_("%(handle)s cannot be read: %(reason)s.") % told) from exc
 
 

@@ -270,7 +270,7 @@ def translate_write_errors() -> Iterator[None]:
     try:
         yield
     except OSError as exc:
-        reason = _("no space left") if exc.errno in NO_ROOM else reasons.of_system(exc)
+        reason = _("no space left") if exc.errno in NO_ROOM else reasons.describe_os_error(exc)
         raise NoRoom(
             _("The artifact store cannot be written: %(reason)s. Nothing was stored.") % {"reason": reason}
         ) from exc

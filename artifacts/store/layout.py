@@ -156,7 +156,7 @@ def open_file(name: str, folder: int) -> int:
     except FileNotFoundError:
         raise
     except OSError as exc:
-        words = {"name": name, "reason": reasons.of_system(exc)}
+        words = {"name": name, "reason": reasons.describe_os_error(exc)}
         raise DamagedArtifact(_("%(name)s was not opened: %(reason)s.") % words) from exc
     about = os.fstat(handle)
     if not stat.S_ISREG(about.st_mode) or about.st_nlink != 1:

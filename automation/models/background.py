@@ -5,36 +5,36 @@ Columns keep the names of OpenClaw's state database; derived rows, read again wh
 
 from django.db import models
 
-from openclaw_web.sqlite.fields import Count, EpochMs, Plain, Who, Words
+from openclaw_web.sqlite.fields import Count, EpochMs, PersonText, PlainText, SpeechText
 
 
 class TaskRun(models.Model):
     """One task that is no run of a scheduled job."""
 
-    task_id = Plain(primary_key=True, shown="api")
-    runtime = Plain(default="", shown="api")
-    task_kind = Plain(default="", shown="api")
-    source_id = Plain(default="", shown="api")
-    requester_session_key = Who(default="", shown="api")
-    child_session_key = Who(default="", shown="api")
-    parent_flow_id = Plain(default="", shown="api")
-    parent_task_id = Plain(default="", shown="api")
-    run_id = Plain(default="", shown="api")
-    label = Words(default="", shown="api")
-    task = Words(default="", shown="api")
-    status = Plain(default="", shown="api")
-    delivery_status = Plain(default="", shown="api")
-    last_tool_name = Plain(default="", shown="api")
-    error = Words(default="", shown="api")
-    progress_summary = Words(default="", shown="api")
-    terminal_summary = Words(default="", shown="api")
-    terminal_outcome = Plain(default="", shown="api")
+    task_id = PlainText(primary_key=True, shown="api")
+    runtime = PlainText(default="", shown="api")
+    task_kind = PlainText(default="", shown="api")
+    source_id = PlainText(default="", shown="api")
+    requester_session_key = PersonText(default="", shown="api")
+    child_session_key = PersonText(default="", shown="api")
+    parent_flow_id = PlainText(default="", shown="api")
+    parent_task_id = PlainText(default="", shown="api")
+    run_id = PlainText(default="", shown="api")
+    label = SpeechText(default="", shown="api")
+    task = SpeechText(default="", shown="api")
+    status = PlainText(default="", shown="api")
+    delivery_status = PlainText(default="", shown="api")
+    last_tool_name = PlainText(default="", shown="api")
+    error = SpeechText(default="", shown="api")
+    progress_summary = SpeechText(default="", shown="api")
+    terminal_summary = SpeechText(default="", shown="api")
+    terminal_outcome = PlainText(default="", shown="api")
     tool_use_count = Count(default=0, shown="api")
     created_at = EpochMs(default=0, shown="api", help_text="0 when unknown")
     started_at = EpochMs(null=True, shown="api")
     ended_at = EpochMs(null=True, shown="api")
     # Ours.
-    agent_id = Plain(shown="")
+    agent_id = PlainText(shown="")
 
     class Meta:
         db_table = "task_runs"
@@ -47,18 +47,18 @@ class TaskRun(models.Model):
 class FlowRun(models.Model):
     """Tasks that belong together."""
 
-    flow_id = Plain(primary_key=True, shown="api")
-    shape = Plain(default="", shown="api")
-    owner_key = Who(default="", shown="api")
-    status = Plain(default="", shown="api")
-    goal = Words(default="", shown="api")
-    current_step = Words(default="", shown="api")
-    blocked_summary = Words(default="", shown="api")
+    flow_id = PlainText(primary_key=True, shown="api")
+    shape = PlainText(default="", shown="api")
+    owner_key = PersonText(default="", shown="api")
+    status = PlainText(default="", shown="api")
+    goal = SpeechText(default="", shown="api")
+    current_step = SpeechText(default="", shown="api")
+    blocked_summary = SpeechText(default="", shown="api")
     created_at = EpochMs(default=0, shown="api", help_text="0 when unknown")
     updated_at = EpochMs(null=True, shown="api")
     ended_at = EpochMs(null=True, shown="api")
     # Ours.
-    agent_id = Plain(shown="")
+    agent_id = PlainText(shown="")
 
     class Meta:
         db_table = "flow_runs"
@@ -72,20 +72,20 @@ class DeliveryQueueEntry(models.Model):
     """A message on its way out: where it stands; what it says and to whom is not kept."""
 
     pk = models.CompositePrimaryKey("queue_name", "id")
-    queue_name = Plain(shown="api")
-    id = Plain(shown="api")
-    status = Plain(default="", shown="api")
-    entry_kind = Plain(default="", shown="api")
-    session_key = Who(default="", shown="api")
-    channel = Plain(default="", shown="api")
-    last_error = Words(default="", shown="api")
+    queue_name = PlainText(shown="api")
+    id = PlainText(shown="api")
+    status = PlainText(default="", shown="api")
+    entry_kind = PlainText(default="", shown="api")
+    session_key = PersonText(default="", shown="api")
+    channel = PlainText(default="", shown="api")
+    last_error = SpeechText(default="", shown="api")
     retry_count = Count(default=0, shown="api")
     last_attempt_at = EpochMs(null=True, shown="api")
     enqueued_at = EpochMs(default=0, shown="api", help_text="0 when unknown")
     updated_at = EpochMs(null=True, shown="api")
     failed_at = EpochMs(null=True, shown="api")
     # Ours.
-    agent_id = Plain(shown="")
+    agent_id = PlainText(shown="")
 
     class Meta:
         db_table = "delivery_queue_entries"

@@ -2,25 +2,25 @@
 
 from django.db import models
 
-from openclaw_web.sqlite.fields import Count, EpochMs, Flag, Plain, Who, Words
-from openclaw_web.sqlite.json_columns import Decoded
+from openclaw_web.sqlite.fields import Count, EpochMs, Flag, PersonText, PlainText, SpeechText
+from openclaw_web.sqlite.json_columns import JsonProperty
 
 
 class CronJob(models.Model):
     """A scheduled job of an OpenClaw home."""
 
-    id = Plain(primary_key=True, shown="api")
-    agent_id = Plain(shown="")
-    name = Words(default="", shown="api")
+    id = PlainText(primary_key=True, shown="api")
+    agent_id = PlainText(shown="")
+    name = SpeechText(default="", shown="api")
     enabled = Flag(default=True, shown="api")
-    prompt = Words(default="", shown="")
-    schedule_json = Plain(default="{}", shown="")
-    schedule = Decoded("schedule_json")
+    prompt = SpeechText(default="", shown="")
+    schedule_json = PlainText(default="{}", shown="")
+    schedule = JsonProperty("schedule_json")
     created_at = EpochMs(null=True, shown="api")
     updated_at = EpochMs(null=True, shown="api")
     next_run_at = EpochMs(null=True, shown="api")
-    job_json = Words(help_text="the definition as it was found", shown="")
-    definition = Decoded("job_json")
+    job_json = SpeechText(help_text="the definition as it was found", shown="")
+    definition = JsonProperty("job_json")
 
     class Meta:
         db_table = "cron_jobs"
@@ -34,17 +34,17 @@ class CronRunLog(models.Model):
     """One run of a scheduled job."""
 
     pk = models.CompositePrimaryKey("job_id", "seq")
-    job_id = Plain(shown="")
+    job_id = PlainText(shown="")
     seq = Count(shown="api", help_text="byte offset in the run log; of a run in a database, the moment it began")
-    agent_id = Plain(shown="")
+    agent_id = PlainText(shown="")
     ts = EpochMs(shown="api", help_text="end time")
-    status = Plain(default="", shown="api")
-    error = Words(default="", shown="api")
-    summary = Words(default="", shown="api")
+    status = PlainText(default="", shown="api")
+    error = SpeechText(default="", shown="api")
+    summary = SpeechText(default="", shown="api")
     duration_ms = Count(null=True, shown="api")
-    session_id = Plain(null=True, shown="api")
-    entry_json = Words(shown="")
-    entry = Decoded("entry_json")
+    session_id = PlainText(null=True, shown="api")
+    entry_json = SpeechText(shown="")
+    entry = JsonProperty("entry_json")
 
     class Meta:
         db_table = "cron_run_logs"
@@ -61,17 +61,17 @@ class CronRunLog(models.Model):
 class SubagentRun(models.Model):
     """One sub-agent run (columns of the database-first state spec)."""
 
-    run_id = Plain(primary_key=True)
-    child_session_key = Who()
-    requester_session_key = Who(default="")
-    controller_session_key = Who(null=True)
+    run_id = PlainText(primary_key=True)
+    child_session_key = PersonText()
+    requester_session_key = PersonText(default="")
+    controller_session_key = PersonText(null=True)
     created_at = EpochMs()
     ended_at = EpochMs(null=True)
     cleanup_handled = models.BooleanField(default=False)
-    payload_json = Words()
-    payload = Decoded("payload_json")
+    payload_json = SpeechText()
+    payload = JsonProperty("payload_json")
     # Ours.
-    agent_id = Plain(help_text="the agent that asked for it")
+    agent_id = PlainText(help_text="the agent that asked for it")
 
     class Meta:
         db_table = "subagent_runs"

@@ -91,10 +91,10 @@ def _open_workspace(home, agent, contents):
     agent.save()
 
 
-def growth(length, count=100):
+def measure_growth(length, count=100):
     """Bytes by which the database grows with each write of a file of `length` bytes: of a chain, and of strangers."""
     from agents import services
-    from benchmarks.writes.recording import State
+    from benchmarks.writes.write_throughput import State
 
     found = {}
     for name, states in (("one after the other", 1), ("each from a state of its own", count)):
@@ -123,7 +123,7 @@ def _size(db):
         return cursor.fetchone()[0]
 
 
-def cold(address, runs):
+def measure_cold(address, runs):
     """Milliseconds of the first answers of fresh processes, which have answered nothing but the floor, and of that."""
     program = ASK.format(address=address)
     env = os.environ | {"PYTHONPATH": f"{ROOT}:{ROOT / 'benchmarks'}"}

@@ -2,7 +2,7 @@
 
 import json
 
-from benchmarks.many_rows import MINUTE_MS, WORDS, insert, settle
+from benchmarks.bulk_rows import MINUTE_MS, WORDS, checkpoint_wal, insert
 from openclaw_web import clock
 
 WEEKS_MS = 12 * 7 * 24 * 60 * MINUTE_MS
@@ -26,7 +26,7 @@ def fill(db, count, versions, length, *, start=None):
     _fill_versions(db, versions, length, start)
     _fill_writes(db, count, versions, start)
     _fill_fates(db, count, start)
-    settle(db)
+    checkpoint_wal(db)
 
 
 def _fill_versions(db, versions, length, start):

@@ -14,7 +14,7 @@ from agents.layout.places import OddityReason
 from agents.skipped_sources import Kind, Reason, SkippedItem
 from agents.sources import get_relative_name
 from openclaw_web import reasons
-from openclaw_web.pages.glyphs import escaped
+from openclaw_web.pages.glyphs import escape_name
 
 from .file_names import find_skip_reason
 
@@ -97,7 +97,7 @@ def list_place(place: Path, root: Path, notes: list[str], apart: Collection[Path
 def get_book_name(root: Path, path: Path) -> str:
     """The name of a path in the book of sources; what is no text in it is escaped."""
     name = get_relative_name(root, path)
-    return name if is_utf8_name(name) else escaped(name)
+    return name if is_utf8_name(name) else escape_name(name)
 
 
 def _list(place, root, notes, listing, apart):
@@ -119,7 +119,7 @@ def _list(place, root, notes, listing, apart):
             waiting = [(inner, level) for inner, level in waiting if inner not in apart]
         except OSError as exc:
             notes.append(_("%(file)s was not read: %(reason)s.") % {"file": folder, "reason": exc.strerror})
-            why = reasons.of_system(exc)
+            why = reasons.describe_os_error(exc)
             listing.skipped.append(SkippedItem(Kind.FOLDER, get_book_name(root, folder), Reason.UNREADABLE, why))
 
 

@@ -311,7 +311,7 @@ class Source:
         try:
             yield self.database
         except DamagedDatabase as exc:
-            self._fail("bad_database", failures.in_words(str(exc)))
+            self._fail("bad_database", failures.translate_message(str(exc)))
 
     def _fail(self, reason, detail):
         self.database = None

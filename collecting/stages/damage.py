@@ -56,9 +56,9 @@ def _is_damaged(agent, exc):
     if name in connections.settings:
         connections[name].close()  # what broke off in the middle of a transaction is given up
     file = databases.get_path(agent.agent_id)
-    return file.exists() and inspection.look(file).damage != ""
+    return file.exists() and inspection.inspect_file(file).damage != ""
 
 
 def _sentence(agent, exc):
-    words = {"agent": agent.agent_id, "reason": reasons.of(exc)}
+    words = {"agent": agent.agent_id, "reason": reasons.describe_error(exc)}
     return _("The database of agent %(agent)s was not read: %(reason)s.") % words

@@ -18,7 +18,7 @@ from ledger.collectors.database import DamagedDatabase
 from ledger.collectors.jsonl import Line
 from ledger.transcripts import transcript_store
 from openclaw_web import clock
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 
 from . import log_owners, plugin_logs, source_databases
 from .source_databases import UnreadableDatabase
@@ -47,7 +47,7 @@ def collect(collection: Any) -> dict[str, int]:
 
 
 def _logs(collection, counts):
-    folder = configuration.text(FOLDER)
+    folder = configuration.get_text(FOLDER)
     if not folder:
         return
     if not Path(folder).is_dir():

@@ -47,7 +47,7 @@ def open_copy(
             _note_computed(collection, source, database)
             yield database
     except DamagedDatabase as exc:
-        raise UnreadableDatabase("bad_database", failures.in_words(str(exc))) from exc
+        raise UnreadableDatabase("bad_database", failures.translate_message(str(exc))) from exc
     except (NotReadable, NotCopied) as exc:
         raise UnreadableDatabase("database_not_copied", str(exc)) from exc
 
@@ -72,7 +72,7 @@ def note_unread(collection: Any, source: Path, database: Database, schema: datab
 
 def describe_failure(exc: UnreadableDatabase | DamagedDatabase) -> str:
     """Why a database was not read, as the end of a sentence."""
-    return failures.in_words(str(exc)) if isinstance(exc, DamagedDatabase) else str(exc)
+    return failures.translate_message(str(exc)) if isinstance(exc, DamagedDatabase) else str(exc)
 
 
 def is_known(collection: Any, source: Path) -> bool:

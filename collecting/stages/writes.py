@@ -31,7 +31,7 @@ from ledger.collectors.jsonl import Line
 from ledger.models import RejectedRecord
 from ledger.transcripts import transcript_store as ledger_storing
 from openclaw_web.clock import now_ms
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 
 from . import logs, source_databases
 from .source_databases import UnreadableDatabase

@@ -10,9 +10,9 @@ from django.views.decorators.http import require_POST
 from agents.decorators import agent_view
 from gate.statistics.statistics_query import build_query
 from openclaw_web.errors import Refused
-from openclaw_web.lists.filters import Day
-from openclaw_web.pages.doors import needs
-from openclaw_web.pages.html import after_post, go, refuse_post, safe_next
+from openclaw_web.lists.filters import DayField
+from openclaw_web.pages.html import read_next_address, redirect_after_post, redirect_to, refuse_post
+from openclaw_web.pages.roles import needs
 
 from ..review.queues import Queue
 from . import draws
@@ -27,7 +27,7 @@ class DrawForm(forms.Form):
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
-        self.fields |= {"from": Day(""), "to": Day("")}
+        self.fields |= {"from": DayField(""), "to": DayField("")}
 
     def read_choice(self, db):
         """As `draws.draw` takes it. Raises Refused for what no page sends."""
@@ -47,7 +47,7 @@ class DrawForm(forms.Form):
 @needs("labeller")
 def decisions_draw(request, agent):
     """Draw up to 20 decisions that nobody judged, and open their samples for review."""
-    back = safe_next(request, reverse("gate:statistics", args=[agent.agent_id]))
+    back = read_next_address(request, reverse("gate:statistics", args=[agent.agent_id]))
     try:
         chosen = DrawForm(request.POST).read_choice(agent.db)
         drawn = draws.draw_samples(agent, by=request.user.username, **chosen)
@@ -56,6 +56,6 @@ def decisions_draw(request, agent):
     count = draws.count_samples(drawn)
     if not count:
         messages.warning(request, _("No decision was drawn: none of them can become a sample."))
-        return go(request, back)
+        return redirect_to(request, back)
     sentence = ngettext("%(count)s decision was drawn at random.", "%(count)s decisions were drawn at random.", count)
-    return after_post(request, sentence % {"count": count}, to=Queue(draw=drawn.id).address())
+    return redirect_after_post(request, sentence % {"count": count}, to=Queue(draw=drawn.id).address())

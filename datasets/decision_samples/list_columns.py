@@ -5,7 +5,7 @@ from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Cast, Coalesce
 from django.db.models.lookups import Exact
 
-from openclaw_web.sqlite.fields import FromEnd, Json
+from openclaw_web.sqlite.fields import Json, JsonItemFromEnd
 
 from ..exporters.samples import GATE_TYPES
 from ..exporters.writes import WRITE
@@ -40,10 +40,10 @@ def _either(of_decision: Expression, key: str, key_of_write: str = "") -> Case:
 
 def _said(role: str, place: int, *conditions: Exact) -> When:
     """The message of a side at this place from the end of the conversation."""
-    found = Q(Exact(FromEnd("content", "conversation", place, "role"), Value(role)))
+    found = Q(Exact(JsonItemFromEnd("content", "conversation", place, "role"), Value(role)))
     for condition in conditions:
         found &= Q(condition)
-    return When(found, then=FromEnd("content", "conversation", place, "message"))
+    return When(found, then=JsonItemFromEnd("content", "conversation", place, "message"))
 
 
 def _is_decision() -> Q:

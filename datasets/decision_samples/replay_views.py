@@ -6,8 +6,8 @@ from django.views.decorators.http import require_POST, require_safe
 
 from agents.decorators import agent_view
 from gate.models import GateReplay
-from openclaw_web.pages.doors import needs
-from openclaw_web.pages.html import after_post, render_page
+from openclaw_web.pages.html import redirect_after_post, render_page
+from openclaw_web.pages.roles import needs
 
 from ..kinds.review_requests import describe_problems
 from . import replays
@@ -38,4 +38,4 @@ def replay_queue(request, agent, replay_id):
     queued = replays.queue_disagreements(agent, replay, by=request.user.username)
     for problem in describe_problems(queued):
         messages.warning(request, problem)
-    return after_post(request, queued.sentence, to=replay)
+    return redirect_after_post(request, queued.sentence, to=replay)

@@ -7,7 +7,7 @@ again. A copy that was interrupted, or taken back with a backup, is completed by
 from agents.models import Agent
 from gate import verdict_store
 from gate.models import MemoryGateDecision
-from openclaw_web.sqlite.fields import Place
+from openclaw_web.sqlite.fields import RowId
 
 from ..kinds.current_verdicts import find_verdicts
 from ..kinds.decision import DECISION
@@ -18,7 +18,7 @@ PIECE = 10_000  # labels of one call: no page waits for a hundred thousand
 
 def copy_new(agent: Agent) -> bool:
     """Copy the verdicts on an agent's decisions that are new; whether all are copied now."""
-    labels = SampleLabel.objects.annotate(place=Place())
+    labels = SampleLabel.objects.annotate(place=RowId())
     last = labels.order_by("-place").values_list("place", flat=True).first() or 0
     before = verdict_store.read_label_place(agent.db)
     if before > last:  # another global file, as after a restore

@@ -184,7 +184,7 @@ class _Texts:
 
     def _words(self, place):
         """The words of one sample; none of one that was removed or edited since."""
-        for row in statements.rows(DEFAULT_DB_ALIAS, self.query, [self.handles[place]]):
+        for row in statements.read_rows(DEFAULT_DB_ALIAS, self.query, [self.handles[place]]):
             prompt, reply = signatures.read_pair(read_sample(dict(zip(signatures.SAMPLE_COLUMNS, row, strict=True))))
             if int.from_bytes(compute_identity(prompt, reply)[:8]) == self.pairs[place]:
                 return split_words(prompt, reply)

@@ -7,9 +7,9 @@ from ninja import Query, Status
 
 from jobs.schemas import JobOut
 from openclaw_web.endpoints.operations import Operations
-from openclaw_web.endpoints.schemas import Page, listed
+from openclaw_web.endpoints.schemas import Page, page_to_json
 from openclaw_web.pages import files
-from openclaw_web.pages.doors import needs
+from openclaw_web.pages.roles import needs
 
 from ..models import DatasetExport
 from . import exports, secret_access, zip_download
@@ -36,7 +36,7 @@ RANGE = {
 def export_list(request, filters: Query[ExportQuery]):
     """All exports, newest first."""
     asked = filters.asked(kind="export_format", exported_by="by")
-    return listed(EXPORTS.fits(request.user, **asked).page(**filters.place))
+    return page_to_json(EXPORTS.fits(request.user, **asked).page(**filters.place))
 
 
 @router.post("/exports", {202: ExportOut}, 400, 409)

@@ -6,7 +6,7 @@ from functools import partial
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from openclaw_web.sqlite.integrity import DAMAGED, Check, file_problem
+from openclaw_web.sqlite.integrity import DAMAGED, Check, find_file_problem
 
 from ..models import DatasetExport
 from .exports import MANIFEST, folder_of, list_files
@@ -22,7 +22,7 @@ def _find_changed(_db, *, is_deep) -> Iterator[str]:
         for file in files:
             name = f"{export.export_name}: {export.file_path}/{file.name}"
             digest = file.sha256 if is_deep else ""
-            if problem := file_problem(folder_of(export) / file.name, name, file.bytes, digest):
+            if problem := find_file_problem(folder_of(export) / file.name, name, file.bytes, digest):
                 yield problem
 
 

@@ -6,10 +6,10 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from openclaw_web.amounts import ngettext_lazy
-from openclaw_web.lists import counting
+from openclaw_web.lists import list_counts
 from openclaw_web.lists.declaration import NAMED, PLAIN, List, Words, file_columns
 from openclaw_web.lists.filters import DayFilters
-from openclaw_web.lists.paging import Listing, in_order, narrowed, terms
+from openclaw_web.lists.paging import Listing, build_listing, build_terms, get_order_columns
 from openclaw_web.pages import states
 
 from ..models import DatasetExport, DatasetSample
@@ -34,8 +34,8 @@ class ExportFilters(DayFilters):
 def fits(_user, *, sort=ExportFilters.DEFAULT, **asked) -> Listing:
     """The exports that fit, without what is long in them."""
     rows = DatasetExport.objects.defer("manifest_json", "reasons_json", "places_json", "difference_json")
-    wanted = terms(asked, COLUMNS, moment="exported_at")
-    return narrowed(rows, wanted, order=in_order(ExportFilters.ORDERS, sort))
+    wanted = build_terms(asked, COLUMNS, moment="exported_at")
+    return build_listing(rows, wanted, order=get_order_columns(ExportFilters.ORDERS, sort))
 
 
 def resolve_state(export, is_working):
@@ -51,13 +51,13 @@ def _with_states(page, _filters, _user):
 def _ready(_filters):
     """How many samples an export could hold as the form begins, in words; nothing when there are none."""
     approved = DatasetSample.objects.approved().filter(sample_type__in=DEFAULT_TYPES)
-    known = counting.amount(approved, column="id")
+    known = list_counts.count_rows(approved, column="id")
     if not known.count:
         return {"ready": ""}
     told = ngettext(
         "%(count)s approved sample can be exported.", "%(count)s approved samples can be exported.", known.count
     )
-    return {"ready": capfirst(told % {"count": counting.in_words(known)})}
+    return {"ready": capfirst(told % {"count": list_counts.format_count(known)})}
 
 
 EXPORTS = List(

@@ -17,7 +17,7 @@ from openclaw_web.disk import drafts, room
 from openclaw_web.errors import Refused
 from openclaw_web.sqlite.json_columns import encode
 from people.audit import log as audit
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 
 from ..exporters.changes import SECRETS_FOUND
 from ..exporters.files import checksums
@@ -221,9 +221,9 @@ def _write(export, folder, progress):
 def _written(options, folder, name, progress) -> Iterator[tuple[ExportWriter, Path]]:
     """The rows of an export in a draft of its folder, which is gone afterwards unless it was published."""
     source = Source(options)
-    kinds = frozenset(configuration.texts(WITHHELD_KINDS))
+    kinds = frozenset(configuration.get_texts(WITHHELD_KINDS))
     total = source.chosen.count()
-    with room.refusing(folder.parent, _("Nothing was exported.")), drafts.draft_of(folder) as draft:
+    with room.refuse_when_full(folder.parent, _("Nothing was exported.")), drafts.create_draft(folder) as draft:
         decided = DecisionVerdicts(options)
         plan = build_export_plan(
             source, options, decided, draft, lambda count: progress.update(0, total, _compared(count))

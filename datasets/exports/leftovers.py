@@ -24,7 +24,7 @@ def clear_leftovers(say: Callable[[str], object], *, is_server: bool) -> None:
     if not any((settings.HOME_DIR / name).exists() for name in ("exports", "state/openclaw.sqlite")):
         return  # a new home: to look into its store would create it
     try:
-        removed = drafts.remove_dead(settings.HOME_DIR / "exports")
+        removed = drafts.remove_dead_drafts(settings.HOME_DIR / "exports")
         # Also those whose process had no draft yet, or none any more.
         running = JobRun.objects.filter(kind="export", state=JobRun.State.RUNNING)
         found = {*removed, *(job.params["export_id"] for job in running if job.params)}

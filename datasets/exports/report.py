@@ -40,14 +40,19 @@ def build_count_receipt(found: ExportCount) -> dict[str, Any]:
 
 def describe_count(found: ExportCount) -> str:
     """How many samples fit, the rows that they become with each history, and why others are left out."""
-    numbers = {"samples": amounts.of("samples", found.samples), "rows": amounts.of("rows", found.rows)}
+    numbers = {
+        "samples": amounts.format_amount("samples", found.samples),
+        "rows": amounts.format_amount("rows", found.rows),
+    }
     if found.is_more:
         fits = ngettext(
             "At least %(samples)s fits these options: at least %(rows)s",
             "At least %(samples)s fit these options: at least %(rows)s",
             found.samples,
         )
-        first = _("  Only the first %(samples)s were counted.") % {"samples": amounts.of("samples", found.counted)}
+        first = _("  Only the first %(samples)s were counted.") % {
+            "samples": amounts.format_amount("samples", found.counted)
+        }
         lines = [fits % numbers, first]
     else:
         fits = ngettext(
@@ -55,7 +60,7 @@ def describe_count(found: ExportCount) -> str:
         )
         lines = [fits % numbers]
     for name, rows in found.histories.items():
-        lines.append(f"  --history {name}: {amounts.of('rows', rows)}")
+        lines.append(f"  --history {name}: {amounts.format_amount('rows', rows)}")
     for _name, why, count in found.left_out:
         lines.append(_("  Excluded: %(count)s (%(why)s)") % {"count": f"{count:,}", "why": why})
     if found.has_dominant_set:
@@ -86,7 +91,7 @@ def describe_export(export: DatasetExport) -> str:
         )
     lines += _secrets(manifest)
     for name, rows in manifest["transformations"].items():
-        lines.append(f"  {amounts.of('rows', rows)}: {export_words.CHANGES[name]}")
+        lines.append(f"  {amounts.format_amount('rows', rows)}: {export_words.CHANGES[name]}")
     lines += [f"  {export_words.NOTES[name]}" for name in manifest.get("notes", ())]
     return "\n".join([*lines, *_prompt_lines(manifest), *_lengths(manifest), *_compared(export)])
 
@@ -98,7 +103,7 @@ def _secrets(manifest):
     else:
         words = _("  Possible secrets: %(count)s, not in the files (%(kind)s)")
     for kind, rows in export_words.describe_secrets(manifest):
-        yield words % {"count": amounts.of("rows", rows), "kind": kind}
+        yield words % {"count": amounts.format_amount("rows", rows), "kind": kind}
 
 
 def _prompt_lines(manifest):
@@ -106,7 +111,7 @@ def _prompt_lines(manifest):
     for counted in export_words.describe_prompts(manifest):
         why = [f"{words}: {rows:,}" for words, rows in counted["left_out"]]
         left_out = _("; left out: %(why)s") % {"why": listed(why)} if why else ""
-        yield f"  {counted['label']}: {amounts.of('rows', counted['rows'])}{left_out}"
+        yield f"  {counted['label']}: {amounts.format_amount('rows', counted['rows'])}{left_out}"
     if rows := manifest.get("prompts", {}).get("rows_with_undescribed_calls"):
         words = ngettext(
             "  %(count)s row calls tools that it does not describe.",
@@ -120,7 +125,7 @@ def _lengths(manifest):
     """How long rows are, where the manifest says it."""
     if not (found := manifest.get("lengths")):
         return
-    tokens = {name: amounts.of("tokens", found[f"tokens_{name}"]) for name in ("all", "longest")}
+    tokens = {name: amounts.format_amount("tokens", found[f"tokens_{name}"]) for name in ("all", "longest")}
     yield _("  About %(all)s, in the longest row %(longest)s") % tokens
     first, *others = found["tokens_above"].items()
     above = [_("  More than %(limit)s tokens: %(rows)s") % _above(*first)]
@@ -129,7 +134,7 @@ def _lengths(manifest):
 
 
 def _above(limit, rows):
-    return {"limit": f"{int(limit):,}", "rows": amounts.of("rows", rows)}
+    return {"limit": f"{int(limit):,}", "rows": amounts.format_amount("rows", rows)}
 
 
 def _compared(export):
@@ -151,5 +156,5 @@ def _compared(export):
 def _file_line(file):
     parts = [file["name"], size(file["bytes"])]
     if "rows" in file:
-        parts.insert(1, amounts.of("rows", file["rows"]))
+        parts.insert(1, amounts.format_amount("rows", file["rows"]))
     return "  ".join([*parts, f"sha256 {file['sha256']}"])

@@ -82,7 +82,10 @@ def _checked(export, file, told):
         if not stat.S_ISREG(status.st_mode):
             return FileCheck(file.name, CHANGED, _("This is not a file any more."))
         if status.st_size != file.bytes:
-            sizes = {"now": amounts.of("bytes", status.st_size), "then": amounts.of("bytes", file.bytes)}
+            sizes = {
+                "now": amounts.format_amount("bytes", status.st_size),
+                "then": amounts.format_amount("bytes", file.bytes),
+            }
             return FileCheck(file.name, CHANGED, _("%(now)s instead of %(then)s.") % sizes)
         return _compared(export, file, path, told)
     except FileNotFoundError:
@@ -126,7 +129,7 @@ def _problem_of_rows(export, file: FileFacts, lines: Iterable[bytes]) -> str:
         if has_rules and (broken := find_broken_rules(export.export_format, row)):
             [first] = words.describe_broken_rows([{"id": "", "rule": broken[0].rule, "place": broken[0].place}])
             return _("Row %(row)s breaks a rule: %(why)s") % {"row": f"{rows:,}", "why": first["reason"]}
-    counts = {"now": amounts.of("rows", rows), "then": amounts.of("rows", file.rows)}
+    counts = {"now": amounts.format_amount("rows", rows), "then": amounts.format_amount("rows", file.rows)}
     return "" if rows == file.rows else _("%(now)s instead of %(then)s.") % counts
 
 
@@ -143,7 +146,7 @@ def _objects(lines) -> Iterator[dict[str, Any] | None]:
 def _records(lines) -> Iterator[dict[str, Any] | None]:
     """The rows of a CSV file below its header; None for what is no CSV."""
     try:
-        rows = spreadsheets.read(lines)
+        rows = spreadsheets.read_rows(lines)
         columns = next(rows, [])
         yield from (dict(zip(columns, row, strict=True)) for row in rows)
     except ValueError:
@@ -163,7 +166,7 @@ def _unexpected(export, files):
 
 def _sentence(count, wrong):
     if not wrong:
-        return _("%(files)s compared, all intact.") % {"files": amounts.of("files", count)}
+        return _("%(files)s compared, all intact.") % {"files": amounts.format_amount("files", count)}
     sentence = ngettext(
         "%(count)s file is not what was written: %(names)s.",
         "%(count)s files are not what was written: %(names)s.",

@@ -13,11 +13,11 @@ from jobs.models import JobRun
 from jobs.notices import redirect_after_start
 from jobs.services import visible_to
 from openclaw_web.errors import Refused
-from openclaw_web.lists.answers import answer
 from openclaw_web.lists.declaration import shows
-from openclaw_web.pages.doors import needs
+from openclaw_web.lists.list_response import render_list
 from openclaw_web.pages.downloads import FileDownload
 from openclaw_web.pages.html import render_page, stop_polling
+from openclaw_web.pages.roles import needs
 
 from ..models import DatasetExport, DatasetSample
 from . import export_files, exports, secret_access, zip_download
@@ -118,11 +118,11 @@ def export_verify(request, export_id):
 
 def render_list_page(request, form, *, has_choices, status=200, **more):
     """The list with the form for a new one; with `has_choices` the form alone, as it came back."""
-    return answer(
+    return render_list(
         request,
         "datasets/export_list.html",
         EXPORTS,
-        filters=ExportFilters(QueryDict() if has_choices else request.GET).checked(),
+        filters=ExportFilters(QueryDict() if has_choices else request.GET).validate(),
         form=form,
         has_choices=has_choices,
         may_export=request.user.has_role("labeller"),

@@ -257,7 +257,7 @@ def describe_dominant_set(largest: int, count: int) -> str:
         "At least %(largest)s of %(count)s are in sessions that share a part of the split, because they have "
         "one id or say the same. The parts can be far from the shares you chose."
     )
-    return sentence % {"largest": f"{largest:,}", "count": amounts.of("samples", count)}
+    return sentence % {"largest": f"{largest:,}", "count": amounts.format_amount("samples", count)}
 
 
 def describe_secrets(manifest: dict[str, Any]) -> list[tuple[str, int]]:

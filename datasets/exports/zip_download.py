@@ -2,7 +2,7 @@
 
 from openclaw_web.errors import Refused
 from openclaw_web.pages.downloads import StreamedDownload
-from openclaw_web.pages.zips import Packed, length, zipped
+from openclaw_web.pages.zips import ZipEntry, compute_length, stream_zip
 
 from ..exporters.files.file_names import dataset_name
 from ..models import DatasetExport
@@ -20,8 +20,8 @@ def download_zip(export: DatasetExport) -> StreamedDownload:
         path = folder_of(export) / file.name
         if not has_its_size(path, file):
             raise Refused(describe_unsent_file(file.name))
-        files.append(Packed(f"{name}/{file.name}", path, file.bytes))
-    response = StreamedDownload(zipped(files), content_type="application/zip")
+        files.append(ZipEntry(f"{name}/{file.name}", path, file.bytes))
+    response = StreamedDownload(stream_zip(files), content_type="application/zip")
     response["Content-Disposition"] = f'attachment; filename="{name}.zip"'
-    response["Content-Length"] = length(files)
+    response["Content-Length"] = compute_length(files)
     return response

@@ -6,7 +6,7 @@ from agents.decorators import agent_view
 from guardian.corrections import api_detail
 from guardian.rollbacks.api import result_to_json
 from openclaw_web.endpoints.operations import Operations
-from openclaw_web.pages.doors import needs
+from openclaw_web.pages.roles import needs
 
 from ..models import DatasetSample
 from ..write_samples import opinions

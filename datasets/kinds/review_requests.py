@@ -11,7 +11,7 @@ from gate.models import MemoryGateDecision
 from guardian.models import BehaviorCorrection, Rollback
 from openclaw_web.amounts import ngettext_lazy
 from openclaw_web.errors import Refused
-from openclaw_web.pages.formatting import joined
+from openclaw_web.pages.formatting import join_sentences
 
 from .. import services
 from ..models import DatasetSample
@@ -97,7 +97,7 @@ def queue_writes(agent: Agent) -> CreationResult:
 def describe_queued_writes(result: CreationResult) -> str:
     """What was done, with the first reasons that writes were left out for."""
     reasons = list(dict.fromkeys(skipped["reason"] for skipped in result.skipped))[:MOST_REASONS]
-    return joined([result.sentence, *reasons])
+    return join_sentences([result.sentence, *reasons])
 
 
 def _see(agent, decision: MemoryGateDecision | None, judgments: Mapping[str, CurrentVerdict]) -> DecisionSubject:

@@ -12,7 +12,7 @@ from agents.models import Agent
 from ledger.models import ConversationTurn
 from openclaw_web import clock
 from openclaw_web.errors import Refused
-from openclaw_web.sqlite import writing
+from openclaw_web.sqlite import write_queue
 from openclaw_web.sqlite.json_columns import encode
 
 from .. import turn_facts
@@ -64,13 +64,13 @@ def sample_transaction(agent: Agent, sample: DatasetSample | None) -> Iterator[N
     Under the write lock of the agent's file, under which whoever removes a session looks whether it has samples.
     """
     if sample is None:
-        with writing.in_turn():
+        with write_queue.global_transaction():
             yield
         return
     with transaction.atomic(using=agent.db):
         if sample.turn_id and not ConversationTurn.objects.using(agent.db).filter(id=sample.turn_id).exists():
             raise Refused(_("The turn is no longer stored, so it cannot become a sample."))
-        with writing.in_turn():
+        with write_queue.global_transaction():
             if not is_stored(sample.id):
                 sample.save()
             yield

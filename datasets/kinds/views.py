@@ -8,8 +8,8 @@ from django_htmx.http import trigger_client_event
 from agents.decorators import agent_view
 from ledger.session.evidence import read_evidence
 from openclaw_web.errors import Refused
-from openclaw_web.pages.doors import needs
-from openclaw_web.pages.html import after_post, render_page, safe_next
+from openclaw_web.pages.html import read_next_address, redirect_after_post, render_page
+from openclaw_web.pages.roles import needs
 
 from .. import evidence
 from ..review import undo
@@ -79,7 +79,7 @@ def writes_queue(request, agent):
     """Send writes to review that were corrected or rolled back."""
     to = reverse("guardian:rule_list", args=[agent.agent_id])
     sentence = review_requests.describe_queued_writes(review_requests.queue_writes(agent))
-    return after_post(request, sentence, to=safe_next(request, to))
+    return redirect_after_post(request, sentence, to=read_next_address(request, to))
 
 
 def _judge(request, kind, agent, name):
@@ -90,7 +90,7 @@ def _judge(request, kind, agent, name):
         return _answer(request, kind, agent, row, form, warning=refused.sentence, status=422)
     if not request.htmx:
         own = reverse(f"datasets:{kind.name}_verdict", args=[agent.agent_id, row.id])
-        return after_post(request, sentence, to=safe_next(request, own))
+        return redirect_after_post(request, sentence, to=read_next_address(request, own))
     # The number in the rail is asked for again.
     return trigger_client_event(_answer(request, kind, agent, row, form, sentence=sentence), "judged")
 

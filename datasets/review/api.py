@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from ninja import Query
 
 from openclaw_web.endpoints.operations import Operations
-from openclaw_web.pages.doors import needs
+from openclaw_web.pages.roles import needs
 
 from ..models import DatasetSample
 from . import bulk, claims, progress, queue_steps, skips, undo, verdicts

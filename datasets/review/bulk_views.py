@@ -5,8 +5,8 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from openclaw_web.errors import Refused
-from openclaw_web.pages.doors import needs
-from openclaw_web.pages.html import after_post, refuse_post, render_page
+from openclaw_web.pages.html import redirect_after_post, refuse_post, render_page
+from openclaw_web.pages.roles import needs
 
 from ..forms import BulkForm
 from ..sample_list import SAMPLES, SampleFilters, build_rows
@@ -18,7 +18,7 @@ from . import bulk
 @needs("labeller")
 def samples_bulk(request):
     """How many samples a verdict on the whole list is about, which filter they fit, and the first of them."""
-    filters = SampleFilters(request.GET).checked()
+    filters = SampleFilters(request.GET).validate()
     scope, verdict = _scope(request, filters), request.GET.get("verdict", "")
     if verdict not in bulk.VERDICTS or scope.status == verdict:
         raise Refused(_("Bulk review can only approve or reject. Choose from the list of samples."))
@@ -40,7 +40,7 @@ def samples_bulk(request):
 @needs("labeller")
 def samples_bulk_label(request):
     """Give the verdict, to exactly as many samples as were shown."""
-    filters, form = SampleFilters(request.GET).checked(), BulkForm(request.POST)
+    filters, form = SampleFilters(request.GET).validate(), BulkForm(request.POST)
     back = reverse("datasets:sample_list") + filters.query
     if not form.is_valid():
         return refuse_post(request, Refused(_("Nothing was changed. Choose again.")), to=back)
@@ -50,7 +50,7 @@ def samples_bulk_label(request):
         again = filters.query_with(verdict=form.cleaned_data["status"])
         return refuse_post(request, refused, to=reverse("datasets:samples_bulk") + again)
     sentence = _("%(done)s A single “Undo” in Review undoes all of them.") % {"done": done.sentence}
-    return after_post(request, sentence, to=back)
+    return redirect_after_post(request, sentence, to=back)
 
 
 def _scope(request, filters):

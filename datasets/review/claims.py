@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from openclaw_web import clock
 from openclaw_web.errors import Refused
-from openclaw_web.sqlite import statements, writing
+from openclaw_web.sqlite import statements, write_queue
 
 from ..models import SampleClaim
 from . import queues
@@ -64,7 +64,7 @@ def take_next(
 
     From the end it goes on at the top. None when there is none. `besides` are samples not to give out.
     """
-    with writing.in_turn():
+    with write_queue.global_transaction():
         return take_following(queue, by=by, after=after, before=before, besides=besides)
 
 
@@ -132,7 +132,7 @@ def find_holders(queue: queues.Queue, *, besides: str) -> list[Holder]:
     now = clock.now_ms()
     conditions = [queue.condition(status, by=None) for status in queue.statuses]
     fits = " OR ".join(f"({condition})" for condition, _values in conditions)
-    found = statements.rows(
+    found = statements.read_rows(
         DEFAULT_DB_ALIAS,
         "SELECT c.claimed_by, MAX(c.expires_at), COUNT(*) FROM sample_claims c"  # noqa: S608 - our own words
         f" JOIN dataset_samples s ON s.id = c.sample_id WHERE c.expires_at > %s AND c.expires_at <= %s"
@@ -168,7 +168,7 @@ def _take_first(queue, by, besides, place, *, backwards):
 def _take(which, values, by, claimed_at):
     now = clock.now_ms()
     sql = TAKE.format(which=which, claimed_at=claimed_at)
-    rows = statements.rows(DEFAULT_DB_ALIAS, sql, [by, now, now + LIFETIME_MS, *values, now, now + LIFETIME_MS])
+    rows = statements.read_rows(DEFAULT_DB_ALIAS, sql, [by, now, now + LIFETIME_MS, *values, now, now + LIFETIME_MS])
     if rows:  # nobody holds more than a few, whatever they ask for: the queue is everybody's
         statements.run(DEFAULT_DB_ALIAS, LET_GO, [by, by, rows[0][0]])
     return Claim(*rows[0]) if rows else None

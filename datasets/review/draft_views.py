@@ -4,8 +4,8 @@ from django.shortcuts import get_object_or_404, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
-from openclaw_web.pages.doors import needs
-from openclaw_web.pages.html import after_post, safe_next
+from openclaw_web.pages.html import read_next_address, redirect_after_post
+from openclaw_web.pages.roles import needs
 
 from .. import sample_page
 from ..forms import VerdictForm
@@ -34,4 +34,6 @@ def review_discard(request):
     """Forget what this person typed on a sample, and show it again."""
     queue, sample_id = QueuePlace(request.GET).read_place().queue, request.POST.get("sample", "")
     drafts.discard(sample_id, by=request.user.username)
-    return after_post(request, _("Your draft was discarded."), to=safe_next(request, queue.address(sample=sample_id)))
+    return redirect_after_post(
+        request, _("Your draft was discarded."), to=read_next_address(request, queue.address(sample=sample_id))
+    )

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 
 from openclaw_web import clock
 from openclaw_web.errors import Refused
-from openclaw_web.sqlite import statements, writing
+from openclaw_web.sqlite import statements, write_queue
 
 from ..forms import normalise_text
 from ..models import DatasetSample, SampleDraft, SampleLabel
@@ -64,7 +64,7 @@ def find_drafts(sample_id: str, *, by: str) -> list[Draft]:
 
 def find_own_drafts(by: str) -> list[DraftedSample]:
     """The samples on which this person has drafts, the latest first; one more than SHOWN when there are more."""
-    return [DraftedSample(*row) for row in statements.rows(DEFAULT_DB_ALIAS, MINE, [by, SHOWN + 1])]
+    return [DraftedSample(*row) for row in statements.read_rows(DEFAULT_DB_ALIAS, MINE, [by, SHOWN + 1])]
 
 
 def save(
@@ -75,7 +75,7 @@ def save(
     `initial` is what the form says before anybody types. Raises Refused when too many pages differ.
     """
     fields = {name: text for name, text in typed.items() if text != normalise_text(initial.get(name) or "")}
-    with writing.in_turn():
+    with write_queue.global_transaction():
         own = SampleDraft.objects.filter(username=by, sample_id=sample.id)
         begun_with, _at, saved_at = base.rpartition("@")
         if saved_at.isdecimal():  # only as it was then: another tab may have gone on with it

@@ -4,7 +4,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from openclaw_web.errors import Refused
-from people.models.kept import KeyValue
+from people.models.bookkeeping import KeyValue
 
 SCOPE = "review_keys"
 TAKEN = {"?": gettext_lazy("shows the list of keys"), "/": gettext_lazy("moves to the search field")}

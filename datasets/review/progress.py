@@ -59,7 +59,7 @@ class Rest:
 def read_progress(queue: Queue, by: str) -> Progress:
     """The numbers of a queue and of a person, in one query that reads a bounded number of index entries."""
     now = clock.now_ms()
-    today = zones.day_began(now)
+    today = zones.find_day_start(now)
     numbers = queues.read_counts(
         [
             queues.build_count(queue, by=by),

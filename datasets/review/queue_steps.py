@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from openclaw_web.sqlite import writing
+from openclaw_web.sqlite import write_queue
 from people.audit import log as audit
 
 from ..dedup import signatures
@@ -19,7 +19,7 @@ def label_and_take_next(
 
     `verdict` is as for `add_verdict`, and is refused as there: then nothing is claimed.
     """
-    with writing.in_turn():
+    with write_queue.global_transaction():
         sample = verdicts.add_verdict(sample_id, by=by, **verdict)
         claim = _next(queue, sample_id, ahead, by)
     signatures.ensure_signature(sample_id)
@@ -28,7 +28,7 @@ def label_and_take_next(
 
 def skip_and_take_next(queue: Queue, sample_id: str, *, by: str, ahead: str = "") -> Claim | None:
     """Skip a sample and claim the next one, as `label_and_take_next` does."""
-    with writing.in_turn():
+    with write_queue.global_transaction():
         skips.skip_sample(sample_id, by=by)
         return _next(queue, sample_id, ahead, by)
 

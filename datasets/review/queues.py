@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 from django.db import DEFAULT_DB_ALIAS
 from django.urls import reverse
 
-from openclaw_web.sqlite import statements, words
+from openclaw_web.sqlite import dialect, statements
 
 from ..models import DatasetSample
 from ..sample_order import IS_CUT_OFF, build_ending_condition, parse_prompted_by
@@ -18,7 +18,7 @@ COUNTED_UP_TO = 1_000
 SKIPPED = """EXISTS (SELECT 1 FROM review_actions skip WHERE skip.kind = 'skip' AND skip.actor = %s
     AND skip.sample_id = s.id AND skip.state = 'done')"""
 REPEATED = "EXISTS (SELECT 1 FROM dataset_samples copy WHERE copy.id = s.id AND copy.repeat_of IS NOT NULL)"
-DRAWN = f"""s.id IN (SELECT listed.value FROM review_draws drawn, {words.items("drawn.samples_json", "listed")}
+DRAWN = f"""s.id IN (SELECT listed.value FROM review_draws drawn, {dialect.json_column_items("drawn.samples_json", "listed")}
     WHERE drawn.id = %s)"""  # noqa: S608 - our own words
 HELD_BY_OTHERS = """EXISTS (SELECT 1 FROM sample_claims held WHERE held.sample_id = s.id
     AND held.claimed_by <> %s AND held.expires_at > %s AND held.expires_at <= %s)"""
@@ -81,10 +81,10 @@ class Queue:
         if self.prompted_by:
             columns["prompted_by"] = parse_prompted_by(self.prompted_by)
         checked = self._checked()
-        parts = [f"{words.unindexed(f's.{name}') if name in checked else f's.{name}'} = %s" for name in columns]
+        parts = [f"{dialect.unindexed(f's.{name}') if name in checked else f's.{name}'} = %s" for name in columns]
         values = list(columns.values())
         if self.ending:
-            stop = words.unindexed("s.reply_stop") if "reply_stop" in checked else "s.reply_stop"
+            stop = dialect.unindexed("s.reply_stop") if "reply_stop" in checked else "s.reply_stop"
             parts.append(build_ending_condition(stop, self.ending))
         if self.draw:
             parts.append(DRAWN)
@@ -120,12 +120,14 @@ def build_count(queue: Queue, *, by: str | None = None, also: str = "TRUE", valu
 def read_counts(expressions: list[tuple[str, list]]) -> tuple:
     """The values of SQL expressions, in one query."""
     sql = "SELECT " + ", ".join(sql for sql, _values in expressions)
-    return statements.one(DEFAULT_DB_ALIAS, sql, [value for _sql, values in expressions for value in values])
+    return statements.read_row(DEFAULT_DB_ALIAS, sql, [value for _sql, values in expressions for value in values])
 
 
 def find_position(sample_id: str) -> tuple[int, str] | None:
     """Where a sample stands in every queue; None when there is no such sample."""
-    return statements.one(DEFAULT_DB_ALIAS, "SELECT created_at, id FROM dataset_samples WHERE id = %s", [sample_id])
+    return statements.read_row(
+        DEFAULT_DB_ALIAS, "SELECT created_at, id FROM dataset_samples WHERE id = %s", [sample_id]
+    )
 
 
 def _query(chosen):

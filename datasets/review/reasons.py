@@ -6,10 +6,10 @@ from ulid import ULID
 from openclaw_web import clock
 from openclaw_web.errors import Refused
 from openclaw_web.pages.formatting import listed
-from openclaw_web.sqlite import rows, writing
+from openclaw_web.sqlite import rows, write_queue
 from people.audit import log as audit
 from people.configuration import catalogue
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 
 from ..models import DatasetSample, ReviewAction, SampleLabel
 
@@ -19,7 +19,7 @@ REJECTED = DatasetSample.Status.REJECTED
 
 def read_choices() -> dict[str, str]:
     """The codes that can be chosen and what they are called, in the order of the setting."""
-    return catalogue.named(configuration.texts(SETTING))
+    return catalogue.parse_reasons(configuration.get_texts(SETTING))
 
 
 def check_reason(reason: str | None, status: str) -> str | None:
@@ -46,7 +46,7 @@ def give_reason(label_id: str, reason: str, *, by: str) -> DatasetSample:
     code = check_reason(reason, REJECTED)
     if code is None:
         raise Refused(_("Choose a reason."))
-    with writing.in_turn():
+    with write_queue.global_transaction():
         label = SampleLabel.objects.filter(id=label_id, labelled_by=by, status=REJECTED, bulk_id=None).first()
         sample = label and DatasetSample.objects.filter(id=label.sample_id, label_id=label_id).defer("content").first()
         if not label or not sample:
@@ -69,6 +69,6 @@ def _amend(label, sample):
         sample.reject_reason,
         clock.now_ms(),
     )
-    rows.add(label)
+    rows.insert_row(label)
     done = ReviewAction.objects.filter(actor=by, label_id=first, state=ReviewAction.State.DONE)
     done.update(label_id=label.id)

@@ -15,8 +15,8 @@ from agents.models import Agent
 from guardian.corrections import correction_store
 from openclaw_web import clock
 from openclaw_web.errors import Refused
-from openclaw_web.pages.formatting import joined
-from openclaw_web.sqlite import statements, writing
+from openclaw_web.pages.formatting import join_sentences
+from openclaw_web.sqlite import statements, write_queue
 from people.audit import log as audit
 
 from ..dedup import signatures
@@ -48,7 +48,7 @@ def undo(by: str, label_id: str | None = None) -> UndoResult:
     the action before it.
     """
     agent, correction_id = _filed(_last(by, label_id))
-    with writing.in_turn_of_both(agent.db) if agent else writing.in_turn():
+    with write_queue.both_transactions(agent.db) if agent else write_queue.global_transaction():
         action = _last(by, label_id)
         if action is None and label_id:
             raise Refused(_("This verdict is not among your last 50 actions, or was undone already."))
@@ -83,7 +83,7 @@ def _filed(action):
 def _withdraw(done, agent, correction_id, by):
     if not correction_store.withdraw(agent, correction_id, by=by):
         return done
-    return replace(done, sentence=joined([done.sentence, _("The correction was withdrawn.")]))
+    return replace(done, sentence=join_sentences([done.sentence, _("The correction was withdrawn.")]))
 
 
 def find_last_verdict(by: str, agent_id: str, types: Collection[str]) -> DatasetSample | None:

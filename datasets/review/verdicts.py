@@ -9,7 +9,7 @@ from ulid import ULID
 
 from openclaw_web import clock
 from openclaw_web.errors import Outdated, Refused
-from openclaw_web.sqlite import rows, statements, writing
+from openclaw_web.sqlite import rows, statements, write_queue
 from people.audit import log as audit
 
 from ..dedup import signatures
@@ -60,7 +60,7 @@ class NoSuchSample(Refused):
 
 def label_sample(sample_id: str, status: str, *, by: str, **verdict: Any) -> DatasetSample:
     """The sample with a verdict added; earlier verdicts stay in its history. `verdict` is as for `add_verdict`."""
-    with writing.in_turn():  # from here on nobody else can change the sample
+    with write_queue.global_transaction():  # from here on nobody else can change the sample
         sample = add_verdict(sample_id, status, by=by, **verdict)
     signatures.ensure_signature(sample_id)
     return sample
@@ -155,7 +155,7 @@ def build_label(
 
 def _free_sample(sample_id, by, expected_status, is_version):
     now = clock.now_ms()
-    sample = statements.found(DatasetSample, SAMPLE, [by, *claims.get_lifetime(), sample_id])
+    sample = statements.read_object(DatasetSample, SAMPLE, [by, *claims.get_lifetime(), sample_id])
     if sample is None:
         raise NoSuchSample
     if is_version is not None and not is_version(compute_version(sample)):
@@ -172,8 +172,8 @@ def _store(sample, before, by):
     if before.keys() & set(SHAPE_COLUMNS):
         statements.run(DEFAULT_DB_ALIAS, UPDATE_SHAPE, [*read_shape(sample).values(), sample.id])
     statements.run(DEFAULT_DB_ALIAS, LET_GO, [sample.id, by])
-    rows.add(build_label(sample, before, by=by, at=sample.annotated_at))
-    rows.add(
+    rows.insert_row(build_label(sample, before, by=by, at=sample.annotated_at))
+    rows.insert_row(
         ReviewAction(
             actor=by,
             kind=ReviewAction.Kind.VERDICT.value,

@@ -11,8 +11,8 @@ from agents.models import Agent
 from guardian.runner import proposal_counts
 from openclaw_web.errors import Refused
 from openclaw_web.pages import states
-from openclaw_web.pages.doors import needs
-from openclaw_web.pages.html import after_post, go, refuse_post, render_page
+from openclaw_web.pages.html import redirect_after_post, redirect_to, refuse_post, render_page
+from openclaw_web.pages.roles import needs
 
 from .. import sample_page
 from ..forms import VerdictForm
@@ -80,7 +80,9 @@ def review_undo(request):
         return refuse_post(request, refused, to=queue.address())
     said = _undone(done, queue)
     if not request.htmx:
-        return after_post(request, said, to=queue.address(sample=done.sample_id) if done.sample_id else queue.address())
+        return redirect_after_post(
+            request, said, to=queue.address(sample=done.sample_id) if done.sample_id else queue.address()
+        )
     if done.sample_id is None:
         return _step(request, queue, {"said": said})
     claim = claims.take(done.sample_id, by=request.user.username)
@@ -100,7 +102,11 @@ def review_reason(request):
         return refuse_post(request, refused, to=queue.address())
     what = _("Rejected, %(reason)s") % {"reason": reasons.read_choices()[chosen]}
     said = _said(what, judged, queue)
-    return _step(request, queue, {"said": said}) if request.htmx else after_post(request, said, to=queue.address())
+    return (
+        _step(request, queue, {"said": said})
+        if request.htmx
+        else redirect_after_post(request, said, to=queue.address())
+    )
 
 
 @require_safe
@@ -129,7 +135,7 @@ def review_keys_save(request):
         except Refused as refused:
             form.add_error(None, refused.sentence)
         else:
-            return after_post(request, _("Your keys are saved."), to=reverse("datasets:review_keys"))
+            return redirect_after_post(request, _("Your keys are saved."), to=reverse("datasets:review_keys"))
     return _keys_page(request, form, status=422)
 
 
@@ -138,7 +144,7 @@ def review_keys_save(request):
 def review_keys_reset(request):
     """Back to the keys everybody starts with."""
     keys.reset(request.user.username)
-    return after_post(request, _("The default keys are restored."), to=reverse("datasets:review_keys"))
+    return redirect_after_post(request, _("The default keys are restored."), to=reverse("datasets:review_keys"))
 
 
 def _claimed(place, by):
@@ -172,7 +178,7 @@ def _asked(judged):
 def _next_page(request, queue, claim, ahead, said, **more):
     if not request.htmx:
         messages.success(request, said)
-        return go(request, queue.address(sample=claim.sample_id) if claim else queue.address())
+        return redirect_to(request, queue.address(sample=claim.sample_id) if claim else queue.address())
     if claim is None and ahead:  # the page shows the last one already
         return _step(request, queue, {"said": said, **more})
     return _page(request, queue, claim.sample_id if claim else None, claim, said=said, **more)

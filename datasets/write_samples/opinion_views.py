@@ -14,9 +14,9 @@ from guardian.rollbacks import rollback_plan, rollback_preview
 from jobs.notices import redirect_after_start
 from ledger.session.evidence import read_evidence
 from openclaw_web.errors import Refused
-from openclaw_web.pages.doors import needs
-from openclaw_web.pages.formatting import joined
-from openclaw_web.pages.html import go, render_page
+from openclaw_web.pages.formatting import join_sentences
+from openclaw_web.pages.html import redirect_to, render_page
+from openclaw_web.pages.roles import needs
 
 from ..kinds import verdict_service
 from ..kinds.write import WRITE, find_samples
@@ -59,7 +59,7 @@ def write_opinion_save(request, agent, audit_id):
         messages.success(request, sentence)
     if result.handover:
         return redirect_after_start(request, result.handover.job, to=result.handover.handover)
-    return go(request, audit)
+    return redirect_to(request, audit)
 
 
 def _sentence(result):
@@ -77,7 +77,7 @@ def _sentence(result):
         sentences.append(_("Rolled back."))
     if result.meanwhile:
         sentences.append(_("Somebody wrote to the file at the same time: see below."))
-    return joined(sentences)
+    return join_sentences(sentences)
 
 
 def _preview(request, agent, audit):

@@ -15,7 +15,7 @@ from guardian.models import BehaviorCorrection, WriteGuardianAudit
 from guardian.rollbacks import service
 from guardian.rollbacks.service import LONGEST_REASON, RollbackRequest
 from openclaw_web.errors import Refused
-from openclaw_web.sqlite import writing
+from openclaw_web.sqlite import write_queue
 
 from ..kinds import sample_store, verdict_service
 from ..kinds.kind import RIGHT as IS_RIGHT
@@ -77,7 +77,7 @@ def give_opinion(agent: Agent, audit_id: str, opinion: Opinion, *, by: str) -> O
     that fails is a sentence in the result.
     """
     _check(opinion)
-    with writing.in_turn_of(agent.db):
+    with write_queue.agent_transaction(agent.db):
         audit = WRITE.find(agent, audit_id)
         result = _correct(agent, audit, opinion, by)
         # Last: the verdict is in another file, and is committed when nothing is left that could refuse.

@@ -5,7 +5,7 @@ from typing import Any
 
 from guardian.corrections import correction_store
 from guardian.models import Rollback
-from openclaw_web.diffs import comparing
+from openclaw_web.diffs import line_diff
 
 from ..exporters import writes
 from ..exporters.writes import WRITE, WriteAnswer, WriteRequest
@@ -17,8 +17,8 @@ from . import corrected_files
 class Change:
     """What became of a file, as `ui.diff` draws it."""
 
-    diff: comparing.Diff
-    view: comparing.View
+    diff: line_diff.Diff
+    view: line_diff.View
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,5 +86,5 @@ def _correction_fields(row):
 
 
 def _change(old, new):
-    diff = comparing.compare(old, new)
-    return Change(diff, comparing.view(diff))
+    diff = line_diff.compare(old, new)
+    return Change(diff, line_diff.build_view(diff))

@@ -33,7 +33,7 @@ def files(agents, folder):
     yield "update-check.json", {"lastCheckedAt": "2026-02-27T00:00:00.000Z", "lastAvailableVersion": "2026.2.26"}
 
 
-def write(root, agents, folder):
+def write_configuration(root, agents, folder):
     """Write them all under `root`."""
     for path, content in files(agents, folder):
         file = root / path

@@ -3,15 +3,15 @@
 import json
 from dataclasses import dataclass
 
-from .. import moments, program
+from .. import conversation_plan, moments
 from ..chance import Chance
 from ..moments import DAY, HOUR
 from ..places import Place
 from ..prices import MODELS
-from ..screenplay import stories
+from ..screenplay import read_stories
 from ..stage import Stage
 from ..truth import Counts, Truth
-from . import configuration, memory, output, session_index
+from . import configuration, memory, session_index, tool_output
 from .schedule import JOBS, Log
 from .transcript import Transcript
 from .workspace import Workspace
@@ -57,7 +57,7 @@ class Home:
 
     def open(self, place, *, model, thinking="low", damage=None, words=(), session_id=None, workspace=None):
         """A session that stories can be played in; `words` tell two sessions of one key apart."""
-        chance = Chance.of(self.seed, place.key, *words)
+        chance = Chance.from_words(self.seed, place.key, *words)
         session_id = session_id or chance.uuid()
         topic = f"-topic-{place.topic}" if place.topic else ""
         path = self.out / "agents" / place.agent / "sessions" / f"{session_id}{topic}.jsonl"
@@ -79,7 +79,7 @@ class Home:
         transcript = stage.transcript
         if state in ("live", "orphan"):
             if state == "live":
-                entry = session_index.entry(
+                entry = session_index.build_entry(
                     transcript, stage.workspace, folder=FOLDER, spawned_by=spawned_by, label=label
                 )
                 self.indexes[transcript.place.agent].append((transcript.place.key, entry))
@@ -100,11 +100,11 @@ class Home:
     def spawn(self, stage, arguments, *, story, names):
         """Run a sub-agent for `stage`, to its end."""
         parent = stage.transcript
-        chance = Chance.of(self.seed, parent.session_id, arguments["label"])
+        chance = Chance.from_words(self.seed, parent.session_id, arguments["label"])
         place = Place(parent.place.agent, "subagent", chance.uuid(), arguments["label"])
         child = self.open(place, model=parent.model.ref)
         started = parent.ms + chance.between(0.2, 0.9)
-        child.perform(stories()[story], at_ms=started, known=names | {"task": arguments["task"]})
+        child.perform(read_stories()[story], at_ms=started, known=names | {"task": arguments["task"]})
         made, run_id = child.transcript, chance.uuid()
         usage = made.counts.usage["totalTokens"]
         self.close(child, spawned_by=parent.place.key, label=arguments["label"])
@@ -137,15 +137,15 @@ class Home:
         if not self.tool_bytes or tool != "exec":
             return text
         wanted = min(200_000, round(chance.lognormvariate(-0.5, 1.0) * self.tool_bytes))
-        return f"{text}\n{output.access_log(wanted, chance, ms)}" if wanted > len(text) else text
+        return f"{text}\n{tool_output.access_log(wanted, chance, ms)}" if wanted > len(text) else text
 
     def finish(self):
         """Write what is not a transcript; the truth about the home."""
-        configuration.write(self.out, self.agents, FOLDER)
+        configuration.write_configuration(self.out, self.agents, FOLDER)
         for agent, entries in self.indexes.items():
-            session_index.write(self.out / "agents" / agent / "sessions" / "sessions.json", entries)
+            session_index.write_index(self.out / "agents" / agent / "sessions" / "sessions.json", entries)
             folder = self.workspaces[agent].folder.rpartition("/")[2]
-            since = self.truth.until_ms - program.SPAN_DAYS * DAY
+            since = self.truth.until_ms - conversation_plan.SPAN_DAYS * DAY
             self.truth.workspace_files[agent] = self.workspaces[agent].write_to(self.out / folder, since_ms=since)
         if self.subagents:
             (self.out / "subagents").mkdir()
@@ -160,25 +160,25 @@ class Home:
 def write_home(out, *, seed=7, until_ms=DEFAULT_UNTIL_MS):
     """Write the demo home under the empty or new folder `out`; the truth about it. Same arguments, same bytes."""
     home = Home(out, seed=seed, until_ms=until_ms)
-    log = Log(seed, until_ms - program.SPAN_DAYS * DAY, until_ms)
+    log = Log(seed, until_ms - conversation_plan.SPAN_DAYS * DAY, until_ms)
     _play_sittings(home, until_ms)
     _play_jobs(home, log)
     home.truth.cron_jobs, home.truth.cron_runs = log.write(out)
-    memory.write(out, home.workspaces, until_ms)
+    memory.write_changes(out, home.workspaces, until_ms)
     return home.finish()
 
 
 def _play_sittings(home, until_ms):
-    chance = Chance.of(home.seed, "plan")
-    sittings, stages = program.sittings(), {}
-    for booking in program.plan(chance, until_ms):
+    chance = Chance.from_words(home.seed, "plan")
+    sittings, stages = conversation_plan.list_sittings(), {}
+    for booking in conversation_plan.plan_bookings(chance, until_ms):
         sitting = sittings[booking.sitting]
         if booking.sitting not in stages:
             about = {"model": sitting.model, "thinking": sitting.thinking, "damage": sitting.damage}
             stages[booking.sitting] = home.open(sitting.place, words=(sitting.days[0],), **about)
-        people = [person for person in sitting.place.people if stories()[booking.story].fits(by=person)]
+        people = [person for person in sitting.place.people if read_stories()[booking.story].fits(by=person)]
         speaker = chance.choice(people) if people else None
-        stages[booking.sitting].perform(stories()[booking.story], at_ms=booking.at_ms, speaker=speaker)
+        stages[booking.sitting].perform(read_stories()[booking.story], at_ms=booking.at_ms, speaker=speaker)
     for number, stage in sorted(stages.items()):
         home.close(stage, state=sittings[number].state, label=sittings[number].place.label or None)
 
@@ -187,13 +187,15 @@ def _play_jobs(home, log):
     for job in JOBS:
         log.pruned(job)
         scenes = sorted(
-            name for name, story in stories().items() if story.fits(on="cron") and job.key in story.tags.get("job", ())
+            name
+            for name, story in read_stories().items()
+            if story.fits(on="cron") and job.key in story.tags.get("job", ())
         )
         for index, ms in enumerate(log.times(job)[-job.kept :]):
-            session_id = Chance.of(home.seed, job.key, ms).uuid()
+            session_id = Chance.from_words(home.seed, job.key, ms).uuid()
             place = Place(job.agent, "cron", f"{job.id(home.seed)}:run:{session_id}", job.name)
             stage = home.open(place, model=job.model, thinking="off", session_id=session_id)
-            story = stories()[scenes[index % len(scenes)]]
+            story = read_stories()[scenes[index % len(scenes)]]
             stage.perform(story, at_ms=ms, known={"message": job.message})
             run = stage.transcript
             about = {"is_error": not run.usage["totalTokens"], "model": run.model, "usage": run.usage}

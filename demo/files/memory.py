@@ -11,7 +11,7 @@ NAME = "openclaw-web-demo-memory.json"
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class MemoryChange:
     """A change of a memory file: `new` in the place of `old`, or with an empty `old` as the last line of a section.
 
     `by`: "tool" (the agent itself), "plugin", "later" (the plugin has yet to write it), or "hand" and "consolidation",
@@ -34,10 +34,10 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class FileChange:
     """A change with the whole file on both sides; equal where the file says so already."""
 
-    kept: Kept
+    kept: MemoryChange
     before: str
     after: str
 
@@ -45,7 +45,7 @@ class Change:
 # What changed files besides the stories; moments count back from the end.
 UNTOLD = {
     "main": (
-        Kept(
+        MemoryChange(
             12 * DAY + 5 * HOUR,
             "consolidation",
             "MEMORY.md",
@@ -53,7 +53,7 @@ UNTOLD = {
             "- Orders close at 20:00 for the next morning.",
             "- Orders close at 20:00 for the next morning, on Mondays for Tuesday.",
         ),
-        Kept(
+        MemoryChange(
             2 * DAY + 13 * HOUR,
             "hand",
             "TOOLS.md",
@@ -65,13 +65,13 @@ UNTOLD = {
 }
 
 
-def write(out, workspaces: dict[str, Workspace], until_ms: int) -> None:
+def write_changes(out, workspaces: dict[str, Workspace], until_ms: int) -> None:
     """Bring the memory files to what they held at the end, and write every change of them beside the transcripts."""
     told = {}
     for agent, workspace in workspaces.items():
         untold = [replace(one, at_ms=until_ms - one.at_ms) for one in UNTOLD.get(agent, ())]
         kept = sorted([*workspace.kept, *untold], key=lambda one: one.at_ms)
-        for change in replayed(agent, kept):
+        for change in replay_changes(agent, kept):
             workspace.files[change.kept.file] = change.after
             if change.after != change.before:
                 workspace.changed_ms[change.kept.file] = change.kept.at_ms
@@ -80,24 +80,24 @@ def write(out, workspaces: dict[str, Workspace], until_ms: int) -> None:
     (out / NAME).write_text(text, encoding="utf-8", newline="\n")
 
 
-def read(out) -> dict[str, list[Kept]]:
+def read_changes(out) -> dict[str, list[MemoryChange]]:
     """The changes of each agent's files, in the order of time; none where nothing was written yet."""
     file = out / NAME
     told = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
-    return {agent: [Kept(**one) for one in some] for agent, some in told.items()}
+    return {agent: [MemoryChange(**one) for one in some] for agent, some in told.items()}
 
 
-def replayed(agent: str, kept: Iterable[Kept]) -> Iterator[Change]:
+def replay_changes(agent: str, kept: Iterable[MemoryChange]) -> Iterator[FileChange]:
     """Each change with what the file held before and after: sessions overlap, so it is done in the order of time."""
     workspace = Workspace(agent, "")
     for one in kept:
         if one.by == "later":
             continue
         before = workspace.files[one.file]
-        yield Change(one, before, put(workspace, one))
+        yield FileChange(one, before, apply_change(workspace, one))
 
 
-def put(workspace: Workspace, one: Kept) -> str:
+def apply_change(workspace: Workspace, one: MemoryChange) -> str:
     """Change a file; what it holds then."""
     if one.old:
         workspace.edit(one.file, one.old, one.new)

@@ -31,7 +31,7 @@ class Job:
 
     def id(self, seed):
         """The job's id."""
-        return Chance.of(seed, "job", self.key).uuid()
+        return Chance.from_words(seed, "job", self.key).uuid()
 
 
 def daily(at, *, tz="Asia/Singapore"):
@@ -139,7 +139,7 @@ class Log:
 
     def pruned(self, job):
         """Enter the runs whose transcripts are gone by now."""
-        chance = Chance.of(self.seed, "runs", job.key)
+        chance = Chance.from_words(self.seed, "runs", job.key)
         for ms in self.times(job)[: -job.kept]:
             failed = job.errors and chance.random() < 0.06
             took = chance.between(4, 40)
@@ -202,12 +202,12 @@ class Log:
 
     def _reminder(self):
         ms = self.since_ms + 9 * DAY + 3 * HOUR
-        run = {"ts": ms + 3, "jobId": (job_id := Chance.of(self.seed, "reminder").uuid()), "action": "finished"}
+        run = {"ts": ms + 3, "jobId": (job_id := Chance.from_words(self.seed, "reminder").uuid()), "action": "finished"}
         run |= {"status": "skipped", "error": "disabled", "summary": REMINDER, "deliveryStatus": "not-requested"}
         return job_id, run | {"runAtMs": ms, "durationMs": 3}
 
     def _once(self, job_id, run):
-        at = moments.iso(run["runAtMs"])
+        at = moments.format_iso(run["runAtMs"])
         state = {"lastError": "disabled", "lastRunAtMs": run["runAtMs"], "lastRunStatus": "skipped"}
         state |= {"lastStatus": "skipped", "lastDurationMs": 3, "consecutiveErrors": 0}
         found = {"id": job_id, "agentId": "main", "name": "Newsletter reminder", "enabled": False}

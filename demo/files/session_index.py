@@ -26,12 +26,12 @@ INJECTED = ("AGENTS.md", "SOUL.md", "TOOLS.md", "IDENTITY.md", "USER.md", "HEART
 REPORTING = frozenset({"webchat", "telegram", "group", "topic", "irc", "ircgroup"})
 
 
-def write(path, entries):
+def write_index(path, entries):
     """Write the index of one agent: (key, entry) pairs."""
     path.write_text(json.dumps(dict(entries), ensure_ascii=False, indent=2), encoding="utf-8", newline="\n")
 
 
-def entry(transcript, workspace, *, folder, spawned_by=None, label=None):
+def build_entry(transcript, workspace, *, folder, spawned_by=None, label=None):
     """What the index says about a session; token counts are those of its last run only, as in real ones."""
     place, model, usage = transcript.place, transcript.model, transcript.usage
     found = {

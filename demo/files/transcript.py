@@ -40,7 +40,7 @@ class Transcript:
         self.parent, self.leaf_is_off, self.first_ms, self.ms = None, False, 0, 0
         self.context = self.known = SYSTEM_TOKENS.get(place.agent, 8_000)
         self.called_ms = self.compactions = self.offset = 0
-        self.usage, self.aborted, self.last_kept = prices.NOTHING, False, []
+        self.usage, self.aborted, self.last_kept = prices.NO_USAGE, False, []
 
     def __enter__(self):
         self._file = self.path.open("ab")
@@ -57,7 +57,7 @@ class Transcript:
                 "type": "session",
                 "version": 3,
                 "id": self.session_id,
-                "timestamp": moments.iso(ms),
+                "timestamp": moments.format_iso(ms),
                 "cwd": self.workspace,
             }
         )
@@ -69,7 +69,7 @@ class Transcript:
         """Add a record after the last one; its id."""
         while (record_id := self.chance.hex(8)) in self.parents:
             pass
-        place = {"id": record_id, "parentId": self.parent, "timestamp": moments.iso(self.ms)}
+        place = {"id": record_id, "parentId": self.parent, "timestamp": moments.format_iso(self.ms)}
         # Custom records have their content before their place, all others after it.
         record = {"type": kind, **fields, **place} if kind == "custom" else {"type": kind, **place, **fields}
         is_user = kind == "message" and fields["message"]["role"] == "user"
@@ -100,7 +100,7 @@ class Transcript:
         blocks = [{"type": "text", "text": text}]
         if image:
             blocks.append({"type": "image", "data": image, "mimeType": "image/png"})
-        self.context += prices.token_count(text) + 18 + (1_200 if image else 0)
+        self.context += prices.count_tokens(text) + 18 + (1_200 if image else 0)
         self.span.requests.append(said)
         message = {"role": "user", "content": blocks, "timestamp": arrived}
         self.asked = self.record("message", message=message)
@@ -109,11 +109,11 @@ class Transcript:
     def assistant(self, blocks, stop, *, error=None):
         """One answer of the model; time passes while it writes."""
         model, started = self.model, self.ms
-        output = prices.token_count(dump(blocks)) if blocks else 0
-        usage = prices.NOTHING
+        output = prices.count_tokens(dump(blocks)) if blocks else 0
+        usage = prices.NO_USAGE
         if stop not in ("error", "aborted"):
             idle = started - self.called_ms
-            usage = prices.usage(model, context=self.context, known=self.known, idle_ms=idle, output=output)
+            usage = prices.build_usage(model, context=self.context, known=self.known, idle_ms=idle, output=output)
             self.known, self.called_ms = self.context, started
             self.context += output
         self.usage, self.aborted = usage, stop == "aborted"
@@ -125,7 +125,7 @@ class Transcript:
     def synthetic(self, text, model):
         """An assistant message no model wrote."""
         message = {"role": "assistant", "content": [{"type": "text", "text": text}], "api": "openai-responses"}
-        message |= {"provider": "openclaw", "model": model, "usage": prices.NOTHING, "stopReason": "stop"}
+        message |= {"provider": "openclaw", "model": model, "usage": prices.NO_USAGE, "stopReason": "stop"}
         self.ms += self.chance.randint(4, 40)
         self.record("message", message=message | {"timestamp": self.ms})
 
@@ -135,7 +135,7 @@ class Transcript:
         message = {"role": "toolResult", "toolCallId": call["id"], "toolName": call["name"]}
         message["content"] = [{"type": "text", "text": text}]
         message |= {"details": details} if details is not None else {}
-        self.context += prices.token_count(text[: self.model.window]) + 18  # of a long output a model sees a part
+        self.context += prices.count_tokens(text[: self.model.window]) + 18  # of a long output a model sees a part
         self.ms += 2
         self.record("message", message=message | {"isError": is_error, "timestamp": self.ms - 2})
 
@@ -158,7 +158,7 @@ class Transcript:
         self.ms += self.chance.between(6, 25)
         fields = {"summary": summary, "firstKeptEntryId": kept[0], "tokensBefore": before, "details": details}
         self.record("compaction", **fields, fromHook=False)
-        self.context = self.known = SYSTEM_TOKENS.get(self.place.agent, 8_000) + prices.token_count(summary) + 900
+        self.context = self.known = SYSTEM_TOKENS.get(self.place.agent, 8_000) + prices.count_tokens(summary) + 900
         self.compactions, self.span, self.last_kept, self.points = self.compactions + 1, Span(), [], []
 
     def truth(self, root, state):

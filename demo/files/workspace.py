@@ -8,7 +8,7 @@ SHIPPED = Path(__file__).parent.parent / "workspaces"
 
 
 @cache
-def shipped(agent):
+def read_shipped_files(agent):
     """The files an agent starts with, `main` or `research`."""
     folder = SHIPPED / agent
     return {
@@ -21,7 +21,7 @@ class Workspace:
 
     def __init__(self, agent, folder):
         self.folder = folder
-        self.files = dict(shipped(agent))
+        self.files = dict(read_shipped_files(agent))
         self.changed_ms = {}  # when each file was changed last
         self.kept = []  # of memory files, every change: files/memory.py
 

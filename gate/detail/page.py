@@ -11,9 +11,9 @@ from ledger.models import ConversationTurn, Session
 from ledger.session import evidence
 from openclaw_web.lists import neighbours
 from openclaw_web.lists.filters import ListFilters
-from openclaw_web.lists.neighbours import Beside
+from openclaw_web.lists.neighbours import Neighbours
 from openclaw_web.lists.paging import Listing
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 
 from .. import decisions
 from ..lists.decision_list import DECISIONS, DecisionFilters
@@ -127,15 +127,15 @@ def _others(db, row):
 
 def read_list_filters(query: Any) -> ListFilters:
     """The filters of the list in an address; none where they do not hold."""
-    return neighbours.filters_of(DecisionFilters, query)
+    return neighbours.read_list_filters(DecisionFilters, query)
 
 
-def find_list_neighbours(agent: Agent, row: MemoryGateDecision, filters: ListFilters) -> Beside:
+def find_list_neighbours(agent: Agent, row: MemoryGateDecision, filters: ListFilters) -> Neighbours:
     """The neighbours of a decision in the list with these filters; `row` is `placed`."""
-    return neighbours.beside(DECISIONS.fits(agent, sort=filters.sorting, **filters.asked), row)
+    return neighbours.find_neighbours(DECISIONS.fits(agent, sort=filters.sorting, **filters.asked), row)
 
 
-def find_session_neighbours(agent: Agent, row: MemoryGateDecision) -> Beside:
+def find_session_neighbours(agent: Agent, row: MemoryGateDecision) -> Neighbours:
     """The decisions of the same session before and after it in time."""
     rows = MemoryGateDecision.objects.using(agent.db).placed().filter(session_id=row.session_id)
-    return neighbours.beside(Listing(rows, ("created_at", "place")), row)
+    return neighbours.find_neighbours(Listing(rows, ("created_at", "place")), row)

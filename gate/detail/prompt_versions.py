@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from agents.models import Agent
-from openclaw_web.diffs import comparing, pieces
-from openclaw_web.lists.counting import Amount, amount
+from openclaw_web.diffs import line_diff, text_excerpts
+from openclaw_web.lists.list_counts import RowCount, count_rows
 
 from ..models import GateCall, GatePrompt, MemoryGateDecision
 
@@ -18,14 +18,14 @@ class PromptVersion:
 
     id: str
     row: GatePrompt | None
-    decisions: Amount
+    decisions: RowCount
 
 
 def find_prompt(agent: Agent, prompt_id: str) -> PromptVersion | None:
     """A version that has a text, or that a decision or a call names; None when nobody knows it."""
     row = GatePrompt.objects.using(agent.db).filter(id=prompt_id).first()
     made = MemoryGateDecision.objects.using(agent.db).filter(prompt_version=prompt_id)
-    count = amount(made, column="created_at")
+    count = count_rows(made, column="created_at")
     if row is None and not count.count:
         calls = GateCall.objects.using(agent.db).filter(prompt_version=prompt_id)
         if not calls.exists():
@@ -41,12 +41,12 @@ def build_prompt_context(agent: Agent, prompt: PromptVersion, *, from_id: str = 
     old = next((other for other in others if other.id == from_id), None)
     if old is None and not from_id:
         old = next((other for other in others if other.created_at <= prompt.row.created_at), None)
-    diff = comparing.compare(old.text, prompt.row.text) if old else None
+    diff = line_diff.compare(old.text, prompt.row.text) if old else None
     return {
         "prompt": prompt,
-        "piece": pieces.piece(prompt.row.text, line),
+        "piece": text_excerpts.cut_excerpt(prompt.row.text, line),
         "others": others,
         "old": old,
         "diff": diff,
-        "view": comparing.view(diff) if diff else None,
+        "view": line_diff.build_view(diff) if diff else None,
     }

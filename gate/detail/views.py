@@ -7,8 +7,8 @@ from django.views.decorators.http import require_safe
 from agents.decorators import agent_view
 from ledger.models import ConversationTurn
 from ledger.session.session_forms import TurnNumbersForm
-from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import render_page
+from openclaw_web.pages.roles import needs
 
 from .. import decisions
 from ..models import GateCall, MemoryGateDecision

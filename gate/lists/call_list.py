@@ -7,7 +7,7 @@ from ledger.lists import facets
 from ledger.lists.agent_filters import AgentFilters
 from openclaw_web.amounts import ngettext_lazy
 from openclaw_web.lists.declaration import PLAIN, TITLE, List, Words, file_columns
-from openclaw_web.lists.paging import Listing, in_order, narrowed, terms
+from openclaw_web.lists.paging import Listing, build_listing, build_terms, get_order_columns
 from openclaw_web.lists.segments import EVERYTHING, Segment, Segments
 from openclaw_web.pages import states
 
@@ -54,8 +54,8 @@ def fits(agent, *, sort=CallFilters.DEFAULT, segment="", session="", **asked) ->
     rows = GateCall.objects.using(agent.db).placed().defer("raw_response")
     wanted = [list_context.build_session_term(agent, rows, session)] if session else []
     time_ms = SEARCH_MS if any(term.lookup == "in" for term in wanted) else 0
-    wanted += [*SEGMENTS.term(segment), *terms(asked, COLUMNS, moment="created_at")]
-    return narrowed(rows, wanted, order=in_order(CallFilters.ORDERS, sort), seeks=SEEKS, time_ms=time_ms)
+    wanted += [*SEGMENTS.term(segment), *build_terms(asked, COLUMNS, moment="created_at")]
+    return build_listing(rows, wanted, order=get_order_columns(CallFilters.ORDERS, sort), seeks=SEEKS, time_ms=time_ms)
 
 
 CALLS = List(

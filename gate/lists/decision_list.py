@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from ledger.lists.agent_filters import AgentFilters
 from openclaw_web.amounts import ngettext_lazy
 from openclaw_web.lists.declaration import PLAIN, TITLE, List, Words, file_columns
-from openclaw_web.lists.paging import Listing, Term, in_order, narrowed, terms
+from openclaw_web.lists.paging import Listing, Term, build_listing, build_terms, get_order_columns
 
 from .. import verdict_store, words
 from ..models import MemoryGateDecision
@@ -77,11 +77,11 @@ def fits(agent, *, sort=DecisionFilters.DEFAULT, session="", q="", verdict="", *
     wanted = said if verdict != "unjudged" else []  # nearly all are: whatever else is asked for leaves fewer
     wanted = wanted + ([list_context.build_session_term(agent, rows, session)] if session else [])
     is_searched = bool(q) or any(term.lookup == "in" for term in wanted)
-    wanted += terms(asked, COLUMNS, moment="created_at")
+    wanted += build_terms(asked, COLUMNS, moment="created_at")
     wanted += said if verdict == "unjudged" else []
     time_ms = SEARCH_MS if is_searched else 0
-    order = in_order(DecisionFilters.ORDERS, sort)
-    found = narrowed(rows, wanted, order=order, seeks=SEEKS, time_ms=time_ms)
+    order = get_order_columns(DecisionFilters.ORDERS, sort)
+    found = build_listing(rows, wanted, order=order, seeks=SEEKS, time_ms=time_ms)
     if not q:
         return found
     said = Q(reason__icontains=q) | Q(candidate_fact__icontains=q)

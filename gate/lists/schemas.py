@@ -6,7 +6,7 @@ from pydantic import Field
 
 from ledger.models import ConversationContext
 from ledger.session.schemas import EvidenceOut, TurnOut
-from openclaw_web.endpoints.schemas import LARGEST_FIRST, SEGMENT, Moments, Schema
+from openclaw_web.endpoints.schemas import LARGEST_FIRST, SEGMENT, Schema, TimeRangeQuery
 from openclaw_web.endpoints.table_schemas import table_schema
 
 from ..detail import window_state
@@ -22,7 +22,7 @@ DECISION_SORTS, CALL_SORTS = (Literal[filters.sorts()] for filters in (DecisionF
 SESSION = "id or key of a session; a key that several sessions had is searched for"
 
 
-class DecisionQuery(Moments):
+class DecisionQuery(TimeRangeQuery):
     decision: DECISION | None = None  # type: ignore[valid-type]
     session: str | None = Field(None, max_length=500, description=SESSION)
     model: str | None = Field(None, max_length=500)
@@ -83,7 +83,7 @@ class DecisionDetail(DecisionOut):
     evidence: EvidenceOut
 
 
-class CallQuery(Moments):
+class CallQuery(TimeRangeQuery):
     segment: Literal[tuple(SEGMENTS.parts)] = Field("all", description=SEGMENT)  # type: ignore[valid-type]
     model: str | None = Field(None, max_length=500)
     session: str | None = Field(None, max_length=500, description=SESSION)

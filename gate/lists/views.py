@@ -3,9 +3,9 @@
 from django.views.decorators.http import require_safe
 
 from agents.decorators import agent_view
-from openclaw_web.lists.answers import answer
 from openclaw_web.lists.declaration import shows
-from openclaw_web.pages.doors import needs
+from openclaw_web.lists.list_response import render_list
+from openclaw_web.pages.roles import needs
 
 from .call_list import CALLS
 from .decision_list import DECISIONS
@@ -17,7 +17,7 @@ from .decision_list import DECISIONS
 @shows(DECISIONS)
 def decision_list(request, agent):
     """The decisions that fit the filters, the newest first; as a file with `format`."""
-    return answer(request, "gate/decision_list.html", DECISIONS, agent=agent)
+    return render_list(request, "gate/decision_list.html", DECISIONS, agent=agent)
 
 
 @require_safe
@@ -26,4 +26,4 @@ def decision_list(request, agent):
 @shows(CALLS)
 def call_list(request, agent):
     """The calls that fit the filters, the newest first; as a file with `format`."""
-    return answer(request, "gate/call_list.html", CALLS, agent=agent)
+    return render_list(request, "gate/call_list.html", CALLS, agent=agent)

@@ -5,8 +5,8 @@ from django.db.models import Q
 from django.urls import reverse
 
 from ledger.models import PlacedQuerySet
-from openclaw_web.sqlite.fields import Count, EpochMs, Flag, Number, Own, Plain, Who, Words
-from openclaw_web.sqlite.json_columns import Decoded
+from openclaw_web.sqlite.fields import Count, EpochMs, Flag, Number, OperatorText, PersonText, PlainText, SpeechText
+from openclaw_web.sqlite.json_columns import JsonProperty
 
 from .decisions import MemoryGateDecision
 
@@ -20,25 +20,25 @@ class GateCall(models.Model):
         FAILED = "failed"  # the endpoint did not answer, or answered with an error
         MALFORMED = "malformed"  # it answered something else than a decision
 
-    id = Plain(primary_key=True, shown="api file")
-    turn_id = Plain(null=True, shown="api file")
-    session_id = Who(shown="api file")
-    decision_id = Plain(null=True, shown="api file")
-    replay_id = Plain(null=True, shown="api file")
-    origin = Plain(choices=MemoryGateDecision.Origin.choices, shown="api file")
-    llm_model = Plain(null=True, shown="api file")
-    prompt_version = Plain(null=True, shown="api file")
-    window_hash = Plain(null=True, shown="")
+    id = PlainText(primary_key=True, shown="api file")
+    turn_id = PlainText(null=True, shown="api file")
+    session_id = PersonText(shown="api file")
+    decision_id = PlainText(null=True, shown="api file")
+    replay_id = PlainText(null=True, shown="api file")
+    origin = PlainText(choices=MemoryGateDecision.Origin.choices, shown="api file")
+    llm_model = PlainText(null=True, shown="api file")
+    prompt_version = PlainText(null=True, shown="api file")
+    window_hash = PlainText(null=True, shown="")
     attempt = Count(default=1, shown="api file")
-    outcome = Plain(choices=Outcome.choices, shown="api file", help_text="`sent`: how it ended is not known")
-    failure = Plain(default="", shown="api file", help_text="the kind of failure, one word")
-    reason = Words(default="", shown="api file", help_text="the failure, in words")
+    outcome = PlainText(choices=Outcome.choices, shown="api file", help_text="`sent`: how it ended is not known")
+    failure = PlainText(default="", shown="api file", help_text="the kind of failure, one word")
+    reason = SpeechText(default="", shown="api file", help_text="the failure, in words")
     llm_latency_ms = Count(null=True, shown="api file")
     prompt_tokens = Count(null=True, shown="api file")
     completion_tokens = Count(null=True, shown="api file")
     reserved_tokens = Count(default=0, help_text="taken from the day's limit before it was sent", shown="")
     cost_usd = Number(null=True, shown="api file", help_text="null: not known")
-    raw_response = Words(null=True, help_text="or the handle of an artifact that holds it", shown="")
+    raw_response = SpeechText(null=True, help_text="or the handle of an artifact that holds it", shown="")
     created_at = EpochMs(shown="api file")
 
     objects = PlacedQuerySet.as_manager()
@@ -62,8 +62,8 @@ class GateCall(models.Model):
 class GatePrompt(models.Model):
     """A prompt of the gate, kept with the first call that was made with it."""
 
-    id = Plain(primary_key=True, help_text="the first 12 hex digits of the text's sha256")
-    text = Own()
+    id = PlainText(primary_key=True, help_text="the first 12 hex digits of the text's sha256")
+    text = OperatorText()
     created_at = EpochMs()
 
     class Meta:
@@ -81,19 +81,21 @@ class GateReplay(models.Model):
         FINISHED = "finished"
         STOPPED = "stopped"
 
-    id = Plain(primary_key=True, shown="api")
-    llm_model = Plain(shown="api")
-    prompt_version = Plain(shown="api")
-    filters_json = Words(default="{}", help_text="which decisions: filters of the list, or approved samples", shown="")
-    chosen = Decoded("filters_json")
-    state = Plain(choices=State.choices, default=State.RUNNING, shown="api")
+    id = PlainText(primary_key=True, shown="api")
+    llm_model = PlainText(shown="api")
+    prompt_version = PlainText(shown="api")
+    filters_json = SpeechText(
+        default="{}", help_text="which decisions: filters of the list, or approved samples", shown=""
+    )
+    chosen = JsonProperty("filters_json")
+    state = PlainText(choices=State.choices, default=State.RUNNING, shown="api")
     total = Count(default=0, shown="api", help_text="decisions that it is about")
     skipped = Count(default=0, shown="api", help_text="decisions left out because what their gate saw was not stored")
     decided = Count(default=0, shown="api", help_text="decisions that were made again")
     agreed = Count(default=0, shown="api", help_text="of these, those that became the same")
-    started_by = Who(shown="api")
+    started_by = PersonText(shown="api")
     created_at = EpochMs(shown="api")
-    job_id = Plain(null=True, shown="api")
+    job_id = PlainText(null=True, shown="api")
 
     class Meta:
         db_table = "gate_replays"
@@ -118,14 +120,16 @@ class GateReplayDecision(models.Model):
 
     pk = models.CompositePrimaryKey("replay", "decision_id")
     replay = models.ForeignKey(GateReplay, models.CASCADE, db_index=False, related_name="decisions")
-    decision_id = Plain(shown="api", help_text="the decision that is made again")
+    decision_id = PlainText(shown="api", help_text="the decision that is made again")
     number = Count(help_text="the newest decision is the first", shown="")
-    original = Plain(choices=MemoryGateDecision.Decision.choices, shown="api", help_text="what the first gate decided")
-    outcome = Plain(choices=Outcome.choices, default=Outcome.WAITING, shown="")
-    decision = Plain(choices=MemoryGateDecision.Decision.choices, null=True, shown="api")
+    original = PlainText(
+        choices=MemoryGateDecision.Decision.choices, shown="api", help_text="what the first gate decided"
+    )
+    outcome = PlainText(choices=Outcome.choices, default=Outcome.WAITING, shown="")
+    decision = PlainText(choices=MemoryGateDecision.Decision.choices, null=True, shown="api")
     is_same = Flag(null=True, help_text="whether both decided the same", shown="")
-    reason = Words(default="", shown="api")
-    candidate_fact = Words(null=True, shown="api")
+    reason = SpeechText(default="", shown="api")
+    candidate_fact = SpeechText(null=True, shown="api")
     llm_latency_ms = Count(null=True, shown="")
     prompt_tokens = Count(null=True, shown="")
     completion_tokens = Count(null=True, shown="")

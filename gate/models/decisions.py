@@ -5,7 +5,7 @@ from django.db.models import Q
 from django.urls import reverse
 
 from ledger.models import PlacedQuerySet
-from openclaw_web.sqlite.fields import Count, EpochMs, Flag, Number, Plain, Who, Words, WordsBytes
+from openclaw_web.sqlite.fields import Count, EpochMs, Flag, Number, PersonText, PlainText, SpeechBytes, SpeechText
 
 SLOW_MS = 5_000  # from here on a decision is slow: an index holds these
 
@@ -46,36 +46,38 @@ class MemoryGateDecision(models.Model):
         RIGHT = "right"
         WRONG = "wrong"
 
-    id = Plain(primary_key=True, shown="api file")
-    turn_id = Plain(null=True, shown="api file", reported=True)
-    session_id = Who(shown="api file", help_text="the key of the session as it was told if no session was found")
-    decision = Plain(choices=Decision.choices, shown="api file")
-    reason = Words(shown="api file")
-    candidate_fact = Words(null=True, shown="api file", reported=True)
-    llm_model = Plain(null=True, shown="api file", reported=True)
+    id = PlainText(primary_key=True, shown="api file")
+    turn_id = PlainText(null=True, shown="api file", reported=True)
+    session_id = PersonText(shown="api file", help_text="the key of the session as it was told if no session was found")
+    decision = PlainText(choices=Decision.choices, shown="api file")
+    reason = SpeechText(shown="api file")
+    candidate_fact = SpeechText(null=True, shown="api file", reported=True)
+    llm_model = PlainText(null=True, shown="api file", reported=True)
     llm_latency_ms = Count(null=True, shown="api file", reported=True)
     prompt_tokens = Count(null=True, shown="api file", reported=True)
     completion_tokens = Count(null=True, shown="api file", reported=True)
-    raw_response = Words(null=True, shown="api", reported=True, help_text="or the handle of an artifact that holds it")
+    raw_response = SpeechText(
+        null=True, shown="api", reported=True, help_text="or the handle of an artifact that holds it"
+    )
     created_at = EpochMs(shown="api file")
     # Ours.
-    origin = Plain(choices=Origin.choices, default=Origin.RECORDED, shown="api file")
-    match = Plain(
+    origin = PlainText(choices=Origin.choices, default=Origin.RECORDED, shown="api file")
+    match = PlainText(
         choices=Match.choices,
         default=Match.GIVEN,
         shown="api file",
         help_text="how the turn was found: named, by its reply, by time alone, or not",
     )
     sources = Count(default=0, shown="api", help_text="the bits of Source")
-    session_key = Who(null=True, shown="api", reported=True)
-    window_hash = Plain(null=True, help_text="of gate_windows; null: what the gate saw is not known", shown="")
+    session_key = PersonText(null=True, shown="api", reported=True)
+    window_hash = PlainText(null=True, help_text="of gate_windows; null: what the gate saw is not known", shown="")
     is_window_derived = Flag(default=False, help_text="made of the turns before it, not told", shown="")
     saw_user = Flag(
         null=True, shown="api file", reported=True, help_text="whether the gate saw the user's message; null: unknown"
     )
-    prompt_version = Plain(null=True, shown="api file", reported=True)
+    prompt_version = PlainText(null=True, shown="api file", reported=True)
     cost_usd = Number(null=True, shown="api file", reported=True, help_text="null: not known")
-    verdict = Plain(
+    verdict = PlainText(
         choices=Verdict.choices,
         null=True,
         help_text="what people said of it, copied from its samples; null: nothing",
@@ -134,8 +136,8 @@ class MemoryGateDecision(models.Model):
 class GateWindow(models.Model):
     """What a gate was shown: the messages of its window and the turn itself. Equal ones are one row."""
 
-    hash = Plain(primary_key=True, help_text="sha256 of the JSON")
-    body_zstd = WordsBytes(help_text="the JSON of gate.recording.windows.Window, packed")
+    hash = PlainText(primary_key=True, help_text="sha256 of the JSON")
+    body_zstd = SpeechBytes(help_text="the JSON of gate.recording.windows.Window, packed")
     message_count = Count()
     created_at = EpochMs()
 
@@ -149,9 +151,9 @@ class GateWindow(models.Model):
 class GateReceipt(models.Model):
     """An id under which somebody told of a decision, and the hash of all that was told: told again, it is known."""
 
-    id = Plain(primary_key=True)
-    decision_id = Plain()
-    body_sha256 = Plain()
+    id = PlainText(primary_key=True)
+    decision_id = PlainText()
+    body_sha256 = PlainText()
 
     class Meta:
         db_table = "gate_receipts"

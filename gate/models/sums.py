@@ -2,8 +2,8 @@
 
 from django.db import models
 
-from openclaw_web.sqlite.fields import Count, EpochMs, Plain, Who
-from openclaw_web.sqlite.json_columns import Decoded
+from openclaw_web.sqlite.fields import Count, EpochMs, PersonText, PlainText
+from openclaw_web.sqlite.json_columns import JsonProperty
 
 from .decisions import MemoryGateDecision
 
@@ -11,7 +11,7 @@ from .decisions import MemoryGateDecision
 class MemoryGateStats(models.Model):
     """One UTC day (Reflection spec REQ-002 `memory_gate_stats`)."""
 
-    date = Plain(primary_key=True, help_text="YYYY-MM-DD, UTC")
+    date = PlainText(primary_key=True, help_text="YYYY-MM-DD, UTC")
     session_count = Count(null=True)
     total_decisions = Count(null=True)
     no_write_count = Count(null=True)
@@ -45,8 +45,8 @@ class GateSums(models.Model):
     malformed_count = Count(default=0, help_text="the same of calls whose answer was no decision")
     latency_count = Count(default=0, help_text="decisions whose latency is known")
     latency_sum_ms = Count(default=0)
-    latency_json = Plain(default="{}", help_text="JSON: bucket -> decisions, see gate.statistics.latency")
-    latencies = Decoded("latency_json", is_sorted=True)
+    latency_json = PlainText(default="{}", help_text="JSON: bucket -> decisions, see gate.statistics.latency")
+    latencies = JsonProperty("latency_json", is_sorted=True)
     token_count = Count(default=0, help_text="decisions whose tokens are known")
     prompt_tokens = Count(default=0)
     completion_tokens = Count(default=0)
@@ -62,8 +62,8 @@ class GateHour(GateSums):
 
     pk = models.CompositePrimaryKey("hour", "llm_model", "prompt_version")
     hour = EpochMs(help_text="its first millisecond")
-    llm_model = Plain(help_text="empty: not known")
-    prompt_version = Plain(help_text="empty: not known")
+    llm_model = PlainText(help_text="empty: not known")
+    prompt_version = PlainText(help_text="empty: not known")
 
     class Meta:
         db_table = "gate_hours"
@@ -77,8 +77,8 @@ class GateDay(GateSums):
 
     pk = models.CompositePrimaryKey("day", "llm_model", "prompt_version")
     day = EpochMs(help_text="its first millisecond")
-    llm_model = Plain(help_text="empty: not known")
-    prompt_version = Plain(help_text="empty: not known")
+    llm_model = PlainText(help_text="empty: not known")
+    prompt_version = PlainText(help_text="empty: not known")
 
     class Meta:
         db_table = "gate_days"
@@ -90,7 +90,7 @@ class GateDay(GateSums):
 class GateSessionSums(GateSums):
     """The decisions of one session."""
 
-    session_id = Who(primary_key=True)
+    session_id = PersonText(primary_key=True)
     first_at = EpochMs()
     last_at = EpochMs()
 
@@ -108,9 +108,9 @@ class GateSessionSums(GateSums):
 class GateSumsState(models.Model):
     """How far the sums have been made, while they are; without a row they hold everything."""
 
-    id = Plain(primary_key=True, default="sums")
+    id = PlainText(primary_key=True, default="sums")
     hours_made = EpochMs(help_text="the last hour whose sums are made, with all hours before it")
-    sessions_made = Who(help_text="the same of sessions, in the order of their ids")
+    sessions_made = PersonText(help_text="the same of sessions, in the order of their ids")
 
     class Meta:
         db_table = "gate_sums_state"
@@ -124,10 +124,10 @@ class GateVerdictDay(models.Model):
 
     pk = models.CompositePrimaryKey("day", "decision", "verdict", "llm_model", "prompt_version")
     day = EpochMs(help_text="its first millisecond")
-    decision = Plain(choices=MemoryGateDecision.Decision.choices)
-    verdict = Plain(choices=MemoryGateDecision.Verdict.choices)
-    llm_model = Plain(help_text="empty: not known")
-    prompt_version = Plain(help_text="empty: not known")
+    decision = PlainText(choices=MemoryGateDecision.Decision.choices)
+    verdict = PlainText(choices=MemoryGateDecision.Verdict.choices)
+    llm_model = PlainText(help_text="empty: not known")
+    prompt_version = PlainText(help_text="empty: not known")
     total = Count()
 
     class Meta:
@@ -140,7 +140,7 @@ class GateVerdictDay(models.Model):
 class GateVerdictsState(models.Model):
     """How far the verdicts of decisions were copied from the samples; without a row nothing was."""
 
-    id = Plain(primary_key=True, default="verdicts")
+    id = PlainText(primary_key=True, default="verdicts")
     labels_read = Count(default=0, help_text="the place of the last row of sample_labels that was read")
 
     class Meta:

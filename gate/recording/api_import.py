@@ -10,7 +10,7 @@ from agents.models import Agent
 from ledger import consent
 from ledger.models import ConversationTurn, Session
 from openclaw_web.errors import Refused
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 
 from ..models import MemoryGateDecision
 from ..schemas import DecisionIn

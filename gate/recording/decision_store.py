@@ -7,8 +7,8 @@ from artifacts import services as artifacts
 from ledger import consent
 from ledger.models import ConversationTurn
 from ledger.transcripts import contexts
-from openclaw_web.sqlite import writing
-from people.configuration import keys as configuration
+from openclaw_web.sqlite import write_queue
+from people.configuration import setting_values as configuration
 
 from ..models import GateCall, GateReceipt, MemoryGateDecision
 from ..statistics import sums
@@ -31,7 +31,7 @@ def store_reports(db: str, told: Sequence[Report]) -> StoreResult:
     _forget_windows(db, told)
     _keep_responses(db, told)
     stored = StoreResult()
-    with writing.in_turn_of(db):
+    with write_queue.agent_transaction(db):
         fresh = _fresh(db, told, stored)
         twins = find_duplicates(db, fresh)
         changes = sums.SumChanges()
@@ -59,7 +59,7 @@ def store_reports(db: str, told: Sequence[Report]) -> StoreResult:
 
 def store_calls(db: str, calls: Sequence[GateCall]) -> int:
     """Store calls that failed, each once; how many are new."""
-    with writing.in_turn_of(db):
+    with write_queue.agent_transaction(db):
         known = set(GateCall.objects.using(db).filter(id__in=[call.id for call in calls]).values_list("id", flat=True))
         new = [call for call in calls if call.id not in known]
         for call in new:
@@ -82,7 +82,7 @@ def add_facts(db: str, facts: dict[str, str]) -> None:
 
 def assign_turn(db: str, decision_id: str, place: TurnMatch) -> None:
     """Say which turn a decision belongs to, that had none; what it adds up to moves to the turn's session."""
-    with writing.in_turn_of(db):
+    with write_queue.agent_transaction(db):
         row = MemoryGateDecision.objects.using(db).filter(id=decision_id, turn_id=None).first()
         if row is None:
             return
@@ -199,7 +199,7 @@ def _see_windows(db, new):
     by_session: dict[str, list[ConversationTurn]] = {}
     for turn in turns.values():
         by_session.setdefault(turn.session_id, []).append(turn)
-    size, kept = configuration.number(contexts.SETTING), {}
+    size, kept = configuration.get_number(contexts.SETTING), {}
     for some in by_session.values():
         before = contexts.store_contexts(db, some, size, given=given)
         kept |= consent.filter_messages(db, before)

@@ -5,14 +5,14 @@ from functools import partial
 from django.utils.translation import gettext as _
 
 from openclaw_web.errors import Refused
-from openclaw_web.sqlite.fields import reported_in
+from openclaw_web.sqlite.fields import get_reported_fields
 
 from ..models import MemoryGateDecision
 from . import sql
 from .reports import RANK, Match, Origin, Report
 
 DUPLICATE_MS = 2_000  # between two reports of one event
-REPORTED = [field.attname for field in reported_in(MemoryGateDecision)]
+REPORTED = [field.attname for field in get_reported_fields(MemoryGateDecision)]
 
 
 class Conflict(Refused):

@@ -8,8 +8,8 @@ from pathlib import Path
 from django.db import transaction
 from django.utils.translation import ngettext
 
-from openclaw_web.pages.glyphs import escaped
-from people.models.kept import KeyValue
+from openclaw_web.pages.glyphs import escape_name
+from people.models.bookkeeping import KeyValue
 
 from ..collectors.source_decisions import SourceDecision
 
@@ -68,7 +68,7 @@ def describe_workspace(workspace: str, count: int) -> str:
             "%(count)s decisions of memory_gate were left out: no agent of this OpenClaw folder has their sessions.",
             count,
         )
-    return words % {"count": f"{count:,}", "workspace": escaped(workspace)}
+    return words % {"count": f"{count:,}", "workspace": escape_name(workspace)}
 
 
 def _counted(root):

@@ -7,9 +7,9 @@ from ninja import Query, Status
 
 from agents.decorators import agent_view
 from openclaw_web.endpoints.operations import Operations
-from openclaw_web.endpoints.schemas import Page, listed
+from openclaw_web.endpoints.schemas import Page, page_to_json
 from openclaw_web.lists.paging import page_of
-from openclaw_web.pages.doors import needs
+from openclaw_web.pages.roles import needs
 
 from ..models import GateReplay
 from . import plans, replay_launch, replay_status, results
@@ -24,7 +24,7 @@ router = Operations("gate_replays_api", tags=["gate"])
 def gate_replay_list(request, agent, place: Query[ReplayQuery]):
     """Replays of an agent's decisions, newest first."""
     page = replay_status.read_replay_page(agent, **place.place)
-    return listed(page, [_told(one) for one in replay_status.read_statuses(page)])
+    return page_to_json(page, [_told(one) for one in replay_status.read_statuses(page)])
 
 
 @router.post("/agents/{agent}/gate/replays", {200: ReplayPlanOut, 202: ReplayStartedOut}, 400, 404, 409, 503)

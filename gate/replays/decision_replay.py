@@ -5,7 +5,7 @@ from collections.abc import Callable
 from django.db.models import F
 
 from openclaw_web import clock
-from openclaw_web.sqlite import writing
+from openclaw_web.sqlite import write_queue
 
 from ..models import GateCall, GateReplay, GateReplayDecision, MemoryGateDecision
 from ..recording import decision_store, windows
@@ -40,13 +40,13 @@ def replay_decision(
     try:
         decided = answer_parsing.parse_answer(answer.text)
     except answer_parsing.MalformedAnswer as why:
-        with writing.in_turn_of(db):
+        with write_queue.agent_transaction(db):
             model_calls.store_malformed(db, call, answer, why)
             return _end(rows, Outcome.MALFORMED, DecisionOutcome.MALFORMED, reason=why.sentence, **told)
     call.outcome = GateCall.Outcome.DECIDED
     call.raw_response = decision_store.store_response(db, answer.text, call.session_id, call.turn_id)
     told |= {"decision": decided.decision, "reason": decided.reason, "candidate_fact": decided.candidate_fact}
-    with writing.in_turn_of(db):
+    with write_queue.agent_transaction(db):
         call.save(using=db, force_update=True)
         return _store(db, rows, replay_id, told)
 

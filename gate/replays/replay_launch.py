@@ -13,7 +13,7 @@ from jobs.models import JobRun
 from jobs.progress import Listener
 from openclaw_web import clock
 from openclaw_web.errors import Refused
-from openclaw_web.sqlite import writing
+from openclaw_web.sqlite import write_queue
 
 from ..models import GateReplay, GateReplayDecision
 from ..runner import config, prompts
@@ -77,7 +77,7 @@ def _keep(agent, wanted, by):
         GateReplayDecision(replay_id=replay.id, decision_id=row.id, number=number, original=row.decision)
         for number, row in enumerate(chosen.rows, 1)
     ]
-    with writing.in_turn_of(db):
+    with write_queue.agent_transaction(db):
         prompts.store_prompt(db, gate.prompt)
         replay.save(using=db, force_insert=True)
         GateReplayDecision.objects.using(db).bulk_create(rows, batch_size=500)

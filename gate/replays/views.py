@@ -7,9 +7,9 @@ from django.views.decorators.http import require_POST, require_safe
 from agents.decorators import agent_view
 from jobs.notices import redirect_after_start
 from openclaw_web.errors import Refused
-from openclaw_web.lists.paging import page_of, places
-from openclaw_web.pages.doors import needs
-from openclaw_web.pages.html import go, refuse_post, render_page
+from openclaw_web.lists.paging import page_of, read_cursors
+from openclaw_web.pages.html import redirect_to, refuse_post, render_page
+from openclaw_web.pages.roles import needs
 
 from .. import verdict_store
 from ..lists.decision_list import DecisionFilters
@@ -23,7 +23,7 @@ from .forms import ReplayForm
 @needs("viewer")
 def replay_list(request, agent):
     """The replays of an agent, the newest first."""
-    page = replay_status.read_replay_page(agent, **places(request))
+    page = replay_status.read_replay_page(agent, **read_cursors(request))
     context = {"agent": agent, "page": page, "rows": replay_status.read_statuses(page)}
     return render_page(request, "gate/replay_list.html", context)
 
@@ -38,7 +38,7 @@ def replay_detail(request, agent, replay_id):
     result = results.read_result(agent.db, replay)
     counts = pairs.count_pairs(agent.db, replay, result)
     chosen = pairs.PairsForm(request.GET).read_filter(counts)
-    rows = page_of(pairs.filter_pairs(agent.db, replay.id, chosen), order=("number",), **places(request))
+    rows = page_of(pairs.filter_pairs(agent.db, replay.id, chosen), order=("number",), **read_cursors(request))
     context = {
         "agent": agent,
         "replay": replay,
@@ -59,7 +59,7 @@ def replay_detail(request, agent, replay_id):
 @needs("operator")
 def replay_new(request, agent):
     """Who is to decide again about the decisions that fit the filters in the address."""
-    return _form_page(request, agent, DecisionFilters(request.GET).checked(), ReplayForm.build_initial())
+    return _form_page(request, agent, DecisionFilters(request.GET).validate(), ReplayForm.build_initial())
 
 
 @require_POST
@@ -67,7 +67,7 @@ def replay_new(request, agent):
 @needs("operator")
 def replay_plan(request, agent):
     """What a replay would send, before the button that sends it."""
-    filters, form = DecisionFilters(request.GET).checked(), ReplayForm(request.POST)
+    filters, form = DecisionFilters(request.GET).validate(), ReplayForm(request.POST)
     if not form.is_valid():
         return _form_page(request, agent, filters, form, status=422)
     return _form_page(request, agent, filters, form, plans.plan_replay(agent, form.build_request(filters)))
@@ -78,7 +78,7 @@ def replay_plan(request, agent):
 @needs("operator")
 def replay_start(request, agent):
     """Start a replay; its page follows it."""
-    filters, form = DecisionFilters(request.GET).checked(), ReplayForm(request.POST)
+    filters, form = DecisionFilters(request.GET).validate(), ReplayForm(request.POST)
     if not form.is_valid():
         return _form_page(request, agent, filters, form, status=422)
     try:
@@ -86,7 +86,7 @@ def replay_start(request, agent):
     except Refused as refused:
         form.add_error(None, refused.sentence)
         return _form_page(request, agent, filters, form, status=422)
-    return go(request, replay)
+    return redirect_to(request, replay)
 
 
 @require_POST

@@ -7,7 +7,7 @@ from agents.runners import switches
 from agents.runners.status import switch_as_json
 from jobs.schemas import JobOut
 from openclaw_web.endpoints.operations import Operations
-from openclaw_web.pages.doors import needs
+from openclaw_web.pages.roles import needs
 
 from . import job, plans, status
 from .config import RUNNER

@@ -26,7 +26,7 @@ def _handle(gate, agent, turn_ids, progress, may_go_on):
 
 def _message(results, stopped):
     decided = sum(result["decided"] for result in results)
-    judged = _("Judged: %(turns)s.") % {"turns": amounts.of("turns", decided)}
+    judged = _("Judged: %(turns)s.") % {"turns": amounts.format_amount("turns", decided)}
     return f"{judged} {stopped}".strip()
 
 

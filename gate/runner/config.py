@@ -68,7 +68,9 @@ class Gate(LanguageModel):
             {"role": "system", "content": self.prompt.text},
             {"role": "user", "content": window.text.decode()},
         ]
-        return client.ask(self.endpoint, model=self.model, messages=messages, max_tokens=MOST_ANSWER, seconds=SECONDS)
+        return client.ask_model(
+            self.endpoint, model=self.model, messages=messages, max_tokens=MOST_ANSWER, seconds=SECONDS
+        )
 
 
 def get_active_gate() -> Gate:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from agents.runners import calls
 from agents.runners.calls import ModelRequest, Wait
 from openclaw_web.llm.client import Answer, CallFailed
-from openclaw_web.sqlite import writing
+from openclaw_web.sqlite import write_queue
 
 from ..models import GateCall
 from ..recording import decision_store, windows
@@ -73,6 +73,6 @@ def _save_failed(db, call):
     if call.replay_id is not None:  # those count nowhere
         call.save(using=db, force_update=True)
         return
-    with writing.in_turn_of(db):  # written anew: a call that failed is counted where it is stored
+    with write_queue.agent_transaction(db):  # written anew: a call that failed is counted where it is stored
         GateCall.objects.using(db).filter(id=call.id).delete()
         decision_store.store_calls(db, [call])

@@ -7,7 +7,7 @@ from agents.runners.runner import build_estimate
 from ledger.models import ConversationTurn
 from ledger.transcripts import contexts
 from openclaw_web.llm.estimates import Estimate
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 
 from . import config, turn_selection, turn_window
 from .config import RUNNER, Gate
@@ -39,7 +39,7 @@ def plan_run(agent: Agent, asked: TurnChoice) -> Plan:
 def _tokens(db, gate: Gate, ids):
     """About how many tokens asking about all of these turns has, from some of them that are spread evenly."""
     step = -(-len(ids) // MEASURED_WINDOWS) or 1
-    some, size = ids[::step], configuration.number(contexts.SETTING)
+    some, size = ids[::step], configuration.get_number(contexts.SETTING)
     turns = ConversationTurn.objects.using(db).in_bulk(some)
     windows = [turn_window.build_window(db, turn, size) for turn in turns.values()]
     found = [gate.prompt_tokens(window) for window in windows if window]

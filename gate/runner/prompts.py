@@ -4,7 +4,7 @@ import hashlib
 from dataclasses import dataclass
 
 from openclaw_web import clock
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 
 from ..models import GatePrompt
 
@@ -62,7 +62,7 @@ def compute_version(text: str) -> str:
 
 def get_active_prompt() -> Prompt:
     """The prompt that turns are judged with now."""
-    return Prompt(configuration.text(SETTING).strip() or BUILT_IN)
+    return Prompt(configuration.get_text(SETTING).strip() or BUILT_IN)
 
 
 def store_prompt(db: str, prompt: Prompt) -> None:

@@ -8,8 +8,8 @@ from ledger.models import ConversationTurn
 from ledger.transcripts import contexts
 from openclaw_web import clock
 from openclaw_web.llm.client import Answer
-from openclaw_web.sqlite import writing
-from people.configuration import keys as configuration
+from openclaw_web.sqlite import write_queue
+from people.configuration import setting_values as configuration
 
 from ..models import GateCall, MemoryGateDecision
 from ..recording import decision_store
@@ -40,7 +40,7 @@ def decide_turn(db: str, gate: Gate, turn_id: str, *, wait: Callable[[float], ob
     decisions = MemoryGateDecision.objects.using(db)
     if turn is None or decisions.filter(id=decision_id(turn_id, gate)).exists():
         return DecisionOutcome.GONE
-    window = turn_window.build_window(db, turn, configuration.number(contexts.SETTING))
+    window = turn_window.build_window(db, turn, configuration.get_number(contexts.SETTING))
     if window is None:
         return DecisionOutcome.WITHHELD
     call, answer = model_calls.ask_gate(db, gate, window, model_calls.CallSubject(turn.session_id, turn.id), wait=wait)
@@ -77,7 +77,7 @@ def _row(db, gate, turn, call: GateCall, answer: Answer):
 
 def _store(db, call, row, window: Window):
     """Store a decision and that its call has made it, both or neither."""
-    with writing.in_turn_of(db):
+    with write_queue.agent_transaction(db):
         decision_store.store_reports(db, [Report(row=row, source=Source.OWN, window=window)])
         call.outcome, call.decision_id = GateCall.Outcome.DECIDED, row.id
         call.save(using=db, force_update=True)

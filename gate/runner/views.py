@@ -5,8 +5,8 @@ from django.views.decorators.http import require_POST, require_safe
 
 from agents.decorators import agent_view
 from agents.runners import pages, switches
-from openclaw_web.pages.doors import needs
-from openclaw_web.pages.html import after_post
+from openclaw_web.pages.html import redirect_after_post
+from openclaw_web.pages.roles import needs
 
 from . import job, plans, status
 from .config import RUNNER
@@ -40,9 +40,11 @@ def own_gate_switch(request, agent):
     """Judge new turns of the agent from now on, or no longer."""
     if request.POST.get("to") == "on":
         switches.turn_on(RUNNER, agent, by=request.user.username)
-        return after_post(request, _("New turns of this agent are judged from now on."), to=RUNNER.address(agent))
+        return redirect_after_post(
+            request, _("New turns of this agent are judged from now on."), to=RUNNER.address(agent)
+        )
     switches.turn_off(RUNNER, agent, by=request.user.username)
-    return after_post(request, _("New turns of this agent are not judged any more."), to=RUNNER.address(agent))
+    return redirect_after_post(request, _("New turns of this agent are not judged any more."), to=RUNNER.address(agent))
 
 
 def _page(request, agent, form, plan=None):

@@ -39,7 +39,7 @@ def find_differences(db: str) -> list[Difference]:
     """What is wrong with an agent's sums, at most MOST; nothing while statistics are off. `sums.rebuild` mends all."""
     if not sums.is_on():
         return []
-    with statements.one_moment(db):
+    with statements.read_transaction(db):
         if not sums.is_complete(db):
             return [Difference("gate_sums_state", "sums", NOT_MADE)]
         return list(islice(chain(_of_hours(db), _of_sessions(db)), MOST))

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from openclaw_web import clock
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 
 from .figures import DAILY_COLUMNS, DailySums, Period, day_of, read_daily_sums
 from .sum_changes import COUNT_COLUMNS
@@ -45,7 +45,7 @@ def find_drifts(db: str, known: DailySums | None = None, *, model: str = "", pro
     `known` are sums of the same model and prompt version that somebody has read already.
     """
     now, before = periods()
-    wanted = configuration.several(POINTS, DECISIONS)
+    wanted = configuration.get_many(POINTS, DECISIONS)
     if known is None or known.period.start > before.start or known.period.end < now.end:
         known = read_daily_sums(db, Period(before.start, now.end), model=model, prompt=prompt)
     counts, counts_before = _counts(known, now), _counts(known, before)

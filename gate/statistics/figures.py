@@ -8,7 +8,7 @@ from typing import Any
 from django.db.models import QuerySet
 
 from openclaw_web import clock
-from openclaw_web.lists.paging import Page, cursor, page_of, read_cursor
+from openclaw_web.lists.paging import Page, decode_cursor, encode_cursor, page_of
 from openclaw_web.sqlite.json_columns import decode
 
 from ..models import GateDay, GateSessionSums
@@ -220,16 +220,16 @@ def slice_page(rows: list[FigureRow], *, after: str | None = None, before: str |
     """A page of rows that are all there already."""
     keys = [row.key for row in rows]
     if after:
-        (key,) = read_cursor(after, 1)
+        (key,) = decode_cursor(after, 1)
         start = keys.index(key) + 1 if key in keys else len(rows)
     elif before:
-        (key,) = read_cursor(before, 1)
+        (key,) = decode_cursor(before, 1)
         start = max(0, keys.index(key) - size) if key in keys else 0
     else:
         start = 0
     page = Page(rows[start : start + size])
-    page.next = cursor([page[-1].key]) if page and start + size < len(rows) else None
-    page.previous = cursor([page[0].key]) if page and start else None
+    page.next = encode_cursor([page[-1].key]) if page and start + size < len(rows) else None
+    page.previous = encode_cursor([page[0].key]) if page and start else None
     return page
 
 

@@ -7,7 +7,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from agents import services as agents
 from jobs.kinds import Kind
-from openclaw_web.sqlite import waiting
+from openclaw_web.sqlite import connection_tuning
 
 from . import sum_rebuild, sums
 
@@ -20,12 +20,12 @@ def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
     db = agents.get_alias(params["agent"])
     if not sums.is_on():
         return {"message": _("Statistics of decisions are turned off in the settings."), "decisions": 0}
-    waiting.expect_many_writes(db)
+    connection_tuning.expect_many_writes(db)
     try:
         while sum_rebuild.run_step(db):
             progress.update(*sum_rebuild.count_progress(db), _("Calculating statistics of %(agent)s") % params)
     finally:
-        waiting.expect_few_writes(db)
+        connection_tuning.expect_few_writes(db)
     count = sum_rebuild.count_progress(db)[1] // 2
     words = ngettext(
         "Statistics of %(count)s decision calculated.", "Statistics of %(count)s decisions calculated.", count

@@ -42,7 +42,7 @@ def find_differences(db: str) -> Iterator[str]:
 
     Of histograms only the number of latencies is compared.
     """
-    with statements.one_moment(db):
+    with statements.read_transaction(db):
         if not is_on() or not is_complete(db) or is_empty(db):
             return
         yield from _of_times(db, GateHour, "hour", HOUR_MS)

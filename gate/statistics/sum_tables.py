@@ -8,7 +8,7 @@ from django.db import models
 from django.db.models import Max, Min
 
 from openclaw_web import clock
-from openclaw_web.sqlite import statements, words
+from openclaw_web.sqlite import dialect, statements
 from openclaw_web.sqlite.json_columns import decode, encode
 
 from ..models import GateCall, GateDay, GateHour, GateSessionSums, GateSumsState, MemoryGateDecision, MemoryGateStats
@@ -31,7 +31,7 @@ class Table:
     def stored(self) -> str:
         """What is there already, of rows whose key begins with one of several values."""
         columns = ", ".join((*self.key, "latency_json", *self.more))
-        listed = words.each("listed")
+        listed = dialect.json_array("listed")
         return f"SELECT {columns} FROM {self.name} WHERE {self.key[0]} IN (SELECT value FROM {listed})"  # noqa: S608
 
     @property
@@ -65,8 +65,8 @@ VISITED = f"""
             SELECT 1 FROM memory_gate_decisions d
             WHERE d.session_id = asked.session_id AND d.created_at >= asked.day AND d.created_at < asked.day + {DAY_MS}
             LIMIT %s))
-    FROM (SELECT {words.json_text("listed.value", "day")} AS day, {words.json_text("listed.value", "session")} AS
-        session_id FROM {words.each("listed")}) AS asked
+    FROM (SELECT {dialect.json_text("listed.value", "day")} AS day, {dialect.json_text("listed.value", "session")} AS
+        session_id FROM {dialect.json_array("listed")}) AS asked
 """  # noqa: S608
 STATS_COLUMNS = ("total_decisions", *COUNT_COLUMNS.values(), "avg_latency_ms")
 # The spec's table says how many milliseconds on average: rounded, in whole numbers only.
@@ -91,18 +91,18 @@ ANY = "SELECT 1 FROM gate_hours some LIMIT 1"
 
 def read_state(db: str) -> tuple[int, str] | None:
     """The last hour and the last session whose sums are made; None when all are."""
-    return statements.one(db, STATE)
+    return statements.read_row(db, STATE)
 
 
 def is_empty(db: str) -> bool:
     """Whether there are no sums at all."""
-    return statements.one(db, ANY) is None
+    return statements.read_row(db, ANY) is None
 
 
 def count_up_to(db: str, model: type[models.Model], limit: int) -> int:
     """How many rows a table has, counted up to a limit."""
     table = model._meta.db_table
-    found = statements.one(db, f"SELECT COUNT(*) FROM (SELECT 1 FROM {table} some LIMIT {int(limit)})")  # noqa: S608
+    found = statements.read_row(db, f"SELECT COUNT(*) FROM (SELECT 1 FROM {table} some LIMIT {int(limit)})")  # noqa: S608
     return found[0] if found else 0
 
 
@@ -146,7 +146,7 @@ def count_new_sessions(db: str, changes: SumChanges) -> dict[int, int]:
     found: dict[int, int] = {}
     for limit, visits in by_limit.items():
         asked = encode([{"day": day, "session": session} for day, session in visits])
-        for day, session, count in statements.rows(db, VISITED, [limit, asked]):
+        for day, session, count in statements.read_rows(db, VISITED, [limit, asked]):
             number = changes.visits[day, session]
             if count == max(number, 0):  # all there are came now, or the last ones went
                 found[day] = found.get(day, 0) + (1 if number > 0 else -1)
@@ -159,7 +159,7 @@ def _add(db, table, sums: Mapping[SumKey, Sum], ends=None):
     stored, added, emptied = SQL[table]
     size = len(table.key)
     known = encode(list({place[0] for place in sums}))
-    before = {row[:size]: row[size:] for row in statements.rows(db, stored, [known])}
+    before = {row[:size]: row[size:] for row in statements.read_rows(db, stored, [known])}
     rows = []
     for place, one in sums.items():
         text, *times = before.get(place, ("{}",))

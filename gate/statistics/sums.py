@@ -11,7 +11,7 @@ from jobs import services as jobs
 from jobs.kinds import BY_SCHEDULE
 from jobs.models import JobRun
 from openclaw_web import clock
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 
 from ..models import GateCall, MemoryGateDecision
 from . import sum_rebuild, sum_tables

@@ -6,7 +6,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from agents import services as agents
 from openclaw_web.commands import row_files
 from openclaw_web.commands.groups import WrongUse
-from openclaw_web.lists.paging import every
+from openclaw_web.lists.paging import read_batches
 
 from ..detail import window_state
 from ..lists.decision_list import DECISIONS
@@ -34,8 +34,8 @@ def run(agent, format, output, with_context, with_response, **options):
     if options["json"] and not output:
         raise WrongUse(_("--json prints only the receipt: name a file for the decisions with --output."))
     columns = [*DECISIONS.fields, *(CONTEXT if with_context else ()), *(RESPONSE if with_response else ())]
-    texts = row_files.texts_of(format, columns, _rows(agents.get(agent), options, columns))
-    return row_files.export(output, format, columns, texts, _written)
+    texts = row_files.format_rows(format, columns, _rows(agents.get(agent), options, columns))
+    return row_files.write_rows(output, format, columns, texts, _written)
 
 
 def _written(count):
@@ -47,10 +47,10 @@ def _rows(agent, options, columns):
     listing = DECISIONS.fits(agent, **parse_filters(options))
     if len(columns) == len(DECISIONS.fields):
         rows = listing.all.values(*columns, "place")
-        batches = every(rows, order=listing.order)
+        batches = read_batches(rows, order=listing.order)
         yield from ({name: row[name] for name in columns} for batch in batches for row in batch)
         return
-    for batch in every(listing.all.defer(None), order=listing.order, size=FEW):
+    for batch in read_batches(listing.all.defer(None), order=listing.order, size=FEW):
         for row in batch:
             known = {name: getattr(row, name) for name in (*DECISIONS.fields, *RESPONSE)}
             if "context" in columns:

@@ -87,7 +87,7 @@ def _as_json(row, schema):
 def _lines(row):
     """A decision in two lines: when and what; why, and the fact."""
     at = datetime.fromtimestamp(row.created_at / 1000, UTC)
-    head = f"{at:%Y-%m-%d %H:%M:%S} UTC  {row.decision:<15}  {glyphs.plain(row.id)}"
+    head = f"{at:%Y-%m-%d %H:%M:%S} UTC  {row.decision:<15}  {glyphs.to_one_line(row.id)}"
     why = " ".join(row.reason.split())
     fact = f"  → {' '.join(row.candidate_fact.split())}" if row.candidate_fact else ""
     return f"{head}\n  {_short(why)}{_short(fact)}"
@@ -110,7 +110,7 @@ def _facts(row):
         _("cost"): unknown if row.cost_usd is None else f"${row.cost_usd:.6f}",
         **exact_facts(row),
     }
-    return [f"  {name}: {glyphs.plain(str(value))}" for name, value in known.items()]
+    return [f"  {name}: {glyphs.to_one_line(str(value))}" for name, value in known.items()]
 
 
 def _window(row):

@@ -4,7 +4,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from agents import services as agents
-from openclaw_web.commands import told
+from openclaw_web.commands import json_input
 from openclaw_web.errors import Refused
 
 from ..recording import api_import
@@ -20,10 +20,12 @@ def add_arguments(parser):
 
 def run(agent, file, **options):
     found = agents.get(agent)
-    decisions = told.checked(told.read(file), DecisionIn, body="decisions")
+    decisions = json_input.parse_entries(json_input.read_input(file), DecisionIn, body="decisions")
     if not decisions:
         raise Refused(_("There is no decision in what was given."))
-    return told.store(decisions, MAX_DECISIONS, lambda some: api_import.record_reports(found, some), _recorded)
+    return json_input.store_entries(
+        decisions, MAX_DECISIONS, lambda some: api_import.record_reports(found, some), _recorded
+    )
 
 
 def _recorded(count):

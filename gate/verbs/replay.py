@@ -56,7 +56,7 @@ def _prompt(file):
     try:
         text = Path(file).read_text(encoding="utf-8")
     except OSError as exc:
-        words = {"file": file, "reason": reasons.of_system(exc)}
+        words = {"file": file, "reason": reasons.describe_os_error(exc)}
         raise WrongUse(_("%(file)s cannot be read: %(reason)s.") % words) from exc
     except UnicodeDecodeError as exc:
         raise WrongUse(_("%(file)s is not UTF-8 text.") % {"file": file}) from exc

@@ -5,9 +5,9 @@ from ninja import Query, Status
 
 from agents.decorators import agent_view
 from openclaw_web.endpoints.operations import Operations
-from openclaw_web.endpoints.schemas import Page, PageQuery, listed
+from openclaw_web.endpoints.schemas import Page, PageQuery, page_to_json
 from openclaw_web.lists.paging import page_of
-from openclaw_web.pages.doors import needs
+from openclaw_web.pages.roles import needs
 
 from . import api_detail, correction_store, rule_activation, rule_counts, rules
 from .schemas import CheckIn, CheckOut, CorrectionIn, CorrectionOut, RuleOut, RuleSwitchIn
@@ -38,7 +38,9 @@ def guardian_correct(request, agent, audit_id: str, body: CorrectionIn):
 def guardian_rule_list(request, agent, filters: Query[PageQuery]):
     """Rules, newest first: where several match a fact, the newest that is on decides."""
     page = page_of(rules.find_rules(agent.db), order=rules.NEWEST_FIRST, **filters.place)
-    return listed(page, [api_detail.rule_to_json(found) for found in rule_counts.read_rule_counts(agent.db, page)])
+    return page_to_json(
+        page, [api_detail.rule_to_json(found) for found in rule_counts.read_rule_counts(agent.db, page)]
+    )
 
 
 @router.post("/agents/{agent}/guardian/rules/check", CheckOut, 400, 404, 409, 503)

@@ -16,7 +16,7 @@ from agents.models import Agent
 from openclaw_web import clock
 from openclaw_web.errors import Refused
 from openclaw_web.pages.formatting import listed
-from openclaw_web.sqlite import writing
+from openclaw_web.sqlite import write_queue
 from people.audit import log
 
 from ..files import LONGEST_FACT, MEMORY_FILES
@@ -49,7 +49,7 @@ class WriteState:
 def correct_write(agent: Agent, audit_id: str, *, by: str, **said: Any) -> BehaviorCorrection:
     """Say what a write should have been, as `add_correction`, and note it in the audit log. Raises NoSuchWrite."""
     audit = get_write(agent.db, audit_id)
-    with writing.in_turn_of(agent.db):
+    with write_queue.agent_transaction(agent.db):
         row = add_correction(agent, audit, by=by, **said)
     log_correction(agent, row)
     return row

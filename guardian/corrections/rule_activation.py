@@ -5,7 +5,7 @@ from django.utils.translation import gettext as _
 from agents.models import Agent
 from openclaw_web import clock
 from openclaw_web.errors import Refused
-from openclaw_web.sqlite import writing
+from openclaw_web.sqlite import write_queue
 from people.audit import log
 
 from ..models import BehaviorCorrection
@@ -25,7 +25,7 @@ def switch_rule(agent: Agent, rule_id: str, *, on: bool, by: str) -> BehaviorCor
     Raises NoSuchRule, and Refused for a rule whose write was corrected again, whose pattern is none or matches
     everything, and when too many are on.
     """
-    with writing.in_turn_of(agent.db):
+    with write_queue.agent_transaction(agent.db):
         row = rules.find_rules(agent.db).filter(id=rule_id).first()
         if row is None:
             raise NoSuchRule(_("This agent has no rule %(id)s.") % {"id": rule_id})

@@ -8,9 +8,9 @@ from django.views.decorators.http import require_POST, require_safe
 from agents.decorators import agent_view
 from ledger.session.evidence import read_evidence
 from openclaw_web.errors import Refused
-from openclaw_web.lists.paging import page_of, places
-from openclaw_web.pages.doors import needs
-from openclaw_web.pages.html import after_post, refuse_post, render_page
+from openclaw_web.lists.paging import page_of, read_cursors
+from openclaw_web.pages.html import redirect_after_post, refuse_post, render_page
+from openclaw_web.pages.roles import needs
 
 from . import correction_store, rule_activation, rule_counts, rule_trial, rules, suggestions, write_consent
 from .forms import CorrectionForm, OpeningForm, RuleForm
@@ -72,7 +72,7 @@ def correct_save(request, agent, audit_id):
         form.add_error(None, refused.sentence)
         return _page(request, agent, audit, form)
     sentence = _("Correction saved. The rule is on.") if row.apply_to_future else _("Correction saved.")
-    return after_post(request, sentence, to=reverse("guardian:corrections", args=[agent.agent_id, audit.id]))
+    return redirect_after_post(request, sentence, to=reverse("guardian:corrections", args=[agent.agent_id, audit.id]))
 
 
 @require_safe
@@ -80,7 +80,7 @@ def correct_save(request, agent, audit_id):
 @needs("viewer")
 def rule_list(request, agent):
     """The rules of an agent, the newest first, with how often they acted and were overruled."""
-    page = page_of(rules.find_rules(agent.db), order=rules.NEWEST_FIRST, size=SHOWN, **places(request))
+    page = page_of(rules.find_rules(agent.db), order=rules.NEWEST_FIRST, size=SHOWN, **read_cursors(request))
     context = {"agent": agent, "page": page, "rules": rule_counts.read_rule_counts(agent.db, page, with_facts=True)}
     return render_page(request, "guardian/rule_list.html", context)
 
@@ -123,7 +123,7 @@ def rule_switch(request, agent, rule_id):
         rule_activation.switch_rule(agent, rule_id, on=is_on, by=request.user.username)
     except Refused as refused:
         return refuse_post(request, refused, to=to)
-    return after_post(request, _("The rule is on.") if is_on else _("The rule is off."), to=to)
+    return redirect_after_post(request, _("The rule is on.") if is_on else _("The rule is off."), to=to)
 
 
 def _page(request, agent, audit, form):

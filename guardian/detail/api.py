@@ -4,8 +4,8 @@ from django.http import Http404
 from ninja import Query
 
 from agents.decorators import agent_view
-from openclaw_web.endpoints.schemas import Page, PageQuery, listed
-from openclaw_web.pages.doors import needs
+from openclaw_web.endpoints.schemas import Page, PageQuery, page_to_json
+from openclaw_web.pages.roles import needs
 
 from ..files import MEMORY_FILES
 from ..lists.audit_list import WRITES
@@ -30,7 +30,7 @@ MOST_CHARACTERS = 2_000_000  # of facts and reasons in one answer
 def guardian_write_list(request, agent, filters: Query[GuardianWriteQuery]):
     """Writes to memory files, newest first. A search may return fewer than `limit`, and a `next`."""
     found = WRITES.fits(agent, **filters.asked())
-    return listed(found.page(**filters.place, budget=MOST_CHARACTERS, weigh=_length))
+    return page_to_json(found.page(**filters.place, budget=MOST_CHARACTERS, weigh=_length))
 
 
 @router.get("/agents/{agent}/guardian/writes/{audit_id}", GuardianWriteDetail, 404, 503)
@@ -48,7 +48,7 @@ def guardian_file_history(request, agent, name: str, filters: Query[PageQuery]):
     """Writes and versions of a memory file, newest first."""
     if name not in MEMORY_FILES:
         raise Http404
-    return listed(history.read_timeline(agent, name, **filters.place))
+    return page_to_json(history.read_timeline(agent, name, **filters.place))
 
 
 @router.get("/agents/{agent}/guardian/files/{name}/blame", GuardianBlameOut, 404, 503)

@@ -7,7 +7,7 @@ from django.shortcuts import get_object_or_404
 
 from agents.models import Agent
 from ledger.session.evidence import read_evidence
-from openclaw_web.diffs import comparing, unified
+from openclaw_web.diffs import line_diff, unified_format
 
 from ..corrections import api_detail, correction_store
 from ..corrections import api_detail as corrections
@@ -32,13 +32,13 @@ def build_write_fields(agent: Agent, row: WriteGuardianAudit) -> dict[str, Any]:
     from_where, fate = page.read_origin(agent, row), page.read_outcome(row)
     sides = page.read_sides(row)
     diff = page.compare_sides(row, sides)
-    view = comparing.view(diff) if diff else None
+    view = line_diff.build_view(diff) if diff else None
     return {
         "before": sides.before,
         "after": sides.after,
         "is_coarse": bool(view and view.is_coarse),
         "left": view.left if view else 0,
-        "hunks": unified.hunks(view) if view else [],
+        "hunks": unified_format.build_hunks(view) if view else [],
         "turn": from_where["turn"],
         "evidence": read_evidence(agent.db, row),
         "decision": from_where["decision"],

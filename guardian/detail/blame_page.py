@@ -8,7 +8,7 @@ from typing import Any
 from agents.models import Agent
 from ledger.models import ConversationTurn, Session
 from ledger.session.evidence import get_speaker_name
-from openclaw_web.diffs import pieces
+from openclaw_web.diffs import text_excerpts
 
 from ..models import WriteGuardianAudit
 from . import rollback_chains
@@ -66,10 +66,10 @@ def build_blame_context(agent: Agent, found: Blame, line: int, search: str = "")
 
     `titles` are of the sessions that are stored; `undoable`: what a rollback of each write takes back, by its id.
     """
-    part = pieces.piece(found.version.content, line)
+    part = text_excerpts.cut_excerpt(found.version.content, line)
     hits = _hits(found, search)
     lines = hits[:MOST_HITS] if search else found.lines[part.first - 1 : part.last]
-    rows = pieces.rows_of((line.number, line.text.rstrip("\r\n")) for line in lines) if search else part.rows
+    rows = text_excerpts.build_rows((line.number, line.text.rstrip("\r\n")) for line in lines) if search else part.rows
     runs = list(_runs(agent.db, lines, list(rows)))
     session_ids = {run.audit.session_id for run in runs if run.audit and run.audit.session_id}
     session_ids |= {run.turn.session_id for run in runs if run.turn}

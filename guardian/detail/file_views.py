@@ -8,11 +8,11 @@ from django.views.decorators.http import require_safe
 
 from agents.decorators import agent_view
 from agents.models import Agent
-from openclaw_web.diffs import comparing, unified
+from openclaw_web.diffs import line_diff, unified_format
 from openclaw_web.errors import Refused
-from openclaw_web.lists.paging import places
-from openclaw_web.pages.doors import needs
+from openclaw_web.lists.paging import read_cursors
 from openclaw_web.pages.html import render_page
+from openclaw_web.pages.roles import needs
 
 from .. import forms, versions
 from ..files import MEMORY_FILES
@@ -33,12 +33,12 @@ def file_history(request, agent, name):
     asked = None
     if request.GET.get("from") or request.GET.get("to"):
         asked = find_requested_versions(agent, name, request)
-    diff = comparing.compare(asked.old.content if asked.old else None, asked.new.content) if asked else None
-    view = comparing.view(diff) if diff else None
+    diff = line_diff.compare(asked.old.content if asked.old else None, asked.new.content) if asked else None
+    view = line_diff.build_view(diff) if diff else None
     is_unified = request.GET.get("view") == page.UNIFIED
     show = HistoryForm(request.GET).show
     size = history.PAGE_SIZE if show == history.EVERYTHING else history.FOLDED_PAGE_SIZE
-    events = history.read_timeline(agent, name, size=size, **places(request))
+    events = history.read_timeline(agent, name, size=size, **read_cursors(request))
     context = {
         "agent": agent,
         "name": name,
@@ -53,7 +53,7 @@ def file_history(request, agent, name):
         "has_versions": versions.find_versions(agent, name).exists(),
         "asked": asked,
         "diff": diff,
-        "view": unified.one_column(view) if view and is_unified else view,
+        "view": unified_format.to_one_column(view) if view and is_unified else view,
         "is_unified": is_unified,
     }
     return render_page(request, "guardian/file_history.html", context)

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from agents.models import Agent
 from ledger.models import PlacedQuerySet
 from openclaw_web.errors import Refused
-from openclaw_web.lists.paging import Page, cursor, read_cursor, rows_after
+from openclaw_web.lists.paging import Page, decode_cursor, encode_cursor, filter_after
 
 from ..models import FileSnapshot, WriteGuardianAudit
 from . import related_writes, rollback_chains
@@ -76,7 +76,7 @@ def read_timeline(
         return read_timeline(agent, name, size=size)
     page = Page(_events(agent.db, keys[::-1] if is_backwards else keys))
     _find_told(page)
-    first, last = (cursor(list(key[:3])) for key in (keys[0], keys[-1])) if keys else (None, None)
+    first, last = (encode_cursor(list(key[:3])) for key in (keys[0], keys[-1])) if keys else (None, None)
     page.next = first if is_backwards else last if has_more else None
     page.previous = last if is_backwards else first if after else None
     return page
@@ -133,7 +133,7 @@ def _from(rows, kind, place, order, *, is_backwards):
         return rows
     at, of, number = place
     if kind == of:
-        return rows_after(rows, order=order, after=cursor([at, number]))
+        return filter_after(rows, order=order, after=encode_cursor([at, number]))
     way = "gt" if is_backwards else "lt"
     return rows.filter(**{f"created_at__{way}{'e' if (kind > of) == is_backwards else ''}": at})
 
@@ -142,7 +142,7 @@ def _place(text):
     """What a cursor says: a time, a kind of event, and its place in its table."""
     if not text:
         return None
-    at, kind, number = read_cursor(text, 3)
+    at, kind, number = decode_cursor(text, 3)
     if kind not in (WRITE, VERSION) or not isinstance(at, int) or not isinstance(number, int):
         raise Refused(_("This page address belongs to another list. Start again from the first page."))
     return at, kind, number

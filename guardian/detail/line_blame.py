@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from agents.models import Agent
-from openclaw_web.diffs import comparing
+from openclaw_web.diffs import line_diff
 from openclaw_web.sqlite.json_columns import decode
 
 from .. import versions
@@ -122,7 +122,7 @@ class FileBlame:
 
     def _blamed(self, version, writes, until) -> Blame:
         found = Blame(version, [], None, shared=self._shared)
-        texts = comparing.lines_of(version.content)
+        texts = line_diff.split_lines(version.content)
         asked = _Asked(texts, range(len(texts)), iter(range(MOST_RETURNS)), until)
         owners = _owners(self._db, version, writes, found, asked)
         lines = zip(texts, owners, strict=True)
@@ -181,7 +181,7 @@ def _before(db, writes, asked, places) -> Iterator[tuple[int, Owner]]:
     """Whose lines a write, the first of `writes`, had changed: of those of `places` that came back from before it."""
     write, *earlier = writes
     version = FileSnapshot.objects.using(db).filter(id=write.versions[0]).first()
-    texts = comparing.lines_of(version.content) if version else []
+    texts = line_diff.split_lines(version.content) if version else []
     pairs = dict(match_lines(asked.texts, places, texts, write.hunks))
     if version and pairs:
         before = _Asked(texts, sorted(pairs.values()), asked.returns, write.created_at)
@@ -251,7 +251,7 @@ def _between(db, before, after):
     """What changed between two versions, as hunks; None is no file."""
     rows = FileSnapshot.objects.using(db).filter(id__in=[name for name in (before, after) if name])
     contents = dict(rows.values_list("id", "content"))
-    diff = comparing.compare(contents.get(before), contents.get(after))
+    diff = line_diff.compare(contents.get(before), contents.get(after))
     return tuple((one.old_start, one.old_end, one.new_start, one.new_end) for one in diff.blocks if not one.is_same)
 
 

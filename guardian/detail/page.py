@@ -7,10 +7,10 @@ from agents.models import Agent
 from gate.models import MemoryGateDecision
 from ledger.models import ConversationTurn, Session
 from ledger.session import evidence
-from openclaw_web.diffs import comparing, unified
+from openclaw_web.diffs import line_diff, unified_format
 from openclaw_web.lists import neighbours
 from openclaw_web.lists.filters import ListFilters
-from openclaw_web.lists.neighbours import Beside
+from openclaw_web.lists.neighbours import Neighbours
 
 from .. import fact_evidence, versions
 from ..lists.audit_list import WRITES, AuditFilters
@@ -45,25 +45,25 @@ def read_sides(row: WriteGuardianAudit) -> Sides:
     return Sides(before, after, bool(before or after))
 
 
-def compare_sides(row: WriteGuardianAudit, sides: Sides) -> comparing.Diff | None:
+def compare_sides(row: WriteGuardianAudit, sides: Sides) -> line_diff.Diff | None:
     """What a write changed, from the places that were stored when it was written; None where it is not known."""
     if not sides.is_known:
         return None
     old, new = (side.content if side else None for side in (sides.before, sides.after))
-    return comparing.of_hunks(old, new, row.hunks) if row.hunks else comparing.compare(old, new)
+    return line_diff.build_from_hunks(old, new, row.hunks) if row.hunks else line_diff.compare(old, new)
 
 
 def build_write_context(agent: Agent, row: WriteGuardianAudit, *, way: str = "") -> dict[str, Any]:
     """Everything about a write but its neighbours; `way` is how the diff is shown, UNIFIED or beside each other."""
     sides = read_sides(row)
     diff = compare_sides(row, sides)
-    view = comparing.view(diff) if diff else None
+    view = line_diff.build_view(diff) if diff else None
     origin, behind = read_origin(agent, row), evidence.read_evidence(agent.db, row)
     return {
         "audit": row,
         "sides": sides,
         "diff": diff,
-        "view": unified.one_column(view) if view and way == UNIFIED else view,
+        "view": unified_format.to_one_column(view) if view and way == UNIFIED else view,
         "is_unified": way == UNIFIED,
         **_unknown(agent, row),
         **origin,
@@ -138,9 +138,9 @@ def _brief(db):
 
 def read_list_filters(query: Any) -> ListFilters:
     """The filters of the list in an address; none where they do not hold."""
-    return neighbours.filters_of(AuditFilters, query)
+    return neighbours.read_list_filters(AuditFilters, query)
 
 
-def find_list_neighbours(agent: Agent, row: WriteGuardianAudit, filters: ListFilters) -> Beside:
+def find_list_neighbours(agent: Agent, row: WriteGuardianAudit, filters: ListFilters) -> Neighbours:
     """The neighbours of a write in the list with these filters; `row` is `placed`."""
-    return neighbours.beside(WRITES.fits(agent, sort=filters.sorting, **filters.asked), row)
+    return neighbours.find_neighbours(WRITES.fits(agent, sort=filters.sorting, **filters.asked), row)

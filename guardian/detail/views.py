@@ -9,8 +9,8 @@ from agents.decorators import agent_view
 from ledger.models import ConversationTurn
 from ledger.session.session_forms import TurnNumbersForm
 from openclaw_web.llm import endpoint
-from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import render_page
+from openclaw_web.pages.roles import needs
 
 from .. import file_bytes
 from ..handover import handovers
@@ -41,7 +41,7 @@ def audit_detail(request, agent, audit_id):
         "in_list": page.find_list_neighbours(agent, row, filters),
         "meanwhile": concurrent_edits.find_by_write(agent, row.id) if request.user.has_role("operator") else [],
         "handovers": handovers.find_by_write(agent.db, row.id) if request.user.has_role("operator") else [],
-        "no_endpoint": endpoint.missing(),
+        "no_endpoint": endpoint.describe_problem(),
         **page.build_write_context(agent, row, way=asked.way),
     }
     return render_page(request, "guardian/audit_detail.html", context)

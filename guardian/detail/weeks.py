@@ -18,7 +18,7 @@ from openclaw_web.errors import Refused
 from openclaw_web.pages import states
 from openclaw_web.pages.charts import Chart, Point, Series, bar_chart
 from openclaw_web.pages.formatting import day_in_words
-from openclaw_web.sqlite import statements, words
+from openclaw_web.sqlite import dialect, statements
 from openclaw_web.sqlite.time_limits import time_box
 
 from ..models import WriteGuardianAudit
@@ -32,7 +32,7 @@ Origin, Status = WriteGuardianAudit.Origin, WriteGuardianAudit.Status
 # Stretches of an index, counted one by one: to group all rows SQLite sorts them.
 STRETCHES = f"""SELECT weeks.value, kinds.value, (SELECT count(*) FROM write_guardian_audit
     WHERE {{column}} = kinds.value AND created_at >= %s + weeks.value * %s AND created_at < %s + (weeks.value + 1) * %s)
-    FROM {words.each("weeks")} CROSS JOIN {words.each("kinds")}"""  # noqa: S608
+    FROM {dialect.json_array("weeks")} CROSS JOIN {dialect.json_array("kinds")}"""  # noqa: S608
 
 
 @dataclass(slots=True)
@@ -99,7 +99,7 @@ def _count(db, found, start, file):
 def _stretches(db, column, found, start, values):
     """The week, the value and how many, for each value of a column that has an index with the time."""
     listed = [orjson.dumps(each).decode() for each in (list(range(len(found))), values)]
-    return statements.rows(db, STRETCHES.format(column=column), [start, WEEK_MS, start, WEEK_MS, *listed])
+    return statements.read_rows(db, STRETCHES.format(column=column), [start, WEEK_MS, start, WEEK_MS, *listed])
 
 
 def get_labels() -> dict[str, str]:

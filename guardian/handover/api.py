@@ -2,7 +2,7 @@
 
 from agents.decorators import agent_view
 from openclaw_web.endpoints.operations import Operations
-from openclaw_web.pages.doors import needs
+from openclaw_web.pages.roles import needs
 
 from . import cures, handovers, outcomes
 from .schemas import CureOut, HandoverOut

@@ -7,7 +7,7 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 
 from openclaw_web.errors import Refused
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 
 ENABLED, SECONDS = "writeGuardian.handOver", "writeGuardian.handOverSeconds"
 # All that the command gets of our environment; OPENCLAW_STATE_DIR is set to the home of the agent.
@@ -41,7 +41,7 @@ def get_command() -> str:
 
 def get_seconds() -> int:
     """How long an agent may take."""
-    return configuration.number(SECONDS)
+    return configuration.get_number(SECONDS)
 
 
 def build_environment(state_dir: Path) -> dict[str, str]:

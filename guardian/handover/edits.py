@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from openclaw_web.diffs.comparing import compare, lines_of
+from openclaw_web.diffs.line_diff import compare, split_lines
 
 MOST_CONTEXT = 40  # lines on each side that make a place unique
 
@@ -20,7 +20,7 @@ def find_edits(before: str, after: str) -> list[Edit] | None:
 
     The last place comes first, so that each edit finds the lines before it as they were.
     """
-    lines, wanted = lines_of(before), lines_of(after)
+    lines, wanted = split_lines(before), split_lines(after)
     edits: list[Edit] = []
     for block in reversed(compare(before, after).blocks):
         if block.is_same:

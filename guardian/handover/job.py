@@ -47,7 +47,7 @@ def run(params: dict[str, Any], progress: Progress) -> dict[str, Any]:
     if row is None:
         raise agents.NoAgent(databases.UnknownAgent(agent.agent_id).sentence)
     sentence = _("A change is being handed to %(agent)s already. Wait until that has ended.")
-    with locks.only_one(f"handover-{agent.agent_id}.lock", sentence % {"agent": agent.agent_id}):
+    with locks.exclusive_lock(f"handover-{agent.agent_id}.lock", sentence % {"agent": agent.agent_id}):
         _message_path(row.id).unlink(missing_ok=True)  # of a process that was killed
         if row.state == State.RUNNING:
             outcomes.store_outcome(agent, row, Outcome.INTERRUPTED)
@@ -145,7 +145,7 @@ def _ending(agent, row) -> Iterator[Callable[[Handover.Outcome, str], None]]:
         fallback = Outcome.CANCELED
         raise
     except OSError as exc:
-        told.append((Outcome.FAILED, reasons.of_system(exc)))
+        told.append((Outcome.FAILED, reasons.describe_os_error(exc)))
     finally:
         with workspace_access.exclusive_job_write(agent):
             outcomes.store_outcome(agent, row, *(told[-1] if told else (fallback, "")))

@@ -11,7 +11,7 @@ from agents.models import Agent
 from openclaw_web import clock
 from openclaw_web.disk import packing
 from openclaw_web.errors import Refused
-from openclaw_web.sqlite import writing
+from openclaw_web.sqlite import write_queue
 from people.audit import log as audit_log
 
 from ..models import GuardianRun, Handover, WriteGuardianAudit
@@ -118,7 +118,7 @@ def store_late_changes(agent: Agent) -> int:
 def _complete(agent, row):
     """Store the change as the write that it is: the rollback's, or that of our guardian; done once."""
     db = agent.db
-    with writing.in_turn_of(db):
+    with write_queue.agent_transaction(db):
         if WriteGuardianAudit.objects.using(db).filter(id=row.own_audit_id).exists():
             return
         moment = _moment(agent, row)

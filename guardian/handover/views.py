@@ -5,8 +5,8 @@ from django.views.decorators.http import require_POST, require_safe
 
 from agents.decorators import agent_view
 from openclaw_web.errors import Refused
-from openclaw_web.pages.doors import needs
-from openclaw_web.pages.html import after_post, refuse_post, render_page
+from openclaw_web.pages.html import redirect_after_post, refuse_post, render_page
+from openclaw_web.pages.roles import needs
 
 from ..files import MEMORY_FILES
 from . import cures, handovers, outcomes
@@ -39,7 +39,7 @@ def handover_check(request, agent, handover_id):
         outcomes.check_again(agent, row, by=request.user.username)
     except Refused as refused:
         return refuse_post(request, refused, to=row)
-    return after_post(request, outcomes.sentence_of(row), to=row)
+    return redirect_after_post(request, outcomes.sentence_of(row), to=row)
 
 
 @require_safe

@@ -13,7 +13,7 @@ from ledger.lists import facets
 from openclaw_web.amounts import ngettext_lazy
 from openclaw_web.lists.declaration import NAMED, PLAIN, TITLE, List, Words, file_columns
 from openclaw_web.lists.filters import DayFilters
-from openclaw_web.lists.paging import Listing, Term, in_order, narrowed, terms
+from openclaw_web.lists.paging import Listing, Term, build_listing, build_terms, get_order_columns
 from openclaw_web.lists.segments import EVERYTHING, Segment, Segments
 from openclaw_web.pages import states
 
@@ -89,9 +89,9 @@ def fits(agent, *, sort=AuditFilters.DEFAULT, segment="", session="", q="", **as
     rows = WriteGuardianAudit.objects.using(agent.db).placed().defer("diff", "hunks_json")
     wanted = [list_context.build_session_term(agent, rows, session)] if session else []
     is_searched = bool(q) or any(term.lookup == "in" for term in wanted)
-    wanted += [*terms(asked, COLUMNS, moment="created_at"), *SEGMENTS.term(segment)]
-    order = in_order(AuditFilters.ORDERS, sort)
-    found = narrowed(rows, wanted, order=order, seeks=SEEKS, time_ms=SEARCH_MS if is_searched else 0)
+    wanted += [*build_terms(asked, COLUMNS, moment="created_at"), *SEGMENTS.term(segment)]
+    order = get_order_columns(AuditFilters.ORDERS, sort)
+    found = build_listing(rows, wanted, order=order, seeks=SEEKS, time_ms=SEARCH_MS if is_searched else 0)
     if not q:
         return found
     said = Q(reason__icontains=q) | Q(candidate_fact__icontains=q)

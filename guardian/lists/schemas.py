@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from openclaw_web.endpoints.schemas import LARGEST_FIRST, SEGMENT, Moments
+from openclaw_web.endpoints.schemas import LARGEST_FIRST, SEGMENT, TimeRangeQuery
 from openclaw_web.endpoints.table_schemas import table_schema
 
 from ..files import MEMORY_FILES
@@ -16,7 +16,7 @@ ORIGIN = Literal[tuple(WriteGuardianAudit.Origin.values)]
 SESSION = "id or key of a session; a key that several sessions had is searched for"
 
 
-class GuardianWriteQuery(Moments):
+class GuardianWriteQuery(TimeRangeQuery):
     file: Literal[MEMORY_FILES] | None = None  # type: ignore[valid-type]
     status: STATUS | None = None  # type: ignore[valid-type]
     origin: ORIGIN | None = None  # type: ignore[valid-type]

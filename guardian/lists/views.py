@@ -3,9 +3,9 @@
 from django.views.decorators.http import require_safe
 
 from agents.decorators import agent_view
-from openclaw_web.lists.answers import answer
 from openclaw_web.lists.declaration import shows
-from openclaw_web.pages.doors import needs
+from openclaw_web.lists.list_response import render_list
+from openclaw_web.pages.roles import needs
 
 from .audit_list import WRITES
 
@@ -16,4 +16,4 @@ from .audit_list import WRITES
 @shows(WRITES)
 def audit_list(request, agent):
     """The writes that fit the filters, the newest first; as a file with `format`."""
-    return answer(request, "guardian/audit_list.html", WRITES, agent=agent)
+    return render_list(request, "guardian/audit_list.html", WRITES, agent=agent)

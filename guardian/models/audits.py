@@ -6,8 +6,8 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from ledger.models import PlacedQuerySet
-from openclaw_web.sqlite.fields import Count, EpochMs, Flag, Key, Plain, Who, Words
-from openclaw_web.sqlite.json_columns import Decoded
+from openclaw_web.sqlite.fields import Count, EpochMs, Flag, Key, PersonText, PlainText, SpeechText
+from openclaw_web.sqlite.json_columns import JsonProperty
 
 from .shared_columns import SharedPlain, SharedText
 from .versions import FileSnapshot
@@ -44,35 +44,37 @@ class WriteGuardianAudit(models.Model):
         OWN = 16
         ELSEWHERE = 32  # told in a workspace that no agent has: its files are not those of the agent it is shown with
 
-    id = Plain(primary_key=True, shown="api file")
-    decision_id = Plain(null=True, shown="api file", reported=True)
-    turn_id = Plain(null=True, shown="api file", reported=True)
-    session_id = Who(null=True, shown="api file", reported=True, help_text="the session key where no session was found")
-    target_file = Plain(null=True, shown="api file")
-    candidate_fact = Words(null=True, shown="api file", reported=True)
+    id = PlainText(primary_key=True, shown="api file")
+    decision_id = PlainText(null=True, shown="api file", reported=True)
+    turn_id = PlainText(null=True, shown="api file", reported=True)
+    session_id = PersonText(
+        null=True, shown="api file", reported=True, help_text="the session key where no session was found"
+    )
+    target_file = PlainText(null=True, shown="api file")
+    candidate_fact = SpeechText(null=True, shown="api file", reported=True)
     before_snapshot = Key(FileSnapshot, models.PROTECT, null=True, related_name="+", db_index=False, shown="api")
     after_snapshot = Key(FileSnapshot, models.PROTECT, null=True, related_name="+", db_index=False, shown="api")
     diff = SharedText(null=True, help_text="unified; null where the versions are not known", shown="")
     lines_added = Count(null=True, shown="api file", help_text="null: what the file held is not known")
     lines_removed = Count(null=True, shown="api file")
     lines_modified = Count(null=True, shown="api file", help_text="of each change the smaller of added and removed")
-    status = Plain(choices=Status.choices, shown="api file")
-    reason = Words(null=True, shown="api file", reported=True)
-    llm_model = Plain(null=True, label=_("Model"), shown="api file", reported=True)
+    status = PlainText(choices=Status.choices, shown="api file")
+    reason = SpeechText(null=True, shown="api file", reported=True)
+    llm_model = PlainText(null=True, label=_("Model"), shown="api file", reported=True)
     llm_latency_ms = Count(null=True, label=_("Latency"), shown="api file", reported=True)
     agent_steps = Count(null=True, label=_("Steps"), shown="api file", reported=True)
     created_at = EpochMs(shown="api file")
     # Ours.
-    origin = Plain(choices=Origin.choices, default=Origin.RECORDED, shown="api file")
-    match = Plain(default="none", shown="api file", help_text="how its turn was found: given, exact, near, none")
+    origin = PlainText(choices=Origin.choices, default=Origin.RECORDED, shown="api file")
+    match = PlainText(default="none", shown="api file", help_text="how its turn was found: given, exact, near, none")
     sources = Count(default=0, shown="api", help_text="the bits of Source")
-    session_key = Who(null=True, shown="api", reported=True)
+    session_key = PersonText(null=True, shown="api", reported=True)
     hunks_json = SharedPlain(null=True, help_text="where lines went, as they were when it was written", shown="")
-    hunks = Decoded("hunks_json", list)
+    hunks = JsonProperty("hunks_json", list)
     is_diff_shared = Flag(default=False, shown="api file", help_text="writes between two known versions share one diff")
     earliest_at = EpochMs(null=True, shown="api file", help_text="unattributed: the file was last seen without it then")
-    retry_of = Plain(null=True, shown="api file", help_text="id of the write that was asked for again")
-    rule_id = Plain(null=True, shown="api file", help_text="id of the rule that applies to this write")
+    retry_of = PlainText(null=True, shown="api file", help_text="id of the write that was asked for again")
+    rule_id = PlainText(null=True, shown="api file", help_text="id of the rule that applies to this write")
 
     objects = PlacedQuerySet.as_manager()
 
@@ -116,9 +118,9 @@ class WriteGuardianAudit(models.Model):
 class GuardianReceipt(models.Model):
     """That somebody told of a write, by the id they gave it: told again with the same body, it is the same."""
 
-    id = Plain(primary_key=True)
-    audit_id = Plain()
-    body_sha256 = Plain()
+    id = PlainText(primary_key=True)
+    audit_id = PlainText()
+    body_sha256 = PlainText()
 
     class Meta:
         db_table = "guardian_receipts"
@@ -135,9 +137,9 @@ class GuardianStatus(models.Model):
     """A status that a write had, from a moment on: who gave it and why."""
 
     audit = models.ForeignKey(WriteGuardianAudit, models.CASCADE, related_name="statuses", db_index=False)
-    status = Plain(choices=WriteGuardianAudit.Status.choices, shown="api")
-    given_by = Who(shown="api")
-    reason = Words(default="", shown="api")
+    status = PlainText(choices=WriteGuardianAudit.Status.choices, shown="api")
+    given_by = PersonText(shown="api")
+    reason = SpeechText(default="", shown="api")
     created_at = EpochMs(shown="api")
 
     class Meta:

@@ -4,7 +4,16 @@ from django.db import models
 from django.db.models import Q
 from django.urls import reverse
 
-from openclaw_web.sqlite.fields import Count, EpochMs, Flag, Own, Plain, Who, Words, WordsBytes
+from openclaw_web.sqlite.fields import (
+    Count,
+    EpochMs,
+    Flag,
+    OperatorText,
+    PersonText,
+    PlainText,
+    SpeechBytes,
+    SpeechText,
+)
 
 
 class Handover(models.Model):
@@ -28,25 +37,25 @@ class Handover(models.Model):
         FAILED = "failed"  # the command failed
         NOT_STARTED = "not_started"  # the file or its record had changed before the command was started
 
-    id = Plain(primary_key=True, shown="api")
-    file_name = Plain(shown="api")
-    audit_id = Plain(null=True, shown="api", help_text="the write that is rolled back")
+    id = PlainText(primary_key=True, shown="api")
+    file_name = PlainText(shown="api")
+    audit_id = PlainText(null=True, shown="api", help_text="the write that is rolled back")
     hunk = Count(null=True, help_text="only this change of it, from 0", shown="")
-    run_id = Plain(null=True, shown="api", help_text="the proposal that is written")
-    way = Plain(default="", help_text="of a rollback, as in rollbacks", shown="")
-    restored_snapshot_id = Plain(null=True, help_text="of a rollback: the version that comes back", shown="")
-    own_audit_id = Plain(shown="api", help_text="the write that the change is, once it is done")
-    now_hash = Plain(help_text="sha256 of the file when this was asked for", shown="")
-    before_hash = Plain(shown="api", help_text="sha256 of what the agent changes, which OpenClaw's record names")
-    wanted_hash = Plain(shown="api", help_text="sha256 of what the file shall hold")
-    before_zstd = WordsBytes(null=True, shown="")
-    wanted_zstd = WordsBytes(null=True, help_text="gone, as before_zstd, once the change is done", shown="")
+    run_id = PlainText(null=True, shown="api", help_text="the proposal that is written")
+    way = PlainText(default="", help_text="of a rollback, as in rollbacks", shown="")
+    restored_snapshot_id = PlainText(null=True, help_text="of a rollback: the version that comes back", shown="")
+    own_audit_id = PlainText(shown="api", help_text="the write that the change is, once it is done")
+    now_hash = PlainText(help_text="sha256 of the file when this was asked for", shown="")
+    before_hash = PlainText(shown="api", help_text="sha256 of what the agent changes, which OpenClaw's record names")
+    wanted_hash = PlainText(shown="api", help_text="sha256 of what the file shall hold")
+    before_zstd = SpeechBytes(null=True, shown="")
+    wanted_zstd = SpeechBytes(null=True, help_text="gone, as before_zstd, once the change is done", shown="")
     puts_back = Flag(default=False, shown="api", help_text="what OpenClaw's record names is put back first")
-    reason = Own(default="", shown="api")
-    asked_by = Who(shown="api")
-    state = Plain(choices=State.choices, default=State.QUEUED, shown="api")
-    outcome = Plain(choices=Outcome.choices, default="", blank=True, shown="api")
-    answer = Words(default="", shown="api", help_text="what the command printed; its beginning")
+    reason = OperatorText(default="", shown="api")
+    asked_by = PersonText(shown="api")
+    state = PlainText(choices=State.choices, default=State.QUEUED, shown="api")
+    outcome = PlainText(choices=Outcome.choices, default="", blank=True, shown="api")
+    answer = SpeechText(default="", shown="api", help_text="what the command printed; its beginning")
     created_at = EpochMs(shown="api")
     started_at = EpochMs(null=True, shown="api")
     ended_at = EpochMs(null=True, shown="api")

@@ -4,8 +4,17 @@ from django.db import models
 from django.db.models import Q
 from django.urls import reverse
 
-from openclaw_web.sqlite.fields import Count, EpochMs, Number, Own, Plain, Who, Words, WordsBytes
-from openclaw_web.sqlite.json_columns import Decoded
+from openclaw_web.sqlite.fields import (
+    Count,
+    EpochMs,
+    Number,
+    OperatorText,
+    PersonText,
+    PlainText,
+    SpeechBytes,
+    SpeechText,
+)
+from openclaw_web.sqlite.json_columns import JsonProperty
 
 
 class GuardianRun(models.Model):
@@ -25,30 +34,30 @@ class GuardianRun(models.Model):
         SKIPPED = "skipped"  # the file holds it already
         FAILED = "failed"  # the model answered, and nothing could be made of it
 
-    id = Plain(primary_key=True, shown="api")
-    decision_id = Plain(null=True, shown="api")
-    turn_id = Plain(null=True, shown="api")
-    session_id = Plain(null=True, shown="api")
-    session_key = Who(null=True, shown="")
-    target_file = Plain(shown="api")
-    candidate_fact = Words(shown="api")
-    retry_of = Plain(null=True, shown="api", help_text="the write that was asked for again")
-    rule_id = Plain(null=True, shown="api", help_text="the correction that changed or refused it")
-    llm_model = Plain(default="", shown="api")
-    prompt_version = Plain(default="", shown="")
-    state = Plain(choices=State.choices, shown="api")
-    reason = Words(default="", shown="api")
-    note = Own(default="", shown="api", help_text="why it was not written unattended")
-    before_hash = Plain(null=True, help_text="of the file when the model was asked; null: there was none", shown="")
-    before_zstd = WordsBytes(null=True, shown="")
-    after_zstd = WordsBytes(null=True, help_text="what the model would write; gone once it is written", shown="")
+    id = PlainText(primary_key=True, shown="api")
+    decision_id = PlainText(null=True, shown="api")
+    turn_id = PlainText(null=True, shown="api")
+    session_id = PlainText(null=True, shown="api")
+    session_key = PersonText(null=True, shown="")
+    target_file = PlainText(shown="api")
+    candidate_fact = SpeechText(shown="api")
+    retry_of = PlainText(null=True, shown="api", help_text="the write that was asked for again")
+    rule_id = PlainText(null=True, shown="api", help_text="the correction that changed or refused it")
+    llm_model = PlainText(default="", shown="api")
+    prompt_version = PlainText(default="", shown="")
+    state = PlainText(choices=State.choices, shown="api")
+    reason = SpeechText(default="", shown="api")
+    note = OperatorText(default="", shown="api", help_text="why it was not written unattended")
+    before_hash = PlainText(null=True, help_text="of the file when the model was asked; null: there was none", shown="")
+    before_zstd = SpeechBytes(null=True, shown="")
+    after_zstd = SpeechBytes(null=True, help_text="what the model would write; gone once it is written", shown="")
     lines_added = Count(default=0, shown="api")
     lines_removed = Count(default=0, shown="api")
     step_count = Count(default=0, shown="api")
     llm_latency_ms = Count(default=0, shown="api")
-    audit_id = Plain(null=True, shown="api", help_text="the write that it became")
-    started_by = Who(shown="api")
-    decided_by = Who(default="", shown="api")
+    audit_id = PlainText(null=True, shown="api", help_text="the write that it became")
+    started_by = PersonText(shown="api")
+    decided_by = PersonText(default="", shown="api")
     created_at = EpochMs(shown="api")
     decided_at = EpochMs(null=True, shown="api")
 
@@ -77,17 +86,17 @@ class GuardianStep(models.Model):
         ANSWERED = "answered"
         FAILED = "failed"
 
-    id = Plain(primary_key=True, shown="")
+    id = PlainText(primary_key=True, shown="")
     run = models.ForeignKey(GuardianRun, models.CASCADE, related_name="steps", db_index=False)
     number = Count(shown="api")
     attempt = Count(default=1, shown="api")
-    outcome = Plain(choices=Outcome.choices, shown="api")
-    tool = Plain(default="", shown="api")
-    arguments_json = Words(default="", shown="api", help_text="long texts are cut")
-    arguments = Decoded("arguments_json")
-    answer = Words(default="", shown="api", help_text="what the tool answered; long texts are cut")
-    failure = Plain(default="", shown="api", help_text="what kind of failure, one word")
-    reason = Own(default="", shown="api", help_text="the failure, in words")
+    outcome = PlainText(choices=Outcome.choices, shown="api")
+    tool = PlainText(default="", shown="api")
+    arguments_json = SpeechText(default="", shown="api", help_text="long texts are cut")
+    arguments = JsonProperty("arguments_json")
+    answer = SpeechText(default="", shown="api", help_text="what the tool answered; long texts are cut")
+    failure = PlainText(default="", shown="api", help_text="what kind of failure, one word")
+    reason = OperatorText(default="", shown="api", help_text="the failure, in words")
     llm_latency_ms = Count(null=True, shown="api")
     prompt_tokens = Count(null=True, shown="api")
     completion_tokens = Count(null=True, shown="api")

@@ -2,7 +2,7 @@
 
 from django.db import models
 
-from openclaw_web.sqlite.fields import Count, EpochMs, Plain, Who
+from openclaw_web.sqlite.fields import Count, EpochMs, PersonText, PlainText
 
 
 class ProvenanceRecord(models.Model):
@@ -13,15 +13,15 @@ class ProvenanceRecord(models.Model):
         UNKNOWN = "unknown"  # of a version, class or shape that no known version of OpenClaw writes
         GONE = "gone"  # OpenClaw has no record of the file any more
 
-    id = Plain(primary_key=True, help_text="sha256 of the row")
-    state = Plain(choices=State.choices)
-    workspace_key = Plain(help_text="sha256 of the real path of the workspace where OpenClaw runs")
-    file_name = Plain(help_text="relative to the workspace")
-    file_hash = Plain(default="", help_text="sha256 of the bytes that were written")
-    origin_class = Plain(default="", help_text="agent, untrusted, or another word of OpenClaw")
+    id = PlainText(primary_key=True, help_text="sha256 of the row")
+    state = PlainText(choices=State.choices)
+    workspace_key = PlainText(help_text="sha256 of the real path of the workspace where OpenClaw runs")
+    file_name = PlainText(help_text="relative to the workspace")
+    file_hash = PlainText(default="", help_text="sha256 of the bytes that were written")
+    origin_class = PlainText(default="", help_text="agent, untrusted, or another word of OpenClaw")
     observed_at = EpochMs(null=True, help_text="when OpenClaw saw the write")
-    session_id = Plain(default="")
-    session_key = Who(default="")
+    session_id = PlainText(default="")
+    session_key = PersonText(default="")
     version = Count(null=True)
     first_seen_at = EpochMs(help_text="when an import read it first")
 

@@ -5,8 +5,8 @@ import re
 from django.db import models
 from django.db.models import Q
 
-from openclaw_web.sqlite.fields import EpochMs, Key, Own, Plain, SpecBoolean, Who, Words
-from openclaw_web.sqlite.json_columns import Decoded
+from openclaw_web.sqlite.fields import EpochMs, Key, OperatorText, PersonText, PlainText, SpecBoolean, SpeechText
+from openclaw_web.sqlite.json_columns import JsonProperty
 
 from .audits import WriteGuardianAudit
 from .versions import FileSnapshot
@@ -24,11 +24,11 @@ class Rollback(models.Model):
         MERGED = "merged"  # it had changed since: only the lines of the write were taken out
         CHOSEN = "chosen"  # a person chose what the file holds
 
-    id = Plain(primary_key=True, shown="api")
+    id = PlainText(primary_key=True, shown="api")
     audit = models.OneToOneField(WriteGuardianAudit, models.PROTECT, related_name="rollback")
     rolled_back_at = EpochMs(shown="api")
-    rolled_back_by = Who(shown="api")
-    reason = Own(shown="api")
+    rolled_back_by = PersonText(shown="api")
+    reason = OperatorText(shown="api")
     restored_snapshot = Key(
         FileSnapshot,
         models.PROTECT,
@@ -38,7 +38,7 @@ class Rollback(models.Model):
         shown="api",
         help_text="null: there was no file before the write",
     )
-    previous_status = Plain(shown="api", help_text="status of the write before it was rolled back")
+    previous_status = PlainText(shown="api", help_text="status of the write before it was rolled back")
     # Ours.
     own_audit = Key(
         WriteGuardianAudit,
@@ -49,14 +49,14 @@ class Rollback(models.Model):
         shown="api",
         help_text="the rollback as a write",
     )
-    way = Plain(
+    way = PlainText(
         choices=Way.choices,
         default=Way.EXACT,
         shown="api",
         help_text="`exact`: the file had not changed since; `merged`: only lines of this write; `chosen` by a person",
     )
-    group_id = Plain(null=True, help_text="rollbacks of a session are of one group", shown="")
-    effect = Plain(
+    group_id = PlainText(null=True, help_text="rollbacks of a session are of one group", shown="")
+    effect = PlainText(
         default="",
         help_text="what a person accepted about the file's place in the prompt; empty: nothing happens",
         shown="",
@@ -83,27 +83,27 @@ class RollbackIntent(models.Model):
         DONE = "done"
         UNDONE = "undone"
 
-    id = Plain(primary_key=True)
-    group_id = Plain(null=True)
-    file_name = Plain()
-    audits_json = Plain(help_text="JSON list of the writes that it takes back")
-    audits = Decoded("audits_json", list)
-    before_hash = Plain(null=True, help_text="sha256 of the file when this was stored; null: there was none")
+    id = PlainText(primary_key=True)
+    group_id = PlainText(null=True)
+    file_name = PlainText()
+    audits_json = PlainText(help_text="JSON list of the writes that it takes back")
+    audits = JsonProperty("audits_json", list)
+    before_hash = PlainText(null=True, help_text="sha256 of the file when this was stored; null: there was none")
     after_snapshot = models.ForeignKey(FileSnapshot, models.PROTECT, null=True, related_name="+", db_index=False)
-    draft_name = Plain(help_text="of the draft beside the file, which then holds what was displaced")
-    told_json = Own(default="{}", help_text="who asked, why, and how")
-    told = Decoded("told_json")
-    state = Plain(choices=State.choices, default=State.PLANNED)
+    draft_name = PlainText(help_text="of the draft beside the file, which then holds what was displaced")
+    told_json = OperatorText(default="{}", help_text="who asked, why, and how")
+    told = JsonProperty("told_json")
+    state = PlainText(choices=State.choices, default=State.PLANNED)
     created_at = EpochMs()
     ended_at = EpochMs(null=True)
-    meanwhile_json = Plain(
+    meanwhile_json = PlainText(
         default="[]", help_text="JSON list of versions that somebody wrote while the file was exchanged"
     )
-    meanwhile = Decoded("meanwhile_json", list)
-    settled_json = Plain(default="[]", help_text="JSON list of those of which a person said what becomes")
-    settled = Decoded("settled_json", list)
+    meanwhile = JsonProperty("meanwhile_json", list)
+    settled_json = PlainText(default="[]", help_text="JSON list of those of which a person said what becomes")
+    settled = JsonProperty("settled_json", list)
     settled_at = EpochMs(null=True, help_text="when a person had said what becomes of all of them")
-    settled_by = Who(null=True)
+    settled_by = PersonText(null=True)
 
     class Meta:
         db_table = "rollback_intents"
@@ -125,24 +125,24 @@ class RollbackIntent(models.Model):
 class BehaviorCorrection(models.Model):
     """What a write should have been (Reflection REQ-003 `behavior_corrections`); with a pattern, a rule."""
 
-    id = Plain(primary_key=True, shown="api")
+    id = PlainText(primary_key=True, shown="api")
     audit = Key(WriteGuardianAudit, models.PROTECT, related_name="corrections", db_index=False, shown="api")
-    original_status = Plain(shown="api")
-    original_candidate_fact = Words(null=True, shown="")
-    original_target_file = Plain(null=True, shown="")
-    corrected_status = Plain(shown="api")
-    corrected_candidate_fact = Words(null=True, shown="")
-    corrected_target_file = Plain(null=True, shown="")
-    correction_reason = Own(shown="")
+    original_status = PlainText(shown="api")
+    original_candidate_fact = SpeechText(null=True, shown="")
+    original_target_file = PlainText(null=True, shown="")
+    corrected_status = PlainText(shown="api")
+    corrected_candidate_fact = SpeechText(null=True, shown="")
+    corrected_target_file = PlainText(null=True, shown="")
+    correction_reason = OperatorText(shown="")
     apply_to_future = SpecBoolean(default=False, shown="api")
-    correction_pattern = Words(null=True, shown="")
-    corrected_by = Who(shown="api")
+    correction_pattern = SpeechText(null=True, shown="")
+    corrected_by = PersonText(shown="api")
     corrected_at = EpochMs(shown="api")
     # Ours.
     switched_off_at = EpochMs(null=True, shown="")
-    switched_off_by = Who(null=True, shown="")
-    imported_from = Plain(null=True, help_text="who else said so; null: a person of this site", shown="")
-    rule_name = Words(default="", help_text="of a rule, in words; empty: its pattern says it", shown="")
+    switched_off_by = PersonText(null=True, shown="")
+    imported_from = PlainText(null=True, help_text="who else said so; null: a person of this site", shown="")
+    rule_name = SpeechText(default="", help_text="of a rule, in words; empty: its pattern says it", shown="")
 
     class Meta:
         db_table = "behavior_corrections"

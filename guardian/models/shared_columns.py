@@ -6,14 +6,14 @@ from typing import Any
 
 from django.db import models
 
-from openclaw_web.sqlite import statements, words
-from openclaw_web.sqlite.fields import Kind, Plain, Words, WordsBytes
+from openclaw_web.sqlite import dialect, statements
+from openclaw_web.sqlite.fields import PlainText, SpeechBytes, SpeechText, TextKind
 
 INLINE = 1_000  # characters or bytes that a column keeps itself, so that the spec's own SQL reads them there
 PREFIX = "sha256:"
 LENGTH = len(PREFIX) + 64
 RAW_ID = "raw-"  # a text and bytes of the same hash are two contents
-STORE = f"{words.INSERT_OR_LEAVE} INTO file_contents (id, text, raw) VALUES (%s, %s, %s)"
+STORE = f"{dialect.INSERT_OR_LEAVE} INTO file_contents (id, text, raw) VALUES (%s, %s, %s)"
 TEXT = "SELECT text FROM file_contents WHERE id = %s"
 RAW = "SELECT raw FROM file_contents WHERE id = %s"
 
@@ -21,9 +21,9 @@ RAW = "SELECT raw FROM file_contents WHERE id = %s"
 class FileContent(models.Model):
     """One content, however many versions and diffs hold it: a text, or the bytes of what is none."""
 
-    id = Plain(primary_key=True, help_text="sha256 of a text, or raw- and that of bytes")
-    text = Words(default="")
-    raw = WordsBytes(null=True)
+    id = PlainText(primary_key=True, help_text="sha256 of a text, or raw- and that of bytes")
+    text = SpeechText(default="")
+    raw = SpeechBytes(null=True)
 
     class Meta:
         db_table = "file_contents"
@@ -32,7 +32,7 @@ class FileContent(models.Model):
         return self.id
 
 
-class SharedText(Words):
+class SharedText(SpeechText):
     """A text whose column keeps `sha256:<hash>` of a long one. Whoever reads the column gets the text."""
 
     reference_prefix = PREFIX
@@ -50,17 +50,17 @@ class SharedText(Words):
         """The text itself. A reference that leads nowhere stays as it is: its hash shows the damage."""
         if not isinstance(value, str) or len(value) != LENGTH or not value.startswith(PREFIX):
             return value
-        row = statements.one(connection.alias, TEXT, [value[len(PREFIX) :]])
+        row = statements.read_row(connection.alias, TEXT, [value[len(PREFIX) :]])
         return row[0] if row else value
 
 
 class SharedPlain(SharedText):
     """The same of a text in which nobody said anything."""
 
-    kind = Kind.PLAIN
+    kind = TextKind.PLAIN
 
 
-class SharedBytes(WordsBytes):
+class SharedBytes(SpeechBytes):
     """The same for bytes."""
 
     def get_db_prep_save(self, value, connection):
@@ -76,7 +76,7 @@ class SharedBytes(WordsBytes):
         if value is None or len(value) != LENGTH or not bytes(value).startswith(PREFIX.encode()):
             return value
         digest = bytes(value)[len(PREFIX) :].decode(errors="replace")
-        row = statements.one(connection.alias, RAW, [RAW_ID + digest])
+        row = statements.read_row(connection.alias, RAW, [RAW_ID + digest])
         return row[0] if row and row[0] is not None else value
 
 

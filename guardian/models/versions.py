@@ -2,7 +2,7 @@
 
 from django.db import models
 
-from openclaw_web.sqlite.fields import Count, EpochMs, Flag, Plain
+from openclaw_web.sqlite.fields import Count, EpochMs, Flag, PlainText
 
 from ..files import MEMORY_FILES
 from .shared_columns import SharedBytes, SharedText
@@ -11,9 +11,11 @@ from .shared_columns import SharedBytes, SharedText
 class FileVersion(models.Model):
     """One state a file was seen in. A file that returns to an old state gets a new row: history is a list."""
 
-    id = Plain(primary_key=True, shown="api", help_text="<file>@<content hash>@<modified ms>: importing twice is once")
+    id = PlainText(
+        primary_key=True, shown="api", help_text="<file>@<content hash>@<modified ms>: importing twice is once"
+    )
     content = SharedText(shown="")
-    content_hash = Plain(shown="api", help_text="sha256 of its bytes")
+    content_hash = PlainText(shown="api", help_text="sha256 of its bytes")
     created_at = EpochMs(shown="api", help_text="modification time of the file")
     # Ours.
     size_bytes = Count(shown="api")
@@ -27,7 +29,7 @@ class FileVersion(models.Model):
 class FileSnapshot(FileVersion):
     """A version of one of the five memory files (Reflection spec REQ-003 `file_snapshots`)."""
 
-    file_name = Plain(shown="api")
+    file_name = PlainText(shown="api")
 
     class Meta:
         db_table = "file_snapshots"
@@ -44,7 +46,7 @@ class FileSnapshot(FileVersion):
 class WorkspaceFile(FileVersion):
     """A version of another workspace file: AGENTS.md, HEARTBEAT.md, memory/*.md."""
 
-    file_name = Plain(help_text="relative to the workspace", shown="")
+    file_name = PlainText(help_text="relative to the workspace", shown="")
 
     class Meta:
         db_table = "workspace_files"

@@ -4,7 +4,7 @@ from ninja import Status
 
 from agents.decorators import agent_view
 from openclaw_web.endpoints.operations import Operations
-from openclaw_web.pages.doors import needs
+from openclaw_web.pages.roles import needs
 
 from . import api_import
 from .schemas import WritesIn, WritesRecorded

@@ -12,7 +12,7 @@ from gate.recording import turn_matching
 from ledger import consent
 from ledger.models import ConversationTurn, Session
 from openclaw_web.errors import Refused
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 
 from ..models import WriteGuardianAudit
 from ..services import refresh_sums

@@ -7,8 +7,17 @@ from django.utils.translation import gettext_lazy as _
 
 from openclaw_web import clock
 from openclaw_web.amounts import ngettext_lazy
-from openclaw_web.sqlite import writing
-from openclaw_web.sqlite.integrity import DAMAGED, DIFFERENT, Check, Refers, damaged, forgetting, lacking, missing
+from openclaw_web.sqlite import write_queue
+from openclaw_web.sqlite.integrity import (
+    DAMAGED,
+    DIFFERENT,
+    Check,
+    Reference,
+    build_damage_finder,
+    build_reference_check,
+    build_referrer_check,
+    build_row_removal,
+)
 
 from ..changes import Change, compute_change
 from ..file_bytes import DamagedVersion, read_version_bytes
@@ -29,9 +38,11 @@ from .snapshot_pruning import SNAPSHOT_REFERENCES
 
 OPEN_MS = 60_000  # a rollback that takes longer was broken off
 CHUNK = 50  # versions have up to megabytes
-damaged_snapshots = damaged(FileSnapshot, read_version_bytes, chunk=CHUNK)
-RECEIPT = Refers(GuardianReceipt, "audit_id", WriteGuardianAudit)  # told again, a lost write would be taken for known
-RULES = [Refers(model, "rule_id", BehaviorCorrection) for model in (WriteGuardianAudit, GuardianRun)]
+damaged_snapshots = build_damage_finder(FileSnapshot, read_version_bytes, chunk=CHUNK)
+RECEIPT = Reference(
+    GuardianReceipt, "audit_id", WriteGuardianAudit
+)  # told again, a lost write would be taken for known
+RULES = [Reference(model, "rule_id", BehaviorCorrection) for model in (WriteGuardianAudit, GuardianRun)]
 INTERRUPTED = ngettext_lazy(
     "%(rows)s of %(place)s was interrupted and is neither finished nor undone: %(named)s.",
     "%(rows)s of %(place)s were interrupted and are neither finished nor undone: %(named)s.",
@@ -77,7 +88,7 @@ def mend_diffs(db: str, ids: Iterable[str]) -> int:
     count = 0
     for row, change in _with_change(db, WriteGuardianAudit.objects.using(db).filter(id__in=list(ids))):
         columns = build_change_columns(change)
-        with writing.in_turn_of(db):
+        with write_queue.agent_transaction(db):
             # What is stored of them may be damaged.
             shared_columns.remove_contents(db, [columns["diff"], columns["hunks_json"]])
             WriteGuardianAudit.objects.using(db).filter(id=row.id).update(**columns)
@@ -90,7 +101,7 @@ def _with_change(db, rows) -> Iterator[tuple[WriteGuardianAudit, Change]]:
     # A version that is missing is not a file that was not there: what is known of such a write is in its row.
     known = rows.exclude(before_snapshot=None, after_snapshot=None)
     for reference in SNAPSHOT_REFERENCES[:2]:
-        known = known.exclude(id__in=reference.gone(db).values("id"))
+        known = known.exclude(id__in=reference.missing_rows(db).values("id"))
     known = known.select_related("before_snapshot", "after_snapshot")
     for row in known.order_by("id").iterator(chunk_size=CHUNK):
         try:
@@ -126,7 +137,7 @@ def mend_statuses(db: str) -> int:
     """Give each write the status that its rollback or history says, and its history that status as the last one."""
     ids = list(find_wrong_statuses(db).values_list("id", flat=True))
     for audit_id in ids:
-        with writing.in_turn_of(db):
+        with write_queue.agent_transaction(db):
             _mend_status(db, audit_id)
     return len(ids)
 
@@ -157,7 +168,9 @@ def _own_id(text):
 
 
 CHECKS = (
-    missing("guardian_receipts", RECEIPT, noun="receipts", target=_("a write"), repair=forgetting(RECEIPT)),
+    build_reference_check(
+        "guardian_receipts", RECEIPT, noun="receipts", target=_("a write"), repair=build_row_removal(RECEIPT)
+    ),
     Check(
         name="guardian_intents",
         sentence=INTERRUPTED,
@@ -173,8 +186,8 @@ CHECKS = (
         find=_find_ids(find_wrong_statuses),
         repair=lambda agent: mend_statuses(agent.db),
     ),
-    missing("guardian_versions_gone", *SNAPSHOT_REFERENCES, target=_("a version of a memory file")),
-    lacking(
+    build_reference_check("guardian_versions_gone", *SNAPSHOT_REFERENCES, target=_("a version of a memory file")),
+    build_referrer_check(
         "guardian_rollbacks",
         _find_ids(find_without_rollback),
         Rollback,
@@ -182,8 +195,8 @@ CHECKS = (
         noun="writes",
         target=_("rollback"),
     ),
-    missing("guardian_corrections", *RULES, target=_("a correction")),
-    lacking(
+    build_reference_check("guardian_corrections", *RULES, target=_("a correction")),
+    build_referrer_check(
         "guardian_intents_gone",
         find_without_intent,
         RollbackIntent,
@@ -192,7 +205,7 @@ CHECKS = (
         noun="writes",
         target=_("intent"),
     ),
-    lacking(
+    build_referrer_check(
         "guardian_receipts_gone",
         _find_ids(find_without_receipt),
         GuardianReceipt,

@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from django.utils.translation import gettext as _
 
 from openclaw_web.errors import Refused
-from openclaw_web.sqlite.fields import reported_in
+from openclaw_web.sqlite.fields import get_reported_fields
 
 from ..models import WriteGuardianAudit
 from . import sql
@@ -13,7 +13,7 @@ from .reports import CHANGED, RANK, Report, Source, Status
 
 DUPLICATE_MS = 2_000  # between two reports of one write
 AT_ONCE = 500
-REPORTED = [field.attname for field in reported_in(WriteGuardianAudit)]
+REPORTED = [field.attname for field in get_reported_fields(WriteGuardianAudit)]
 
 
 class Conflict(Refused):

@@ -14,7 +14,7 @@ from ledger import consent
 from ledger.collectors.database import DamagedDatabase
 from ledger.models import ConversationTurn
 from openclaw_web.clock import now_ms
-from openclaw_web.sqlite import writing
+from openclaw_web.sqlite import write_queue
 
 from ..changes import ChangeCache
 from ..collectors.source_writes import SourceWrite
@@ -219,7 +219,7 @@ def _guarded(store, one, result):
 
 
 def _take_back(db, row_id, one):
-    with writing.in_turn_of(db):
+    with write_queue.agent_transaction(db):
         row = WriteGuardianAudit.objects.using(db).filter(id=row_id, status=Status.WRITTEN).first()
         if row is None:
             return 0
@@ -288,7 +288,7 @@ def _correct_all(db, pairs, result):
 
 
 def _insert_corrections(db, said):
-    with writing.in_turn_of(db):
+    with write_queue.agent_transaction(db):
         rows = {told.id: _correction(row_id, told) for row_id, told in reversed(said)}
         known = set(BehaviorCorrection.objects.using(db).filter(id__in=rows).values_list("id", flat=True))
         BehaviorCorrection.objects.using(db).bulk_create([row for id_, row in rows.items() if id_ not in known])

@@ -7,7 +7,7 @@ told writes alone, in whichever order they came.
 
 from dataclasses import dataclass, field
 
-from openclaw_web.sqlite import writing
+from openclaw_web.sqlite import write_queue
 
 from ..changes import Change, ChangeCache, compute_change
 from ..file_bytes import DamagedVersion, read_version_bytes
@@ -63,7 +63,7 @@ def match_snapshots(db: str, name: str, *, since: int = 0) -> MatchResult:
     for gap in found:  # what takes long, before anybody waits for us
         if _is_new(gap, rows):
             diffs.of(gap.before, gap.after)
-    with writing.in_turn_of(db):
+    with write_queue.agent_transaction(db):
         return match_in_transaction(db, name, since=since, changes=diffs.changes)
 
 

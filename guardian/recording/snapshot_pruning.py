@@ -3,9 +3,9 @@
 from django.db.models import Exists, OuterRef, TextField, Value
 from django.db.models.functions import Cast, Concat, Substr
 
-from openclaw_web.sqlite import writing
-from openclaw_web.sqlite.integrity import Refers
-from people.configuration import keys as configuration
+from openclaw_web.sqlite import write_queue
+from openclaw_web.sqlite.integrity import Reference
+from people.configuration import setting_values as configuration
 
 from .. import services
 from ..files import MEMORY_FILES
@@ -22,9 +22,9 @@ REFERRING = (
 )
 # What names a version, the two of a write first: the doctor looks whether it is there, and none of these is removed.
 SNAPSHOT_REFERENCES = (
-    *(Refers(WriteGuardianAudit, f"{side}_snapshot_id", FileSnapshot) for side in ("before", "after")),
-    Refers(Rollback, "restored_snapshot_id", FileSnapshot),
-    Refers(RollbackIntent, "after_snapshot_id", FileSnapshot),
+    *(Reference(WriteGuardianAudit, f"{side}_snapshot_id", FileSnapshot) for side in ("before", "after")),
+    Reference(Rollback, "restored_snapshot_id", FileSnapshot),
+    Reference(RollbackIntent, "after_snapshot_id", FileSnapshot),
 )
 
 
@@ -42,14 +42,14 @@ def remove_unused_contents(db: str) -> int:
         digest = Substr(Cast(column, TextField()), len(PREFIX) + 1)
         rows = model._base_manager.using(db).filter(**{f"{column}__startswith": PREFIX})
         unused = unused.exclude(id__in=rows.values_list(Concat(Value(prefix), digest), flat=True))
-    with writing.in_turn_of(db):
+    with write_queue.agent_transaction(db):
         return unused.delete()[0]
 
 
 def _prune(db, name):
-    removed, most = 0, configuration.number(SETTING)
+    removed, most = 0, configuration.get_number(SETTING)
     while True:
-        with writing.in_turn_of(db):
+        with write_queue.agent_transaction(db):
             ids = list(find_unreferenced_snapshots(db, name).values_list("id", flat=True)[most : most + BATCH])
             services.find_versions(db, name).filter(id__in=ids).delete()
         removed += len(ids)

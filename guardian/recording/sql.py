@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from django.db import connections, models
 
+from openclaw_web.sqlite import dialect, statements
 from openclaw_web.sqlite import rows as sqlite_rows
-from openclaw_web.sqlite import statements, words
 from openclaw_web.sqlite.json_columns import encode
 
 from ..models import FileSnapshot, GuardianReceipt, GuardianStatus, WriteGuardianAudit
@@ -24,17 +24,17 @@ SQL = {
 }
 
 
-SQL[FileSnapshot] = SQL[FileSnapshot].replace("INSERT", words.INSERT_OR_LEAVE, 1)  # its id says what it holds
+SQL[FileSnapshot] = SQL[FileSnapshot].replace("INSERT", dialect.INSERT_OR_LEAVE, 1)  # its id says what it holds
 
 
-SQL[GuardianReceipt] = SQL[GuardianReceipt].replace("INSERT", words.INSERT_OR_REPLACE, 1)  # what was told last
+SQL[GuardianReceipt] = SQL[GuardianReceipt].replace("INSERT", dialect.INSERT_OR_REPLACE, 1)  # what was told last
 
 
 DELETE = ("DELETE FROM guardian_statuses WHERE audit_id = %s", "DELETE FROM write_guardian_audit WHERE id = %s")
 
 
 # What somebody wrote into a file that a rollback had displaced already: the file itself never held it.
-HELD = f"""id NOT IN (SELECT late.value FROM rollback_intents i, {words.items("i.meanwhile_json", "late")}
+HELD = f"""id NOT IN (SELECT late.value FROM rollback_intents i, {dialect.json_column_items("i.meanwhile_json", "late")}
     WHERE NOT (i.meanwhile_json = '[]'))"""  # noqa: S608
 VERSION = f"SELECT id, created_at, content_hash FROM file_snapshots WHERE file_name = %s AND {HELD}"  # noqa: S608
 LAST = f"{VERSION} AND created_at <= %s ORDER BY created_at DESC, id DESC LIMIT 1"
@@ -46,27 +46,25 @@ FROM = f"""{VERSION} AND created_at >= coalesce((SELECT created_at FROM file_sna
     ORDER BY created_at, id"""  # noqa: S608
 UNTIL = f"{VERSION} AND created_at <= %s ORDER BY created_at DESC, id DESC LIMIT %s"
 AFTER = f"{VERSION} AND created_at > %s ORDER BY created_at, id LIMIT %s"
-RECEIPTS = (
-    f"SELECT id, audit_id, body_sha256 FROM guardian_receipts WHERE id IN (SELECT value FROM {words.each('listed')})"  # noqa: S608
-)
-SOURCES = f"SELECT id, sources FROM write_guardian_audit WHERE id IN (SELECT value FROM {words.each('listed')})"  # noqa: S608
+RECEIPTS = f"SELECT id, audit_id, body_sha256 FROM guardian_receipts WHERE id IN (SELECT value FROM {dialect.json_array('listed')})"  # noqa: S608
+SOURCES = f"SELECT id, sources FROM write_guardian_audit WHERE id IN (SELECT value FROM {dialect.json_array('listed')})"  # noqa: S608
 TWINS = """SELECT id FROM write_guardian_audit WHERE created_at BETWEEN %s AND %s AND coalesce(target_file, '') = %s
     AND candidate_fact = %s AND origin IN ('recorded', 'imported') AND sources & %s = 0
     ORDER BY abs(created_at - %s), id LIMIT 200"""  # more than are stored at once
 WRITE = """SELECT w.id, w.created_at, w.before_snapshot_id, w.after_snapshot_id, w.sources, w.is_diff_shared, w.origin
     FROM"""
-CHANGED = f"{words.unindexed('w.status')} IN ('written', 'rolled_back')"
+CHANGED = f"{dialect.unindexed('w.status')} IN ('written', 'rolled_back')"
 # Those that led to one of some versions, those that removed one, and those whose versions follow from their time.
 WRITES = f"""
-    {WRITE} {words.each("kept")} CROSS JOIN write_guardian_audit w ON w.after_snapshot_id = kept.value WHERE {CHANGED}
-    UNION {WRITE} {words.each("kept")} CROSS JOIN write_guardian_audit w ON w.before_snapshot_id = kept.value
-        WHERE {words.unindexed("w.after_snapshot_id")} IS NULL AND {CHANGED}
+    {WRITE} {dialect.json_array("kept")} CROSS JOIN write_guardian_audit w ON w.after_snapshot_id = kept.value WHERE {CHANGED}
+    UNION {WRITE} {dialect.json_array("kept")} CROSS JOIN write_guardian_audit w ON w.before_snapshot_id = kept.value
+        WHERE {dialect.unindexed("w.after_snapshot_id")} IS NULL AND {CHANGED}
     UNION {WRITE} write_guardian_audit w WHERE w.target_file = %s AND w.created_at >= %s AND {CHANGED}
-        AND {words.unindexed("w.origin")} <> 'unattributed' AND (w.sources & 8 <> 0
-        OR {words.unindexed("w.before_snapshot_id")} IS NULL AND {words.unindexed("w.after_snapshot_id")} IS NULL)
+        AND {dialect.unindexed("w.origin")} <> 'unattributed' AND (w.sources & 8 <> 0
+        OR {dialect.unindexed("w.before_snapshot_id")} IS NULL AND {dialect.unindexed("w.after_snapshot_id")} IS NULL)
 """  # 8: Source.FILES
 INTENTS = f"""SELECT after_snapshot_id, state FROM rollback_intents
-    WHERE after_snapshot_id IN (SELECT value FROM {words.each("listed")}) AND state <> 'done'"""  # noqa: S608
+    WHERE after_snapshot_id IN (SELECT value FROM {dialect.json_array("listed")}) AND state <> 'done'"""  # noqa: S608
 
 # What people did about a write, and its other names.
 HANGING = """SELECT EXISTS (SELECT 1 FROM rollbacks WHERE audit_id = %s OR own_audit_id = %s)
@@ -87,68 +85,68 @@ class Snapshot(NamedTuple):
 
 def find_last_snapshot(db: str, name: str, at: int) -> Snapshot | None:
     """The version that a file had at a moment."""
-    return _version(statements.one(db, LAST, [name, at]))
+    return _version(statements.read_row(db, LAST, [name, at]))
 
 
 def find_previous_snapshot(db: str, name: str, version: Snapshot) -> Snapshot | None:
     """The version before another one."""
-    return _version(statements.one(db, BEFORE, [name, version.created_at, version.id]))
+    return _version(statements.read_row(db, BEFORE, [name, version.created_at, version.id]))
 
 
 def find_equal_snapshots(db: str, name: str, content_hash: str, *, since: int, until: int) -> list[Snapshot]:
     """The versions of a time with this content, the oldest first."""
-    return [Snapshot(*row) for row in statements.rows(db, ALIKE, [name, since, until, content_hash])]
+    return [Snapshot(*row) for row in statements.read_rows(db, ALIKE, [name, since, until, content_hash])]
 
 
 def has_newer_snapshot(db: str, name: str, than: int) -> bool:
     """Whether a file has versions after a moment."""
-    return statements.one(db, NEWER, [name, than]) is not None
+    return statements.read_row(db, NEWER, [name, than]) is not None
 
 
 def read_snapshots(db: str, name: str, since: int, *, context: int = 0) -> list[Snapshot]:
     """The versions of a file from the last one before `since` on, and `context` before it, the oldest first."""
-    return [Snapshot(*row) for row in statements.rows(db, FROM, [name, name, since, context])]
+    return [Snapshot(*row) for row in statements.read_rows(db, FROM, [name, name, since, context])]
 
 
 def read_snapshots_around(db: str, name: str, at: int, *, count: int) -> list[Snapshot]:
     """The last versions up to a moment and the first ones after it, `count` of each, the oldest first."""
-    earlier, later = (statements.rows(db, sql, [name, at, count]) for sql in (UNTIL, AFTER))
+    earlier, later = (statements.read_rows(db, sql, [name, at, count]) for sql in (UNTIL, AFTER))
     return [Snapshot(*row) for row in (*reversed(list(earlier)), *later)]
 
 
 def read_receipts(db: str, ids: Iterable[str]) -> dict[str, tuple[str, str]]:
     """By each of these ids that somebody told of before: the write, and the hash of what was told."""
-    found = statements.rows(db, RECEIPTS, [encode(list(ids))])
+    found = statements.read_rows(db, RECEIPTS, [encode(list(ids))])
     return {told_id: (audit_id, body_sha256) for told_id, audit_id, body_sha256 in found}
 
 
 def read_sources(db: str, ids: Iterable[str]) -> dict[str, int]:
     """Who told of those of these writes that are stored."""
-    return dict(statements.rows(db, SOURCES, [encode(list(ids))]))
+    return dict(statements.read_rows(db, SOURCES, [encode(list(ids))]))
 
 
 def find_nearby_ids(db: str, *, since: int, until: int, name: str | None, fact: str, source: int) -> list[str]:
     """Ids of writes of a time, of this fact and file, of which a source has not told."""
     return [
         row[0]
-        for row in statements.rows(db, TWINS, [since, until, name or "", fact, int(source), (since + until) // 2])
+        for row in statements.read_rows(db, TWINS, [since, until, name or "", fact, int(source), (since + until) // 2])
     ]
 
 
 def read_writes(db: str, name: str, versions: Iterable[str], since: int) -> list[tuple]:
     """Writes that led to one of these versions or removed one, and those since a moment that nobody placed exactly."""
     listed = encode(list(versions))
-    return sorted(statements.rows(db, WRITES, [listed, listed, name, since]), key=lambda row: (row[1], row[0]))
+    return sorted(statements.read_rows(db, WRITES, [listed, listed, name, since]), key=lambda row: (row[1], row[0]))
 
 
 def read_intent_states(db: str, versions: Iterable[str]) -> dict[str, str]:
     """The states of rollbacks that are not done, by the version that they write."""
-    return dict(statements.rows(db, INTENTS, [encode(list(versions))]))
+    return dict(statements.read_rows(db, INTENTS, [encode(list(versions))]))
 
 
 def is_acted_on(db: str, audit_id: str) -> bool:
     """Whether anything hangs on a write: what people did about it, another status, another name."""
-    found = statements.one(db, HANGING, [audit_id] * 7)
+    found = statements.read_row(db, HANGING, [audit_id] * 7)
     return bool(found and found[0])
 
 

@@ -7,8 +7,8 @@ import copy
 import hashlib
 from collections.abc import Sequence
 
-from openclaw_web.sqlite import writing
-from people.configuration import keys as configuration
+from openclaw_web.sqlite import write_queue
+from people.configuration import setting_values as configuration
 
 from ..changes import Change, ChangeCache, compute_change
 from ..corrections import rules
@@ -31,7 +31,7 @@ def store_reports(db: str, told: Sequence[Report], made: ChangeCache | None = No
     made = made or ChangeCache()
     changes = {one.key: _changed(one.row.target_file, one.change, made) for one in told if one.change and keeps}
     rules_now, stored = rules.read_rule_rows(db), StoreResult()
-    with writing.in_turn_of(db):
+    with write_queue.agent_transaction(db):
         fresh, ids = _fresh(db, told, stored)
         twins = find_duplicates(db, fresh, ids)
         rules.flag_writes([one.row for one in fresh], rules_now)

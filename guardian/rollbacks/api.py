@@ -7,7 +7,7 @@ from ninja import Query, Status
 from agents.decorators import agent_view
 from agents.models import Agent
 from openclaw_web.endpoints.operations import Operations
-from openclaw_web.pages.doors import needs
+from openclaw_web.pages.roles import needs
 
 from ..handover import handovers
 from ..handover.offers import Offer

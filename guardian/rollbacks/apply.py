@@ -85,7 +85,7 @@ def check_room(steps: Sequence[Step]) -> None:
 
 
 def _refusing(agent):
-    return room.refusing(databases.get_path(agent.agent_id).parent, _("Nothing was written."))
+    return room.refuse_when_full(databases.get_path(agent.agent_id).parent, _("Nothing was written."))
 
 
 def _exchange(folder: Folder, intent, step: Step) -> OpenFile | None:

@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from agents.models import Agent
 from openclaw_web import clock
 from openclaw_web.errors import Refused
-from openclaw_web.sqlite import writing
+from openclaw_web.sqlite import write_queue
 from people.audit import log as audit_log
 
 from ..file_bytes import bytes_to_text, read_version_bytes, text_to_bytes
@@ -133,7 +133,7 @@ def settle(
 
 def _note(db, intent_id, version_id, by):
     """Say of one version that it is settled; with the last one nobody waits any more."""
-    with writing.in_turn_of(db):
+    with write_queue.agent_transaction(db):
         row = RollbackIntent.objects.using(db).get(id=intent_id)
         left = [name for name in _open(row) if name != version_id]
         row.settled = [*row.settled, version_id]

@@ -48,7 +48,7 @@ def _written(folder, name, data):
     except OSError as exc:
         with suppress(OSError):
             path.unlink(missing_ok=True)
-        words = {"path": path, "reason": reasons.of_system(exc)}
+        words = {"path": path, "reason": reasons.describe_os_error(exc)}
         raise NoCopy(_("Nothing was rolled back: %(path)s was not written (%(reason)s).") % words) from exc
     return path
 

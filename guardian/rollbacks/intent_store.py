@@ -10,7 +10,7 @@ from django.db.models import ProtectedError
 from ulid import ULID
 
 from openclaw_web import clock
-from openclaw_web.sqlite import writing
+from openclaw_web.sqlite import write_queue
 from openclaw_web.sqlite.json_columns import encode
 
 from .. import services
@@ -27,7 +27,7 @@ State, Origin = RollbackIntent.State, WriteGuardianAudit.Origin
 def store_intents(db: str, place: Path, steps: Sequence[Step], by: str, reason: str) -> list[RollbackIntent]:
     """Both contents of each file as versions, and what is about to happen, before anything does."""
     moment, group_id = clock.now_ms(), str(ULID())
-    with writing.in_turn_of(db):
+    with write_queue.agent_transaction(db):
         return [_intent(db, step, _asked(step, str(place), by, reason, moment), group_id) for step in steps]
 
 
@@ -57,7 +57,7 @@ def finish_intents(db: str, intents: Sequence[RollbackIntent]) -> None:
     """Say in the database what became of the files: of all or of none, and done once, however often it is asked for."""
     told = [(intent, IntentDetails.from_json(intent.told)) for intent in intents]
     own = [_own_write(db, intent, asked) for intent, asked in told]
-    with writing.in_turn_of(db):
+    with write_queue.agent_transaction(db):
         for (intent, asked), write in zip(told, own, strict=True):
             if WriteGuardianAudit.objects.using(db).filter(id=write.id).exists():
                 continue
@@ -170,7 +170,7 @@ def note_concurrent_edits(db: str, intent: RollbackIntent, meanwhile: Sequence[s
 def end_intent(db: str, intent: RollbackIntent, state: str, meanwhile: Sequence[str] = ()) -> None:
     """An intent of which nothing is left to do. `meanwhile`: versions that somebody wrote while it was carried out."""
     about = {"state": state, "ended_at": clock.now_ms(), "meanwhile_json": encode(list(meanwhile))}
-    with writing.in_turn_of(db):
+    with write_queue.agent_transaction(db):
         RollbackIntent.objects.using(db).filter(id=intent.id).update(**about)
         if state == State.UNDONE:
             _forget_prepared(db, intent)

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
-from openclaw_web.diffs.comparing import Block, compare, lines_of
+from openclaw_web.diffs.line_diff import Block, compare, split_lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ def put_in(base: str, theirs: str, current: str) -> str | None:
     if any(block.old_start < block.old_end for block in added):
         return None
     kept = compare(base, current).blocks
-    lines, theirs_lines = lines_of(current), lines_of(theirs)
+    lines, theirs_lines = split_lines(current), split_lines(theirs)
     for block in reversed(added):
         place = next((_place(one, block.old_start) for one in kept if block.old_start <= one.old_end), len(lines))
         lines[place:place] = theirs_lines[block.new_start : block.new_end]
@@ -98,7 +98,7 @@ class _Lines:
     def __init__(self, before, after, current, *, is_turned=False):
         self.is_turned = is_turned
         self.before, self.after, self.current = (
-            lines_of(text) if isinstance(text, str) else text for text in (before, after, current)
+            split_lines(text) if isinstance(text, str) else text for text in (before, after, current)
         )
         every = {line: number for number, line in enumerate([*self.before, *self.after, *self.current])}
         self.texts = [

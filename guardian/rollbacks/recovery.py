@@ -98,7 +98,7 @@ def _log(agent, intents):
     for asked in (IntentDetails.from_json(intent.told) for intent in intents):
         for take in asked.takes:
             about = {"object_type": "write", "object_id": take.audit_id, "agent_id": agent.agent_id}
-            if not audit_log.is_recorded("write_rolled_back", **about, since=asked.at):
+            if not audit_log.has_entry("write_rolled_back", **about, since=asked.at):
                 audit_log.record(asked.by, "write_rolled_back", **about, way=take.way)
 
 

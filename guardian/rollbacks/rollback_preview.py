@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from agents.models import Agent
-from openclaw_web.diffs import comparing, unified
+from openclaw_web.diffs import line_diff, unified_format
 from openclaw_web.errors import Refused
 from openclaw_web.pages import glyphs
 
@@ -24,8 +24,8 @@ MOST_EDITED = 200_000  # characters of a file that a person may edit on a page
 class Comparison:
     """What becomes of a file: `patch` is empty where the change is too long for one."""
 
-    diff: comparing.Diff
-    view: comparing.View
+    diff: line_diff.Diff
+    view: line_diff.View
     patch: str
 
 
@@ -84,9 +84,9 @@ def build_preview(agent: Agent, plan: RollbackPlan) -> RollbackPreview:
 
 def compare_contents(old: bytes | None, new: bytes | None, name: str) -> Comparison:
     """Two contents of a file beside each other; None: no file."""
-    diff = comparing.compare(*(None if data is None else readable(bytes_to_text(data)) for data in (old, new)))
-    view = comparing.view(diff)
-    patch = "" if view.left else unified.text(view, name, is_new=old is None)
+    diff = line_diff.compare(*(None if data is None else readable(bytes_to_text(data)) for data in (old, new)))
+    view = line_diff.build_view(diff)
+    patch = "" if view.left else unified_format.format_patch(view, name, is_new=old is None)
     return Comparison(diff, view, patch)
 
 

@@ -13,8 +13,8 @@ from jobs.notices import redirect_after_start
 from ledger.models import Session
 from ledger.session.evidence import read_evidence, read_messages
 from openclaw_web.errors import Refused
-from openclaw_web.pages.doors import needs
-from openclaw_web.pages.html import after_post, refuse_post, render_page
+from openclaw_web.pages.html import redirect_after_post, refuse_post, render_page
+from openclaw_web.pages.roles import needs
 
 from ..handover import handovers
 from ..standing import effects
@@ -57,7 +57,7 @@ def rollback_do(request, agent, audit_id):
         now = rollback_preview.build_preview(agent, rollback_plan.plan_rollback(agent, audit_id, hunk=asked.number))
         return _waiting(refused, _page(request, agent, now, form, status=422))
     sentence = _("Rolled back.") if asked.number is None else _("One change was taken back.")
-    return after_post(request, _with(sentence, result.meanwhile), to=_write_address(agent, audit_id))
+    return redirect_after_post(request, _with(sentence, result.meanwhile), to=_write_address(agent, audit_id))
 
 
 @require_POST
@@ -111,7 +111,7 @@ def session_rollback_do(request, agent, session_id):
     sentence = ngettext("%(count)s write was rolled back.", "%(count)s writes were rolled back.", count)
     question = concurrent_edits.find_unsettled_write(agent.db) if results[0].meanwhile else None
     to = _write_address(agent, question) if question else _writes_of(agent, session_id)
-    return after_post(request, _with(sentence % {"count": count}, results[0].meanwhile), to=to)
+    return redirect_after_post(request, _with(sentence % {"count": count}, results[0].meanwhile), to=to)
 
 
 @require_POST
@@ -131,7 +131,7 @@ def rollback_settle(request, agent, audit_id):
     except Refused as refused:
         return refuse_post(request, refused, to=to)
     sentence = _("The version was restored.") if seen is not None else _("The version remains in the history.")
-    return after_post(request, sentence, to=to)
+    return redirect_after_post(request, sentence, to=to)
 
 
 def _waiting(refused, response):

@@ -101,7 +101,7 @@ class Folder:
             except FileNotFoundError:
                 return None
             except OSError as exc:
-                words = {"file": name, "reason": reasons.of_system(exc)}
+                words = {"file": name, "reason": reasons.describe_os_error(exc)}
                 kind = NotOurs if exc.errno == errno.ELOOP else NotWritten
                 raise kind(_("%(file)s cannot be read: %(reason)s.") % words) from exc
             about = os.fstat(handle)  # of what was opened: its name may lead elsewhere by now
@@ -191,7 +191,7 @@ class Folder:
         False when somebody made a new file in between: that stays, and the old one is aside.
         """
         with _refusing(draft):
-            link_exchange.settle(self.handle, draft, aside_name(draft), name)
+            link_exchange.finish_exchange(self.handle, draft, aside_name(draft), name)
             return not link_exchange.exists(self.handle, aside_name(draft))
 
 
@@ -209,7 +209,7 @@ def open_workspace(path: Path) -> Iterator[Folder]:
         handle = _step_into(path)
     except OSError as exc:
         is_link = exc.errno in (errno.ELOOP, errno.ENOTDIR)
-        reason = _("a folder in the path is a link") if is_link else reasons.of_system(exc)
+        reason = _("a folder in the path is a link") if is_link else reasons.describe_os_error(exc)
         words = {"path": path, "reason": reason}
         kind = NotOurs if is_link else NotWritten
         raise kind(_("The workspace %(path)s is not written: %(reason)s.") % words) from exc
@@ -300,5 +300,5 @@ def _refusing(name):
         problem = _("this file system can neither exchange two files nor give a file a second name")
         raise NotWritten(_("%(file)s is not written: %(problem)s.") % {"file": name, "problem": problem}) from exc
     except OSError as exc:
-        words = {"file": name, "reason": reasons.of_system(exc)}
+        words = {"file": name, "reason": reasons.describe_os_error(exc)}
         raise NotWritten(_("%(file)s was not written: %(reason)s.") % words) from exc

@@ -17,8 +17,8 @@ from agents.models import Agent, CollectorSource
 from ledger import prompt_workspaces
 from openclaw_web.disk import locks
 from openclaw_web.errors import Refused
-from openclaw_web.pages.glyphs import escaped
-from people.configuration import keys as configuration
+from openclaw_web.pages.glyphs import escape_name
+from people.configuration import setting_values as configuration
 
 SYSTEM = tuple(map(Path, ("/bin", "/boot", "/dev", "/etc", "/lib", "/lib64", "/proc", "/run", "/sbin", "/sys", "/usr")))
 OWN = ("state", "agents", "artifacts", "exports", "backups", "archive", "rollback-copies", "static")  # in our home
@@ -49,7 +49,7 @@ def get_workspace(agent: Agent) -> Path:
     if source is not None:
         found = _home_agent(Path(source.root), agent)
         if found is not None and found.reported and not found.is_reported:
-            words = {"agent": agent.agent_id, "path": escaped(found.reported)}
+            words = {"agent": agent.agent_id, "path": escape_name(found.reported)}
             raise MayNotWrite(
                 _(
                     "OpenClaw's newest prompt of the agent %(agent)s came from the workspace %(path)s, which is not "

@@ -7,8 +7,8 @@ from agents.runners import switches
 from agents.runners.status import switch_as_json
 from jobs.schemas import JobOut
 from openclaw_web.endpoints.operations import Operations
-from openclaw_web.endpoints.schemas import Page, listed
-from openclaw_web.pages.doors import needs
+from openclaw_web.endpoints.schemas import Page, page_to_json
+from openclaw_web.pages.roles import needs
 
 from ..handover import handovers
 from ..handover.schemas import HandoverStarted
@@ -84,7 +84,7 @@ def guardian_unattended(request, agent, wanted: UnattendedIn):
 @needs("operator")
 def guardian_proposal_list(request, agent, filters: Query[ProposalQuery]):
     """Proposals that wait, newest first; with `waiting=false` every fact that our guardian handled."""
-    return listed(proposal_page.read_proposal_page(agent, is_waiting=filters.waiting, **filters.place))
+    return page_to_json(proposal_page.read_proposal_page(agent, is_waiting=filters.waiting, **filters.place))
 
 
 @router.get("/agents/{agent}/guardian/proposals/{proposal_id}", ProposalDetail, 404, 409, 503)

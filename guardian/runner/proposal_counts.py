@@ -3,7 +3,7 @@
 from django.db import transaction
 
 from agents.models import Agent
-from people.models.kept import KeyValue
+from people.models.bookkeeping import KeyValue
 
 from ..models import GuardianRun
 

@@ -6,7 +6,7 @@ from typing import Any
 from django.conf import settings
 
 from agents.models import Agent
-from openclaw_web.diffs import unified
+from openclaw_web.diffs import unified_format
 from openclaw_web.errors import Refused
 from openclaw_web.lists.paging import Page, page_of
 
@@ -53,7 +53,7 @@ class ProposalContext:
     def patch(self) -> str:
         """The change as `patch` takes it."""
         old, new = self.texts
-        return unified.of_texts(old, new, self.run.target_file)
+        return unified_format.format_text_patch(old, new, self.run.target_file)
 
     @property
     def is_held(self) -> bool:

@@ -3,7 +3,7 @@
 from ulid import ULID
 
 from openclaw_web import clock
-from openclaw_web.sqlite import writing
+from openclaw_web.sqlite import write_queue
 
 from ..models import GuardianRun, WriteGuardianAudit
 from ..recording import write_store
@@ -25,7 +25,7 @@ def end_without_write(db: str, run: GuardianRun, state: str, status: str, *, by:
         **build_write_columns(run) | {"origin": WriteGuardianAudit.Origin.OWN},
     )
     run.state, run.audit_id, run.decided_by, run.decided_at = state, row.id, by, moment
-    with writing.in_turn_of(db):
+    with write_queue.agent_transaction(db):
         write_store.store_reports(db, [Report(row, Source.OWN, told_by=by)])
         run.save(using=db)
     refresh_sums(db)

@@ -78,7 +78,7 @@ def _plugin_wrote(db):
 
 
 def _day(ms):
-    return formatting.day_in_words(datetime.fromtimestamp(ms / 1000, zones.here()).date())
+    return formatting.day_in_words(datetime.fromtimestamp(ms / 1000, zones.get_zone()).date())
 
 
 def _today(db):

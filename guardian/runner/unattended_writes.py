@@ -12,12 +12,12 @@ from agents.runners.switches import Switch
 from artifacts.contents import secrets
 from jobs.kinds import DAY_MS
 from openclaw_web import clock
-from openclaw_web.diffs.comparing import lines_of
+from openclaw_web.diffs.line_diff import split_lines
 from openclaw_web.errors import Refused
 from openclaw_web.llm import endpoint
 from openclaw_web.pages.glyphs import HIDDEN
 from people.audit import log as audit
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 
 from ..changes import Change
 from ..file_bytes import bytes_to_text
@@ -63,7 +63,7 @@ def write_or_note(agent: Agent, run: GuardianRun) -> None:
         _keep(agent.db, run, refused.sentence)
         return
     if found.is_written:
-        with audit.acting_through("job"):
+        with audit.act_via("job"):
             audit.record(
                 BY_GUARDIAN, "proposal_written", object_type="proposal", object_id=run.id, agent_id=agent.agent_id
             )
@@ -71,7 +71,7 @@ def write_or_note(agent: Agent, run: GuardianRun) -> None:
 
 def read_limits() -> dict[str, int]:
     """How much may be written unattended: added and removed lines of one write, and writes a day."""
-    values = configuration.several(ADDED, REMOVED, WRITES)
+    values = configuration.get_many(ADDED, REMOVED, WRITES)
     return {"added": values[ADDED], "removed": values[REMOVED], "writes": values[WRITES]}
 
 
@@ -105,7 +105,7 @@ def _why_not_here(agent, name):
 
 
 def _why_not_so_much(change: Change):
-    most = configuration.several(ADDED, REMOVED)
+    most = configuration.get_many(ADDED, REMOVED)
     if change.added > most[ADDED]:
         text = ngettext("More than %(count)s added line.", "More than %(count)s added lines.", most[ADDED])
         return text % {"count": f"{most[ADDED]:,}"}
@@ -116,7 +116,7 @@ def _why_not_so_much(change: Change):
 
 
 def _why_not_these(change: Change, wanted):
-    lines = lines_of(bytes_to_text(wanted))
+    lines = split_lines(bytes_to_text(wanted))
     added = "".join(line for hunk in change.hunks for line in lines[hunk[2] : hunk[3]])
     if secrets.find_kinds(added):
         return _("The added lines may hold a secret.")
@@ -131,7 +131,7 @@ def _any_unseen(text):
 
 
 def _why_not_again(db):
-    most, (today, tomorrow) = configuration.number(WRITES), clock.today_ms()
+    most, (today, tomorrow) = configuration.get_number(WRITES), clock.today_ms()
     runs = GuardianRun.objects.using(db).filter(state=GuardianRun.State.WRITTEN, created_at__gte=today - DAY_MS)
     if runs.filter(decided_by=BY_GUARDIAN, decided_at__gte=today, decided_at__lt=tomorrow).count() < most:
         return ""

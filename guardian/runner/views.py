@@ -12,11 +12,11 @@ from agents.decorators import agent_view
 from agents.runners import pages, switches
 from jobs.notices import redirect_after_start
 from ledger.session.evidence import read_evidence
-from openclaw_web.diffs import comparing
+from openclaw_web.diffs import line_diff
 from openclaw_web.errors import Refused
-from openclaw_web.lists.paging import places
-from openclaw_web.pages.doors import needs
-from openclaw_web.pages.html import after_post, refuse_post, render_page
+from openclaw_web.lists.paging import read_cursors
+from openclaw_web.pages.html import redirect_after_post, refuse_post, render_page
+from openclaw_web.pages.roles import needs
 
 from ..detail.page import read_origin
 from ..handover import handovers
@@ -72,10 +72,10 @@ def own_guardian_switch(request, agent):
             unattended_writes.turn_on(agent, name, by=request.user.username)
         except Refused as refused:
             return refuse_post(request, refused, to=RUNNER.address(agent))
-        return after_post(request, status.build_switch_sentence(agent, name), to=RUNNER.address(agent))
+        return redirect_after_post(request, status.build_switch_sentence(agent, name), to=RUNNER.address(agent))
     switches.turn_off(RUNNER, agent, name, by=request.user.username)
     said = _("Nothing is written to %(file)s unattended any more.") % {"file": name}
-    return after_post(request, said, to=RUNNER.address(agent))
+    return redirect_after_post(request, said, to=RUNNER.address(agent))
 
 
 @require_safe
@@ -84,7 +84,7 @@ def own_guardian_switch(request, agent):
 def proposal_list(request, agent):
     """The proposals that wait, or with `all` every fact that was handled."""
     is_waiting = "all" not in request.GET
-    page = proposal_page.read_proposal_page(agent, is_waiting=is_waiting, **places(request))
+    page = proposal_page.read_proposal_page(agent, is_waiting=is_waiting, **read_cursors(request))
     return render_page(request, "guardian/proposal_list.html", {"agent": agent, "page": page, "is_waiting": is_waiting})
 
 
@@ -113,7 +113,7 @@ def proposal_approve(request, agent, run_id):
         said = _("Written. Somebody else wrote to the file at that moment: that version is kept.")
     else:
         said = _("The proposal was written.")
-    return after_post(request, said, to=address)
+    return redirect_after_post(request, said, to=address)
 
 
 @require_POST
@@ -138,7 +138,7 @@ def proposal_decline(request, agent, run_id):
     if not form.is_valid():
         return _proposal(request, agent, run_id, form)
     proposals.decline(agent, run_id, by=request.user.username, reason=form.cleaned_data["reason"])
-    return after_post(request, _("The proposal was declined."), to=address)
+    return redirect_after_post(request, _("The proposal was declined."), to=address)
 
 
 @require_safe
@@ -177,7 +177,7 @@ def write_retry(request, agent, audit_id):
 
 def _confirm_applied(request, agent, run_id, address):
     proposals.confirm_applied(agent, run_id, by=request.user.username)
-    return after_post(request, _("The proposal is closed: the patch was applied by hand."), to=address)
+    return redirect_after_post(request, _("The proposal is closed: the patch was applied by hand."), to=address)
 
 
 def _found(agent, run_id):
@@ -189,7 +189,7 @@ def _found(agent, run_id):
 
 def _proposal(request, agent, run_id, form):
     looked = proposal_page.build_proposal_context(agent, _found(agent, run_id))
-    diff = comparing.compare(*looked.texts) if looked.has_change else None
+    diff = line_diff.compare(*looked.texts) if looked.has_change else None
     context = {
         "agent": agent,
         "looked": looked,
@@ -197,7 +197,7 @@ def _proposal(request, agent, run_id, form):
         "evidence": read_evidence(agent.db, looked.run),
         "form": form,
         "diff": diff,
-        "view": comparing.view(diff) if diff else None,
+        "view": line_diff.build_view(diff) if diff else None,
         "handovers": handovers.find_by_proposal(agent.db, run_id),
         "steps": GuardianStep.objects.using(agent.db).filter(run=looked.run).order_by("created_at", "id"),
         **read_origin(agent, looked.run),

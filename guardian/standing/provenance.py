@@ -12,7 +12,7 @@ from django.db.models import OuterRef, Subquery
 from agents.homes import normalise_or_empty
 from agents.models import Agent
 from openclaw_web.clock import now_ms
-from openclaw_web.sqlite import writing
+from openclaw_web.sqlite import write_queue
 
 from ..collectors.provenance import Record
 from ..models import ProvenanceRecord
@@ -92,7 +92,7 @@ def store_records(agent: Agent, records: Mapping[str, Record], *, is_whole: bool
         gone = (row for name, row in current.items() if name not in records and row.state != State.GONE)
         rows += [_gone(row, now) for row in gone]
     if rows:
-        with writing.in_turn_of(agent.db):
+        with write_queue.agent_transaction(agent.db):
             ProvenanceRecord.objects.using(agent.db).bulk_create(rows, ignore_conflicts=True)
     return len(rows)
 

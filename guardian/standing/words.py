@@ -66,8 +66,8 @@ def format_facts(facts: Mapping[str, Any]) -> dict[str, str]:
     """The numbers, times and names of these facts, as sentences take them."""
     return {
         "injected": number(facts["injected_chars"] or 0),
-        "chars": amounts.of("characters", facts["raw_chars"] or 0),
-        "lost": amounts.of("characters", facts["lost_chars"]),
+        "chars": amounts.format_amount("characters", facts["raw_chars"] or 0),
+        "lost": amounts.format_amount("characters", facts["lost_chars"]),
         "time": _time(facts["reported_at"]),
         "since": _time(facts["since"]),
         "session": facts["session_key"] or facts["session_id"] or "–",

@@ -9,4 +9,4 @@ BY = "command line"  # who does what is asked for in a terminal
 
 def split_visible_lines(text: str | None) -> Iterator[str]:
     """The lines of a text, with what a terminal would hide or obey made visible."""
-    yield from glyphs.visible(text or "").split("\n")
+    yield from glyphs.to_terminal(text or "").split("\n")

@@ -11,7 +11,7 @@ from agents import services as agents
 from openclaw_web import spreadsheets
 from openclaw_web.commands import row_files
 from openclaw_web.commands.groups import WrongUse
-from openclaw_web.lists.paging import every
+from openclaw_web.lists.paging import read_batches
 from openclaw_web.pages import glyphs
 
 from ..detail import api_detail
@@ -57,8 +57,8 @@ def run(agent, format, output, include_content, **options):
         texts = _markdown(rows, columns)
     else:
         rows = (_exact(_flat(row)) for row in rows) if format == "csv" else rows
-        texts = row_files.texts_of(format, columns, rows)
-    return row_files.export(output, format, columns, texts, _written)
+        texts = row_files.format_rows(format, columns, rows)
+    return row_files.write_rows(output, format, columns, texts, _written)
 
 
 def _written(count):
@@ -70,7 +70,7 @@ def _rows(agent, options, *, with_content):
     listing = filters.build_listing(agent, options)
     rows = listing.all.values(*FIELDS, "diff", *SIDES, "place")
     versions = FileSnapshot.objects.using(agent.db)
-    for batch in every(rows, order=listing.order, size=BIG_BATCH if with_content else BATCH):
+    for batch in read_batches(rows, order=listing.order, size=BIG_BATCH if with_content else BATCH):
         ids = {row[side] for row in batch for side in SIDES if row[side]} if with_content else ()
         found = versions.filter(id__in=ids).values_list("id", "content", "raw") if ids else ()
         fate = api_detail.read_outcomes(agent.db, [row["id"] for row in batch])
@@ -94,7 +94,7 @@ def _exact(row):
     """A row in which contents that a cell changes are also in base64."""
     for name, encoded in zip(CONTENTS, BYTES, strict=True):
         text = row.get(name)
-        if text is not None and not row[encoded] and spreadsheets.cell(text) != text:
+        if text is not None and not row[encoded] and spreadsheets.format_cell(text) != text:
             row[encoded] = b64encode(text.encode()).decode()
     return row
 
@@ -111,12 +111,12 @@ def _markdown(rows, columns):
 
 def _on_line(value):
     """A value as code on one line: what it says is no markup, and nothing of it is hidden."""
-    text = glyphs.plain(str(value))
+    text = glyphs.to_one_line(str(value))
     return f"{(ticks := _ticks(text, 1))} {text} {ticks}"
 
 
 def _fenced(name, text):
-    text = glyphs.visible(text)
+    text = glyphs.to_terminal(text)
     fence = _ticks(text, 3)
     return f"### {name}\n\n{fence}{'diff' if name == 'diff' else ''}\n{text.removesuffix(chr(10))}\n{fence}\n\n"
 

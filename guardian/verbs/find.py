@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from agents import services as agents
-from openclaw_web.commands import typed
+from openclaw_web.commands import option_types
 from openclaw_web.commands.groups import Outcome, WrongUse
 from openclaw_web.errors import Refused
 from openclaw_web.pages import glyphs
@@ -38,7 +38,7 @@ class ListVerb:
 
     def add_arguments(self, parser):
         parser.add_argument(
-            "key", type=typed.text, nargs="?", metavar="SESSION", help=_("only this session: its ID or key")
+            "key", type=option_types.text, nargs="?", metavar="SESSION", help=_("only this session: its ID or key")
         )
         parser.add_argument("-l", "--limit", type=int, default=10, metavar="N", help=_("how many, 1 to 1000 (10)"))
         parser.add_argument("-d", "--with-diff", action="store_true", help=_("with what each changed"))
@@ -63,7 +63,7 @@ class ShowVerb:
     EXAMPLES = ("reflection guardian show 01J0000000000000000000DEMO",)
 
     def add_arguments(self, parser):
-        parser.add_argument("id", type=typed.text, metavar="AUDIT", help=_("ID of the write"))
+        parser.add_argument("id", type=option_types.text, metavar="AUDIT", help=_("ID of the write"))
 
     def run(self, agent, id, **options):
         row = _found(agent, id)
@@ -86,7 +86,7 @@ class DiffVerb:
     EXAMPLES = ("reflection guardian diff 01J0000000000000000000DEMO",)
 
     def add_arguments(self, parser):
-        parser.add_argument("id", type=typed.text, metavar="AUDIT", help=_("ID of the write"))
+        parser.add_argument("id", type=option_types.text, metavar="AUDIT", help=_("ID of the write"))
 
     def run(self, agent, id, **options):
         row = _found(agent, id)
@@ -146,13 +146,13 @@ def _at(moment):
 def _lines(row) -> Iterator[str]:
     """A write in two lines: when and what; the fact, and why it was not written."""
     change = "" if row.lines_added is None else f"  +{row.lines_added} −{row.lines_removed}"
-    yield f"{_at(row.created_at)}  {row.status:<11}  {row.target_file or UNKNOWN:<11}  {glyphs.plain(row.id)}{change}"
+    yield f"{_at(row.created_at)}  {row.status:<11}  {row.target_file or UNKNOWN:<11}  {glyphs.to_one_line(row.id)}{change}"
     said = [row.candidate_fact or "", write_reason(row.reason, row.origin)]
     yield "  " + (" | ".join(_short(text) for text in said if text) or UNKNOWN)
 
 
 def _short(text):
-    text = glyphs.plain(text)
+    text = glyphs.to_one_line(text)
     return text if len(text) <= WIDTH else f"{text[:WIDTH]}…"
 
 
@@ -169,7 +169,7 @@ def _facts(row):
         _("rolled back by"): row.rolled_back and f"{row.rolled_back.rolled_back_by}: {_short(row.rolled_back.reason)}",
         _("took back"): ", ".join(row.takes_back),
     }
-    return [f"  {name}: {glyphs.plain(str(value))}" for name, value in known.items() if value]
+    return [f"  {name}: {glyphs.to_one_line(str(value))}" for name, value in known.items() if value]
 
 
 def _around(row):
@@ -177,7 +177,7 @@ def _around(row):
     if row.earliest_at:
         words = {"since": _at(row.earliest_at), "until": _at(row.created_at)}
         yield "  " + _("changed between %(since)s and %(until)s") % words
-        turns = glyphs.plain(", ".join(row.turns_in_window)) or UNKNOWN
+        turns = glyphs.to_one_line(", ".join(row.turns_in_window)) or UNKNOWN
         yield "  " + _("turns in this time: %(turns)s") % {"turns": turns}
     if row.is_back_in_file:
         yield "  " + _("rolled back and done again: back in the file")
@@ -200,7 +200,7 @@ def _corrections(row):
 
 def _statuses(row):
     for one in row.status_history:
-        yield f"  {_at(one.created_at)}  {one.status}  {glyphs.plain(one.given_by)}  {_short(one.reason)}".rstrip()
+        yield f"  {_at(one.created_at)}  {one.status}  {glyphs.to_one_line(one.given_by)}  {_short(one.reason)}".rstrip()
 
 
 def _begin(diff):

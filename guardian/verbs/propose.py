@@ -5,7 +5,7 @@ from django.utils.translation import gettext_lazy
 
 from agents import services as agents
 from gate.verbs import model_verbs
-from openclaw_web.commands import typed
+from openclaw_web.commands import option_types
 
 from ..runner import job, plans
 from ..runner.fact_selection import FactChoice
@@ -21,7 +21,7 @@ def add_arguments(parser):
     parser.add_argument("-s", "--since", metavar="TIME", help=_("decisions at or after this ISO 8601 time"))
     parser.add_argument("-u", "--until", metavar="TIME", help=_("decisions before this ISO 8601 time"))
     parser.add_argument(
-        "-S", "--session", type=typed.text, metavar="SESSION", help=_("only this session: its ID or key")
+        "-S", "--session", type=option_types.text, metavar="SESSION", help=_("only this session: its ID or key")
     )
     model_verbs.add_send_options(parser)
 

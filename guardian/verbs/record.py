@@ -4,7 +4,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from agents import services as agents
-from openclaw_web.commands import told
+from openclaw_web.commands import json_input
 from openclaw_web.errors import Refused
 
 from ..recording import api_import
@@ -24,10 +24,12 @@ def add_arguments(parser):
 
 def run(agent, file, **options):
     found = agents.get(agent)
-    writes = told.checked(told.read(file), WriteIn, body="writes")
+    writes = json_input.parse_entries(json_input.read_input(file), WriteIn, body="writes")
     if not writes:
         raise Refused(_("There is no write in what was given."))
-    return told.store(writes, MAX_WRITES, lambda some: api_import.record_reports(found, some, by=BY), _recorded)
+    return json_input.store_entries(
+        writes, MAX_WRITES, lambda some: api_import.record_reports(found, some, by=BY), _recorded
+    )
 
 
 def _recorded(count):

@@ -4,7 +4,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from agents import services as agents
-from openclaw_web.commands import typed
+from openclaw_web.commands import option_types
 from openclaw_web.commands.groups import Outcome, WrongUse
 from openclaw_web.pages import glyphs, states
 
@@ -19,9 +19,9 @@ SHOWN = 500
 
 def add_arguments(parser):
     how = parser.add_mutually_exclusive_group()
-    how.add_argument("--check", type=typed.text, metavar="FACT", help=_("what the rules say of this fact"))
-    how.add_argument("--off", type=typed.text, metavar="ID", help=_("switch this rule off"))
-    how.add_argument("--on", type=typed.text, metavar="ID", help=_("switch this rule on"))
+    how.add_argument("--check", type=option_types.text, metavar="FACT", help=_("what the rules say of this fact"))
+    how.add_argument("--off", type=option_types.text, metavar="ID", help=_("switch this rule off"))
+    how.add_argument("--on", type=option_types.text, metavar="ID", help=_("switch this rule on"))
     parser.add_argument("--file", choices=MEMORY_FILES, help=_("with --check: the file it would be written to"))
 
 
@@ -54,7 +54,7 @@ def _checked(db, fact, file):
     said = api_detail.check_fact(db, fact, file)
     if said["rule_id"] is None:
         return Outcome(said, _("No rule speaks about this fact."))
-    fact, rule = glyphs.plain(said["fact"]), glyphs.plain(said["rule_id"])
+    fact, rule = glyphs.to_one_line(said["fact"]), glyphs.to_one_line(said["rule_id"])
     words = {"status": states.word(said["status"]), "fact": fact, "file": said["file"], "rule": rule}
     return Outcome(said, _("%(status)s: %(fact)s → %(file)s (rule %(rule)s)") % words)
 
@@ -64,8 +64,8 @@ def _line(rule):
     acted, overruled = ("–" if count is None else f"{count:,}" for count in (rule.acted, rule.overruled))
     words = {"acted": acted, "overruled": overruled}
     numbers = _("acted: %(acted)s, overruled: %(overruled)s") % words
-    name = glyphs.plain(rule.row.name)
-    return f"{glyphs.plain(rule.row.id)}  {is_on:<3}  {name} → {_what(rule.row)}  ({numbers})"
+    name = glyphs.to_one_line(rule.row.name)
+    return f"{glyphs.to_one_line(rule.row.id)}  {is_on:<3}  {name} → {_what(rule.row)}  ({numbers})"
 
 
 def _what(row):
@@ -73,7 +73,7 @@ def _what(row):
     parts = [str(states.word(row.corrected_status))]
     if row.corrected_status == "written":
         if row.corrected_candidate_fact != row.original_candidate_fact:
-            parts.append(f"“{glyphs.plain(row.corrected_candidate_fact or '')}”")
+            parts.append(f"“{glyphs.to_one_line(row.corrected_candidate_fact or '')}”")
         if row.corrected_target_file != row.original_target_file:
-            parts.append(glyphs.plain(row.corrected_target_file or ""))
+            parts.append(glyphs.to_one_line(row.corrected_target_file or ""))
     return ", ".join(parts)

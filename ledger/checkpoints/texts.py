@@ -19,10 +19,10 @@ def find_cut(text: str, end: int) -> int:
 
 def clip_line(text: str, most: int) -> str:
     """The beginning of a text on one line."""
-    return clip(glyphs.plain(clip(text, 8 * most)), most)
+    return clip(glyphs.to_one_line(clip(text, 8 * most)), most)
 
 
 def split_lines(text: str) -> list[str]:
     """A text as lines without hidden characters; how far they are indented stays."""
     found = text.replace("\r\n", "\n").split("\n")
-    return [line[: len(line) - len(line.lstrip(" "))] + glyphs.plain(line) for line in found]
+    return [line[: len(line) - len(line.lstrip(" "))] + glyphs.to_one_line(line) for line in found]

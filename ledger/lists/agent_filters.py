@@ -28,7 +28,7 @@ class AgentFilters(DayFilters):
         """Fill in the values that fields offer, with one query."""
         known = facets.read_values(whose.db, list(self.OFFERED.values()), self.TABLE)
         self.offered = {
-            name: [(value, glyphs.plain(self.in_words(name, value))) for value in known[column]]
+            name: [(value, glyphs.to_one_line(self.in_words(name, value))) for value in known[column]]
             for name, column in self.OFFERED.items()
         }
 

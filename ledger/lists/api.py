@@ -7,8 +7,8 @@ from ninja import Query
 
 from agents.decorators import agent_view
 from openclaw_web.endpoints.operations import Operations
-from openclaw_web.endpoints.schemas import Page, listed
-from openclaw_web.pages.doors import needs
+from openclaw_web.endpoints.schemas import Page, page_to_json
+from openclaw_web.pages.roles import needs
 
 from ..models import TranscriptEventIdentity
 from ..session.api import BUDGET_BYTES, PAYLOAD_COLUMNS, annotate_payloads, count_event_bytes, count_turn_bytes
@@ -27,7 +27,7 @@ router = Operations("ledger_lists_api", tags=["ledger"])
 @needs("viewer")
 def session_list(request, agent, filters: Query[SessionQuery]):
     """Sessions of an agent, last active first. A search may return fewer than `limit`, and a `next`."""
-    return listed(SESSIONS.fits(agent, **filters.asked()).page(**filters.place))
+    return page_to_json(SESSIONS.fits(agent, **filters.asked()).page(**filters.place))
 
 
 @router.get("/agents/{agent}/events", Page[AgentEventOut], 404, 409, 503)
@@ -42,7 +42,7 @@ def event_list(request, agent, filters: Query[EventQuery]):
     page = found.page(**filters.place, **limits)
     if filters.include_payload:
         annotate_payloads(page)
-    return listed(page)
+    return page_to_json(page)
 
 
 @router.get("/agents/{agent}/turns", AgentTurnPage, 404, 409, 503)
@@ -51,7 +51,7 @@ def event_list(request, agent, filters: Query[EventQuery]):
 def turn_list(request, agent, filters: Query[AgentTurnQuery]):
     """Turns of all sessions of an agent, newest first. A search may return fewer than `limit`, and a `next`."""
     found = TURNS.fits(agent, **filters.asked())
-    return listed(found.page(**filters.place, budget=BUDGET_BYTES, weigh=count_turn_bytes))
+    return page_to_json(found.page(**filters.place, budget=BUDGET_BYTES, weigh=count_turn_bytes))
 
 
 @router.get("/agents/{agent}/rejected", Page[RejectedOut], 404, 409, 503)
@@ -59,7 +59,7 @@ def turn_list(request, agent, filters: Query[AgentTurnQuery]):
 @needs("viewer")
 def rejected_list(request, agent, filters: Query[RejectedQuery]):
     """Lines that could not be read, with their location and the reason; newest first."""
-    return listed(REJECTED.fits(agent, **filters.asked()).page(**filters.place))
+    return page_to_json(REJECTED.fits(agent, **filters.asked()).page(**filters.place))
 
 
 def with_identities(events):

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from openclaw_web.amounts import ngettext_lazy
 from openclaw_web.lists.declaration import PLAIN, TITLE, List, file_columns
-from openclaw_web.lists.paging import Listing, Term, in_order, narrowed, terms
+from openclaw_web.lists.paging import Listing, Term, build_listing, build_terms, get_order_columns
 from openclaw_web.sqlite.json_columns import decode
 
 from ..collectors.records import read_facts
@@ -55,15 +55,17 @@ def fits(agent, *, sort=EventFilters.DEFAULT, session="", types=(), counted=Fals
 
     With `counted` only those that sums count: no copies, and none that repeats a record of another session.
     """
-    order = in_order(EventFilters.ORDERS, sort)
+    order = get_order_columns(EventFilters.ORDERS, sort)
     rows = TranscriptEvent.objects.using(agent.db).placed()
     if session:  # its records lie together, in the order of their numbers
         rows, order = rows.filter(session_id=session), (f"{'-' if sort.startswith('-') else ''}seq",)
     # A record is JSON: there a quotation mark is written \", a new line \n.
     words = orjson.dumps(asked.get("q") or "").decode()[1:-1]
-    wanted = terms(asked, COLUMNS, moment="created_at") + ([Term("event_json", "icontains", words)] if words else [])
+    wanted = build_terms(asked, COLUMNS, moment="created_at") + (
+        [Term("event_json", "icontains", words)] if words else []
+    )
     wanted += [Term("is_synthetic", "exact", False), Term("repeat_of", "isnull", True)] if counted else []
-    found = narrowed(rows, wanted, order=order, window=TEXT_WINDOW if words else WINDOW)
+    found = build_listing(rows, wanted, order=order, window=TEXT_WINDOW if words else WINDOW)
     if not types:
         return found
     of_types = Q(kind__in=types)

@@ -2,7 +2,7 @@
 
 from django.db import OperationalError
 
-from openclaw_web.lists.counting import Amount
+from openclaw_web.lists.list_counts import RowCount
 from openclaw_web.sqlite import statements
 from openclaw_web.sqlite.time_limits import time_box
 
@@ -27,19 +27,19 @@ def read_values(db: str, columns: list[str], table: str = "sessions") -> dict[st
     """The first MOST values of each of these indexed columns of a table, in order."""
     found: dict[str, list[str]] = {column: [] for column in columns}
     asked = " UNION ALL ".join(VALUES.format(column, MOST, table) for column in columns)
-    for column, value in statements.rows(db, asked):
+    for column, value in statements.read_rows(db, asked):
         found[column].append(value)
     return found
 
 
-def count_values(db: str, column: str, budget_ms: int, table: str = "sessions") -> dict[str, Amount]:
+def count_values(db: str, column: str, budget_ms: int, table: str = "sessions") -> dict[str, RowCount]:
     """How many rows have each value of an indexed column, as far as that is counted; nothing when it takes long."""
     counted = COUNTED.format(column, MOST, COUNTED_UP_TO + 1, table)
     with time_box(db, budget_ms) as is_up:
         try:
-            found = statements.rows(db, counted)
+            found = statements.read_rows(db, counted)
         except OperationalError as exc:
             if not is_up(exc):
                 raise
             return {}
-    return {value: Amount(min(count, COUNTED_UP_TO), count > COUNTED_UP_TO) for value, count in found}
+    return {value: RowCount(min(count, COUNTED_UP_TO), count > COUNTED_UP_TO) for value, count in found}

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from openclaw_web.sqlite import statements, words
+from openclaw_web.sqlite import dialect, statements
 from openclaw_web.sqlite.json_columns import encode
 
 from ..injected_prompts import InjectedPrompt, split_injected
@@ -15,7 +15,7 @@ MARKS = re.compile(r"\*\*|`+|(?m:^\s{0,3}(?:#{1,6}|>|[-*]|\d{1,3}\.)\s+)")  # of
 LAST = f"""
     SELECT listed.value, substr(turn.user_message_content, 1, {READ}), substr(turn.agent_message_content, 1, {READ}),
         turn.user_from, turn.user_metadata
-    FROM {words.each("listed")} JOIN conversation_turns turn ON turn.session_id = listed.value AND turn.turn_number = (
+    FROM {dialect.json_array("listed")} JOIN conversation_turns turn ON turn.session_id = listed.value AND turn.turn_number = (
         SELECT own.turn_number FROM conversation_turns own WHERE own.session_id = listed.value AND own.is_active
         ORDER BY own.turn_number DESC LIMIT 1)
 """  # noqa: S608 - constants
@@ -37,7 +37,7 @@ class LastWords:
 
 def read_last_words(db: str, session_ids: list[str]) -> dict[str, LastWords]:
     """The last words of these sessions; those without a turn have none."""
-    rows = statements.rows(db, LAST, [encode(session_ids)])
+    rows = statements.read_rows(db, LAST, [encode(session_ids)])
     return {session_id: _said(*turn) for session_id, *turn in rows}
 
 

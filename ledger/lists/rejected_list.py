@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from openclaw_web.amounts import ngettext_lazy
 from openclaw_web.lists.declaration import PLAIN, REST, List, Words, file_columns
 from openclaw_web.lists.filters import ListFilters
-from openclaw_web.lists.paging import Listing, in_order, narrowed, terms
+from openclaw_web.lists.paging import Listing, build_listing, build_terms, get_order_columns
 from openclaw_web.pages import glyphs
 
 from ..models import RejectedRecord, Session
@@ -44,7 +44,7 @@ class RejectedRow:
 def fits(agent, *, sort=RejectedFilters.DEFAULT, **asked) -> Listing:
     """The rejected records of an agent that fit."""
     rows = RejectedRecord.objects.using(agent.db).all()
-    return narrowed(rows, terms(asked, COLUMNS), order=in_order(RejectedFilters.ORDERS, sort))
+    return build_listing(rows, build_terms(asked, COLUMNS), order=get_order_columns(RejectedFilters.ORDERS, sort))
 
 
 def _prepared(page, _filters, agent):
@@ -58,8 +58,8 @@ def _in_words(row, known_sessions):
         row=row,
         session_id=row.session_id if row.session_id in known_sessions else None,
         reason=REJECT_WORDS.get(row.reason, row.reason),
-        start=glyphs.plain(row.raw_preview[:FIRST]),
-        preview=glyphs.readable(row.raw_preview),
+        start=glyphs.to_one_line(row.raw_preview[:FIRST]),
+        preview=glyphs.to_html(row.raw_preview),
     )
 
 

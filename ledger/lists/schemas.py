@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from openclaw_web.endpoints.schemas import BIGGEST, LARGEST_FIRST, SEGMENT, Moments, Page, PageQuery
+from openclaw_web.endpoints.schemas import BIGGEST, LARGEST_FIRST, SEGMENT, Page, PageQuery, TimeRangeQuery
 
 from ..session.schemas import EventOut, TurnOut
 from ..transcripts import trimming
@@ -23,7 +23,7 @@ COUNTED = "only what sums count: without copies and what repeats another session
 AT_LEAST = {"ge": 0, "le": BIGGEST}
 
 
-class SessionQuery(Moments):
+class SessionQuery(TimeRangeQuery):
     segment: Literal[tuple(SEGMENTS.parts)] = Field("all", description=SEGMENT)  # type: ignore[valid-type]
     channel: str | None = Field(None, max_length=500)
     model: str | None = Field(None, max_length=500)
@@ -38,7 +38,7 @@ class SessionQuery(Moments):
     sort: SESSION_SORTS = Field(SessionFilters.DEFAULT, description=LARGEST_FIRST)  # type: ignore[valid-type]
 
 
-class EventQuery(Moments):
+class EventQuery(TimeRangeQuery):
     limit: int = Field(100, ge=1, le=500)
     session_id: str | None = Field(None, max_length=500, description="only this session, in the order of its records")
     types: list[Annotated[str, Field(max_length=500)]] = Field(
@@ -62,7 +62,7 @@ class EventQuery(Moments):
         return super().asked(session_id="session", **names) | {"types": kinds}
 
 
-class AgentTurnQuery(Moments):
+class AgentTurnQuery(TimeRangeQuery):
     branch: Literal["active", "all"] = Field(
         "active", description="only the current branches of sessions, or all branches"
     )

@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 from openclaw_web.amounts import ngettext_lazy
 from openclaw_web.lists import paging
 from openclaw_web.lists.declaration import NAMED, PLAIN, List, Words, file_columns
-from openclaw_web.lists.paging import Listing, Term, in_order, narrowed, terms
+from openclaw_web.lists.paging import Listing, Term, build_listing, build_terms, get_order_columns
 from openclaw_web.lists.segments import EVERYTHING, Segment, Segments
 
 from ..models import Session
@@ -73,11 +73,11 @@ class SessionFilters(AgentFilters):
 
 def fits(agent, *, sort=SessionFilters.DEFAULT, segment="", **asked) -> Listing:
     """The sessions of an agent that fit, without their metadata; days are those of the last activity."""
-    order = in_order(SessionFilters.ORDERS, sort)
+    order = get_order_columns(SessionFilters.ORDERS, sort)
     seeks, window = (SEEKS, WINDOW) if sort.endswith("activity") else ((), SCATTERED_WINDOW)
     rows = Session.objects.using(agent.db).for_reading()
-    wanted = [*SEGMENTS.term(segment), *terms(asked, COLUMNS, moment="last_activity_at")]
-    return narrowed(rows, wanted, order=order, seeks=seeks, window=window)
+    wanted = [*SEGMENTS.term(segment), *build_terms(asked, COLUMNS, moment="last_activity_at")]
+    return build_listing(rows, wanted, order=order, seeks=seeks, window=window)
 
 
 def read_titles(db: str, rows: list[dict[str, Any]]) -> dict[str, str]:

@@ -4,8 +4,8 @@ from ninja import Query
 
 from agents.decorators import agent_view
 from openclaw_web.endpoints.operations import Operations
-from openclaw_web.endpoints.schemas import Page, PageQuery, listed
-from openclaw_web.pages.doors import needs
+from openclaw_web.endpoints.schemas import Page, PageQuery, page_to_json
+from openclaw_web.pages.roles import needs
 
 from . import stored_tables
 from .stored_schemas import IndexedFileOut, VfsEntryOut
@@ -18,7 +18,7 @@ router = Operations("operations_background_api", tags=["schedules"])
 @needs("viewer")
 def indexed_file_list(request, agent, filters: Query[PageQuery]):
     """Files of the memory index, with their number of chunks; never their texts or embeddings."""
-    return listed(stored_tables.read_rows(agent, stored_tables.STORED_LISTS, "memory", **filters.place))
+    return page_to_json(stored_tables.read_rows(agent, stored_tables.STORED_LISTS, "memory", **filters.place))
 
 
 @router.get("/agents/{agent}/vfs", Page[VfsEntryOut], 404, 409, 503)
@@ -26,4 +26,4 @@ def indexed_file_list(request, agent, filters: Query[PageQuery]):
 @needs("viewer")
 def vfs_entry_list(request, agent, filters: Query[PageQuery]):
     """Files in the agent's database, by name; `handle` is the artifact with the content."""
-    return listed(stored_tables.read_rows(agent, stored_tables.STORED_LISTS, "files", **filters.place))
+    return page_to_json(stored_tables.read_rows(agent, stored_tables.STORED_LISTS, "files", **filters.place))

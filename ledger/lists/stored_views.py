@@ -3,9 +3,9 @@
 from django.views.decorators.http import require_safe
 
 from agents.decorators import agent_view
-from openclaw_web.lists.paging import places
-from openclaw_web.pages.doors import needs
+from openclaw_web.lists.paging import read_cursors
 from openclaw_web.pages.html import render_page
+from openclaw_web.pages.roles import needs
 
 from . import stored_tables
 
@@ -28,6 +28,6 @@ def build_list_context(request, agent, lists):
     return {
         "agent": agent,
         "shown": shown,
-        "rows": stored_tables.read_page(agent, shown, **places(request)),
+        "rows": stored_tables.read_page(agent, shown, **read_cursors(request)),
         "tabs": tabs,
     }

@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from openclaw_web.amounts import ngettext_lazy
 from openclaw_web.lists.declaration import NAMED, PLAIN, TITLE, List, file_columns
-from openclaw_web.lists.paging import Listing, Term, in_order, narrowed, terms
+from openclaw_web.lists.paging import Listing, Term, build_listing, build_terms, get_order_columns
 
 from ..models import ConversationTurn, TranscriptEvent
 from .agent_filters import COST, COUNTED, SECONDS, TOKENS, AgentFilters
@@ -57,21 +57,21 @@ def fits(agent, *, sort=TurnFilters.DEFAULT, session="", branches=False, slow=No
     With `branches` those of the branches that were left as well, with `counted` without those whose message was said
     in another session; `slow` is the least duration in seconds.
     """
-    order = in_order(TurnFilters.ORDERS, sort)
+    order = get_order_columns(TurnFilters.ORDERS, sort)
     rows = ConversationTurn.objects.using(agent.db).placed()
     if counted:
         repeated = TranscriptEvent.objects.using(agent.db).filter(repeat_of__isnull=False)
         rows = rows.exclude(Exists(repeated.filter(session_id=OuterRef("session_id"), seq=OuterRef("first_seq"))))
     if session:
         rows, order = rows.filter(session_id=session), (f"{'-' if sort.startswith('-') else ''}turn_number",)
-    wanted = terms(asked, COLUMNS, moment="created_at")
+    wanted = build_terms(asked, COLUMNS, moment="created_at")
     wanted += [Term("latency_ms", "gte", round(slow * 1000))] if slow else []
-    found = narrowed(rows, wanted, order=order)
+    found = build_listing(rows, wanted, order=order)
     if branches:
         return found
     if found.condition is None:  # nearly all turns are active: one that is not is passed over, no search is needed
         return replace(found, rows=found.rows.active())
-    return narrowed(rows, [*wanted, Term("is_active", "exact", True)], order=order)
+    return build_listing(rows, [*wanted, Term("is_active", "exact", True)], order=order)
 
 
 def _read(turns: QuerySet[ConversationTurn]) -> QuerySet[ConversationTurn, dict[str, Any]]:

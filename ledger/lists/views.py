@@ -4,9 +4,9 @@ from django.views.decorators.http import require_safe
 
 from agents import omissions
 from agents.decorators import agent_view
-from openclaw_web.lists.answers import answer
 from openclaw_web.lists.declaration import shows
-from openclaw_web.pages.doors import needs
+from openclaw_web.lists.list_response import render_list
+from openclaw_web.pages.roles import needs
 
 from .event_list import EVENTS
 from .session_list import SESSIONS
@@ -20,7 +20,7 @@ from .turn_list import TURNS
 def session_list(request, agent):
     """The sessions that fit the filters, the last active first; as a file with `format`."""
     context = {"left_out": omissions.describe_omissions(agent.agent_id)}
-    return answer(request, "ledger/session_list.html", SESSIONS, agent=agent, **context)
+    return render_list(request, "ledger/session_list.html", SESSIONS, agent=agent, **context)
 
 
 @require_safe
@@ -29,7 +29,7 @@ def session_list(request, agent):
 @shows(EVENTS)
 def event_list(request, agent):
     """The records that fit the filters, the newest first; as a file with `format`."""
-    return answer(request, "ledger/event_list.html", EVENTS, agent=agent)
+    return render_list(request, "ledger/event_list.html", EVENTS, agent=agent)
 
 
 @require_safe
@@ -38,4 +38,4 @@ def event_list(request, agent):
 @shows(TURNS)
 def turn_list(request, agent):
     """The turns that fit the filters, the newest first; as a file with `format`."""
-    return answer(request, "ledger/turn_list.html", TURNS, agent=agent)
+    return render_list(request, "ledger/turn_list.html", TURNS, agent=agent)

@@ -100,7 +100,7 @@ def step_word(name):
 
 def characters(count):
     """`168,894 characters`."""
-    return amounts.of("characters", count)
+    return amounts.format_amount("characters", count)
 
 
 def chars(count):

@@ -42,7 +42,7 @@ def _remembered(text):
 def _rendered(text):
     text = text.replace("\r\n", "\n").replace("\x00", "‹NUL›")
     is_rich = SYNTAX.search(text) and len(text) - len(text.translate(COSTLY)) <= MOST_COSTLY
-    return glyphs.mark(_rich(text) if is_rich else _plain(text))
+    return glyphs.mark_html(_rich(text) if is_rich else _plain(text))
 
 
 def _plain(text):

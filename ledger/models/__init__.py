@@ -14,13 +14,13 @@ from openclaw_web.sqlite.fields import (
     Key,
     KnownCost,
     Number,
-    Place,
-    Plain,
-    Who,
-    Words,
-    WordsBytes,
+    PersonText,
+    PlainText,
+    RowId,
+    SpeechBytes,
+    SpeechText,
 )
-from openclaw_web.sqlite.json_columns import Decoded
+from openclaw_web.sqlite.json_columns import JsonProperty
 
 from .database_extras import IndexedFile, TrajectoryEvent, VfsEntry  # noqa: F401 - Django looks for models here
 from .removed_sessions import RemovedSession  # noqa: F401 - as above
@@ -30,9 +30,9 @@ from .sums import SessionDay, SessionTool, ToolDay, Totals  # noqa: F401 - as ab
 class PromptReport(models.Model):
     """Skills, injected files and tools that sessions were started with; equal reports are one row."""
 
-    id = Plain(primary_key=True, help_text="sha256 of report_json")
-    report_json = Who()
-    report = Decoded("report_json")
+    id = PlainText(primary_key=True, help_text="sha256 of report_json")
+    report_json = PersonText()
+    report = JsonProperty("report_json")
 
     class Meta:
         db_table = "prompt_reports"
@@ -56,37 +56,41 @@ class Session(Totals):
         DELETED = "deleted"
         BACKUP = "bak"
 
-    id = Plain(primary_key=True, shown="api file")
-    channel_id = Plain(default="unknown", shown="api file")
-    conversation_target = Who(null=True, shown="api")
-    account_id = Who(null=True, shown="api")
+    id = PlainText(primary_key=True, shown="api file")
+    channel_id = PlainText(default="unknown", shown="api file")
+    conversation_target = PersonText(null=True, shown="api")
+    account_id = PersonText(null=True, shown="api")
     created_at = EpochMs(shown="api file")
     last_activity_at = EpochMs(shown="api file")
-    metadata = Words(null=True, help_text="JSON", shown="")
-    index_entry = Decoded("metadata")
+    metadata = SpeechText(null=True, help_text="JSON", shown="")
+    index_entry = JsonProperty("metadata")
     # Ours.
-    session_key = Who(null=True, shown="api file")
-    origin = Plain(default="unknown", shown="api file", help_text="main, direct, group, channel, cron, subagent, ...")
-    source_state = Plain(choices=State.choices, default=State.LIVE, shown="api file")
-    title = Words(default="", shown="api file")
-    model = Plain(null=True, shown="api file", help_text="the last model that answered")
+    session_key = PersonText(null=True, shown="api file")
+    origin = PlainText(
+        default="unknown", shown="api file", help_text="main, direct, group, channel, cron, subagent, ..."
+    )
+    source_state = PlainText(choices=State.choices, default=State.LIVE, shown="api file")
+    title = SpeechText(default="", shown="api file")
+    model = PlainText(null=True, shown="api file", help_text="the last model that answered")
     prompt_report = models.ForeignKey(PromptReport, models.SET_NULL, null=True, db_index=False)
-    leaf_record_id = Plain(null=True, help_text="the record the active branch ends with", shown="")
+    leaf_record_id = PlainText(null=True, help_text="the record the active branch ends with", shown="")
     record_count = Count(default=0, shown="api file")
-    kind_counts = Plain(default="{}", db_default="{}", help_text="JSON: kind -> records", shown="")
-    kinds = Decoded("kind_counts", is_sorted=True)
-    id_checksum = Plain(
+    kind_counts = PlainText(default="{}", db_default="{}", help_text="JSON: kind -> records", shown="")
+    kinds = JsonProperty("kind_counts", is_sorted=True)
+    id_checksum = PlainText(
         default="0" * 16, db_default="0" * 16, help_text="of the ids of its records (agents.holdings)", shown=""
     )
     turn_count = Count(default=0, shown="api file", help_text="on the active branch")
     compaction_count = Count(default=0, shown="api")
     withheld_count = Count(default=0, shown="api", help_text="records not kept because their sender opted out")
-    parents = Plain(
+    parents = PlainText(
         default="",
         help_text="JSON: the sessions whose records it may repeat; empty: it names none (repeats.lineage)",
         shown="",
     )
-    repeats_mark = Plain(default="", help_text="the sessions that its repeated records were compared with", shown="")
+    repeats_mark = PlainText(
+        default="", help_text="the sessions that its repeated records were compared with", shown=""
+    )
 
     objects = SessionQuerySet.as_manager()
 
@@ -134,7 +138,7 @@ class Session(Totals):
 class PlacedQuerySet(models.QuerySet):
     def placed(self):
         """With `place`: rows of one moment come in the order of their arrival, which the index of the time holds."""
-        return self.annotate(place=Place())
+        return self.annotate(place=RowId())
 
 
 class TranscriptEvent(models.Model):
@@ -165,13 +169,13 @@ class TranscriptEvent(models.Model):
     seq = Count(shown="api file", help_text="order of arrival in the store")
     created_at = EpochMs(shown="api file")
     # Ours. event_json comes last so that reading the small columns does not walk through the big one.
-    kind = Plain(choices=Kind.choices, shown="api file")
+    kind = PlainText(choices=Kind.choices, shown="api file")
     turn_number = Count(null=True, shown="api file")
     is_active = Flag(default=True, shown="api", help_text="on the branch the session ended with")
     is_failed = Flag(default=False, shown="api file")
     is_synthetic = Flag(default=False, shown="api", help_text="delivery-mirror or gateway-injected")
-    model = Plain(null=True, shown="api file")
-    tool_name = Plain(null=True, shown="api file")
+    model = PlainText(null=True, shown="api file")
+    tool_name = PlainText(null=True, shown="api file")
     tool_call_count = Count(default=0, shown="api")
     input_tokens = Count(null=True, shown="api")
     output_tokens = Count(null=True, shown="api")
@@ -179,16 +183,16 @@ class TranscriptEvent(models.Model):
     cache_write_tokens = Count(null=True, shown="api")
     total_tokens = Count(null=True, shown="api file")
     cost_usd = Number(null=True, shown="api file", help_text="US dollars; null if unknown")
-    repeat_of = Plain(
+    repeat_of = PlainText(
         null=True,
         shown="api file",
         help_text="the session from which this was copied; null for its own. Copies are in no sum",
     )
-    trim_json = Words(null=True, help_text="what event_json leaves out: see ledger.transcripts.trimming", shown="")
-    trim = Decoded("trim_json")
-    event_json = Words(shown="")
-    record = Decoded("event_json")
-    full_zstd = WordsBytes(null=True, help_text="the rests of the texts that are capped", shown="")
+    trim_json = SpeechText(null=True, help_text="what event_json leaves out: see ledger.transcripts.trimming", shown="")
+    trim = JsonProperty("trim_json")
+    event_json = SpeechText(shown="")
+    record = JsonProperty("event_json")
+    full_zstd = SpeechBytes(null=True, help_text="the rests of the texts that are capped", shown="")
 
     objects = PlacedQuerySet.as_manager()
 
@@ -214,12 +218,12 @@ class TranscriptEventIdentity(models.Model):
 
     pk = models.CompositePrimaryKey("session_id", "event_id")
     session = models.ForeignKey(Session, models.CASCADE, db_index=False, related_name="identities")
-    event_id = Plain(help_text="the record's id, or @<byte offset> when it has none")
+    event_id = PlainText(help_text="the record's id, or @<byte offset> when it has none")
     seq = Count()
-    event_type = Plain()
+    event_type = PlainText()
     has_parent = models.BooleanField()
-    parent_id = Plain(null=True)
-    message_idempotency_key = Who(null=True)
+    parent_id = PlainText(null=True)
+    message_idempotency_key = PersonText(null=True)
     created_at = EpochMs()
 
     class Meta:
@@ -241,12 +245,14 @@ class TranscriptSnapshot(models.Model):
 
     pk = models.CompositePrimaryKey("session_id", "snapshot_id")
     session = models.ForeignKey(Session, models.CASCADE, db_index=False, related_name="snapshots")
-    snapshot_id = Plain(help_text="the compaction record's id")
-    reason = Plain()
+    snapshot_id = PlainText(help_text="the compaction record's id")
+    reason = PlainText()
     event_count = Count(help_text="records before it on its branch")
     created_at = EpochMs()
-    metadata_json = Words(help_text="summary, readFiles, modifiedFiles, firstKeptEntryId, tokensBefore, tokensAfter")
-    about = Decoded("metadata_json")
+    metadata_json = SpeechText(
+        help_text="summary, readFiles, modifiedFiles, firstKeptEntryId, tokensBefore, tokensAfter"
+    )
+    about = JsonProperty("metadata_json")
 
     class Meta:
         db_table = "transcript_snapshots"
@@ -264,18 +270,18 @@ class TurnQuerySet(PlacedQuerySet):
 class ConversationTurn(Totals):
     """One user message and everything up to the next one (Reflection spec REQ-001); `id` is `<session>:<record>`."""
 
-    id = Plain(primary_key=True, shown="api file")
+    id = PlainText(primary_key=True, shown="api file")
     session = Key(Session, models.CASCADE, db_index=False, related_name="turns", shown="api file")
     turn_number = Count(shown="api file", help_text="never another turn's, also when this one leaves the active branch")
-    user_message_id = Plain(null=True, shown="api")
-    user_message_content = Words(shown="api")
-    user_from = Who(null=True, shown="api")
-    user_metadata = Who(null=True, shown="api")
-    sender = Decoded("user_metadata")
-    agent_message_id = Plain(null=True, shown="api")
-    agent_message_content = Words(shown="api")
-    agent_metadata = Words(null=True, shown="api")
-    reply_details = Decoded("agent_metadata")
+    user_message_id = PlainText(null=True, shown="api")
+    user_message_content = SpeechText(shown="api")
+    user_from = PersonText(null=True, shown="api")
+    user_metadata = PersonText(null=True, shown="api")
+    sender = JsonProperty("user_metadata")
+    agent_message_id = PlainText(null=True, shown="api")
+    agent_message_content = SpeechText(shown="api")
+    agent_metadata = SpeechText(null=True, shown="api")
+    reply_details = JsonProperty("agent_metadata")
     created_at = EpochMs(shown="api file")
     # Ours.
     is_active = Flag(default=True, shown="api")
@@ -283,9 +289,9 @@ class ConversationTurn(Totals):
     last_seq = Count(shown="api")
     record_count = Count(default=0, shown="api")
     latency_ms = Count(null=True, shown="api file", help_text="from the user message to the reply")
-    model = Plain(null=True, shown="api file")
+    model = PlainText(null=True, shown="api file")
     prompt_tokens = Count(null=True, help_text="the prompt of its biggest model call; null: none is known", shown="")
-    repeat_of = Plain(
+    repeat_of = PlainText(
         null=True,
         shown="api file",
         help_text="the session from which this was copied; null for its own. Copies are in no sum",
@@ -320,8 +326,8 @@ class ConversationContext(models.Model):
 
     id = models.AutoField(primary_key=True)
     turn = Key(ConversationTurn, models.CASCADE, db_index=False, related_name="contexts", shown="api")
-    role = Plain(choices=Role.choices, shown="api")
-    message = Words(shown="api")
+    role = PlainText(choices=Role.choices, shown="api")
+    message = SpeechText(shown="api")
     timestamp = EpochMs(shown="api")
     sequence_number = Count(shown="api", help_text="position among these messages; the oldest is 0")
 
@@ -340,13 +346,13 @@ class RejectedRecord(models.Model):
     """A line that could not be read: kept with its place and the reason, never in the way of the rest."""
 
     id = models.AutoField(primary_key=True)
-    file = Plain(shown="api file", help_text="relative to the home it was read from")
+    file = PlainText(shown="api file", help_text="relative to the home it was read from")
     byte_offset = Count(shown="api file")
     byte_length = Count(shown="api file")
-    reason = Plain(shown="api file", help_text="one word: not_json, not_utf8, nul_bytes, missing_type, ...")
-    detail = Words(default="", shown="api file")
-    raw_preview = Words(default="", shown="api file", help_text="its first 2,000 characters, bad bytes replaced")
-    session_id = Plain(null=True, shown="api file")
+    reason = PlainText(shown="api file", help_text="one word: not_json, not_utf8, nul_bytes, missing_type, ...")
+    detail = SpeechText(default="", shown="api file")
+    raw_preview = SpeechText(default="", shown="api file", help_text="its first 2,000 characters, bad bytes replaced")
+    session_id = PlainText(null=True, shown="api file")
     created_at = EpochMs(shown="api file")
 
     class Meta:

@@ -2,21 +2,21 @@
 
 from django.db import models
 
-from openclaw_web.sqlite.fields import Count, EpochMs, Plain
-from openclaw_web.sqlite.json_columns import Decoded
+from openclaw_web.sqlite.fields import Count, EpochMs, PlainText
+from openclaw_web.sqlite.json_columns import JsonProperty
 
 
 class TrajectoryEvent(models.Model):
     """One step of a run as OpenClaw measured it; texts are left out (transcripts have them), prompts are artifacts."""
 
-    id = Plain(primary_key=True, shown="api", help_text="made of session, run, type, time and seq")
-    session_id = Plain(shown="")
+    id = PlainText(primary_key=True, shown="api", help_text="made of session, run, type, time and seq")
+    session_id = PlainText(shown="")
     seq = Count(shown="api", help_text="number within one attempt of the run")
-    run_id = Plain(default="", shown="api")
-    type = Plain(shown="api", help_text="session.started, context.compiled, tool.call, model.completed, …")
+    run_id = PlainText(default="", shown="api")
+    type = PlainText(shown="api", help_text="session.started, context.compiled, tool.call, model.completed, …")
     created_at = EpochMs(null=True, shown="api")
-    about_json = Plain(default="{}", shown="")
-    about = Decoded("about_json")
+    about_json = PlainText(default="{}", shown="")
+    about = JsonProperty("about_json")
 
     class Meta:
         db_table = "trajectory_events"
@@ -30,9 +30,9 @@ class IndexedFile(models.Model):
     """A file that an agent's memory index holds, in so many pieces. Embeddings are never read."""
 
     pk = models.CompositePrimaryKey("database", "source", "path")
-    database = Plain(shown="api", help_text="relative to the OpenClaw folder")
-    source = Plain(shown="api", help_text="memory or sessions")
-    path = Plain(shown="api")
+    database = PlainText(shown="api", help_text="relative to the OpenClaw folder")
+    source = PlainText(shown="api", help_text="memory or sessions")
+    path = PlainText(shown="api")
     size_bytes = Count(null=True, shown="api")
     modified_at = EpochMs(null=True, shown="api")
     chunk_count = Count(default=0, shown="api")
@@ -48,11 +48,13 @@ class VfsEntry(models.Model):
     """A file or folder of the file system that some versions keep in the agent's database."""
 
     pk = models.CompositePrimaryKey("namespace", "path")
-    namespace = Plain(shown="api")
-    path = Plain(shown="api")
-    kind = Plain(default="", shown="api")
+    namespace = PlainText(shown="api")
+    path = PlainText(shown="api")
+    kind = PlainText(default="", shown="api")
     bytes = Count(null=True, shown="api")
-    handle = Plain(null=True, shown="api", help_text="of the artifact with the content; null: a folder, or not kept")
+    handle = PlainText(
+        null=True, shown="api", help_text="of the artifact with the content; null: a folder, or not kept"
+    )
     updated_at = EpochMs(null=True, shown="api")
 
     class Meta:

@@ -2,7 +2,7 @@
 
 from django.db import models
 
-from openclaw_web.sqlite.fields import Count, EpochMs, Own, Plain
+from openclaw_web.sqlite.fields import Count, EpochMs, OperatorText, PlainText
 
 
 class RemovedSession(models.Model):
@@ -12,12 +12,12 @@ class RemovedSession(models.Model):
         RETENTION = "retention"
         ARCHIVE = "archive"
 
-    session_id = Plain(primary_key=True, shown="api")
+    session_id = PlainText(primary_key=True, shown="api")
     removed_at = EpochMs(shown="api")
-    why = Plain(choices=Why.choices, shown="api")
+    why = PlainText(choices=Why.choices, shown="api")
     last_activity_at = EpochMs(shown="api")
     record_count = Count(default=0, shown="api")
-    archive = Own(default="", shown="api", help_text="path of the file; relative within the home; empty: none")
+    archive = OperatorText(default="", shown="api", help_text="path of the file; relative within the home; empty: none")
 
     class Meta:
         db_table = "removed_sessions"

@@ -2,7 +2,7 @@
 
 from django.db import models
 
-from openclaw_web.sqlite.fields import Count, Number, Plain
+from openclaw_web.sqlite.fields import Count, Number, PlainText
 
 
 class Totals(models.Model):
@@ -30,7 +30,7 @@ class SessionDay(Totals):
     session = models.ForeignKey(
         "ledger.Session", models.CASCADE, db_index=False, db_constraint=False, related_name="days"
     )
-    date = Plain(help_text="YYYY-MM-DD, UTC", shown="")
+    date = PlainText(help_text="YYYY-MM-DD, UTC", shown="")
     turn_count = Count(
         default=0,
         shown="",
@@ -51,9 +51,9 @@ class ToolSums(models.Model):
     They follow their session when the index says later that it was in another channel.
     """
 
-    date = Plain(help_text="YYYY-MM-DD, UTC", shown="")
-    tool = Plain(help_text="empty when the record does not say", shown="")
-    channel_id = Plain(help_text="of the session when its first records came", shown="")
+    date = PlainText(help_text="YYYY-MM-DD, UTC", shown="")
+    tool = PlainText(help_text="empty when the record does not say", shown="")
+    channel_id = PlainText(help_text="of the session when its first records came", shown="")
     call_count = Count(default=0, shown="api")
     result_count = Count(default=0, shown="api")
     failed_count = Count(default=0, shown="api")

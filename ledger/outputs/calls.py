@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from openclaw_web.sqlite import statements, words
+from openclaw_web.sqlite import dialect, statements
 from openclaw_web.sqlite.json_columns import decode, encode
 
 from ..collectors.records import read_facts
@@ -13,15 +13,15 @@ from ..session.timeline import find_main_argument
 NEAR = 60  # records between a call and its result, at most: other calls of the same answer, and their results
 # For each use a step to its record and a few back: the last one before it that asked under this id.
 CALLS = f"""
-    SELECT {words.json_text("listed.value", "id")}, asked.event_json
-    FROM {words.each("listed")}
-    JOIN transcript_event_identities answer ON answer.session_id = {words.json_text("listed.value", "session_id")}
-        AND answer.event_id = {words.json_text("listed.value", "record_id")}
+    SELECT {dialect.json_text("listed.value", "id")}, asked.event_json
+    FROM {dialect.json_array("listed")}
+    JOIN transcript_event_identities answer ON answer.session_id = {dialect.json_text("listed.value", "session_id")}
+        AND answer.event_id = {dialect.json_text("listed.value", "record_id")}
     JOIN transcript_events asked ON asked.session_id = answer.session_id AND asked.seq = (
         SELECT own.seq FROM transcript_events own
         WHERE own.session_id = answer.session_id AND own.seq < answer.seq AND own.seq > answer.seq - {NEAR}
             AND own.tool_call_count > 0
-            AND instr(own.event_json, {words.json_text("listed.value", "tool_call_id")})
+            AND instr(own.event_json, {dialect.json_text("listed.value", "tool_call_id")})
         ORDER BY own.seq DESC LIMIT 1)
 """  # noqa: S608 - constants
 
@@ -29,7 +29,7 @@ CALLS = f"""
 def find_calls(db: str, uses: list[dict[str, Any]]) -> tuple[dict[str, str], dict[str, str]]:
     """The main argument of the call of each use (`artifacts.artifact_names.PLACE`) by its id, and the titles of sessions."""
     whole = [use for use in uses if all(use.values())]
-    rows = statements.rows(db, CALLS, [encode(whole)]) if whole else []
+    rows = statements.read_rows(db, CALLS, [encode(whole)]) if whole else []
     wanted = {use["id"]: use["tool_call_id"] for use in whole}
     said = {use_id: _said(text, wanted[use_id]) for use_id, text in rows}
     ids = {use["session_id"] for use in uses if use["session_id"]}

@@ -13,7 +13,7 @@ from artifacts.errors import DamagedArtifact, NoRoom, NoSuchArtifact
 from artifacts.models import Artifact
 from artifacts.services import Place, StashBatch
 from openclaw_web.errors import Refused
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 
 from ..collectors.jsonl import Line, parse_line
 from ..collectors.records import KINDS_BY_ROLE, MAX_NAME

@@ -19,7 +19,7 @@ TOOLS = (*SUM_COLUMNS, "open_chars")
 def find_differences(db: str) -> Iterator[WrongSession]:
     """The sessions of an agent of which a derived column is not what follows from the records, by id."""
     for session_id in Session.objects.using(db).order_by("id").values_list("id", flat=True).iterator():
-        with statements.one_moment(db):
+        with statements.read_transaction(db):
             found = derivation.derive_rows(db, session_id)
             names = list(dict.fromkeys(_wrong_of(db, found))) if found else []
         if names:
@@ -58,7 +58,7 @@ def _wrong_of(db, found: DerivedRows):
 
 def _stored(db, table, columns, session_id) -> list[dict[str, Any]]:
     query = f"SELECT {', '.join(columns)} FROM {table} WHERE session_id = %s"  # noqa: S608 - our tables
-    return [dict(zip(columns, row, strict=True)) for row in statements.rows(db, query, [session_id])]
+    return [dict(zip(columns, row, strict=True)) for row in statements.read_rows(db, query, [session_id])]
 
 
 def _unlike(table, wanted, stored, key):

@@ -11,7 +11,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
-from openclaw_web.sqlite import statements, words
+from openclaw_web.sqlite import dialect, statements
 
 from ..transcripts.rows import TOTALS, add_totals
 from ..transcripts.tool_days import SUM_COLUMNS, TOTAL_PLACE
@@ -25,7 +25,7 @@ TOTAL_SQL = {name: f"SUM(CASE WHEN {COUNTS} THEN {OTHERS.get(name, name)} END)" 
 TOTAL_SQL |= {name: f"COALESCE({sql}, 0)" for name, sql in TOTAL_SQL.items() if name != "cost_usd"}
 PROMPT = "COALESCE(input_tokens, 0) + COALESCE(cache_read_tokens, 0) + COALESCE(cache_write_tokens, 0)"
 TURN_SQL = {
-    "is_active": words.count_if("kind = 'user' AND is_active"),
+    "is_active": dialect.count_if("kind = 'user' AND is_active"),
     "first_seq": "MIN(seq)",
     "last_seq": "MAX(seq)",
     "record_count": "COUNT(*)",
@@ -51,9 +51,9 @@ def _unlike(name):
     if name == "cost_usd":
         apart = f"ABS(of_records.{name} - turns.{name})"
         is_apart = f"{apart} > {CLOSE} AND {apart} > {CLOSE} * ABS(of_records.{name})"
-        is_unlike = words.differ(f"(of_records.{name} IS NULL)", f"(turns.{name} IS NULL)")
+        is_unlike = dialect.differ(f"(of_records.{name} IS NULL)", f"(turns.{name} IS NULL)")
         return f"(COALESCE({is_apart}, 0) OR {is_unlike})"
-    return words.differ(f"of_records.{name}", f"turns.{name}")
+    return dialect.differ(f"of_records.{name}", f"turns.{name}")
 
 
 # The first column of each is the session, whose order all of them have. What is compared with the records of each turn
@@ -61,12 +61,12 @@ def _unlike(name):
 SOURCES = {
     "parts": f"""
         SELECT session_id, created_at / {DAY_MS}, MIN(created_at), MAX(created_at),
-            COUNT(*), {", ".join(map(words.count_if, COUNTED))}, {", ".join(TOTAL_SQL.values())}
+            COUNT(*), {", ".join(map(dialect.count_if, COUNTED))}, {", ".join(TOTAL_SQL.values())}
         FROM transcript_events GROUP BY 1, 2 ORDER BY 1
     """,  # noqa: S608 - constants of this module
     "turns": f"""
-        SELECT of_records.session_id, COUNT(*), {words.count_if("turns.id IS NULL")},
-            {", ".join(words.count_if(_unlike(name)) for name in TURN_SQL)}
+        SELECT of_records.session_id, COUNT(*), {dialect.count_if("turns.id IS NULL")},
+            {", ".join(dialect.count_if(_unlike(name)) for name in TURN_SQL)}
         FROM (
             SELECT session_id, turn_number, {", ".join(f"{sql} AS {name}" for name, sql in TURN_SQL.items())}
             FROM transcript_events WHERE turn_number IS NOT NULL GROUP BY 1, 2
@@ -121,9 +121,11 @@ class Sums:
 
 def find_differences(db: str) -> Iterator[WrongSession]:
     """The sessions with wrong sums, by id, from the numbers beside their records."""
-    with statements.one_moment(db):
-        removed = {session_id for (session_id,) in statements.walked(db, "SELECT session_id FROM removed_sessions")}
-        sources = {name: statements.walked(db, query) for name, query in SOURCES.items()}
+    with statements.read_transaction(db):
+        removed = {
+            session_id for (session_id,) in statements.iterate_rows(db, "SELECT session_id FROM removed_sessions")
+        }
+        sources = {name: statements.iterate_rows(db, query) for name, query in SOURCES.items()}
         for session_id, found in _together(sources):
             if session_id not in removed and (names := list(dict.fromkeys(_wrong_of(found)))):
                 yield WrongSession(session_id, names)
@@ -131,7 +133,7 @@ def find_differences(db: str) -> Iterator[WrongSession]:
 
 def find_different_tool_days(db: str) -> Iterator[str]:
     """Rows of `tool_days` that are not what `session_tools`, those that stayed of removed sessions too, add up to."""
-    for place in statements.walked(db, DIFFERENT_DAYS):
+    for place in statements.iterate_rows(db, DIFFERENT_DAYS):
         yield " ".join(["tool_days", *map(str, place)])
 
 

@@ -12,8 +12,8 @@ from django.db import transaction
 
 from agents.holdings import Holding, compute_checksum
 from artifacts.models import Artifact
-from openclaw_web.sqlite import statements, upkeep, words
-from openclaw_web.sqlite.words import BESIDE, OURS
+from openclaw_web.sqlite import dialect, statements, upkeep
+from openclaw_web.sqlite.dialect import ATTACHED, MAIN
 
 from .. import index_rows, source_order
 from ..collectors.session_index import IndexEntry
@@ -110,7 +110,7 @@ def _numbers(db, session_id):
     """Record -> the number of its turn, from whatever is left: numbers are never given to another turn."""
     stored = ConversationTurn.objects.using(db).filter(session_id=session_id)
     own = {record_id: abs(number) for record_id, number in stored.values_list("user_message_id", "turn_number")}
-    return dict(statements.rows(db, NUMBERS, [session_id])) | own
+    return dict(statements.read_rows(db, NUMBERS, [session_id])) | own
 
 
 def _seed(db, beside, session_id, entry):
@@ -139,7 +139,7 @@ def _keep_title(db, beside, session_id):
 
 def _keep_marks(db, beside, session_id):
     """Repeated records stay so until they are compared again: that is done once all sessions are made (repeats)."""
-    marks = statements.rows(db, MARKS, [session_id])
+    marks = statements.read_rows(db, MARKS, [session_id])
     if marks:
         statements.run_many(beside, MARK, [(source, session_id, session_id, record_id) for record_id, source in marks])
         sums.rebuild_session(beside, session_id)
@@ -169,7 +169,7 @@ class _Exchange:
         self.found = ReimportResult(kept=kept)
 
     def run(self) -> ReimportResult:
-        with upkeep.beside(self.db, self.beside):
+        with upkeep.attach_database(self.db, self.beside):
             self._compare()
             self._tell()
             if self.found.is_changed:
@@ -181,18 +181,18 @@ class _Exchange:
         own = [self.session_id]
         self.found.is_new = not Session.objects.using(self.db).filter(id=self.session_id).exists()
         self.found.is_changed = self.found.is_new or any(map(self._differs, EXCHANGED))
-        self.found.is_changed = self.found.is_changed or bool(statements.one(self.db, ARTIFACTS_DIFFER, own))
+        self.found.is_changed = self.found.is_changed or bool(statements.read_row(self.db, ARTIFACTS_DIFFER, own))
 
     def _differs(self, model):
         columns, own = ", ".join(_columns(model)), _own(model)
-        sides = [f"SELECT {columns} FROM {where}.{_table(model)} WHERE {own} = %s" for where in (OURS, BESIDE)]  # noqa: S608
+        sides = [f"SELECT {columns} FROM {where}.{_table(model)} WHERE {own} = %s" for where in (MAIN, ATTACHED)]  # noqa: S608
         both = (f"{one} EXCEPT {other} LIMIT 1" for one, other in (sides, reversed(sides)))
-        return any(statements.one(self.db, query, [self.session_id] * 2) for query in both)
+        return any(statements.read_row(self.db, query, [self.session_id] * 2) for query in both)
 
     def _tell(self):
         own = [self.session_id]
         before, now = (
-            dict(statements.rows(self.db, IDS_AND_KINDS.format(where=where), own)) for where in (OURS, BESIDE)
+            dict(statements.read_rows(self.db, IDS_AND_KINDS.format(where=where), own)) for where in (MAIN, ATTACHED)
         )
         found = self.found
         found.held = Holding(Counter(now.values()), compute_checksum(now))
@@ -203,9 +203,9 @@ class _Exchange:
             one for one, kind in now.items() if kind == WITHHELD and before.get(one, WITHHELD) != WITHHELD
         ]
         if found.withheld:
-            rows = statements.rows(self.db, HANDLES_OF_WITHHELD, own * 2)
+            rows = statements.read_rows(self.db, HANDLES_OF_WITHHELD, own * 2)
             found.artifacts = sorted(handle for (handle,) in rows)
-            texts = statements.rows(self.db, WORDS_OF_WITHHELD, own * 2)
+            texts = statements.read_rows(self.db, WORDS_OF_WITHHELD, own * 2)
             found.words = {text for both in texts for text in both if text}
 
     def _exchange(self):
@@ -215,13 +215,13 @@ class _Exchange:
         statements.run(self.db, SET_ASIDE, own * 3)
         statements.run(self.db, REMOVE_RETURNED, own)
         for model in reversed(EXCHANGED):
-            statements.run(self.db, f"DELETE FROM {OURS}.{_table(model)} WHERE {_own(model)} = %s", own)  # noqa: S608
-        self._bring(PromptReport, words.INSERT_OR_LEAVE)
+            statements.run(self.db, f"DELETE FROM {MAIN}.{_table(model)} WHERE {_own(model)} = %s", own)  # noqa: S608
+        self._bring(PromptReport, dialect.INSERT_OR_LEAVE)
         for model in EXCHANGED:
             self._bring(model, "INSERT")
         tool_days.add_to_days(self.db, self.session_id)
         statements.run(self.db, REMOVE_WITHHELD, own * 2)
-        self._bring(Artifact, words.INSERT_OR_REPLACE)
+        self._bring(Artifact, dialect.INSERT_OR_REPLACE)
         for file in self.files:
             statements.run(self.db, REMOVE_REJECTED, [*own, file])
         statements.run(self.db, BRING_REJECTED)
@@ -229,7 +229,7 @@ class _Exchange:
     def _bring(self, model, verb):
         columns = ", ".join(_columns(model))
         table = _table(model)
-        statements.run(self.db, f"{verb} INTO {OURS}.{table} ({columns}) SELECT {columns} FROM {BESIDE}.{table}")  # noqa: S608
+        statements.run(self.db, f"{verb} INTO {MAIN}.{table} ({columns}) SELECT {columns} FROM {ATTACHED}.{table}")  # noqa: S608
 
 
 def _columns(model):
@@ -262,22 +262,22 @@ IDS_AND_KINDS = """
     WHERE ids.session_id = %s
 """
 WITHHELD_NOW = f"""
-    SELECT ids.event_id FROM {BESIDE}.transcript_event_identities ids
-    JOIN {BESIDE}.transcript_events events ON events.session_id = ids.session_id AND events.seq = ids.seq
+    SELECT ids.event_id FROM {ATTACHED}.transcript_event_identities ids
+    JOIN {ATTACHED}.transcript_events events ON events.session_id = ids.session_id AND events.seq = ids.seq
     WHERE ids.session_id = %s AND events.kind = '{WITHHELD}'
 """  # noqa: S608 - constants
 HANDLES_OF_WITHHELD = f"""
-    SELECT DISTINCT handle FROM {OURS}.artifacts WHERE session_id = %s AND record_id IN ({WITHHELD_NOW})
+    SELECT DISTINCT handle FROM {MAIN}.artifacts WHERE session_id = %s AND record_id IN ({WITHHELD_NOW})
 """  # noqa: S608
 WORDS_OF_WITHHELD = f"""
-    SELECT user_message_content, agent_message_content FROM {OURS}.conversation_turns
+    SELECT user_message_content, agent_message_content FROM {MAIN}.conversation_turns
     WHERE session_id = %s AND user_message_id IN ({WITHHELD_NOW})
 """  # noqa: S608
 # The messages of turns that are withheld now, by text and moment: what others said alike stays.
 REMOVE_CONTEXTS = f"""
-    DELETE FROM {OURS}.conversation_contexts
-    WHERE turn_id IN (SELECT id FROM {OURS}.conversation_turns WHERE session_id = %s) AND EXISTS (
-        SELECT 1 FROM {OURS}.conversation_turns gone
+    DELETE FROM {MAIN}.conversation_contexts
+    WHERE turn_id IN (SELECT id FROM {MAIN}.conversation_turns WHERE session_id = %s) AND EXISTS (
+        SELECT 1 FROM {MAIN}.conversation_turns gone
         WHERE gone.session_id = %s AND gone.user_message_id IN ({WITHHELD_NOW}) AND (
             (role = 'user' AND message = gone.user_message_content AND timestamp = gone.created_at)
             OR (role = 'agent' AND message = gone.agent_message_content
@@ -285,31 +285,31 @@ REMOVE_CONTEXTS = f"""
 """  # noqa: S608
 # A turn whose user message is no record any more, and that kept messages, which are evidence, refer to.
 SET_ASIDE = f"""
-    UPDATE {OURS}.conversation_turns SET turn_number = -abs(turn_number), is_active = 0,
+    UPDATE {MAIN}.conversation_turns SET turn_number = -abs(turn_number), is_active = 0,
         user_message_content = CASE WHEN user_message_id IN ({WITHHELD_NOW}) THEN '' ELSE user_message_content END,
         agent_message_content = CASE WHEN user_message_id IN ({WITHHELD_NOW}) THEN '' ELSE agent_message_content END
-    WHERE session_id = %s AND id NOT IN (SELECT id FROM {BESIDE}.conversation_turns)
-        AND id IN (SELECT turn_id FROM {OURS}.conversation_contexts)
+    WHERE session_id = %s AND id NOT IN (SELECT id FROM {ATTACHED}.conversation_turns)
+        AND id IN (SELECT turn_id FROM {MAIN}.conversation_contexts)
 """  # noqa: S608
 # A turn that was set aside and is one again.
 REMOVE_RETURNED = f"""
-    DELETE FROM {OURS}.conversation_turns
-    WHERE session_id = %s AND turn_number < 0 AND id IN (SELECT id FROM {BESIDE}.conversation_turns)
+    DELETE FROM {MAIN}.conversation_turns
+    WHERE session_id = %s AND turn_number < 0 AND id IN (SELECT id FROM {ATTACHED}.conversation_turns)
 """  # noqa: S608
-REMOVE_WITHHELD = f"DELETE FROM {OURS}.artifacts WHERE session_id = %s AND record_id IN ({WITHHELD_NOW})"  # noqa: S608
+REMOVE_WITHHELD = f"DELETE FROM {MAIN}.artifacts WHERE session_id = %s AND record_id IN ({WITHHELD_NOW})"  # noqa: S608
 ARTIFACTS_DIFFER = f"""
-    SELECT 1 FROM {BESIDE}.artifacts made WHERE made.session_id = %s AND NOT EXISTS (
-        SELECT 1 FROM {OURS}.artifacts there
-        WHERE there.id = made.id AND NOT ({words.differ("there.turn_id", "made.turn_id")})) LIMIT 1
+    SELECT 1 FROM {ATTACHED}.artifacts made WHERE made.session_id = %s AND NOT EXISTS (
+        SELECT 1 FROM {MAIN}.artifacts there
+        WHERE there.id = made.id AND NOT ({dialect.differ("there.turn_id", "made.turn_id")})) LIMIT 1
 """  # noqa: S608
 # Lines that can be read by now are rejected no more.
 REMOVE_REJECTED = f"""
-    DELETE FROM {OURS}.rejected_records WHERE session_id = %s AND file = %s AND NOT EXISTS (
-        SELECT 1 FROM {BESIDE}.rejected_records made
+    DELETE FROM {MAIN}.rejected_records WHERE session_id = %s AND file = %s AND NOT EXISTS (
+        SELECT 1 FROM {ATTACHED}.rejected_records made
         WHERE made.file = rejected_records.file AND made.byte_offset = rejected_records.byte_offset
         AND made.reason = rejected_records.reason)
 """  # noqa: S608
 REJECTED = "file, byte_offset, byte_length, reason, detail, raw_preview, session_id, created_at"
 BRING_REJECTED = f"""
-    {words.INSERT_OR_LEAVE} INTO {OURS}.rejected_records ({REJECTED}) SELECT {REJECTED} FROM {BESIDE}.rejected_records
+    {dialect.INSERT_OR_LEAVE} INTO {MAIN}.rejected_records ({REJECTED}) SELECT {REJECTED} FROM {ATTACHED}.rejected_records
 """  # noqa: S608

@@ -16,7 +16,7 @@ from typing import Any
 from django.db import transaction
 
 from openclaw_web.errors import Refused
-from openclaw_web.sqlite import statements, words
+from openclaw_web.sqlite import dialect, statements
 from openclaw_web.sqlite.json_columns import encode
 
 from ..collectors.envelopes import content_digest
@@ -31,7 +31,7 @@ BATCH = 500
 # Records without an id are called @<offset>, which is another one in a copy.
 SHARED = f"""
     SELECT ids.event_id, ids.created_at, ids.session_id, ids.seq FROM transcript_event_identities ids
-    WHERE ids.session_id IN (SELECT value FROM {words.each("members")}) AND NOT ids.event_id BETWEEN '@' AND 'A'
+    WHERE ids.session_id IN (SELECT value FROM {dialect.json_array("members")}) AND NOT ids.event_id BETWEEN '@' AND 'A'
     ORDER BY ids.event_id, ids.created_at
 """  # noqa: S608 - constants
 MARK = "UPDATE transcript_events SET repeat_of = %s WHERE session_id = %s AND seq = %s"
@@ -112,7 +112,7 @@ def _stored(db, names) -> Marks:
 
 def _shared(db, names) -> Iterator[list[Place]]:
     """The records with one id and time, where several sessions have one."""
-    rows = statements.walked(db, SHARED, [encode(names)])
+    rows = statements.iterate_rows(db, SHARED, [encode(names)])
     for _same, records in groupby(rows, itemgetter(0, 1)):
         places = [(session_id, seq) for _id, _time, session_id, seq in records]
         if len(places) > 1:

@@ -7,7 +7,7 @@ from ninja import Query
 
 from agents.decorators import agent_view
 from openclaw_web.endpoints.operations import Operations
-from openclaw_web.pages.doors import needs
+from openclaw_web.pages.roles import needs
 
 from ..models import Session
 from . import prompts, sums

@@ -9,8 +9,8 @@ from django.views.decorators.http import require_safe
 from agents.decorators import agent_view
 from artifacts import artifact_names
 from openclaw_web.errors import Refused
-from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import render_page
+from openclaw_web.pages.roles import needs
 
 from ..lists import facets
 from ..models import Session

@@ -8,11 +8,11 @@ from ninja import Query
 
 from agents.decorators import agent_view
 from openclaw_web.endpoints.operations import Operations
-from openclaw_web.endpoints.schemas import Page, listed
+from openclaw_web.endpoints.schemas import Page, page_to_json
 from openclaw_web.errors import Refused
 from openclaw_web.lists.paging import page_of
-from openclaw_web.pages.doors import needs
-from people.configuration import keys as configuration
+from openclaw_web.pages.roles import needs
+from people.configuration import setting_values as configuration
 
 from ..models import Session, TranscriptEventIdentity
 from ..outputs import stashed_outputs as outputs
@@ -53,7 +53,7 @@ def session_events(request, agent, session_id: str, filters: Query[EventQuery]):
     _say_who(page, session)
     if filters.include_payload:
         annotate_payloads(page)
-    return listed(page)
+    return page_to_json(page)
 
 
 @router.get("/agents/{agent}/sessions/{session_id}/branches", BranchList, 404, 503)
@@ -84,7 +84,7 @@ def session_turns(request, agent, session_id: str, filters: Query[TurnQuery]):
 @needs("viewer")
 def turn_context(request, agent, turn_id: str = Query(..., max_length=2000, description="`id` of a turn")):
     """The messages before a turn: as stored, or computed now with the setting `memoryGate.windowSize`."""
-    found = contexts.read_context(agent.db, configuration.number(contexts.SETTING), id=turn_id)
+    found = contexts.read_context(agent.db, configuration.get_number(contexts.SETTING), id=turn_id)
     request.opened = ("session", found.turn.session_id)
     return found.as_json()
 
@@ -102,7 +102,7 @@ def _turn_page(turns, filters, *, order):
     if filters.branch == "active":
         turns = turns.active()
     page = page_of(turns, order=order, **filters.place, budget=BUDGET_BYTES, weigh=count_turn_bytes)
-    return listed(page)
+    return page_to_json(page)
 
 
 def _say_who(events, session):

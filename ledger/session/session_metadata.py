@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from openclaw_web.sqlite.json_columns import count_of
+from openclaw_web.sqlite.json_columns import parse_count
 
 from ..collectors.records import parse_moment_ms
 from ..models import Session
@@ -37,7 +37,7 @@ def build_session_metadata(session: Session) -> SessionMetadata:
         found.skills = [_skill(row) for row in _named(report.get("skills"))]
         found.files = [_file(row) for row in _named(report.get("files"))]
         found.tools = [name for name in _list(report.get("tools")) if isinstance(name, str)][:MOST]
-        found.prompt_length = count_of(report.get("systemPromptChars"))
+        found.prompt_length = parse_count(report.get("systemPromptChars"))
     if said := session.index_entry:
         found.metadata = build_preview(format_json(said), METADATA)
         found.status, found.recap = _text(said.get("status")), _text(said.get("activitySummary"))
@@ -56,7 +56,7 @@ def _skill(row):
 
 def _file(row):
     """A file with its sizes; what is no number is left out."""
-    raw, injected = count_of(row.get("rawChars")), count_of(row.get("injectedChars"))
+    raw, injected = parse_count(row.get("rawChars")), parse_count(row.get("injectedChars"))
     is_cut = row.get("truncated") is True and None not in (raw, injected)
     told = {"name": row["name"], "rawChars": raw, "injectedChars": injected}
     return told | {"missing": row.get("missing") is True, "truncated": is_cut}

@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from artifacts import handles
 from openclaw_web.lists.paging import Page, page_of
 from openclaw_web.pages import states
-from openclaw_web.sqlite.fields import Place
+from openclaw_web.sqlite.fields import RowId
 from openclaw_web.sqlite.json_columns import decode
 
 from ..models import Session, TrajectoryEvent
@@ -57,7 +57,7 @@ class StepDescription:
 
 def find_steps(session: Session):
     """The steps of a session's runs."""
-    steps = TrajectoryEvent.objects.using(session._state.db).annotate(place=Place())
+    steps = TrajectoryEvent.objects.using(session._state.db).annotate(place=RowId())
     return steps.filter(session_id=session.id, created_at__isnull=False)
 
 

@@ -8,9 +8,9 @@ from pydantic import Field
 
 from agents.decorators import agent_view
 from openclaw_web.endpoints.operations import Operations
-from openclaw_web.endpoints.schemas import Page, PageQuery, listed
+from openclaw_web.endpoints.schemas import Page, PageQuery, page_to_json
 from openclaw_web.endpoints.table_schemas import table_schema
-from openclaw_web.pages.doors import needs
+from openclaw_web.pages.roles import needs
 
 from ..models import Session, TrajectoryEvent
 from . import steps
@@ -38,4 +38,4 @@ class StepOut(table_schema(TrajectoryEvent)):
 def session_steps(request, agent, session_id: str, filters: Query[PageQuery]):
     """The runs of a session, step by step as measured by OpenClaw; earliest first."""
     session = get_object_or_404(Session.objects.using(agent.db).only("id"), id=session_id)
-    return listed(steps.read_page(session, **filters.place))
+    return page_to_json(steps.read_page(session, **filters.place))

@@ -6,8 +6,8 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_safe
 
 from agents.decorators import agent_view
-from openclaw_web.pages.doors import needs
-from openclaw_web.pages.html import render_page, return_address, stop_polling
+from openclaw_web.pages.html import read_return_address, render_page, stop_polling
+from openclaw_web.pages.roles import needs
 
 from ..models import Session, TrajectoryEvent, TranscriptEvent, TranscriptEventIdentity
 from . import branch_records, jumps, live_update, page, pieces, steps
@@ -106,7 +106,7 @@ def _around(request, agent, session):
     return {
         "agent": agent,
         "may_label": may_label,
-        "back": return_address(request),
+        "back": read_return_address(request),
         **page.build_session_context(session),
     }
 

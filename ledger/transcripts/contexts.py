@@ -10,8 +10,8 @@ from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from openclaw_web.errors import Refused
+from openclaw_web.sqlite import dialect, statements
 from openclaw_web.sqlite import rows as sqlite_rows
-from openclaw_web.sqlite import statements, words
 
 from ..models import ConversationContext, ConversationTurn
 from . import forks
@@ -25,7 +25,7 @@ BUDGET_BYTES = 2_000_000  # of messages in one answer
 OWN = 10_000  # records of a branch that was left, the last ones, in which its turns are looked for
 
 COLUMNS = ("turn_id", "role", "message", "timestamp", "sequence_number")
-KEEP = sqlite_rows.insert_sql("conversation_contexts", COLUMNS).replace("INSERT", words.INSERT_OR_LEAVE, 1)
+KEEP = sqlite_rows.insert_sql("conversation_contexts", COLUMNS).replace("INSERT", dialect.INSERT_OR_LEAVE, 1)
 
 
 class NoSuchTurn(Refused):

@@ -16,7 +16,7 @@ BATCH = 500
 
 def list_resets(db: str, session_id: str) -> list[tuple[int, bool]]:
     """Places of a session's resets in order, and whether each is on the active branch."""
-    rows = statements.rows(db, RESETS.format(marks="%s"), [session_id])
+    rows = statements.read_rows(db, RESETS.format(marks="%s"), [session_id])
     return [(seq, bool(is_active)) for _id, seq, is_active in rows]
 
 
@@ -25,7 +25,7 @@ def list_active_resets(db: str, session_ids: Sequence[str]) -> dict[str, list[in
     found: dict[str, list[int]] = {}
     for start in range(0, len(session_ids), BATCH):
         batch = list(session_ids[start : start + BATCH])
-        for session_id, seq, is_active in statements.rows(
+        for session_id, seq, is_active in statements.read_rows(
             db, RESETS.format(marks=", ".join(["%s"] * len(batch))), batch
         ):
             if is_active:

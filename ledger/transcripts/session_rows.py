@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 
 from artifacts.models import Artifact
 from openclaw_web.errors import Refused
-from openclaw_web.sqlite import statements, words
+from openclaw_web.sqlite import dialect, statements
 
 from ..models import (
     ConversationContext,
@@ -95,7 +95,7 @@ def read_row_lines(db: str, session_id: str) -> Iterator[tuple[str, bytes]]:
     for table in TABLES:
         names = list(table.columns)
         query = f"SELECT {', '.join(names)} FROM {table.name} WHERE {table.condition} ORDER BY {table.order}"  # noqa: S608
-        for values in statements.walked(db, query, [session_id]):
+        for values in statements.iterate_rows(db, query, [session_id]):
             row = dict(zip(names, map(_told, values), strict=True))
             told = {"table": table.name, "row": row}
             yield table.name, orjson.dumps(told, option=orjson.OPT_APPEND_NEWLINE)
@@ -129,7 +129,7 @@ def insert_rows(db: str, session_id: str, table: Table, rows: Iterable[dict[str,
     A number that another row has by now is given anew.
     """
     columns = table.columns
-    verb = words.INSERT_OR_LEAVE if table.is_shared else "INSERT"
+    verb = dialect.INSERT_OR_LEAVE if table.is_shared else "INSERT"
     free = f"(SELECT ours.id FROM (SELECT %s AS id) ours WHERE ours.id NOT IN (SELECT id FROM {table.name}))"  # noqa: S608
     marks = ", ".join(free if table.is_numbered and name == "id" else "%s" for name in columns)
     query = f"{verb} INTO {table.name} ({', '.join(columns)}) VALUES ({marks})"

@@ -118,7 +118,9 @@ def _say_damage(exc):
 
     if not failures.is_damage(exc):
         raise exc
-    print(failures.sentence(exc, settings.HOME_DIR), failures.way_out(settings.HOME_DIR), file=sys.stderr)  # noqa: T201
+    print(
+        failures.describe_damage(exc, settings.HOME_DIR), failures.describe_way_out(settings.HOME_DIR), file=sys.stderr
+    )
     sys.exit(FAILED)
 
 

@@ -13,7 +13,7 @@ from .groups import Outcome, WrongUse
 Row = dict[str, Any]
 
 
-def export(
+def write_rows(
     file: str | None, kind: str, columns: Sequence[str], texts: Iterable[str], written: Callable[[int], str]
 ) -> Outcome:
     """Write texts, one of each row, to a file or to standard output; `written` says in words how many there were.
@@ -26,19 +26,19 @@ def export(
         with open(file, "w", encoding="utf-8", newline="") as opened:  # noqa: PTH123 - a name of the shell's, as it is
             count = _write(opened, kind, columns, texts)
     except OSError as exc:
-        words = {"file": file, "reason": reasons.of_system(exc)}
+        words = {"file": file, "reason": reasons.describe_os_error(exc)}
         raise WrongUse(_("%(file)s cannot be written: %(reason)s.") % words) from exc
     words = {"file": file, "count": f"{count:,}"}
     return Outcome({"file": file, "format": kind, "count": count}, written(count) % words)
 
 
-def texts_of(kind: str, columns: Sequence[str], rows: Iterable[Row]) -> Iterator[str]:
+def format_rows(kind: str, columns: Sequence[str], rows: Iterable[Row]) -> Iterator[str]:
     """Rows as JSON, JSON lines or CSV, without what stands before and after all of them."""
     for number, row in enumerate(rows):
         if kind == "csv":
             values = (row[name] for name in columns)
             cells = [_json(value) if isinstance(value, dict) else value for value in values]
-            yield spreadsheets.lines(spreadsheets.noted(columns, [cells])).decode()
+            yield spreadsheets.format_lines(spreadsheets.with_long_cells(columns, [cells])).decode()
         else:
             yield f"{_json(row)}\n" if kind == "jsonl" else f"{',' if number else '['}\n{_json(row)}"
 
@@ -51,7 +51,7 @@ def _write(file: TextIO, kind, columns, texts):
     """Write the texts; how many there were."""
     count = 0
     if kind == "csv":
-        file.write((spreadsheets.MARK + spreadsheets.lines([[*columns, spreadsheets.LONG]])).decode())
+        file.write((spreadsheets.MARK + spreadsheets.format_lines([[*columns, spreadsheets.LONG]])).decode())
     for text in texts:
         file.write(text)
         count += 1

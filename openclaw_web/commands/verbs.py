@@ -5,13 +5,14 @@ import os
 import sys
 from argparse import SUPPRESS, RawDescriptionHelpFormatter
 from collections.abc import Iterable
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import Any, NoReturn
 
 import orjson
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser, DjangoHelpFormatter
 from django.db import DEFAULT_DB_ALIAS, DatabaseError, OperationalError, connections
+from django.utils import translation
 from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -19,8 +20,25 @@ from django.utils.translation import gettext_lazy
 from ..disk import home, reserve
 from ..errors import Refused
 from ..pages import glyphs
-from ..sqlite import creation, failures, known
-from . import language
+from ..sqlite import creation, failures, known_migrations
+
+VARIABLES = ("LC_ALL", "LC_MESSAGES", "LANG")  # the first that says something counts, as for other programs
+
+
+def use_command_language(argv: list[str]) -> AbstractContextManager:
+    """For the block, the language that the environment asks for; English with `--json`, whose words never differ."""
+    code = settings.LANGUAGE_CODE if "--json" in argv else read_environment_language()
+    return nullcontext() if code == settings.LANGUAGE_CODE else translation.override(code)
+
+
+def read_environment_language() -> str:
+    """The language of ours that comes nearest to `zh_CN.UTF-8`."""
+    said = next((value for name in VARIABLES if (value := os.environ.get(name))), "")
+    wanted = said.partition(".")[0].partition("@")[0].replace("_", "-").lower()
+    codes = [code for code, _name in settings.LANGUAGES]
+    near = [code for code in codes if code.partition("-")[0] == wanted.partition("-")[0]]
+    return wanted if wanted in codes else next(iter(near), settings.LANGUAGE_CODE)
+
 
 DONE, FAILED, WRONG_USE, REFUSED, PARTLY, INTERRUPTED = 0, 1, 2, 3, 4, 130
 STATUSES = {
@@ -101,7 +119,7 @@ class Verb(BaseCommand):
             _log_to_stderr()
         options = {}
         try:
-            with language.spoken(argv):
+            with use_command_language(argv):
                 options = self._parse(argv)
                 with self._working(options):
                     self._run_on_database(options)
@@ -109,7 +127,7 @@ class Verb(BaseCommand):
             if options.get("traceback"):
                 raise
             if str(error):
-                sys.stderr.write(f"{glyphs.visible(str(error))}\n")
+                sys.stderr.write(f"{glyphs.to_terminal(str(error))}\n")
             sys.exit(error.returncode)
         finally:
             connections.close_all()
@@ -133,8 +151,8 @@ class Verb(BaseCommand):
                 self.fail(NO_ROOM % {"home": settings.HOME_DIR}, FAILED)
             if not failures.is_damage(exc):
                 raise
-            sentence = failures.sentence(exc, settings.HOME_DIR)
-            self.fail(f"{sentence} {failures.way_out(settings.HOME_DIR)}", FAILED)
+            sentence = failures.describe_damage(exc, settings.HOME_DIR)
+            self.fail(f"{sentence} {failures.describe_way_out(settings.HOME_DIR)}", FAILED)
 
     @contextmanager
     def _working(self, options):
@@ -182,7 +200,7 @@ class Verb(BaseCommand):
     def say(self, sentence: str) -> None:
         """Tell a person, at once; on standard error when standard output is for a receipt."""
         stream = self.stderr if getattr(self, "is_json", False) else self.stdout
-        stream.write(glyphs.visible(str(sentence)), lambda text: text)
+        stream.write(glyphs.to_terminal(str(sentence)), lambda text: text)
         stream.flush()
 
     def answer(self, facts: dict[str, Any], words: str) -> None:
@@ -209,7 +227,7 @@ class Verb(BaseCommand):
 
     def _print(self, text):
         if text:  # nothing to say is no empty line
-            self.stdout.write(text if self.is_json else glyphs.visible(str(text)))
+            self.stdout.write(text if self.is_json else glyphs.to_terminal(str(text)))
 
 
 def _receipt(**facts):
@@ -227,7 +245,7 @@ def _make_database():
     connection = connections[DEFAULT_DB_ALIAS]
     if not connection.introspection.table_names():
         creation.make_tables(connection)
-    known.refuse_another(connection)
+    known_migrations.refuse_other_version(connection)
 
 
 def _say_on_stderr(sentence):

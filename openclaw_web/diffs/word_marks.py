@@ -36,7 +36,7 @@ class Effort:
         return True
 
 
-def pairs(old: Sequence[str], new: Sequence[str], effort: Effort) -> Iterator[tuple[int | None, int | None, bool]]:
+def pair_lines(old: Sequence[str], new: Sequence[str], effort: Effort) -> Iterator[tuple[int | None, int | None, bool]]:
     """Lines to stand beside each other, as (place in `old`, place in `new`, whether one became the other)."""
     done_old = done_new = 0
     for i, j in [*_alike(old, new, effort), (len(old), len(new))]:
@@ -47,7 +47,7 @@ def pairs(old: Sequence[str], new: Sequence[str], effort: Effort) -> Iterator[tu
         done_old, done_new = i + 1, j + 1
 
 
-def parts(old: str, new: str, effort: Effort) -> tuple[list[Part], list[Part]]:
+def mark_words(old: str, new: str, effort: Effort) -> tuple[list[Part], list[Part]]:
     """Both lines in pieces, each said to have changed or not; the pieces of a line make up the line."""
     if len(old) + len(new) > LONG:
         return _middle(old, new)

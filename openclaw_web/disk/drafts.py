@@ -15,7 +15,7 @@ NAME = re.compile(r"[0-9A-HJKMNP-TV-Z]{26}")  # a ULID: what begins alike and en
 
 
 @contextmanager
-def draft_of(folder: Path) -> Iterator[Path]:
+def create_draft(folder: Path) -> Iterator[Path]:
     """An empty folder beside `folder` to write into; gone afterwards unless it was published.
 
     Drafts of builds that died are removed. Whoever writes a draft holds a lock on it, which ends with the process.
@@ -34,11 +34,11 @@ def draft_of(folder: Path) -> Iterator[Path]:
 def remove_drafts(folder: Path) -> None:
     """Take away drafts of `folder` that nobody writes any more."""
     if folder.parent.is_dir():
-        with suppress(OSError), draft_of(folder):  # which does it before it makes another one
+        with suppress(OSError), create_draft(folder):  # which does it before it makes another one
             pass
 
 
-def remove_dead(parent: Path) -> list[str]:
+def remove_dead_drafts(parent: Path) -> list[str]:
     """Remove every draft in `parent` that nobody writes any more; the names of what they were drafts of, each once."""
     removed = []
     for path in parent.iterdir() if parent.is_dir() else ():

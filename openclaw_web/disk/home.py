@@ -15,7 +15,7 @@ from . import locks
 
 LOCK = Path("state") / locks.HOME
 # In a home that is restored, until the one before it has been put aside.
-MARK = Path("state") / "restoring"
+RESTORE_MARK = Path("state") / "restoring"
 _prepared: dict[Path, tuple[int, int]] = {}
 
 
@@ -32,7 +32,7 @@ def enter(home: Path) -> int:
     Raises Refused while the home is being restored, and when its lock cannot be opened.
     """
     try:
-        handle = locks.held(home / LOCK, shared=True, wait=False)
+        handle = locks.hold_lock(home / LOCK, shared=True, wait=False)
     except OSError as exc:
         raise Refused(_("%(file)s: %(why)s.") % {"file": home / LOCK, "why": exc.strerror}) from exc
     if handle is None:
@@ -45,37 +45,37 @@ def enter(home: Path) -> int:
     return handle
 
 
-def before_restore(home: Path, now: datetime) -> Path:
+def find_replaced_path(home: Path, now: datetime) -> Path:
     """Where the home goes that a restore replaces."""
     return _free(home.with_name(f"{home.name}.before-restore-{now:%Y%m%dT%H%M%SZ}"))
 
 
-def between(home: Path) -> Path:
+def get_parking_path(home: Path) -> Path:
     """Where it is for a moment on systems that cannot exchange two folders."""
     return home.with_name(f"{home.name}.between")
 
 
 def put_back(home: Path) -> None:
     """Give the old home its name again, or put it aside when the restored one has it. Whoever calls holds its lock."""
-    old = between(home)
-    if (home / MARK).exists():
-        old.rename(before_restore(home, datetime.now(UTC)))
-        (home / MARK).unlink(missing_ok=True)
+    old = get_parking_path(home)
+    if (home / RESTORE_MARK).exists():
+        old.rename(find_replaced_path(home, datetime.now(UTC)))
+        (home / RESTORE_MARK).unlink(missing_ok=True)
         return
     if home.exists() and not (home / "state" / "openclaw.sqlite").exists():
         home.rename(_free(home.with_name(f"{home.name}.blank")))  # made by who came while there was none
     if home.exists():  # somebody has filled it meanwhile
-        old.rename(before_restore(home, datetime.now(UTC)))
+        old.rename(find_replaced_path(home, datetime.now(UTC)))
     else:
         old.rename(home)
 
 
 def _put_right(home):
     """Give the old home its name back, or put it aside when the new one is there; a restore at work is waited for."""
-    old = between(home)
+    old = get_parking_path(home)
     while old.is_dir():
         try:
-            handle = locks.held(old / LOCK)
+            handle = locks.hold_lock(old / LOCK)
         except FileNotFoundError:  # somebody else was quicker, or it is no home of ours
             return
         try:

@@ -60,7 +60,7 @@ def give_name(folder: int, old: str, new: str) -> bool:
     return True
 
 
-def settle(folder: int, draft: str, aside: str, name: str) -> None:
+def finish_exchange(folder: int, draft: str, aside: str, name: str) -> None:
     """Complete, or take back, what a kill left of an exchange.
 
     Afterwards there is something aside only when somebody made a new file while the old one was away: it stays.

@@ -14,7 +14,7 @@ from ..errors import Refused
 # and nobody has one of the others without it; so it alone keeps a home from being exchanged while somebody is in it.
 SERVING, WORKING, COLLECTING, BACKING_UP = "serve.lock", "work.lock", "collect.lock", "backup.lock"
 DOCTOR, HOME = "doctor.lock", "home.lock"
-OF_A_HOME = (SERVING, WORKING, COLLECTING, BACKING_UP, DOCTOR, HOME)
+HOME_LOCKS = (SERVING, WORKING, COLLECTING, BACKING_UP, DOCTOR, HOME)
 
 
 def take(handle: int, *, shared: bool = False, wait: bool = True) -> bool:
@@ -30,7 +30,7 @@ def take(handle: int, *, shared: bool = False, wait: bool = True) -> bool:
     return True
 
 
-def held(file: str | Path, *, shared: bool = False, wait: bool = True) -> int | None:
+def hold_lock(file: str | Path, *, shared: bool = False, wait: bool = True) -> int | None:
     """A descriptor that holds a lock until it is closed, or it and all that forked it have ended; None as in `take`.
 
     `file` is made where there is none; a name alone is one in the folder `state` of our home.
@@ -63,7 +63,7 @@ def lock(
 
 
 @contextmanager
-def only_one(file: str | Path, sentence: str) -> Iterator[None]:
+def exclusive_lock(file: str | Path, sentence: str) -> Iterator[None]:
     """Hold a lock for the block; raises Refused with a sentence when somebody else has it."""
     with lock(file, wait=False) as is_ours:
         if not is_ours:
@@ -86,7 +86,7 @@ def is_held(file: Path) -> bool | None:
 
 
 @contextmanager
-def running(run_token: str) -> Iterator[None]:
+def hold_run_lock(run_token: str) -> Iterator[None]:
     """Hold the lock of `run_token`. A run that is broken off leaves its file behind, unlocked: see `is_dead`."""
     file = _of_run(run_token)
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -95,13 +95,13 @@ def running(run_token: str) -> Iterator[None]:
         file.unlink(missing_ok=True)
 
 
-def is_dead(run_token: str) -> bool | None:
+def is_run_dead(run_token: str) -> bool | None:
     """Whether the process of `run_token` is gone; None when this machine cannot tell."""
     is_alive = is_held(_of_run(run_token))
     return None if is_alive is None else not is_alive
 
 
-def forget(run_token: str) -> None:
+def remove_run_lock(run_token: str) -> None:
     """Take the file of a dead run away."""
     _of_run(run_token).unlink(missing_ok=True)
 

@@ -40,7 +40,7 @@ def give_back(home: Path) -> None:
         _given[0] = 0
 
 
-def keep(home: Path) -> None:
+def refill(home: Path) -> None:
     """Make the reserve, or make it whole, where the disk has plenty of room."""
     missing = BYTES - _size(home)
     if missing > 0 and (home / FILE).parent.is_dir() and shutil.disk_usage(home).free >= SPARE + missing:

@@ -28,7 +28,7 @@ def check(folder: Path, wanted: int) -> None:
 
 
 @contextmanager
-def refusing(folder: Path, nothing: str) -> Iterator[None]:
+def refuse_when_full(folder: Path, nothing: str) -> Iterator[None]:
     """Turn a full disk into a sentence; `nothing` says what did not happen."""
     try:
         yield

@@ -5,7 +5,7 @@ from typing import Any
 
 from ninja import Router
 
-from . import promises
+from . import openapi_extras
 from .schemas import Problem
 
 Declare = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -37,7 +37,9 @@ class Operations:
         answers = answer if isinstance(answer, dict) else {200: answer}
         ids = options.pop("ids", self.ids)  # of an operation that moved into another module
         extra = options.pop("openapi_extra", {})
-        said = {status: promises.failure(status) for status in (403, 422, *failing)} | extra.get("responses", {})
+        said = {status: openapi_extras.describe_failure(status) for status in (403, 422, *failing)} | extra.get(
+            "responses", {}
+        )
         options |= {"response": {**answers, 401: Problem}, "openapi_extra": extra | {"responses": said}}
 
         def declare(view):

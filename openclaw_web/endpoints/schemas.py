@@ -92,20 +92,20 @@ class PageQuery(Schema):
         """As `page_of` takes it."""
         return {"after": self.after, "before": self.before, "size": self.limit}
 
-    def asked(self, **names: str) -> dict[str, Any]:
+    def criteria(self, **names: str) -> dict[str, Any]:
         """The filters as the list is asked for them (`List.fits`); `names` are those that it calls otherwise."""
         names |= {"from_ts": "since", "to_ts": "until"}
         chosen = self.dict(exclude={"after", "before", "limit"}, exclude_none=True)
         return {names.get(name, name): value for name, value in chosen.items()}
 
 
-class Moments(PageQuery):
+class TimeRangeQuery(PageQuery):
     """A list that can be narrowed to a stretch of time."""
 
     from_ts: int | None = Field(None, ge=0, le=BIGGEST, description="milliseconds: at or after this time")
     to_ts: int | None = Field(None, ge=0, le=BIGGEST, description="milliseconds: before this time")
 
 
-def listed(page: paging.Page, items: list[Any] | None = None) -> dict[str, Any]:
+def page_to_json(page: paging.Page, items: list[Any] | None = None) -> dict[str, Any]:
     """The answer of a list: a page of rows, or `items` made of them, and the cursors of the pages beside it."""
     return {"items": page if items is None else items, "next": page.next, "previous": page.previous}

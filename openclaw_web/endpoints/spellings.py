@@ -7,20 +7,20 @@ HUMP = re.compile(r"_([a-z0-9])")
 ALSO = {"session": ("sessionId", "session_id"), "agent": ("agentId", "agent_id")}
 
 
-def of(names):
+def find_spellings(names):
     """`{spelling: name}` of every other spelling that these parameters have."""
-    found = {camel(name): name for name in names} | {
+    found = {to_camel_case(name): name for name in names} | {
         other: name for name in names for other in ALSO.get(name, ()) if other not in names
     }
     return {other: name for other, name in found.items() if other != name}
 
 
-def camel(name):
+def to_camel_case(name):
     """`include_payload` as `includePayload`."""
     return HUMP.sub(lambda match: match[1].upper(), name)
 
 
-def renamed_query(query, known):
+def rename_query(query, known):
     """A QueryDict under our names; our own spelling wins when both are there."""
     if not any(other in known for other in query):
         return query
@@ -32,7 +32,7 @@ def renamed_query(query, known):
     return ours
 
 
-def renamed_body(body, known):
+def rename_body(body, known):
     """The same for the keys of an object."""
     others = {known[key]: value for key, value in body.items() if key in known}
     return others | {key: value for key, value in body.items() if key not in known} if others else body

@@ -10,7 +10,7 @@ import orjson
 from django.utils.translation import gettext as _
 
 from ..pages.downloads import StreamedDownload, TooManyDownloads
-from .problems import answer_to, invalid
+from .error_responses import build_refusal, build_validation_error
 
 TYPE = "application/x-ndjson"
 MOST = 10**9
@@ -28,7 +28,7 @@ def is_list(operation):
     return bool(answer) and {"items", "next"} <= answer.keys()
 
 
-def page_size(operation):
+def get_page_size(operation):
     """How many rows the operation gives at most in one page."""
     for field in _query_fields(operation):
         if (limit := field.get("limit")) is not None:
@@ -36,19 +36,19 @@ def page_size(operation):
     return 50
 
 
-def query_names(operation):
+def get_query_names(operation):
     """The names of the query parameters an operation takes."""
     return {name for fields in _query_fields(operation) for name in fields}
 
 
-def known_names(operation):
+def get_known_names(operation):
     """Every name that a query of an operation may hold: a parameter may go by another one than in our code."""
     fields = [field for found in _query_fields(operation) for field in found.values()]
     aliases = {field.alias for field in fields if field.alias}
-    return aliases | query_names(operation) | ({"format"} if is_list(operation) else set())
+    return aliases | get_query_names(operation) | ({"format"} if is_list(operation) else set())
 
 
-def asked(request):
+def read_format(request):
     """Which form of a list is asked for: `json` or `jsonl`; None for a form there is not. `format` beats `Accept`."""
     wanted = request.GET.get("format")
     if wanted is not None:
@@ -56,23 +56,25 @@ def asked(request):
     return "jsonl" if TYPE in request.headers.get("Accept", "") else "json"
 
 
-def check(request):
+def check_format(request):
     """The answer to a `format` or, for JSON lines, a `limit` that does not fit; None when both do."""
-    form = asked(request)
+    form = read_format(request)
     if form is None:
-        return invalid([{"loc": ["query", "format"], "msg": _("json or jsonl")}])
+        return build_validation_error([{"loc": ["query", "format"], "msg": _("json or jsonl")}])
     limit = request.GET.get("limit")
     if form == "jsonl" and limit is not None and not _is_count(limit):
-        return invalid([{"loc": ["query", "limit"], "msg": _("a whole number from 1 to %(most)s") % {"most": MOST}}])
+        return build_validation_error(
+            [{"loc": ["query", "limit"], "msg": _("a whole number from 1 to %(most)s") % {"most": MOST}}]
+        )
     return None
 
 
-def jsonl(run, request, values, size):
+def stream_jsonl(run, request, values, size):
     """The answer of a list as JSON lines; `run` gives one page of at most `size` rows. Failures at once are said."""
     try:
         response = StreamedDownload((), content_type=f"{TYPE}; charset=utf-8")
     except TooManyDownloads as exc:
-        return answer_to(exc)
+        return build_refusal(exc)
     limit = int(request.GET.get("limit") or MOST)
     first = _page(run, request, values, request.GET.get("after"), min(limit, size))
     if first.status_code != 200:

@@ -7,7 +7,7 @@ from django.db.models import Field, Model
 from pydantic import Field as Described
 from pydantic import create_model
 
-from ..sqlite.fields import shown_in
+from ..sqlite.fields import get_shown_fields
 from .schemas import Schema
 
 TYPES = {
@@ -33,7 +33,7 @@ def table_schema(table: type[Model], *names: str) -> Any:
     It is Any: no type checker follows a class made of a table. `./dev run records NAME` prints what answers hold.
     """
     fields = {field.attname: field for field in table._meta.concrete_fields}
-    chosen = names or [field.attname for field in shown_in(table, "api")]
+    chosen = names or [field.attname for field in get_shown_fields(table, "api")]
     columns: dict[str, Any] = {name: (_type_of(fields[name]), _described(fields[name])) for name in chosen}
     schema = create_model(f"{table.__name__}Columns", __base__=TableSchema, __module__=table.__module__, **columns)
     schema.table = table

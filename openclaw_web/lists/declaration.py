@@ -11,9 +11,9 @@ from django.db.models import Model, QuerySet
 from django.urls import URLResolver, get_resolver
 from django.utils.functional import Promise
 
-from ..sqlite.fields import shown_in
-from .counting import Amount
+from ..sqlite.fields import get_shown_fields
 from .filters import ListFilters
+from .list_counts import RowCount
 from .paging import Listing, Page
 
 Text = str | Promise
@@ -56,9 +56,9 @@ class List:
     read: Callable[[QuerySet], QuerySet] = lambda rows: rows  # what a page reads of each row
     beside: Callable[[ListFilters], Mapping[str, Any]] = lambda _filters: {}  # what else the page shows
     # How many rows `whose` list has without filters, counted in so many ms: where there is a quicker way to say it.
-    count: Callable[[Any, int], Amount] | None = None
+    count: Callable[[Any, int], RowCount] | None = None
     # How many rows each segment of `whose` list has without filters, by its name, counted in about so many ms.
-    amounts: Callable[[Any, int], Mapping[str, Amount]] | None = None
+    amounts: Callable[[Any, int], Mapping[str, RowCount]] | None = None
     # The rows of the file as dictionaries, where they are not the `fields` of what is read, and how one is written.
     file: Callable[[QuerySet], QuerySet] | None = None
     shape: Callable[[dict[str, Any]], dict[str, Any]] | None = None
@@ -74,7 +74,7 @@ class List:
 
 def file_columns(table: type[Model], *first: str) -> tuple[str, ...]:
     """The columns of a list's file: those that are named, then what else the fields of the table show in files."""
-    return tuple(dict.fromkeys((*first, *(field.attname for field in shown_in(table, "file")))))
+    return tuple(dict.fromkeys((*first, *(field.attname for field in get_shown_fields(table, "file")))))
 
 
 def shows(what):
@@ -87,7 +87,7 @@ def shows(what):
     return mark
 
 
-def every() -> dict[str, List]:
+def find_lists() -> dict[str, List]:
     """Every list that an address of the site shows, by its name."""
     return {what.on: what for what in _shown(get_resolver())}
 

@@ -19,7 +19,7 @@ from ..errors import Refused
 from ..pages import formatting
 from ..pages.downloads import StreamedDownload
 from . import segments
-from .paging import every
+from .paging import read_batches
 
 TYPES = {
     "csv": "text/csv; charset=utf-8",
@@ -57,7 +57,7 @@ class Control:
     is_first: bool = False  # where the key / leads: the first field for words, else the first of all
 
 
-class Day(forms.DateField):
+class DayField(forms.DateField):
     """A UTC day of an address, written like 2026-02-21, or one of its minutes, 2026-02-21T05:00."""
 
     def __init__(self, label):
@@ -72,7 +72,7 @@ class Day(forms.DateField):
 
 
 # Fields as <input type=…>; all others are texts.
-KINDS = {Day: "date", forms.BooleanField: "checkbox", forms.FloatField: "number", forms.IntegerField: "number"}
+KINDS = {DayField: "date", forms.BooleanField: "checkbox", forms.FloatField: "number", forms.IntegerField: "number"}
 
 
 class ListFilters(forms.Form):
@@ -106,7 +106,7 @@ class ListFilters(forms.Form):
         """Every order that an address may ask for."""
         return tuple(f"{sign}{name}" for name in cls.ORDERS for sign in ("", "-"))
 
-    def checked(self):
+    def validate(self):
         """This form; raises Refused, naming the value, when the address asks for what cannot exist."""
         if not self.is_valid():
             raise Refused(self._why())
@@ -148,7 +148,7 @@ class ListFilters(forms.Form):
         return segments.ALL if chosen or self.cleaned_data["format"] else self.SEGMENTS.first
 
     @property
-    def asked(self):
+    def criteria(self):
         """The filters in force as what fits a list is asked for: `List.fits`."""
         return self.chosen | ({segments.NAME: self.segment} if self.SEGMENTS else {})
 
@@ -274,7 +274,7 @@ class DayFilters(ListFilters):
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
-        self.fields |= {"from": Day(gettext_lazy("From day (UTC)")), "to": Day(gettext_lazy("To day (UTC)"))}
+        self.fields |= {"from": DayField(gettext_lazy("From day (UTC)")), "to": DayField(gettext_lazy("To day (UTC)"))}
 
     def clean(self):
         """Refuses days that come the wrong way round."""
@@ -290,7 +290,7 @@ class DayFilters(ListFilters):
         return {"since": first and start_of(first), "until": last and start_of(last) + length}
 
     @property
-    def asked(self):
+    def criteria(self):
         """As every list's; the days as moments."""
         return {name: value for name, value in super().asked.items() if name not in ("from", "to")} | self.moments
 
@@ -315,14 +315,14 @@ def file_name(*parts):
     return "-".join(re.sub(r"[^A-Za-z0-9_.-]+", "_", part) for part in (*parts, today) if part)
 
 
-def download(rows, *, order, columns, shape, name, kind):
+def download_rows(rows, *, order, columns, shape, name, kind):
     """All rows of a queryset of `values` as a streamed file, fetched batch by batch.
 
     `shape(row)` makes a row's dictionary, whose keys are `columns`; `name` is the file's without its ending;
     `kind` is csv, json or jsonl. Texts in a CSV that a spreadsheet would run as formulas get a `'` before them,
     and its last column names the cells of a row that are too long for Excel.
     """
-    shaped = ([shape(row) for row in batch] for batch in every(rows, order=order))
+    shaped = ([shape(row) for row in batch] for batch in read_batches(rows, order=order))
     parts = {"csv": lambda: _csv(shaped, columns), "json": lambda: _json(shaped), "jsonl": lambda: _jsonl(shaped)}
     response = StreamedDownload(parts[kind](), content_type=TYPES[kind])
     response["Content-Disposition"] = f'attachment; filename="{name}.{kind}"'
@@ -330,9 +330,11 @@ def download(rows, *, order, columns, shape, name, kind):
 
 
 def _csv(batches, columns):
-    yield spreadsheets.MARK + spreadsheets.lines([[*columns, spreadsheets.LONG]])
+    yield spreadsheets.MARK + spreadsheets.format_lines([[*columns, spreadsheets.LONG]])
     for batch in batches:
-        yield spreadsheets.lines(spreadsheets.noted(columns, ([row[name] for name in columns] for row in batch)))
+        yield spreadsheets.format_lines(
+            spreadsheets.with_long_cells(columns, ([row[name] for name in columns] for row in batch))
+        )
 
 
 def _json(batches):

@@ -4,20 +4,20 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from .filters import ListFilters
-from .paging import Listing, cursor, flipped
+from .paging import Listing, encode_cursor, reverse_order
 
 LOOKING_MS = 50  # for each neighbour in a search for words
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class Neighbours:
     """The ids of the rows beside one, None at an end of the list, or where none was found in time."""
 
     before: str | None
     after: str | None
 
 
-def filters_of(kind: type[ListFilters], query: Any) -> ListFilters:
+def read_list_filters(kind: type[ListFilters], query: Any) -> ListFilters:
     """The filters of a list in an address; none where they do not hold."""
     filters = kind(query)
     is_known = filters.is_valid() and filters.sorting.removeprefix("-") in filters.ORDERS
@@ -28,13 +28,14 @@ def filters_of(kind: type[ListFilters], query: Any) -> ListFilters:
     return plain
 
 
-def beside(listing: Listing, row: Any) -> Beside:
+def find_neighbours(listing: Listing, row: Any) -> Neighbours:
     """The neighbours of a row in a listing that goes by `created_at` and `place`, both of which the row has."""
-    here = cursor([row.created_at, row.place])
+    here = encode_cursor([row.created_at, row.place])
     listing = replace(listing, rows=listing.rows.values("id", "created_at", "place"))
     if listing.time_ms:
         listing = replace(listing, time_ms=LOOKING_MS)
     pages = [
-        replace(listing, order=order).page(after=here, size=1) for order in (flipped(listing.order), listing.order)
+        replace(listing, order=order).page(after=here, size=1)
+        for order in (reverse_order(listing.order), listing.order)
     ]
-    return Beside(*(page[0]["id"] if page else None for page in pages))
+    return Neighbours(*(page[0]["id"] if page else None for page in pages))

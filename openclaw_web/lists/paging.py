@@ -86,7 +86,7 @@ class Listing:
         return self.rows if self.condition is None else self.rows.filter(self.condition)
 
 
-def terms(asked: dict[str, Any], columns: dict[str, str | Term], *, moment: str = "") -> list[Term]:
+def build_terms(asked: dict[str, Any], columns: dict[str, str | Term], *, moment: str = "") -> list[Term]:
     """The conditions that filters make: `asked` are their values, of which empty ones ask for nothing.
 
     `columns` is `{filter: column}`, a column with its lookup unless that is `exact` (`title__icontains`), or the Term
@@ -104,7 +104,7 @@ def terms(asked: dict[str, Any], columns: dict[str, str | Term], *, moment: str 
     return found
 
 
-def narrowed(rows, terms, *, order, seeks=(), window=WINDOW, time_ms=0):
+def build_listing(rows, terms, *, order, seeks=(), window=WINDOW, time_ms=0):
     """A `Listing` of those of `rows` that fit every one of `terms`.
 
     `seeks` are the columns that have an index in which `order` follows them, an index of only the rows that a term asks
@@ -125,13 +125,13 @@ def narrowed(rows, terms, *, order, seeks=(), window=WINDOW, time_ms=0):
     return Listing(rows, tuple(order), Q(*left) if left else None, window, time_ms)
 
 
-def in_order(orders: dict[str, tuple[str, ...]], sort: str) -> tuple[str, ...]:
+def get_order_columns(orders: dict[str, tuple[str, ...]], sort: str) -> tuple[str, ...]:
     """The columns of `cost` or `-cost`."""
     sign = "-" if sort.startswith("-") else ""
     return tuple(f"{sign}{column}" for column in orders[sort.removeprefix("-")])
 
 
-def places(request):
+def read_cursors(request):
     """Where in a list an address is: the arguments `after` and `before` of `page_of`."""
     return {"after": request.GET.get("after"), "before": request.GET.get("before")}
 
@@ -145,7 +145,7 @@ def page_of(rows, *, order, after=None, before=None, size=50, budget=None, weigh
     for a cursor this list did not give out. `rows` may be several querysets whose rows belong into one list.
     """
     if before and not after:
-        page, more = _walk(rows, flipped(order), before, size, budget, weigh)
+        page, more = _walk(rows, reverse_order(order), before, size, budget, weigh)
         if not more:  # the beginning: shown as the full first page
             return page_of(rows, order=order, size=size, budget=budget, weigh=weigh)
         page.reverse()
@@ -164,7 +164,7 @@ def search(rows, condition, *, order, after=None, before=None, size=50, window=W
     windows did has `is_partial` set, and a cursor that goes on searching from there.
     """
     backwards = bool(before and not after)
-    start, direction = (before, flipped(order)) if backwards else (after, order)
+    start, direction = (before, reverse_order(order)) if backwards else (after, order)
     until = time.monotonic() + time_ms / 1000
     page, more, end = _look_through(rows, condition, direction, start, size, window, until if time_ms else 0, **limits)
     page.is_partial = bool(end and not more)
@@ -172,7 +172,7 @@ def search(rows, condition, *, order, after=None, before=None, size=50, window=W
     if backwards and not more and not end:
         limits |= {"window": window, "time_ms": time_ms}
         return search(rows, condition, order=order, size=size, **limits)
-    onwards = _cursor_of(page[-1], order) if more else cursor(end) if end else None
+    onwards = _cursor_of(page[-1], order) if more else encode_cursor(end) if end else None
     # Beside a page without a row begins the window that ended with the row of the cursor: that row is in it.
     back = _cursor_of(page[0], order) if page and start else start and AT + start.removeprefix(AT)
     if backwards:
@@ -185,7 +185,7 @@ def _look_through(rows, condition, order, start, size, window, until, **limits):
     """A page of what fits, whether more was found, and the values of the last row looked at (None: the very last)."""
     page = Page()
     while True:
-        ahead = rows_after(rows.order_by(*order), order=order, after=start)
+        ahead = filter_after(rows.order_by(*order), order=order, after=start)
         end = ahead.values_list(*_names(order))[window - 1 : window].first()
         # Not `exclude`: only a bound that SQLite can seek to keeps it from reading on when nothing fits.
         back_to_end = end and _beyond(_names(order), end, descending=not _descends(order), or_at=True)
@@ -193,10 +193,10 @@ def _look_through(rows, condition, order, start, size, window, until, **limits):
         page, more = _walk(inside.filter(condition), order, start, size, page=page, **limits)
         if more or not end or time.monotonic() >= until:
             return page, more, end
-        start = cursor(end)
+        start = encode_cursor(end)
 
 
-def every(rows, *, order, size=500):
+def read_batches(rows, *, order, size=500):
     """Every row of a queryset of `values`, in batches (lists) of `size`: no cursor stays open while somebody reads."""
     names = _names(order)
     rows = rows.order_by(*order)
@@ -209,29 +209,29 @@ def every(rows, *, order, size=500):
         batch = list(_sought(rows, _beyond(names, last, descending=_descends(order)))[:size])
 
 
-def rows_after(rows, *, order, after):
+def filter_after(rows, *, order, after):
     """Those of `rows` that come after a cursor; all of them without one. Raises Refused for another list's cursor."""
     if not after:
         return rows
     names = _names(order)
-    values = read_cursor(after.removeprefix(AT), len(names))
+    values = decode_cursor(after.removeprefix(AT), len(names))
     try:
         return _sought(rows, _beyond(names, values, descending=_descends(order), or_at=after.startswith(AT)))
     except (ValueError, TypeError, OverflowError) as exc:  # a text where the column holds numbers
         raise _foreign() from exc
 
 
-def flipped(order):
+def reverse_order(order):
     """The same order the other way round."""
     return tuple(name[1:] if name.startswith("-") else f"-{name}" for name in order)
 
 
-def cursor(values):
+def encode_cursor(values):
     """Column values as an opaque text that fits into a URL."""
     return base64.urlsafe_b64encode(orjson.dumps(values)).decode().rstrip("=")
 
 
-def read_cursor(text, length):
+def decode_cursor(text, length):
     """The values of a cursor; raises Refused when it is not one of ours."""
     try:
         values = orjson.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
@@ -274,7 +274,7 @@ def _ahead(rows, order, after, count, *, is_heavy):
         found = [row for some in rows for row in _ahead(some, order, after, count, is_heavy=False)]
         found.sort(key=lambda row: [_value(row, name) for name in _names(order)], reverse=_descends(order))
         return found[:count]
-    rows = rows_after(rows.order_by(*order), order=order, after=after)[:count]
+    rows = filter_after(rows.order_by(*order), order=order, after=after)[:count]
     return rows.iterator(chunk_size=HEAVY_BATCH) if is_heavy else rows
 
 
@@ -287,7 +287,7 @@ def _sought(rows, bound):
 
 
 def _cursor_of(row, order):
-    return cursor([_value(row, name) for name in _names(order)])
+    return encode_cursor([_value(row, name) for name in _names(order)])
 
 
 def _foreign():

@@ -10,7 +10,7 @@ from typing import Any
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from .counting import Amount
+from .list_counts import RowCount
 from .paging import Term
 
 NAME = "segment"  # in addresses of pages, of files and of the API
@@ -53,7 +53,7 @@ class Segments:
             return [Term(column, "in", part.among)]
         return [Term(column, "without", part.without)] if part.without else []
 
-    def amounts(self, count: Callable[[str], Mapping[str, Amount]]) -> dict[str, Amount]:
+    def amounts(self, count: Callable[[str], Mapping[str, RowCount]]) -> dict[str, RowCount]:
         """How many rows each segment has; `count(column)` counts those of each value, empty: nobody knows."""
         columns = dict.fromkeys(part.column or self.column for part in self.parts.values())
         known = {column: count(column) for column in columns}
@@ -71,8 +71,8 @@ def _has(part, value):
     return value in part.among if part.among else value not in part.without
 
 
-def _sum(amounts: list[Amount]) -> Amount:
-    return Amount(sum(amount.count for amount in amounts), any(amount.is_more for amount in amounts))
+def _sum(amounts: list[RowCount]) -> RowCount:
+    return RowCount(sum(amount.count for amount in amounts), any(amount.is_more for amount in amounts))
 
 
 def choices(segments: Segments | None) -> list[tuple[str, Any]]:

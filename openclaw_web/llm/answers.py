@@ -49,7 +49,7 @@ def loads(body: bytes | bytearray) -> Any:
     raise NotJson  # out here, so that no traceback leads to what was read
 
 
-def text_of(answer: Any) -> str | None:
+def read_text(answer: Any) -> str | None:
     """What the model says in its first choice; None when that is nothing, or a call of a tool."""
     message = _get(_first(_get(answer, "choices")), "message")
     if _get(message, "tool_calls") or _get(message, "function_call"):
@@ -59,13 +59,13 @@ def text_of(answer: Any) -> str | None:
     return text if isinstance(text, str) and text.strip() else None
 
 
-def calls_of(answer: Any) -> tuple[ToolCall, ...]:
+def read_tool_calls(answer: Any) -> tuple[ToolCall, ...]:
     """The tools that the first choice wants used; what is no call of a function has no name and no arguments."""
     called = _get(_get(_first(_get(answer, "choices")), "message"), "tool_calls")
     return tuple(map(_call, called[:MOST_CALLS])) if isinstance(called, list) else ()
 
 
-def model_of(answer: Any, asked: str) -> str:
+def read_model(answer: Any, asked: str) -> str:
     """The name of the model that answered; the one that was asked when the answer names none."""
     name = _get(answer, "model")
     return name[:LONGEST_MODEL] if isinstance(name, str) and name else asked

@@ -1,20 +1,32 @@
 """Asks a language model: one request to an endpoint as that of OpenAI, and an answer or why there is none."""
 
 import json
+import math
 import random
+import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from . import answers, failures, headers, usage
+from .. import clock
+from . import answers, failures, usage
 from .answers import Answer as Answer
 from .answers import ToolCall as ToolCall
 from .endpoint import Endpoint, problem_of
 from .failures import CallFailed as CallFailed
 from .failures import Failure as Failure
-from .masking import masked
 from .usage import NOTHING_KNOWN, Usage
+
+HIDDEN = "…"
+
+
+_SECONDS = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9})?")
+
+
+_JSON = re.compile(r"[\w!#$&^.+-]+/(?:[\w!#$&^.+-]+\+)?json", re.ASCII)
+
 
 if TYPE_CHECKING:
     from .exchange import Exchange
@@ -25,7 +37,7 @@ FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0  # seconds at most before the second atte
 _chance = random.SystemRandom()
 
 
-def ask(
+def ask_model(
     endpoint: Endpoint,
     *,
     model: str,
@@ -48,23 +60,23 @@ def ask(
         question["tools"] = tools
     found = exchange.post(endpoint, "/chat/completions", json.dumps(question).encode(), seconds)
     latency_ms = int((time.monotonic() - began) * 1000)
-    body = masked(found.body.decode(errors="replace"), endpoint.key)
+    body = mask_key(found.body.decode(errors="replace"), endpoint.key)
     kind, text, name, used, calls = _understood(found, model, endpoint.key)
     if kind is None or (kind == Failure.no_answer and tools and calls):
         return Answer(text, name, used.prompt_tokens, used.completion_tokens, used.cost_usd, latency_ms, body, calls)
     raise CallFailed(
         kind,
-        failures.sentence(kind, endpoint, status=found.status, cause=found.cause, seconds=seconds),
+        failures.describe_failure(kind, endpoint, status=found.status, cause=found.cause, seconds=seconds),
         status=found.status,
         body=body,
         latency_ms=latency_ms,
-        retry_after=headers.retry_after(found.headers.get("retry-after", "")),
+        retry_after=parse_retry_after(found.headers.get("retry-after", "")),
         is_final=failures.is_final(kind, found.status, found.cause),
         usage=used,
     )
 
 
-def patiently(
+def call_with_retries(
     call: Callable[[], T],
     *,
     attempts: int,
@@ -100,14 +112,49 @@ def _understood(
     found: "Exchange", model: str, key: str
 ) -> tuple[Failure | None, str, str, Usage, tuple[answers.ToolCall, ...]]:
     """Why there is no text, None when there is one; it, the name of its model, what it used, and the tools it wants."""
-    kind = (failures.of_status(found.status) if found.status else None) or found.failure
+    kind = (failures.from_status(found.status) if found.status else None) or found.failure
     try:
         value = None if kind else answers.loads(found.body)
     except answers.NotJson:
-        is_json = headers.is_json(found.headers.get("content-type", ""))
+        is_json = is_json_type(found.headers.get("content-type", ""))
         return Failure.not_json if is_json else Failure.wrong_type, "", model, NOTHING_KNOWN, ()
-    text = answers.text_of(value)
+    text = answers.read_text(value)
     if kind is None and text is None:
         kind = Failure.no_answer
-    calls = tuple(replace(one, arguments=masked(one.arguments, key)) for one in answers.calls_of(value))
-    return kind, masked(text or "", key), masked(answers.model_of(value, model), key), usage.of(value), calls
+    calls = tuple(replace(one, arguments=mask_key(one.arguments, key)) for one in answers.read_tool_calls(value))
+    return (
+        kind,
+        mask_key(text or "", key),
+        mask_key(answers.read_model(value, model), key),
+        usage.read_usage(value),
+        calls,
+    )
+
+
+def is_json_type(content_type: str) -> bool:
+    """Whether a content type is that of JSON; one that is missing may be."""
+    name = content_type.partition(";")[0].strip().lower()
+    return not name or bool(_JSON.fullmatch(name))
+
+
+def parse_retry_after(value: str) -> float | None:
+    """How many seconds to wait, from `Retry-After`: a number or a date; None when it is neither."""
+    text = value.strip()
+    if _SECONDS.fullmatch(text):
+        return float(text)
+    try:
+        seconds = parsedate_to_datetime(text).timestamp() - clock.now_ms() / 1000
+    except (ValueError, OverflowError):
+        return None
+    return max(0.0, seconds) if math.isfinite(seconds) else None
+
+
+def mask_key(text: str, key: str) -> str:
+    """A text without the key, also where JSON spells its characters as `\\u0041` or `\\/`."""
+    if not key:
+        return text
+    return re.sub("".join(map(_spellings, key)), HIDDEN, text)
+
+
+def _spellings(character: str) -> str:
+    return rf"(?:{re.escape(character)}|\\{re.escape(character)}|\\u(?i:{ord(character):04x}))"

@@ -48,7 +48,7 @@ def from_environment() -> Endpoint:
     return endpoint
 
 
-def missing() -> str:
+def describe_problem() -> str:
     """Why the environment names no endpoint that can be used, in a sentence; empty when it names one."""
     try:
         from_environment()

@@ -59,7 +59,7 @@ class CallFailed(Exception):
         self.usage = usage
 
 
-def of_status(status: int) -> Failure | None:
+def from_status(status: int) -> Failure | None:
     """What a status says; None when it promises an answer."""
     if 200 <= status < 300:
         return None
@@ -78,9 +78,11 @@ def is_final(kind: Failure, status: int | None, cause: OSError | None) -> bool:
     return kind == Failure.redirected
 
 
-def sentence(kind: Failure, endpoint: Endpoint, *, status: int | None, cause: OSError | None, seconds: float) -> str:
+def describe_failure(
+    kind: Failure, endpoint: Endpoint, *, status: int | None, cause: OSError | None, seconds: float
+) -> str:
     """What went wrong and what helps, without anything that an endpoint sent."""
-    names = {"host": endpoint.host, "status": status, "reason": reasons.of_system(cause) if cause else ""}
+    names = {"host": endpoint.host, "status": status, "reason": reasons.describe_os_error(cause) if cause else ""}
     if kind == Failure.unreachable:
         return _unreachable(cause) % names
     if kind == Failure.http_error:

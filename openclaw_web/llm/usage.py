@@ -18,7 +18,7 @@ class Usage:
 NOTHING_KNOWN = Usage()
 
 
-def of(answer: Any) -> Usage:
+def read_usage(answer: Any) -> Usage:
     """The usage that an answer tells, whatever its values are."""
     usage = answer.get("usage") if isinstance(answer, dict) else None
     if not isinstance(usage, dict):

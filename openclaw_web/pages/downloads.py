@@ -27,7 +27,7 @@ class TooManyDownloads(Refused):
     headers = {"Retry-After": WAIT_SECONDS}
 
 
-class Paces:
+class PagePriority:
     """Which pages this process makes now: what is sent in parts lets them go first, they share one interpreter."""
 
     def __init__(self):
@@ -53,7 +53,7 @@ class Paces:
             self._idle.wait_for(lambda: not self._count, LONGEST_PAUSE)
 
 
-paces = Paces()
+page_priority = PagePriority()
 
 
 class _Download:
@@ -84,7 +84,7 @@ class StreamedDownload(_Download, StreamingHttpResponse):
     def __iter__(self):
         for part in super().__iter__():
             yield part
-            paces.wait()
+            page_priority.wait()
 
 
 class FileDownload(_Download, FileResponse):
@@ -102,7 +102,7 @@ def _take_place():
     folder = settings.HOME_DIR / "state" / "downloads"
     folder.mkdir(parents=True, exist_ok=True)
     for number in range(settings.DOWNLOADS):
-        place = locks.held(folder / f"{number}.lock", wait=False)
+        place = locks.hold_lock(folder / f"{number}.lock", wait=False)
         if place is not None:
             return place
     sentence = ngettext(

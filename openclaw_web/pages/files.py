@@ -5,14 +5,14 @@ from pathlib import Path
 
 from django.utils.translation import ngettext
 
-from ..errors import Answerable
+from ..errors import UserFacingError
 from .downloads import FileDownload
 
 RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
 CHUNK = 256 * 1024
 
 
-class NoSuchRange(Answerable):
+class NoSuchRange(UserFacingError):
     """The part asked for is not in the file, which has `size` bytes."""
 
     status = 416

@@ -15,7 +15,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import get_language, ngettext, pgettext
 from django.utils.translation import gettext as _
 
-from ..sqlite.fields import Label, labelled_in
+from ..sqlite.fields import Label, get_labelled_fields
 from . import glyphs, zones
 
 SHORTEST_MONTH = 28 * 86_400
@@ -24,7 +24,7 @@ EPOCH = date(1970, 1, 1).toordinal()
 SIXTY = [f"{number:02}" for number in range(60)]
 
 
-def at(ms):
+def to_datetime(ms):
     """The UTC datetime of milliseconds, or None for a time no calendar has."""
     try:
         return datetime.fromtimestamp(ms / 1000, UTC)
@@ -32,33 +32,33 @@ def at(ms):
         return None
 
 
-def here(ms):
+def to_local_datetime(ms):
     """The same in the zone of whoever looks."""
-    when = at(ms)
+    when = to_datetime(ms)
     try:
-        return when and when.astimezone(zones.here())
+        return when and when.astimezone(zones.get_zone())
     except OverflowError:  # the first or last day of the calendar
         return when
 
 
 def ago(ms):
     """`3 hours ago` in a <time> element with the exact moment on hover: in the zone of whoever looks, and in UTC."""
-    when = at(ms)
+    when = to_datetime(ms)
     if when is None:
         return "–"
-    exact, day, time = _exact(int(ms // 1000), zones.here())
+    exact, day, time = _exact(int(ms // 1000), zones.get_zone())
     seconds = now() - ms / 1000
     if -60 < seconds < 60:
         words = _words("now", 0, get_language())
     else:
         words = _words(*_since(when, seconds), get_language()) if seconds > 0 else exact[:-3]
-    title = f"{exact} UTC" if zones.here() is UTC else f"{exact} ({day} {time} UTC)"
+    title = f"{exact} UTC" if zones.get_zone() is UTC else f"{exact} ({day} {time} UTC)"
     return SafeString(f'<time datetime="{day}T{time}+00:00" title="{title}">{words}</time>')
 
 
 def due(ms):
     """`ago` of something to come: what has passed without it says `due 3 hours ago`."""
-    when = at(ms)
+    when = to_datetime(ms)
     if when is None or when > datetime.now(UTC):
         return ago(ms)
     return format_html(_("due {}"), ago(ms))
@@ -88,10 +88,10 @@ def _day_in_words(day, has_year, _language):
 
 
 def _moment(ms, start):
-    when = at(ms)
+    when = to_datetime(ms)
     if when is None:
         return "–"
-    exact, day, time = _exact(int(ms // 1000), zones.here())
+    exact, day, time = _exact(int(ms // 1000), zones.get_zone())
     return SafeString(f'<time datetime="{day}T{time}+00:00" title="{day} {time} UTC">{exact[start:]}</time>')
 
 
@@ -263,14 +263,14 @@ def listed(things: Iterable[object]) -> str:
     return _separator().join(map(str, things))
 
 
-def gap() -> str:
+def sentence_gap() -> str:
     """What stands between two sentences: a space, and nothing in languages whose marks are as wide as a letter."""
     return " " if _separator().endswith(" ") else ""
 
 
-def joined(sentences: Iterable[object]) -> str:
+def join_sentences(sentences: Iterable[object]) -> str:
     """Sentences one after the other, as the language writes them."""
-    return gap().join(map(str, sentences))
+    return sentence_gap().join(map(str, sentences))
 
 
 def _separator():
@@ -304,12 +304,12 @@ def exact_facts(row: models.Model) -> dict[str, str]:
 
 
 def _labelled(row):
-    for field in labelled_in(type(row)):
+    for field in get_labelled_fields(type(row)):
         yield field.label, field.attname, getattr(row, field.attname)
 
 
 def _drawn(name, value):
-    return glyphs.plain(value or "–") if value is None or isinstance(value, str) else _unit(name)[0](value)
+    return glyphs.to_one_line(value or "–") if value is None or isinstance(value, str) else _unit(name)[0](value)
 
 
 def _unit(name):

@@ -20,28 +20,28 @@ NAMES = (
 RUN = 8  # of so many characters in a row each one is named, the rest is counted
 
 
-def readable(text: str) -> SafeString:
+def to_html(text: str) -> SafeString:
     """`text` escaped for HTML, each hidden character as a small marked code."""
     text = text.replace("\r\n", "\n")
-    return mark(escape(text))
+    return mark_html(escape(text))
 
 
-def plain(text: str) -> str:
+def to_one_line(text: str) -> str:
     """`text` on one line without hidden characters, for titles and attributes."""
     return " ".join(HIDDEN.sub(lambda run: f" ‹{_codes(run[0])}› ", text).split())
 
 
-def visible(text: str) -> str:
+def to_terminal(text: str) -> str:
     """`text` for a terminal, which would hide or obey some characters: they are named, lines and tabs stay."""
-    return HIDDEN.sub(lambda run: plain(run[0]), text)
+    return HIDDEN.sub(lambda run: to_one_line(run[0]), text)
 
 
-def escaped(name: str) -> str:
+def escape_name(name: str) -> str:
     """The name of a file, with a code for each character that cannot be seen or is not UTF-8: two names differ."""
     return "".join(letter if letter.isprintable() else f"‹{_code(ord(letter))}›" for letter in name)
 
 
-def mark(html: str) -> SafeString:
+def mark_html(html: str) -> SafeString:
     """HTML whose texts may hold hidden characters (its tags may not), with the characters as marked codes."""
     if html.replace("\n", "").replace("\t", "").isprintable():  # so are most texts, and this is quickly known
         return SafeString(html)

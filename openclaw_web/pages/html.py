@@ -23,36 +23,36 @@ def render_page(request, template, context, *, partial=None, status=200):
     return response
 
 
-def status_of(form):
+def get_form_status(form):
     """The status of a page with a form: 422 when it comes back, 200 when it is still to be filled in."""
     return 422 if form.is_bound else 200
 
 
-def after_post(request, message, *, to):
+def redirect_after_post(request, message, *, to):
     """Redirect a browser; tell HTMX to go to the same place."""
     messages.success(request, message)
-    return go(request, to)
+    return redirect_to(request, to)
 
 
 def refuse_post(request, refused, *, to):
     """Say why nothing was done, where the person already is."""
     messages.error(request, refused.sentence)
-    return go(request, to)
+    return redirect_to(request, to)
 
 
-def go(request, to):
+def redirect_to(request, to):
     """Send a browser or HTMX to `to`: a URL or an object with `get_absolute_url`."""
     url = to if isinstance(to, str) else to.get_absolute_url()
     return HttpResponseClientRedirect(url) if request.htmx else redirect(url)
 
 
-def safe_next(request, fallback):
+def read_next_address(request, fallback):
     """The `next` address of a form when it is a path of this site, else `fallback`."""
     url = request.POST.get("next") or request.GET.get("next") or ""
     return url if _is_local(url) else fallback
 
 
-def return_address(request):
+def read_return_address(request):
     """The `back` address of a page, where its links came from, when that is a page of this site; else nothing."""
     url = request.GET.get("back", "")
     if len(url) > LONGEST_ADDRESS or not _is_local(url):

@@ -5,15 +5,15 @@ import logging
 from django.conf import settings
 from django.shortcuts import render
 
-from ..errors import Answerable
+from ..errors import UserFacingError
 from ..sqlite import time_limits
-from . import missing
-from .downloads import paces
+from . import not_found_page
+from .downloads import page_priority
 
 log = logging.getLogger(__name__)
 
 
-class SayWhyMiddleware:
+class FailurePageMiddleware:
     """A failure that knows its answer becomes a page with its sentence and status; so do queries that took too long."""
 
     def __init__(self, get_response):
@@ -23,16 +23,16 @@ class SayWhyMiddleware:
         return self.get_response(request)
 
     def process_exception(self, request, exception):
-        if time_limits.is_page_over(exception):
+        if time_limits.is_page_limit(exception):
             time_limits.lift_page_limit()
             log.warning("%s took longer than %s s and was stopped", request.get_full_path(), settings.PAGE_SECONDS)
-            return render(request, "refused.html", {"sentence": time_limits.too_slow()}, status=503)
-        return _said(request, exception) if isinstance(exception, Answerable) else None
+            return render(request, "refused.html", {"sentence": time_limits.describe_slow_page()}, status=503)
+        return _said(request, exception) if isinstance(exception, UserFacingError) else None
 
 
 def _said(request, failure):
     is_missing = failure.status == 404
-    ways = failure.ways or missing.ways_on(request, is_missing=is_missing)
+    ways = failure.ways or not_found_page.find_ways_on(request, is_missing=is_missing)
     context = {"sentence": failure.sentence, "reasons": failure.reasons, "ways": ways, "is_missing": is_missing}
     if failure.is_of_store:
         log.error("%s", failure)
@@ -55,7 +55,7 @@ class TimeLimitMiddleware:
 
     def __call__(self, request):
         try:
-            with paces.page():
+            with page_priority.page():
                 return self.get_response(request)
         finally:
             time_limits.lift_page_limit()

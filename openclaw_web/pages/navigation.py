@@ -126,7 +126,7 @@ ROOTS = ("/", "/operations/")  # below which are other entries
 COOKIE = "openclaw_web_rail"  # “slim” when only icons are shown
 
 
-def rail(request, path=""):
+def build_rail(request, path=""):
     """The `Rail` of a page, with the entries that the person may see and whose routes are mounted.
 
     `path` is that of the page where it is not the request's own.
@@ -137,7 +137,7 @@ def rail(request, path=""):
     return Rail(entries, request.COOKIES.get(COOKIE) == "slim", back)
 
 
-def system_groups(request):
+def build_system_groups(request):
     """The groups of the pages of System that the person may open, as `Group`; none on other pages."""
     if not _is_system(request.path):
         return []
@@ -151,7 +151,7 @@ def system_groups(request):
     return groups
 
 
-def agent_groups(agent, here):
+def build_agent_groups(agent, here):
     """The groups of an agent's pages as `Group`; `here` is the word of the page that is shown."""
     groups = []
     for label, pages in AGENT_GROUPS:

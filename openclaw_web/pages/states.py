@@ -106,7 +106,7 @@ _WORDS = (
 STATES = {value: State(word, tone) for word, tone, values in _WORDS for value in values}
 
 
-def of(value: Any) -> State:
+def get_state(value: Any) -> State:
     """The word and tone of a state. A value that no table has is shown as itself, in no tone."""
     value = str(value or "")  # a member of an enumeration is its value
     return STATES.get(value) or STATES.get(value.lower()) or _unknown(value)
@@ -114,7 +114,7 @@ def of(value: Any) -> State:
 
 def word(value: Any) -> str | Promise:
     """The word alone: for sentences, filters and charts."""
-    return of(value).word
+    return get_state(value).word
 
 
 def choices(values: Iterable[Any]) -> list[tuple[str, str | Promise]]:
@@ -124,5 +124,5 @@ def choices(values: Iterable[Any]) -> list[tuple[str, str | Promise]]:
 
 @lru_cache(maxsize=500)
 def _unknown(value):
-    shown = glyphs.plain(value)
+    shown = glyphs.to_one_line(value)
     return State(shown if len(shown) <= LONGEST_UNKNOWN else shown[: LONGEST_UNKNOWN - 1] + "…", PLAIN)

@@ -17,14 +17,15 @@ from django.urls import NoReverseMatch, reverse
 from django.utils import translation
 from django.utils.module_loading import import_string
 from django_htmx.jinja import htmx_script
+from heroicons.templatetags.heroicons import heroicon_outline as draw
 from jinja2 import Environment, StrictUndefined
 from jinja2.ext import Extension
 from jinja2.runtime import Macro
 from markupsafe import Markup
 
 from .. import clock
-from . import formatting, glyphs, icons, navigation, states, zones
-from .compiled import Compiled
+from . import formatting, glyphs, navigation, states, zones
+from .template_cache import TemplateCache
 
 # A text that ends with a mark, and the space behind it: Chinese writes none behind “：” or “。”.
 TEXT = r"\{\{-? ?_\(\"[^\"{}]*[.:,;!?]\"(?:, [^{}]*)?\) ?\}\}"
@@ -104,7 +105,7 @@ def environment(
     options |= {"trim_blocks": True, "lstrip_blocks": True}
     # What is compiled also depends on what Gaps reads.
     about = [SPACE.pattern, *sorted((name, str(value)) for name, value in options.items() if name != "loader")]
-    env = cls(**options, bytecode_cache=Compiled(kept_in, about) if kept_in else None)
+    env = cls(**options, bytecode_cache=TemplateCache(kept_in, about) if kept_in else None)
     env.newstyle_gettext = True  # type: ignore[attr-defined]
     env.globals |= _names() | {"ui": Components(env)}
     env.filters |= formatting.FILTERS | {"truncatechars": defaultfilters.truncatechars}
@@ -120,21 +121,21 @@ def _names():
         "gettext": gettext,
         "ngettext": ngettext,
         "pgettext": pgettext,
-        "gap": formatting.gap,
+        "gap": formatting.sentence_gap,
         "language": language,
         "languages": languages,
-        "zone": lambda: zones.in_words(clock.now_ms()),
+        "zone": lambda: zones.describe_zone(clock.now_ms()),
         "url": url,
         "url_or_none": url_or_none,
         "addresses": addresses,
         "static": static,
         "querystring": querystring,
         "htmx_script": htmx_script,
-        "heroicon": icons.icon,
-        "rail": navigation.rail,
-        "agent_groups": navigation.agent_groups,
-        "state_of": states.of,
-        "system_groups": navigation.system_groups,
+        "heroicon": icon,
+        "rail": navigation.build_rail,
+        "agent_groups": navigation.build_agent_groups,
+        "state_of": states.get_state,
+        "system_groups": navigation.build_system_groups,
     }
 
 
@@ -215,14 +216,24 @@ def querystring(query, **changes):
 
 def readable(text):
     """A text whose hidden characters are shown as small codes."""
-    return glyphs.readable(text or "")
+    return glyphs.to_html(text or "")
 
 
 def one_line(text):
     """A text on one line without hidden characters, for titles and attributes."""
-    return glyphs.plain(text or "")
+    return glyphs.to_one_line(text or "")
 
 
 def quoted(name):
     """A name as one piece of a path."""
     return quote(name, safe="")
+
+
+def icon(name, *, size=24, **attrs):
+    """The <svg> of an icon; `attrs` become its attributes, `class_` its class."""
+    return _drawn(name, size, tuple(sorted((name.rstrip("_"), value) for name, value in attrs.items())))
+
+
+@lru_cache(maxsize=512)
+def _drawn(name, size, attrs):
+    return draw(name, size=size, **dict(attrs))

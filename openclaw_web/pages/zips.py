@@ -24,12 +24,12 @@ END_64 = struct.Struct("<4sQ2H2L4Q")
 LOCATOR_64 = struct.Struct("<4sLQL")
 
 
-class Changed(OSError):
+class FileChanged(OSError):
     """A file is not as long as it was a moment ago: the download is broken off."""
 
 
 @dataclass(frozen=True, slots=True)
-class Packed:
+class ZipEntry:
     """A file in a ZIP: its name in there, where it is, and its bytes."""
 
     name: str
@@ -37,7 +37,7 @@ class Packed:
     size: int
 
 
-def length(files: Sequence[Packed]) -> int:
+def compute_length(files: Sequence[ZipEntry]) -> int:
     """How many bytes `zipped` sends."""
     total = directory = 0
     for file in files:
@@ -46,7 +46,7 @@ def length(files: Sequence[Packed]) -> int:
     return total + directory + len(_end(len(files), directory, total))
 
 
-def zipped(files: Sequence[Packed]) -> Iterator[bytes]:
+def stream_zip(files: Sequence[ZipEntry]) -> Iterator[bytes]:
     """The ZIP in small parts. Raises Changed when a file has become longer or shorter."""
     offset, directory = 0, []
     for file in files:
@@ -72,7 +72,7 @@ def _parts(file):
                 break
             yield part
     if left:
-        raise Changed(f"{file.path} changed while it was sent")
+        raise FileChanged(f"{file.path} changed while it was sent")
 
 
 def _local(file, checksum):

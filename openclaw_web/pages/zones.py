@@ -13,11 +13,11 @@ NAME = re.compile(r"[A-Z][\w+-]{0,30}(?:/[A-Z][\w+-]{0,30}){0,2}", re.ASCII)
 
 # Not Django's own, which takes as long to ask as a time takes to draw.
 _here: ContextVar[tzinfo] = ContextVar("zone", default=UTC)
-here = _here.get
+get_zone = _here.get
 
 
 @contextmanager
-def shown_in(zone: tzinfo) -> Iterator[None]:
+def use_zone(zone: tzinfo) -> Iterator[None]:
     """Times of the block are those of this zone."""
     token = _here.set(zone)
     try:
@@ -27,7 +27,7 @@ def shown_in(zone: tzinfo) -> Iterator[None]:
 
 
 @lru_cache(maxsize=500)
-def find(name: str) -> tzinfo | None:
+def find_zone(name: str) -> tzinfo | None:
     """The zone called so, whoever says it; None when there is none."""
     if name == "UTC":
         return UTC
@@ -38,26 +38,26 @@ def find(name: str) -> tzinfo | None:
 
 
 @cache
-def names() -> list[str]:
+def list_zones() -> list[str]:
     """Every zone there is, by name. Takes a tenth of a second when it is first asked."""
-    return sorted(name for name in available_timezones() | {"UTC"} if find(name))
+    return sorted(name for name in available_timezones() | {"UTC"} if find_zone(name))
 
 
-def spelled(name: str) -> str:
+def find_zone_name(name: str) -> str:
     """A name as it is written, whatever its case; empty when no zone is called so."""
     wanted = name.strip().replace(" ", "_").casefold()
-    return next((known for known in names() if known.casefold() == wanted), "")
+    return next((known for known in list_zones() if known.casefold() == wanted), "")
 
 
-def day_began(moment_ms: int) -> int:
+def find_day_start(moment_ms: int) -> int:
     """When the day of a moment began in the zone of the block."""
-    local = datetime.fromtimestamp(moment_ms / 1000, here())
+    local = datetime.fromtimestamp(moment_ms / 1000, get_zone())
     return round(local.replace(hour=0, minute=0, second=0, microsecond=0).timestamp() * 1000)
 
 
-def in_words(moment_ms: int) -> str:
+def describe_zone(moment_ms: int) -> str:
     """The zone of the block with its distance from UTC at a moment: `Asia/Kolkata (UTC+05:30)`."""
-    zone = here()
+    zone = get_zone()
     name = getattr(zone, "key", "UTC")
     minutes = (datetime.fromtimestamp(moment_ms / 1000, zone).utcoffset() or timedelta()) // timedelta(minutes=1)
     if not minutes:

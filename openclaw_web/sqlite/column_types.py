@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from django.db import connections, models
 
 from . import statements
-from .json_columns import Decoded
+from .json_columns import JsonProperty
 
 # The kinds of values that columns of our field types have. A field of another type is not looked at.
 KINDS = {
@@ -33,7 +33,7 @@ def find_damaged_json(db: str, model: type[models.Model]) -> Iterator[str]:
 
     Reads every such text of the table.
     """
-    columns = [value for base in model.__mro__ for value in vars(base).values() if isinstance(value, Decoded)]
+    columns = [value for base in model.__mro__ for value in vars(base).values() if isinstance(value, JsonProperty)]
     wrong = [_is_no_json(connections[db].ops.quote_name(one.column), one, model) for one in columns]
     return _find_rows(db, model, wrong) if wrong else iter(())
 
@@ -42,7 +42,7 @@ def _find_rows(db, model, wrong) -> Iterator[str]:
     quote, meta = connections[db].ops.quote_name, model._meta
     keys = ", ".join(f"quote({quote(str(field.column))})" for field in meta.pk_fields)
     sql = f"SELECT {keys} FROM {quote(meta.db_table)} WHERE {' OR '.join(wrong)} ORDER BY {keys}"  # noqa: S608
-    for row in statements.walked(db, sql):
+    for row in statements.iterate_rows(db, sql):
         yield meta.db_table + " " + "/".join(key.strip("'") for key in row)
 
 

@@ -48,7 +48,7 @@ def is_damage(exc: BaseException) -> bool:
     return is_of_database(exc) and any(words in str(exc) for words in DAMAGE)
 
 
-def in_words(text: str) -> str:
+def translate_message(text: str) -> str:
     """What SQLite says of a database; what is not known here stays as it is, so that it can be looked up."""
     known = (
         ("not a database", _("the file is not a SQLite database, or its beginning is damaged")),
@@ -65,7 +65,7 @@ def in_words(text: str) -> str:
     return next(said, _("SQLite says: %(text)s") % {"text": text[:200]})
 
 
-def way_out(home: Path) -> str:
+def describe_way_out(home: Path) -> str:
     """What to do when the global database is damaged: the command that puts the newest backup in the home back."""
     newest = max((home / "backups").glob(BACKUPS), default=None)
     if newest is None:
@@ -76,7 +76,7 @@ def way_out(home: Path) -> str:
     return _("Restore the newest backup: openclaw-web backup restore %(file)s --replace") % {"file": newest}
 
 
-def sentence(exc: BaseException, home: Path) -> str:
+def describe_damage(exc: BaseException, home: Path) -> str:
     """A sentence for whoever met a damaged database of the home."""
     words = _("A database of %(home)s is damaged: %(why)s. Run openclaw-web doctor to find out which.")
     return words % {"home": home, "why": str(exc).rstrip(".")}

@@ -13,7 +13,7 @@ from django.utils.functional import Promise
 Label = str | Promise
 
 
-class Kind(Enum):
+class TextKind(Enum):
     """What a column of texts or bytes holds: every one of them says it, and there is no default."""
 
     WORDS = "words"  # what people or the agent said, and what a model made of it
@@ -22,7 +22,7 @@ class Kind(Enum):
     PLAIN = "plain"  # ids, hashes, names of models, words of a closed list
 
 
-class Shown:
+class DescribedField:
     """A field that says where its column is shown: in answers of the `api`, in the `file` of a list, or in both.
 
     `shown=""` is nowhere; a table with shown columns says it of each (agents.E003), so that none is forgotten. One that
@@ -50,65 +50,65 @@ class Shown:
         return name, self.migrated_as or path, args, kwargs
 
 
-class Text(Shown, models.TextField):
+class Text(DescribedField, models.TextField):
     """A text of one of the kinds below."""
 
     migrated_as = "django.db.models.TextField"
     reference_prefix = ""  # a text that begins so stands in another table
 
 
-class Words(Text):
+class SpeechText(Text):
     """What people or the agent said, and what a model made of it."""
 
-    kind = Kind.WORDS
+    kind = TextKind.WORDS
 
 
-class Who(Text):
+class PersonText(Text):
     """May name a person: keys of sessions, users of this site."""
 
-    kind = Kind.WHO
+    kind = TextKind.WHO
 
 
-class Own(Text):
+class OperatorText(Text):
     """Words of whoever runs this site, or of the site itself."""
 
-    kind = Kind.OWN
+    kind = TextKind.OWN
 
 
-class Plain(Text):
+class PlainText(Text):
     """Ids, hashes, names of models, words of a closed list."""
 
-    kind = Kind.PLAIN
+    kind = TextKind.PLAIN
 
 
-class Bytes(Shown, models.BinaryField):
+class Bytes(DescribedField, models.BinaryField):
     """Bytes of one of the kinds below."""
 
     migrated_as = "django.db.models.BinaryField"
 
 
-class WordsBytes(Bytes):
+class SpeechBytes(Bytes):
     """What was said, as bytes or packed."""
 
-    kind = Kind.WORDS
+    kind = TextKind.WORDS
 
 
 class PlainBytes(Bytes):
     """Hashes and the like, as bytes."""
 
-    kind = Kind.PLAIN
+    kind = TextKind.PLAIN
 
 
 NO_WORDS = (models.IntegerField, models.FloatField, models.BooleanField, models.DateField)
 
 
-def kind_of(field: models.Field) -> Kind | None:
+def get_text_kind(field: models.Field) -> TextKind | None:
     """What a column holds; a key of another table holds what that table's does. None: a number, or it does not say.
 
     `column_kinds` of a model says it of columns that Django declares.
     """
     field = field.target_field if field.is_relation else field
-    declared: dict[str, Kind] = getattr(getattr(field, "model", None), "column_kinds", {})
+    declared: dict[str, TextKind] = getattr(getattr(field, "model", None), "column_kinds", {})
     return getattr(field, "kind", None) or declared.get(field.name)
 
 
@@ -117,7 +117,7 @@ def may_hold_words(field: models.Field) -> bool:
     return not isinstance(field.target_field if field.is_relation else field, NO_WORDS)
 
 
-class EpochMs(Shown, models.BigIntegerField):
+class EpochMs(DescribedField, models.BigIntegerField):
     """Milliseconds since 1970 UTC, or any other count that may pass 2**31."""
 
     def db_type(self, connection):
@@ -128,42 +128,42 @@ class Count(EpochMs):
     """A number of tokens, bytes or rows."""
 
 
-class SpecBoolean(Shown, models.BooleanField):
+class SpecBoolean(DescribedField, models.BooleanField):
     """A column that a spec declares as BOOLEAN."""
 
     def db_type(self, connection):
         return "boolean" if connection.vendor == "sqlite" else super().db_type(connection)
 
 
-class Flag(Shown, models.BooleanField):
+class Flag(DescribedField, models.BooleanField):
     """Yes or no."""
 
     migrated_as = "django.db.models.BooleanField"
 
 
-class Number(Shown, models.FloatField):
+class Number(DescribedField, models.FloatField):
     """A number with decimals, such as a cost."""
 
     migrated_as = "django.db.models.FloatField"
 
 
-class Key(Shown, models.ForeignKey):
+class Key(DescribedField, models.ForeignKey):
     """A row of another table, whose id is shown."""
 
     migrated_as = "django.db.models.ForeignKey"
 
 
-def shown_in(table: type[models.Model], place: str) -> list[models.Field]:
+def get_shown_fields(table: type[models.Model], place: str) -> list[models.Field]:
     """The fields of a table whose columns are shown in a place, in their order."""
     return [field for field in table._meta.concrete_fields if place in getattr(field, "shown", ())]
 
 
-def reported_in(table: type[models.Model]) -> list[models.Field]:
+def get_reported_fields(table: type[models.Model]) -> list[models.Field]:
     """The fields of a table that a second report of the same event may complete, in their order."""
     return [field for field in table._meta.concrete_fields if getattr(field, "is_reported", False)]
 
 
-def labelled_in(table: type[models.Model]) -> list[models.Field]:
+def get_labelled_fields(table: type[models.Model]) -> list[models.Field]:
     """The fields of a table that have a label, in their order."""
     return [field for field in table._meta.concrete_fields if getattr(field, "label", "")]
 
@@ -175,7 +175,7 @@ class Json(models.Func):
     output_field = models.JSONField()
 
 
-class FromEnd(models.Func):
+class JsonItemFromEnd(models.Func):
     """A text of an object in a JSON array, counted from its end: `place` 1 is the last one."""
 
     function = "JSON_EXTRACT"
@@ -185,7 +185,7 @@ class FromEnd(models.Func):
         super().__init__(Json(column), models.Value(f"$.{array}[#-{place}].{key}"))
 
 
-class Place(Expression):
+class RowId(Expression):
     """Where a row lies in its table: the order of arrival, in which every index of SQLite ends without being asked to.
 
     Rows keep their order when the file is compacted or restored, though not their numbers.
@@ -197,11 +197,11 @@ class Place(Expression):
 
     def resolve_expression(self, query=None, *_args, **_kwargs):
         """The column of the table that is asked."""
-        return Place(query.get_initial_alias())
+        return RowId(query.get_initial_alias())
 
     def relabeled_clone(self, change_map):
         """The same inside of another query."""
-        return Place(change_map.get(self.alias, self.alias))
+        return RowId(change_map.get(self.alias, self.alias))
 
     def as_sql(self, compiler, connection):
         """`"conversation_turns".rowid`"""

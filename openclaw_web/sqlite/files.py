@@ -14,25 +14,25 @@ BUSY_SECONDS = 5
 _as_django_says = DatabaseErrorWrapper(SimpleNamespace(Database=sqlite3, errors_occurred=False))
 
 
-def place(file: Path, mode: str = "rw") -> str:
+def file_uri(file: Path, mode: str = "rw") -> str:
     """A file as SQLite is told of it. Unless `mode` is rwc, one that is not there is an error, and none is made."""
     return f"{file.absolute().as_uri()}?mode={mode}"
 
 
 @contextmanager
-def opened(
+def open_database(
     file: Path, mode: str = "ro", *, is_still: bool = False, timeout: float = BUSY_SECONDS
 ) -> Iterator[sqlite3.Connection]:
     """A connection to a file; `is_still` promises that nobody writes to it, and nothing appears beside it then.
 
     Raises django.db.Error.
     """
-    name = place(file, mode) + ("&immutable=1" if is_still else "")
+    name = file_uri(file, mode) + ("&immutable=1" if is_still else "")
     with _as_django_says, closing(sqlite3.connect(name, uri=True, timeout=timeout, isolation_level=None)) as database:
         yield database
 
 
-def tables(database: sqlite3.Connection) -> list[str]:
+def list_tables(database: sqlite3.Connection) -> list[str]:
     """The names of the tables of a file, without SQLite's own."""
     names = database.execute(
         "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY name"
@@ -40,7 +40,7 @@ def tables(database: sqlite3.Connection) -> list[str]:
     return [name for (name,) in names]
 
 
-def asked(copy: Path, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+def query_file(copy: Path, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
     """Every row of a query of a file that nobody writes to."""
-    with opened(copy, is_still=True) as database:
+    with open_database(copy, is_still=True) as database:
         return database.execute(query, values).fetchall()

@@ -18,7 +18,7 @@ TRIGGER = re.compile(r"CREATE TRIGGER (\w+)")
 
 
 @dataclass(slots=True)
-class Inside:
+class FileState:
     """What a file holds: `damage` is empty when its pages fit together; migrations as (app, name)."""
 
     damage: str = ""
@@ -27,30 +27,30 @@ class Inside:
     tables: set[str] = field(default_factory=set)
 
 
-def look(file: Path, *, is_deep: bool = False) -> Inside:
+def inspect_file(file: Path, *, is_deep: bool = False) -> FileState:
     """Look into a database. `is_deep` also compares every index with its table."""
-    found = Inside()
+    found = FileState()
     try:
-        with files.opened(file) as db:
+        with files.open_database(file) as db:
             check = "integrity_check(1)" if is_deep else "quick_check(1)"
             (answer,) = db.execute(f"PRAGMA {check}").fetchone()
-            found.damage = "" if answer == "ok" else failures.in_words(answer)
+            found.damage = "" if answer == "ok" else failures.translate_message(answer)
             rows = db.execute("SELECT type, name, sql FROM sqlite_schema").fetchall()
             found.tables = {name for kind, name, _sql in rows if kind == "table"}
             found.triggers = {name: sql for kind, name, sql in rows if kind == "trigger"}
             if "django_migrations" in found.tables:
                 found.migrations = set(db.execute("SELECT app, name FROM django_migrations"))
     except Error as exc:
-        found.damage = reasons.of(exc)
+        found.damage = reasons.describe_error(exc)
     return found
 
 
-def session_ids(file: Path) -> list[str]:
+def read_session_ids(file: Path) -> list[str]:
     """The sessions of an agent's file, whatever its schema and whoever knows it; none when it is damaged."""
     return [session_id for (session_id,) in _asked(file, "SELECT id FROM sessions ORDER BY id") or []]
 
 
-def record_count(file: Path) -> int | None:
+def read_record_count(file: Path) -> int | None:
     """How many records the sessions of an agent's file say they have; None when it cannot be read."""
     found = _asked(file, "SELECT coalesce(sum(record_count), 0) FROM sessions")
     return found[0][0] if found else None
@@ -63,24 +63,24 @@ def have_rows(file: Path, places: Sequence[str]) -> list[bool] | None:
     return [bool(answer) for answer in found[0]] if found else None
 
 
-def data_version(db: str) -> int:
+def read_data_version(db: str) -> int:
     """A number that stays the same until another connection writes to the file of an alias."""
-    row = statements.one(db, "PRAGMA data_version")
+    row = statements.read_row(db, "PRAGMA data_version")
     return row[0] if row else 0
 
 
 def holds_only(file: Path, rows: dict[str, str]) -> bool:
     """Whether tables hold no rows but those for which the condition given for them is true; False when damaged."""
     try:
-        with files.opened(file) as db:
-            used = ((name, rows.get(name, "FALSE")) for name in files.tables(db))
+        with files.open_database(file) as db:
+            used = ((name, rows.get(name, "FALSE")) for name in files.list_tables(db))
             queries = [f'SELECT 1 FROM "{name}" WHERE NOT ({which}) LIMIT 1' for name, which in used]  # noqa: S608
             return not any(db.execute(query).fetchone() for query in queries)
     except Error:
         return False
 
 
-def triggers() -> dict[str, str]:
+def build_triggers() -> dict[str, str]:
     """The triggers of the global file by name, with the SQL that makes each."""
     made: list[str] = []
     recorder = SimpleNamespace(connection=SimpleNamespace(vendor="sqlite"), execute=made.append)
@@ -93,7 +93,7 @@ def triggers() -> dict[str, str]:
 def _asked(file, query):
     """All rows of a query; None when the file is damaged."""
     try:
-        with files.opened(file) as db:
+        with files.open_database(file) as db:
             return db.execute(query).fetchall()
     except Error:
         return None

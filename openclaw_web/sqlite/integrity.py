@@ -57,24 +57,24 @@ def itself(value: str) -> tuple[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class WrongRows:
     """How many rows are wrong, and the names of the first: nobody knows how many a damaged file has."""
 
     count: int
     first: list[str]
 
 
-def count_rows(names: Iterable[str]) -> Rows:
+def count_rows(names: Iterable[str]) -> WrongRows:
     """Count names of rows without keeping more than a sentence says."""
     first: list[str] = []
     count = 0
     for count, name in enumerate(names, start=1):
         if count <= NAMED:
             first.append(name)
-    return Rows(count, first)
+    return WrongRows(count, first)
 
 
-def file_problem(path: Path, name: str, size: int | None, sha256: str = "") -> str:
+def find_file_problem(path: Path, name: str, size: int | None, sha256: str = "") -> str:
     """What is wrong with a file that a row promises, in a few words; empty when nothing is.
 
     `size` is in bytes, None when nobody knows it; with `sha256` the whole file is read.
@@ -90,7 +90,7 @@ def file_problem(path: Path, name: str, size: int | None, sha256: str = "") -> s
     return ""
 
 
-class Lost(NamedTuple):
+class LostRows(NamedTuple):
     """What is missing, and where a backup has it: `names` gives what a value of the column says is there."""
 
     table: str
@@ -100,7 +100,7 @@ class Lost(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Refers:
+class Reference:
     """A column of a table names rows of `target` by their `key`, without a foreign key or with one.
 
     `where` says which rows name something; with `within` only those count whose other reference leads to a row.
@@ -111,29 +111,29 @@ class Refers:
     target: type[Model]
     key: str = "id"
     where: Q | None = None
-    within: "Refers | None" = None
+    within: "Reference | None" = None
 
-    def leads(self, db: str) -> Exists:
+    def has_target(self, db: str) -> Exists:
         """Whether a row of the table names a row that is there."""
         return Exists(self.target._base_manager.using(db).filter(**{self.key: OuterRef(self.column)}))
 
-    def gone(self, db: str) -> QuerySet[Any, Any]:
+    def missing_rows(self, db: str) -> QuerySet[Any, Any]:
         """The rows whose named row is not there."""
         more: list[Any] = [self.where] if self.where else []
         more += [self.within.leads(db)] if self.within else []
         rows = self.model._base_manager.using(db).filter(**{f"{self.column}__isnull": False})
-        return rows.filter(*more, ~self.leads(db))
+        return rows.filter(*more, ~self.has_target(db))
 
-    def users(self, db: str, *which: Exists) -> Exists:
+    def has_referrers(self, db: str, *which: Exists) -> Exists:
         """Whether a row of the target is named, with `which` by a row of which that is true."""
         return Exists(self.model._base_manager.using(db).filter(*which, **{self.column: OuterRef(self.key)}))
 
-    def name_gone(self, db: str, earlier: Iterable["Refers"] = ()) -> Iterator[str]:
+    def name_missing(self, db: str, earlier: Iterable["Reference"] = ()) -> Iterator[str]:
         """The rows whose named row is not there, each with the id of that row. Hashes and handles say nothing.
 
         A row that one of the `earlier` references of its table named already is passed over.
         """
-        rows = self.gone(db)
+        rows = self.missing_rows(db)
         for other in earlier:
             rows = rows.exclude(pk__in=other.gone(db).values("pk")) if other.model is self.model else rows
         for row, named in rows.order_by("pk").values_list("pk", self.column).iterator():
@@ -158,26 +158,26 @@ class Check:
     target: Words = ""
     find: Find | None = None
     find_deep: Find | None = None
-    lost: Callable[[str], Lost] | None = None
+    lost: Callable[[str], LostRows] | None = None
     repair: Callable[[Any], int] | None = None
     is_note: bool = False
     is_last: bool = False
     reads: str = ""
     advice: Words | None = None
 
-    def rows(self, db: str, *, is_deep: bool) -> Rows:
+    def rows(self, db: str, *, is_deep: bool) -> WrongRows:
         """The rows that are wrong."""
         find = self.find_deep if is_deep and self.find_deep else self.find
-        return count_rows(find(db)) if find else Rows(0, [])
+        return count_rows(find(db)) if find else WrongRows(0, [])
 
 
-def missing(name: str, *references: Refers, target: Words, **more: Any) -> Check:
+def build_reference_check(name: str, *references: Reference, target: Words, **more: Any) -> Check:
     """That rows name rows of one table, by one key, that are not there."""
     to = references[0]
 
     def lost(db):
         gone = {name for refers in references for name in refers.gone(db).values_list(refers.column, flat=True)}
-        return Lost(to.target._meta.db_table, to.key, gone)
+        return LostRows(to.target._meta.db_table, to.key, gone)
 
     def find(db):
         return (row for place, refers in enumerate(references) for row in refers.name_gone(db, references[:place]))
@@ -185,7 +185,7 @@ def missing(name: str, *references: Refers, target: Words, **more: Any) -> Check
     return Check(name=name, sentence=MISSING, target=target, find=find, lost=lost, **more)
 
 
-def damaged(model: type[Model], read: Callable[[Any], Any], *, chunk: int = 500) -> Find:
+def build_damage_finder(model: type[Model], read: Callable[[Any], Any], *, chunk: int = 500) -> Find:
     """Find the rows of a table that `read` refuses, because their bytes are not what their hash says."""
 
     def find(db):
@@ -198,28 +198,30 @@ def damaged(model: type[Model], read: Callable[[Any], Any], *, chunk: int = 500)
     return find
 
 
-def forgetting(reference: Refers) -> Callable[[Any], int]:
+def build_row_removal(reference: Reference) -> Callable[[Any], int]:
     """The repair that removes the rows whose named row is not there: whoever tells of it again is heard."""
     return lambda agent: reference.gone(agent.db).delete()[0]
 
 
-def lacking(name: str, find: Find, model: type[Model], column: str, *, target: Words, **more: Any) -> Check:
+def build_referrer_check(
+    name: str, find: Find, model: type[Model], column: str, *, target: Words, **more: Any
+) -> Check:
     """That rows should be named by a column of another table, and are not. `names` is that of Lost."""
     names = more.pop("names", itself)
 
     def lost(db):
-        return Lost(model._meta.db_table, column, set(find(db)), names)
+        return LostRows(model._meta.db_table, column, set(find(db)), names)
 
     return Check(name=name, sentence=LACKING, target=target, find=find, lost=lost, **more)
 
 
 def find_dangling(db: str) -> Iterator[str]:
     """Rows whose foreign key names a row that is not there."""
-    for table, row, parent, _key in statements.walked(db, "PRAGMA foreign_key_check"):
+    for table, row, parent, _key in statements.iterate_rows(db, "PRAGMA foreign_key_check"):
         yield f"{table} {row} ({parent})"
 
 
-def declared() -> Iterator[tuple[str, Check]]:
+def list_checks() -> Iterator[tuple[str, Check]]:
     """Every check that an app declares, in the order in which they are made, with the app whose rows it reads."""
     for path in settings.STORE_CHECKS:
         for check in import_string(path):
@@ -228,4 +230,4 @@ def declared() -> Iterator[tuple[str, Check]]:
 
 def find_check(name: str) -> Check:
     """The check called so. Raises KeyError when there is none."""
-    return {check.name: check for _label, check in declared()}[name]
+    return {check.name: check for _label, check in list_checks()}[name]

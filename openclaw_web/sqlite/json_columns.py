@@ -29,7 +29,7 @@ def encode(value: Any, *, is_sorted: bool = False) -> str:
     return orjson.dumps(value, option=orjson.OPT_SORT_KEYS if is_sorted else None).decode()
 
 
-class Decoded(property):
+class JsonProperty(property):
     """What the JSON of a column says: `params = Decoded("params_json")` beside the column.
 
     A row decodes it when it is first asked for and remembers it as long as the text is the same. What is set is
@@ -67,7 +67,7 @@ class Decoded(property):
         return encode(value, is_sorted=self.is_sorted)
 
 
-def count_of(value: Any) -> int | None:
+def parse_count(value: Any) -> int | None:
     """A number of things as a source may give it; None for anything that is not one."""
     is_count = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < BIGGEST
     return int(value) if is_count else None

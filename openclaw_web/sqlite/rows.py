@@ -14,7 +14,7 @@ def insert_sql(table: str, columns: Iterable[str]) -> str:
     return f'INSERT INTO "{table}" ({", ".join(names)}) VALUES ({", ".join(["%s"] * len(names))})'  # noqa: S608 - ours
 
 
-def add(row: models.Model) -> None:
+def insert_row(row: models.Model) -> None:
     """Insert a new row of the global file. Columns without a value of Python's own (files, JSON objects) do not fit."""
     sql, names = _insert(type(row))
     statements.run(DEFAULT_DB_ALIAS, sql, [getattr(row, name) for name in names])

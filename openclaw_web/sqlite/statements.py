@@ -25,34 +25,34 @@ def run_many(db: str, sql: str, rows: Iterable[Sequence[Any]]) -> None:
         cursor.executemany(sql, rows)
 
 
-def rows(db: str, sql: str, values: Sequence[Any] = ()) -> list[Row]:
+def read_rows(db: str, sql: str, values: Sequence[Any] = ()) -> list[Row]:
     """All rows of an answer: the statement has ended, and with it its transaction when it was one of its own."""
     with connections[db].cursor() as cursor:
         cursor.execute(sql, values)
         return cursor.fetchall()
 
 
-def one(db: str, sql: str, values: Sequence[Any] = ()) -> Row | None:
+def read_row(db: str, sql: str, values: Sequence[Any] = ()) -> Row | None:
     """The first row of an answer."""
     with connections[db].cursor() as cursor:
         cursor.execute(sql, values)
         return cursor.fetchone()
 
 
-def walked(db: str, sql: str, values: Sequence[Any] = ()) -> Iterator[Row]:
+def iterate_rows(db: str, sql: str, values: Sequence[Any] = ()) -> Iterator[Row]:
     """The rows of an answer one after the other, however many there are."""
     with connections[db].cursor() as cursor:
         cursor.execute(sql, values)
         yield from cursor
 
 
-def found(model: type[Model], sql: str, values: Sequence[Any]) -> Model | None:
+def read_object(model: type[Model], sql: str, values: Sequence[Any]) -> Model | None:
     """The first row as an object of a model of the global file; columns that it does not have are attributes."""
     return next(iter(model._base_manager.raw(sql, values)), None)
 
 
 @contextmanager
-def one_moment(db: str) -> Iterator[None]:
+def read_transaction(db: str) -> Iterator[None]:
     """Read everything in the block as it is at one moment, while others write. It takes no lock that they wait for."""
     connection = connections[db]
     connection.ensure_connection()

@@ -36,7 +36,7 @@ def limit_page(seconds):
         _watch(connection)
 
 
-def too_slow():
+def describe_slow_page():
     """What to say to whoever asked for a page that was stopped."""
     seconds = settings.PAGE_SECONDS
     sentence = ngettext(
@@ -52,7 +52,7 @@ def lift_page_limit():
     _limits.page = NEVER
 
 
-def is_page_over(exc):
+def is_page_limit(exc):
     """Whether this failure of a query is the limit of the page, and no fault."""
     return isinstance(exc, OperationalError) and failures.is_interrupted(exc) and time.monotonic() > _limits.page
 
@@ -66,7 +66,7 @@ def time_box(db, budget_ms):
     _limits.boxes += 1
     _watch(connections[db])
     try:
-        yield lambda exc: failures.is_interrupted(exc) and not is_page_over(exc)
+        yield lambda exc: failures.is_interrupted(exc) and not is_page_limit(exc)
     finally:
         _limits.box = before
         _limits.boxes -= 1

@@ -4,7 +4,7 @@ from ninja import Status
 
 from jobs.schemas import JobOut
 from openclaw_web.endpoints.operations import Operations
-from openclaw_web.pages.doors import needs
+from openclaw_web.pages.roles import needs
 
 from . import services as clearing
 from .schemas import ClearingIn

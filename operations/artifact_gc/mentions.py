@@ -24,7 +24,7 @@ from artifacts import handles
 from artifacts.models import Artifact
 from artifacts.store import blobs, garbage, layout
 from openclaw_web.disk import packing
-from openclaw_web.sqlite.fields import Place
+from openclaw_web.sqlite.fields import RowId
 
 # Apps whose tables are looked through, all of them and every text; of the global ones only these tables.
 AGENT_LABELS = ("ledger", "gate", "guardian", "artifacts")
@@ -69,7 +69,7 @@ class Table:
             hits |= Q(**{f"{name}__isnull": False})
         for name in self.columns:
             hits |= Q(GreaterThan(StrIndex(name, Value(handles.PREFIX)), 0))
-        rows = self.model._base_manager.using(db).alias(place=Place()).filter(place__gt=start, place__lte=stop)
+        rows = self.model._base_manager.using(db).alias(place=RowId()).filter(place__gt=start, place__lte=stop)
         return rows.filter(hits).values_list(*self.columns, *self.packed)
 
 
@@ -158,7 +158,7 @@ def _new_ones(mentions):
 def _rows(mentions, db, table):
     """What the rows of a table mention that are newer than those read before."""
     first = 0 if table.name in CHANGED_IN_PLACE else mentions._marks.get((db, table.name), 0)
-    last = table.model._base_manager.using(db).aggregate(last=Max(Place()))["last"] or 0
+    last = table.model._base_manager.using(db).aggregate(last=Max(RowId()))["last"] or 0
     for start in range(first, last, STEP):
         for row in table.rows(db, start, start + STEP).iterator():
             yield from map(_in_value, row)
@@ -173,7 +173,7 @@ def _in_value(value):
 
 def _contents(db, before):
     """What the contents mention that the agent's newer rows refer to: a stashed output is part of its record."""
-    rows = Artifact.objects.using(db).alias(place=Place()).filter(place__gt=before)
+    rows = Artifact.objects.using(db).alias(place=RowId()).filter(place__gt=before)
     for handle in rows.filter(bytes__gte=LONGEST).values_list("handle", flat=True).distinct().iterator(5_000):
         yield find_in_content(handle[-64:])
 

@@ -7,8 +7,8 @@ from django.views.decorators.http import require_POST, require_safe
 from jobs import services as jobs
 from jobs.models import JobRun
 from jobs.notices import redirect_after_start
-from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import render_page
+from openclaw_web.pages.roles import needs
 
 from . import services as clearing
 from .forms import ClearingForm

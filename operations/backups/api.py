@@ -7,10 +7,10 @@ from pydantic import Field
 from jobs import services as jobs
 from jobs.schemas import JobOut
 from openclaw_web.endpoints.operations import Operations
-from openclaw_web.endpoints.schemas import Body, Page, PageQuery, listed
+from openclaw_web.endpoints.schemas import Body, Page, PageQuery, page_to_json
 from openclaw_web.endpoints.table_schemas import table_schema
 from openclaw_web.lists.paging import page_of
-from openclaw_web.pages.doors import needs
+from openclaw_web.pages.roles import needs
 
 from ..models import BackupRun
 
@@ -33,7 +33,7 @@ PLAIN = BackupIn()
 def backup_list(request, filters: Query[PageQuery]):
     """Backups, newest first."""
     rows = BackupRun.objects.defer("manifest_json")
-    return listed(page_of(rows, order=("-created_at", "-id"), **filters.place))
+    return page_to_json(page_of(rows, order=("-created_at", "-id"), **filters.place))
 
 
 @router.post("/operations/backups", {202: JobOut}, 400, 409)

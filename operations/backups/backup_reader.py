@@ -235,7 +235,7 @@ def open_backup(path: Path) -> Iterator[Archive]:
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError as exc:
         sentence = _("The archive %(path)s cannot be opened: %(why)s.")
-        raise Refused(sentence % {"path": path, "why": reasons.of_system(exc)}) from exc
+        raise Refused(sentence % {"path": path, "why": reasons.describe_os_error(exc)}) from exc
     try:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             raise Refused(_("%(path)s is not a file.") % {"path": path})

@@ -17,10 +17,10 @@ from django.utils.translation import gettext as _
 
 from artifacts.store import inventory, layout, locks
 from openclaw_web.disk import publication, room
-from openclaw_web.disk.drafts import draft_of, sync_folder
+from openclaw_web.disk.drafts import create_draft, sync_folder
 from openclaw_web.errors import Refused
-from openclaw_web.sqlite import snapshots
-from people.configuration import keys as configuration
+from openclaw_web.sqlite import database_copies
+from people.configuration import setting_values as configuration
 
 from . import backup_paths, backup_reader, verification
 from .container import Writer, read_chunks
@@ -67,7 +67,7 @@ def write_backup(run_id: str, created_at: int, folder: Path, *, with_exports: bo
     home = settings.HOME_DIR
     _make(folder)
     total, biggest = _sizes(home, with_exports)
-    with room.refusing(folder, _("No backup was created.")), draft_of(folder / "backup") as draft:
+    with room.refuse_when_full(folder, _("No backup was created.")), create_draft(folder / "backup") as draft:
         room.check(folder, total // 2 + 2 * biggest)
         path = draft / "archive"
         with path.open("w+b") as file:
@@ -149,7 +149,7 @@ def _write_databases(work, home):
 
 def _take_global(work, home):
     snapshot = _take(work, home, backup_paths.GLOBAL_PATH)
-    snapshots.empty(snapshot, backup_paths.EMPTIED_TABLES, backup_paths.EMPTIED_COLUMNS)
+    database_copies.clear_copy(snapshot, backup_paths.EMPTIED_TABLES, backup_paths.EMPTIED_COLUMNS)
     return snapshot
 
 
@@ -158,7 +158,7 @@ def _agents(snapshot, home):
 
     Raises Refused when one that it names is missing.
     """
-    known = snapshots.agents_in(snapshot)
+    known = database_copies.read_agents(snapshot)
     paths = {path for _agent, path in known}
     for file in sorted(home.glob("agents/*/agent/openclaw-agent.sqlite")):
         path = file.relative_to(home).as_posix()
@@ -178,7 +178,7 @@ def _take(work, home, path):
     work.progress.update(min(work.done, work.total), work.total, _("Copying %(path)s") % {"path": path})
     snapshot = work.folder / f"{path.replace('/', '-')}.snapshot"
     try:
-        snapshots.take(home / path, snapshot)
+        database_copies.copy_database(home / path, snapshot)
     except OperationalError:  # a full disk, or a database that is busy: others have words for it
         raise
     except DatabaseError as exc:
@@ -339,7 +339,7 @@ def _note_damaged(found, name):
 def _configuration():
     """What this site was set to, for a person who sets it up again; nothing of it is secret and nothing reads it."""
     return {
-        "settings": configuration.several(*configuration.KEYS),
+        "settings": configuration.get_many(*configuration.KEYS),
         "environment": {name: os.environ[name] for name in ENVIRONMENT if name in os.environ},
         "source": str(settings.STATE_DIR),
         "home": str(settings.HOME_DIR),

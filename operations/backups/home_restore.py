@@ -25,7 +25,7 @@ from django.utils.translation import gettext as _
 from openclaw_web import clock, reasons
 from openclaw_web.disk import home as homes
 from openclaw_web.disk import locks, publication, room
-from openclaw_web.disk.drafts import draft_of, sync_folder
+from openclaw_web.disk.drafts import create_draft, sync_folder
 from openclaw_web.errors import Refused
 from openclaw_web.sqlite import inspection
 
@@ -77,7 +77,7 @@ def restore(path: Path, *, replace: bool, by: str, progress: Any) -> RestoreResu
         raise Refused(sentence % {"folder": home / "backups"})
     connections.close_all()
     nothing = _("Nothing was restored; the home is unchanged.")
-    with _nobody_else(home), room.refusing(home.parent, nothing):
+    with _nobody_else(home), room.refuse_when_full(home.parent, nothing):
         if not replace and not is_blank(home):
             sentence = _("The home %(home)s is not empty. With --replace it is moved aside and kept.")
             raise Refused(sentence % {"home": home})
@@ -103,7 +103,7 @@ def build_home(
     room.check(home.parent, archive.manifest.unpacked_bytes)
     home.mkdir(mode=0o700)
     (home / "state").mkdir(mode=0o700)
-    (home / homes.MARK).touch(mode=0o600)
+    (home / homes.RESTORE_MARK).touch(mode=0o600)
     found = verification.unpack(archive, home, progress)
     if keeps:
         _share_archives(keeps, home)
@@ -134,7 +134,7 @@ def _is_unused(file):
 def _nobody_else(home) -> Iterator[None]:
     """Hold every lock of a home that people work in. Raises Refused when a server, a worker or a job has one."""
     with ExitStack() as held:
-        for name in locks.OF_A_HOME:
+        for name in locks.HOME_LOCKS:
             if not held.enter_context(locks.lock(home / "state" / name, wait=False)):
                 raise Refused(
                     _("%(home)s is in use (%(lock)s). Stop openclaw-web there first.") % {"home": home, "lock": name}
@@ -149,15 +149,15 @@ def _nobody_else(home) -> Iterator[None]:
 def _draft(home) -> Iterator[Path]:
     """A folder beside the home to build in. What a restore that died left is removed or finished first."""
     for left in home.parent.glob(f"{home.name}.before-restore-*"):
-        if (left / homes.MARK).is_file():
+        if (left / homes.RESTORE_MARK).is_file():
             shutil.rmtree(left)
-    (home / homes.MARK).unlink(missing_ok=True)
+    (home / homes.RESTORE_MARK).unlink(missing_ok=True)
     with ExitStack() as held:
         try:
-            draft = held.enter_context(draft_of(home.parent / f"{home.name}.restoring"))
+            draft = held.enter_context(create_draft(home.parent / f"{home.name}.restoring"))
         except PermissionError as exc:
             sentence = _("%(folder)s is not writable, and the home has to be replaced there: %(why)s.")
-            raise Refused(sentence % {"folder": home.parent, "why": reasons.of_system(exc)}) from exc
+            raise Refused(sentence % {"folder": home.parent, "why": reasons.describe_os_error(exc)}) from exc
         yield draft
 
 
@@ -165,12 +165,12 @@ def _put_in_place(home, restored):
     """Exchange the homes; where the old one is now, None when there was nothing in it."""
     os.sync()  # everything that was unpacked is on the disk before it counts
     was_blank = is_blank(home)
-    beside = homes.before_restore(home, datetime.fromtimestamp(clock.now_ms() / 1000, UTC))
+    beside = homes.find_replaced_path(home, datetime.fromtimestamp(clock.now_ms() / 1000, UTC))
     restored.rename(beside)
     if not _exchange(beside, home):
         _exchange_in_steps(beside, home)
     sync_folder(home.parent)
-    (home / homes.MARK).unlink()
+    (home / homes.RESTORE_MARK).unlink()
     if was_blank:
         shutil.rmtree(beside)
         return None
@@ -186,7 +186,7 @@ def _exchange(one: Path, other: Path) -> bool:
 
 def _exchange_in_steps(restored, home):
     # Whoever starts in between waits for us; when we have died, it puts right what is there (openclaw_web.disk.home).
-    between = homes.between(home)
+    between = homes.get_parking_path(home)
     home.rename(between)
     try:
         restored.rename(home)

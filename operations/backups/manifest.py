@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from openclaw_web.errors import Refused
-from openclaw_web.sqlite import known
+from openclaw_web.sqlite import known_migrations
 
 from . import backup_paths
 
@@ -117,5 +117,5 @@ def misplaced(path: str) -> Refused:
 
 def refuse_another(migrations: list[str]) -> None:
     """Raise Refused when a database has seen migrations that this version does not know."""
-    if known.is_of_another((app, name) for app, _dot, name in (one.partition(".") for one in migrations)):
+    if known_migrations.is_other_version((app, name) for app, _dot, name in (one.partition(".") for one in migrations)):
         raise Refused(_("This backup was created by another version; keep it and import again into a new home."))

@@ -32,9 +32,9 @@ def _sync_later():
     # A restore has everything synced at once before this home gets its place, and a drill throws it away.
     from django.db import DEFAULT_DB_ALIAS, connections
 
-    from openclaw_web.sqlite import connecting
+    from openclaw_web.sqlite import connection_options
 
-    connecting.sync_later(connections.settings[DEFAULT_DB_ALIAS]["OPTIONS"])  # agents' files get the same
+    connection_options.disable_sync(connections.settings[DEFAULT_DB_ALIAS]["OPTIONS"])  # agents' files get the same
 
 
 def revive(backup_id: str, by: str, archive: str, lacks: str) -> dict:

@@ -6,7 +6,7 @@ from django.utils.translation import gettext as _
 
 from jobs.models import JobRun
 from openclaw_web import amounts
-from openclaw_web.pages.formatting import at, size
+from openclaw_web.pages.formatting import size, to_datetime
 
 from .home_restore import RestoreResult
 
@@ -45,10 +45,10 @@ def build_restore_receipt(done: RestoreResult) -> tuple[dict[str, Any], str]:
     """The receipt of a home that was put back, and its words."""
     words = {
         "home": done.home,
-        "agents": amounts.of("agents", len(done.facts["agents"])),
-        "users": amounts.of("users", done.facts["users"]),
+        "agents": amounts.format_amount("agents", len(done.facts["agents"])),
+        "users": amounts.format_amount("users", done.facts["users"]),
         "version": done.manifest.app_version,
-        "made": str(at(done.manifest.created_at))[:19],
+        "made": str(to_datetime(done.manifest.created_at))[:19],
     }
     sentence = _("%(home)s is restored to its state of %(made)s UTC: %(agents)s, %(users)s (version %(version)s).")
     message = sentence % words
@@ -63,7 +63,7 @@ def build_restore_receipt(done: RestoreResult) -> tuple[dict[str, Any], str]:
 
 
 def _line(backup):
-    when = str(at(backup["created_at"]))[:19]
-    proven = str(at(backup["proven_at"]))[:10] if backup["proven_at"] else _("never restored")
+    when = str(to_datetime(backup["created_at"]))[:19]
+    proven = str(to_datetime(backup["proven_at"]))[:10] if backup["proven_at"] else _("never restored")
     columns = (when, f"{backup['status']:<9} {size(backup['bytes']):>10}", f"{proven:<14}")
     return "  ".join((*columns, backup["path"] or backup["sentence"]))

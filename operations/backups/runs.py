@@ -12,7 +12,7 @@ from ulid import ULID
 from jobs.progress import CancelledJob
 from openclaw_web import clock
 from openclaw_web.errors import Refused
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 
 from ..models import BackupRun
 from . import backup_paths, backup_reader
@@ -22,7 +22,7 @@ PROVEN_FOR_MS = 30 * 86_400_000
 
 def get_backup_folder() -> Path:
     """Where backups go: the setting, or `backups` in the home."""
-    chosen = configuration.text("backup.folder")
+    chosen = configuration.get_text("backup.folder")
     return Path(chosen).expanduser() if chosen else settings.HOME_DIR / "backups"
 
 

@@ -10,10 +10,10 @@ from django.utils.translation import gettext_lazy
 from jobs.kinds import BY_SCHEDULE, DAY_MS, HOUR_MS, Kind, Schedule
 from openclaw_web import amounts, clock
 from openclaw_web.disk import locks, room
-from openclaw_web.disk.drafts import draft_of, remove_drafts
+from openclaw_web.disk.drafts import create_draft, remove_drafts
 from openclaw_web.errors import Refused
 from openclaw_web.pages.formatting import size
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 
 from ..models import BackupRun
 from . import backup_reader, creation, home_restore, runs, verification
@@ -59,8 +59,8 @@ def verify(params: dict[str, Any], progress: Any) -> dict[str, Any]:
         found = verification.verify(archive, folder, progress)
         runs.note_verified(run, sha256, found.lacks)
     run.refresh_from_db()
-    words = {"files": amounts.of("files", found.files)}
-    words["databases"] = amounts.of("databases", len(archive.manifest.databases))
+    words = {"files": amounts.format_amount("files", found.files)}
+    words["databases"] = amounts.format_amount("databases", len(archive.manifest.databases))
     message = _("%(files)s and %(databases)s are unchanged since the backup.") % words
     lists = {"damaged": found.damaged, "missing": found.missing}
     return build_facts(run) | lists | {"message": _with(message, found.lacks)}
@@ -74,10 +74,10 @@ def drill(params: dict[str, Any], progress: Any) -> dict[str, Any]:
         verification.reopen_databases(archive, folder / "home")
     runs.note_proven(run, clock.now_ms() - began, found.lacks)
     run.refresh_from_db()
-    words = {"agents": amounts.of("agents", len(made["agents"]))}
-    words["databases"] = amounts.of("databases", len(archive.manifest.databases))
-    words |= {"tables": amounts.of("tables", found.tables), "rows": f"{found.rows:,}"}
-    words["contents"] = amounts.of("contents", len(found.referred))
+    words = {"agents": amounts.format_amount("agents", len(made["agents"]))}
+    words["databases"] = amounts.format_amount("databases", len(archive.manifest.databases))
+    words |= {"tables": amounts.format_amount("tables", found.tables), "rows": f"{found.rows:,}"}
+    words["contents"] = amounts.format_amount("contents", len(found.referred))
     message = _("Restored and opened: %(databases)s of %(agents)s.")
     message += " " + _(
         "Compared: the row counts of %(tables)s (total: %(rows)s) with those recorded at the backup, and %(contents)s "
@@ -114,7 +114,7 @@ def _folder(params):
 
 
 def _only_one():
-    return locks.only_one(locks.BACKING_UP, _("Another backup is running. Wait until that backup has ended."))
+    return locks.exclusive_lock(locks.BACKING_UP, _("Another backup is running. Wait until that backup has ended."))
 
 
 @contextmanager
@@ -133,7 +133,7 @@ def _noted(run):
 def _space(run):
     """An empty folder beside the backup to unpack into."""
     beside = Path(run.archive_path).parent
-    with room.refusing(beside, _("The backup was not checked.")), draft_of(beside / "unpacking") as draft:
+    with room.refuse_when_full(beside, _("The backup was not checked.")), create_draft(beside / "unpacking") as draft:
         yield draft
 
 

@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from artifacts import handles
 from openclaw_web.errors import Refused
 from openclaw_web.pages.formatting import listed
-from openclaw_web.sqlite import snapshots
+from openclaw_web.sqlite import database_copies
 
 from . import backup_paths, backup_reader, manifest
 from .backup_reader import Archive
@@ -74,7 +74,7 @@ def verify(archive: Archive, folder: Path, progress: Any) -> VerificationResult:
 
 def verify_database(
     path: str, chunks: Iterator[bytes], folder: Path, found: VerificationResult, *, is_kept: bool = False
-) -> snapshots.Look:
+) -> database_copies.CopyState:
     """Open one database out of an archive: what is in it; what its rows refer to is noted in `found`.
 
     Raises Refused when its bytes or its pages are damaged.
@@ -82,7 +82,7 @@ def verify_database(
     file = folder / path
     write_file(file, chunks)
     look = inspect_database(file, path)
-    handles_in = snapshots.values(file, ARTIFACTS, "handle") if ARTIFACTS in look.rows else []
+    handles_in = database_copies.read_values(file, ARTIFACTS, "handle") if ARTIFACTS in look.rows else []
     with NOTING:
         found.referred.update(handle[-64:] for handle in handles_in)
         found.tables += len(look.rows)
@@ -98,10 +98,10 @@ def reopen_databases(archive: Archive, folder: Path) -> None:
         list(pool.map(lambda entry: inspect_database(folder / entry.path, entry.path), archive.manifest.databases))
 
 
-def inspect_database(file: Path, name: str) -> snapshots.Look:
+def inspect_database(file: Path, name: str) -> database_copies.CopyState:
     """What is in a database that nobody uses. Raises Refused when it is damaged."""
     try:
-        look = snapshots.look(file)
+        look = database_copies.inspect_copy(file)
     except DatabaseError as exc:
         raise Refused(_("%(path)s is not a readable database: %(why)s") % {"path": name, "why": exc}) from exc
     if look.integrity != "ok":

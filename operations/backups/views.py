@@ -12,10 +12,10 @@ from jobs import services as jobs
 from jobs.models import JobRun
 from jobs.notices import redirect_after_start
 from openclaw_web.errors import Refused
-from openclaw_web.lists.paging import page_of, places
+from openclaw_web.lists.paging import page_of, read_cursors
 from openclaw_web.pages import files
-from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import refuse_post, render_page
+from openclaw_web.pages.roles import needs
 
 from ..models import BackupRun
 from . import runs
@@ -25,7 +25,7 @@ from . import runs
 @needs("operator")
 def backup_list(request):
     """The backups, the newest first, and what runs by itself."""
-    page = page_of(BackupRun.objects.defer("manifest_json"), order=("-created_at", "-id"), **places(request))
+    page = page_of(BackupRun.objects.defer("manifest_json"), order=("-created_at", "-id"), **read_cursors(request))
     for run in page:
         if run.status in BackupRun.USABLE and not Path(run.archive_path).is_file():
             run.status = BackupRun.Status.GONE  # taken away since somebody looked last

@@ -12,7 +12,7 @@ from ledger.checkpoints import compactions
 from ledger.models import Session
 from openclaw_web.endpoints.operations import Operations
 from openclaw_web.errors import Refused
-from openclaw_web.pages.doors import needs
+from openclaw_web.pages.roles import needs
 
 from . import services as checkpoints
 from .schemas import CheckpointDetail, CheckpointIn, CheckpointMade

@@ -18,9 +18,9 @@ from artifacts.models import Artifact
 from ledger.checkpoints import compactions
 from ledger.models import Session
 from openclaw_web.errors import Refused
-from openclaw_web.pages.doors import needs
 from openclaw_web.pages.formatting import listed
-from openclaw_web.pages.html import after_post, refuse_post, render_page
+from openclaw_web.pages.html import redirect_after_post, refuse_post, render_page
+from openclaw_web.pages.roles import needs
 
 from . import services as checkpoints
 
@@ -44,7 +44,7 @@ def checkpoint_make(request, agent, session_id):
     except Refused as refused:
         return refuse_post(request, refused, to=session)
     sentence = _("Checkpoint created.") if built.is_new else _("This checkpoint already exists.")
-    return after_post(
+    return redirect_after_post(
         request, sentence, to=reverse("operations:checkpoint_detail", args=[agent.agent_id, built.row.sha256])
     )
 

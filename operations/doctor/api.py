@@ -13,11 +13,11 @@ from collecting.models import MigrationRun, MigrationSource
 from jobs import services as jobs
 from jobs.schemas import JobOut
 from openclaw_web.endpoints.operations import Operations
-from openclaw_web.endpoints.schemas import Body, Page, PageQuery, Schema, listed
+from openclaw_web.endpoints.schemas import Body, Page, PageQuery, Schema, page_to_json
 from openclaw_web.endpoints.table_schemas import table_schema
 from openclaw_web.errors import Refused
 from openclaw_web.lists.paging import page_of
-from openclaw_web.pages.doors import needs
+from openclaw_web.pages.roles import needs
 
 from . import doctor_jobs, ignored_sessions
 
@@ -128,7 +128,7 @@ def doctor_fix(request, wanted: FixIn = KEEP_ALL):
 def doctor_run_list(request, filters: Query[PageQuery]):
     """Runs of `doctor --fix`, newest first."""
     rows = MigrationRun.objects.defer("report_json", "before_json")
-    return listed(page_of(rows, order=("-started_at", "-id"), **filters.place))
+    return page_to_json(page_of(rows, order=("-started_at", "-id"), **filters.place))
 
 
 @router.get("/operations/doctor/runs/{run_id}", RunDetail, 404)
@@ -143,7 +143,7 @@ def doctor_run_detail(request, run_id: str):
 def doctor_source_list(request, run_id: str, filters: Query[PageQuery]):
     """The result of each source in the last run that imported it or tried to."""
     run = get_object_or_404(MigrationRun.objects.only("id"), id=run_id)
-    return listed(page_of(MigrationSource.objects.filter(last_run=run), order=("source_key",), **filters.place))
+    return page_to_json(page_of(MigrationSource.objects.filter(last_run=run), order=("source_key",), **filters.place))
 
 
 @router.post("/operations/doctor/runs/{run_id}/undo", {202: JobOut}, 400, 404, 409)
@@ -160,7 +160,7 @@ def doctor_undo(request, run_id: str, wanted: UndoIn = PLAIN):
 def doctor_ignored_list(request, filters: Query[PageQuery]):
     """Sessions removed by an undo: imports exclude them."""
     page = page_of(ignored_sessions.rows(), order=ignored_sessions.ORDER, **filters.place)
-    return listed(page, [ignored_sessions.as_json(row) for row in page])
+    return page_to_json(page, [ignored_sessions.as_json(row) for row in page])
 
 
 @router.post("/operations/doctor/unignore", {202: JobOut}, 400, 409, summary="Doctor Allow Again")

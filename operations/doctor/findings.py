@@ -6,7 +6,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from openclaw_web.pages.formatting import listed
-from openclaw_web.sqlite.integrity import Rows
+from openclaw_web.sqlite.integrity import WrongRows
 
 # A finding makes the doctor end with 1, a note does not.
 FINDING, NOTE = "finding", "note"
@@ -34,7 +34,7 @@ class Finding:
         }
 
 
-def format_names(rows: Rows) -> str:
+def format_names(rows: WrongRows) -> str:
     """The first of some rows by their names, and how many more there are."""
     rest = rows.count - len(rows.first)
     return listed([*rows.first, *([_("%(count)s more") % {"count": f"{rest:,}"}] if rest else [])])

@@ -44,7 +44,11 @@ def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
     (keep, archive, remove), `force`, `by`. Raises Refused when nothing can be done; running it again is harmless.
     """
     nothing = _("Imports finished so far are kept. Run the import again to continue.")
-    with exclusive_run(), room.refusing(settings.HOME_DIR, nothing), Copies() as copies:  # until all is compared
+    with (
+        exclusive_run(),
+        room.refuse_when_full(settings.HOME_DIR, nothing),
+        Copies() as copies,
+    ):  # until all is compared
         made = plan.build_plan(params, progress, copies)
         _check(made, params)
         reconcile(str(made.root))
@@ -58,7 +62,7 @@ def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
 
 def exclusive_run() -> AbstractContextManager[None]:
     """One doctor at a time in a home. Raises Refused while another one is at work."""
-    return locks.only_one(locks.DOCTOR, _("Another check or repair is running. Wait until it has ended."))
+    return locks.exclusive_lock(locks.DOCTOR, _("Another check or repair is running. Wait until it has ended."))
 
 
 def _check(made: Plan, params):
@@ -117,7 +121,7 @@ def _recorded(made, todo, mendable, params, progress):
         sentence = str(migration_runs.CANCELLED)
         raise
     except OperationalError as exc:
-        sentence = _("The store is not writable: %(why)s.") % {"why": reasons.of(exc)}
+        sentence = _("The store is not writable: %(why)s.") % {"why": reasons.describe_error(exc)}
         raise
     finally:
         if ended is None:
@@ -165,7 +169,7 @@ def _message(facts, warnings):
     counts = {"sources": facts.get("imported", 0), "new sessions": sum(map(len, facts.get("sessions", {}).values()))}
     counts |= {"rejected lines": facts.get("collected", {}).get("rejected", 0)}
     counts |= {"repairs": sum(one["is_done"] for one in facts["repairs"]), "warnings": warnings}
-    told = {name.replace(" ", "_"): amounts.of(name, count) for name, count in counts.items()}
+    told = {name.replace(" ", "_"): amounts.format_amount(name, count) for name, count in counts.items()}
     words = _("%(sources)s imported, %(new_sessions)s, %(rejected_lines)s, %(repairs)s, %(warnings)s.")
     lacks = _(" The backup created before the import is incomplete.") if facts["backup"]["status"] == INCOMPLETE else ""
     return words % told + _losses(facts) + lacks
@@ -294,7 +298,7 @@ def reconcile(root: str) -> None:
 
 def _sessions():
     """The ids of all sessions that are in the home by agent, also of files that a repair has to make usable first."""
-    return {name: inspection.session_ids(file) for name, file in own_store.find_agent_files()}
+    return {name: inspection.read_session_ids(file) for name, file in own_store.find_agent_files()}
 
 
 def _brought_in(row, made):

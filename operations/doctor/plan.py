@@ -23,7 +23,7 @@ from ledger import consent
 from ledger.outputs import output_stash
 from openclaw_web import amounts, clock
 from openclaw_web.errors import Refused
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 
 from . import ignored_sessions, report
 from .findings import FINDING, Finding
@@ -252,23 +252,26 @@ def describe_plan(plan: Plan) -> str:
         return _("Nothing new and no problems found.") + f" {compared}"
     wrong = sum(one.level == FINDING for one in plan.store) + bool(plan.problem)
     new = sum(source.records for source in plan.to_read if source.target == TRANSCRIPTS)
-    words = {"new": amounts.of("sources", len(plan.to_read)), "wrong": amounts.of("other findings", wrong)}
+    words = {
+        "new": amounts.format_amount("sources", len(plan.to_read)),
+        "wrong": amounts.format_amount("other findings", wrong),
+    }
     lost = sum(one["reason"] in DATABASE_REASONS for one in plan.rejected)
-    words["records"] = amounts.of("new records", new)
-    words["rejected"] = amounts.of("rejected lines", len(plan.rejected) - lost)
+    words["records"] = amounts.format_amount("new records", new)
+    words["rejected"] = amounts.format_amount("rejected lines", len(plan.rejected) - lost)
     if lost:
-        words["rejected"] += ", " + amounts.of("unreadable databases", lost)
+        words["rejected"] += ", " + amounts.format_amount("unreadable databases", lost)
     return _("To import: %(new)s, with %(records)s and %(rejected)s. %(wrong)s.") % words + f" {compared}"
 
 
 def compared_words(plan: Plan) -> str:
     """What was compared, and with what."""
     if plan.is_deep:
-        words = {"records": amounts.of("records", plan.compared.records)}
-        words["sources"] = amounts.of("sources", len(plan.compared.sources))
+        words = {"records": amounts.format_amount("records", plan.compared.records)}
+        words["sources"] = amounts.format_amount("sources", len(plan.compared.sources))
         return _("Compared: %(records)s in %(sources)s with the stored records.") % words
-    words = {"records": amounts.of("records", plan.counts.records)}
-    words["sessions"] = amounts.of("sessions", plan.counts.sessions)
+    words = {"records": amounts.format_amount("records", plan.counts.records)}
+    words["sessions"] = amounts.format_amount("sessions", plan.counts.sessions)
     sentence = _(
         "Counted: %(records)s of %(sessions)s, compared with the counts noted at import; the content was"
         " not compared with the sources."

@@ -18,7 +18,7 @@ from agents.models import Agent
 from openclaw_web import amounts
 from openclaw_web.disk import publication
 from openclaw_web.errors import Refused
-from openclaw_web.sqlite import failures, inspection, integrity, snapshots, upkeep
+from openclaw_web.sqlite import database_copies, failures, inspection, integrity, upkeep
 from overview import summaries
 from overview.models import AgentSummary
 
@@ -88,7 +88,7 @@ def mend_declared(finding: Finding) -> str:
     count = check.repair(agent) if check.repair else 0
     if agent:
         _refresh(agent, is_whole=True)
-    return integrity.REPAIRED % {"place": format_place(finding.agent), "rows": amounts.of(check.noun, count)}
+    return integrity.REPAIRED % {"place": format_place(finding.agent), "rows": amounts.format_amount(check.noun, count)}
 
 
 def _refresh(agent, *, is_whole=False):
@@ -114,14 +114,14 @@ def prepare_global_database(say: Callable[[str], object]) -> None:
     Raises Refused when it is damaged.
     """
     file = Path(connections[DEFAULT_DB_ALIAS].settings_dict["NAME"])
-    inside = inspection.look(file)
+    inside = inspection.inspect_file(file)
     if inside.damage:
         sentence = _("The global database is damaged: %(why)s.") % {"why": inside.damage[:300]}
-        raise Refused(f"{sentence} {failures.way_out(settings.HOME_DIR)}")
+        raise Refused(f"{sentence} {failures.describe_way_out(settings.HOME_DIR)}")
     if not own_store.has_pending_migrations(inside, is_global=True):
         return
     copy = file.with_name(f"openclaw.before-migrate-{ULID()}.sqlite")
-    snapshots.take(file, copy)
+    database_copies.copy_database(file, copy)
     publication.restrict(copy, 0o600)
     say(_("The global database is not up to date. A copy is kept: %(path)s") % {"path": copy})
     call_command("migrate", verbosity=0)

@@ -80,7 +80,10 @@ def _source(result):
     for agent in result["agents"]:
         states = listed(f"{count} {state}" for state, count in agent["sources"].items() if count)
         words = {"agent": agent["agent"], "layout": agent["layout"], "states": states or "0"}
-        words |= {"records": amounts.of("new records", agent["records"]), "versions": listed(agent["versions"])}
+        words |= {
+            "records": amounts.format_amount("new records", agent["records"]),
+            "versions": listed(agent["versions"]),
+        }
         yield _("  %(agent)s (%(layout)s): sources %(states)s; %(records)s; %(versions)s") % words
     for note in source["notes"]:
         yield f"  {note}"
@@ -149,7 +152,7 @@ def _run(result):
 def _still_lost(run):
     if run["read_again"]:
         words = {"records": f"{run['read_again']['records']:,}"}
-        words["sessions"] = amounts.of("sessions", run["read_again"]["sessions"])
+        words["sessions"] = amounts.format_amount("sessions", run["read_again"]["sessions"])
         yield _("  imported again: %(sessions)s; records restored: %(records)s") % words
     for one in run["losses"][:SHOWN]:
         yield _("  ! still lost: %(what)s") % {"what": loss_words(one)}

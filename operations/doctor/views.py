@@ -7,9 +7,9 @@ from django.views.decorators.http import require_POST, require_safe
 from collecting.models import MigrationRun, MigrationSource
 from jobs import services as jobs
 from jobs.notices import redirect_after_start
-from openclaw_web.lists.paging import page_of, places
-from openclaw_web.pages.doors import needs
+from openclaw_web.lists.paging import page_of, read_cursors
 from openclaw_web.pages.html import render_page
+from openclaw_web.pages.roles import needs
 
 from . import doctor_jobs, ignored_sessions, report
 from .forms import AgainForm, DoctorForm, UnignoreForm
@@ -120,7 +120,7 @@ def _context(request, form):
     last = doctor_jobs.find_last_job()
     result = last.result if last else {}
     rows = MigrationRun.objects.defer("report_json", "before_json")
-    page = page_of(rows, order=("-started_at", "-id"), **(places(request) | {"size": RUNS}))
+    page = page_of(rows, order=("-started_at", "-id"), **(read_cursors(request) | {"size": RUNS}))
     removed = MigrationSource.objects.filter(removed_source=True)
     emptied = {root for root in {run.root for run in page} if removed.filter(root=root).exists()}
     ignored = page_of(ignored_sessions.rows(), order=ignored_sessions.ORDER, size=SHOWN)

@@ -4,8 +4,8 @@ from ninja import Query
 
 from agents.decorators import agent_view
 from openclaw_web.endpoints.operations import Operations
-from openclaw_web.endpoints.schemas import listed
-from openclaw_web.pages.doors import needs
+from openclaw_web.endpoints.schemas import page_to_json
+from openclaw_web.pages.roles import needs
 
 from . import findings
 from .schemas import LintPage, LintQuery
@@ -19,4 +19,4 @@ router = Operations("operations_artifacts_api", tags=["artifacts"])
 def lint_list(request, agent, filters: Query[LintQuery]):
     """Lines of imported prompts and files that would put whole outputs into a context, file by file."""
     looked = findings.read_page(agent, **filters.place)
-    return listed(looked.files, looked.findings)
+    return page_to_json(looked.files, looked.findings)

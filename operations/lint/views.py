@@ -4,9 +4,9 @@ from django.views.decorators.http import require_safe
 
 from agents.decorators import agent_view
 from artifacts.lint import RULES
-from openclaw_web.lists.paging import places
-from openclaw_web.pages.doors import needs
+from openclaw_web.lists.paging import read_cursors
 from openclaw_web.pages.html import render_page
+from openclaw_web.pages.roles import needs
 
 from . import findings
 
@@ -16,5 +16,5 @@ from . import findings
 @needs("viewer")
 def lint_list(request, agent):
     """The findings of an agent: those of its scheduled jobs first, then file by file."""
-    looked = findings.read_page(agent, **places(request))
+    looked = findings.read_page(agent, **read_cursors(request))
     return render_page(request, "operations/lint_list.html", {"agent": agent, "looked": looked, "rules": RULES})

@@ -10,10 +10,10 @@ from jobs import services as jobs
 from jobs.schemas import JobOut
 from ledger.models import RemovedSession
 from openclaw_web.endpoints.operations import Operations
-from openclaw_web.endpoints.schemas import Body, Page, PageQuery, Schema, listed
+from openclaw_web.endpoints.schemas import Body, Page, PageQuery, Schema, page_to_json
 from openclaw_web.endpoints.table_schemas import table_schema
 from openclaw_web.lists.paging import page_of
-from openclaw_web.pages.doors import needs
+from openclaw_web.pages.roles import needs
 
 from . import services, session_selection
 
@@ -54,7 +54,7 @@ FACTS = ("before", "sessions", "records", "turns", "kept", "failed_count", "byte
 def retention_list(request, filters: Query[PageQuery]):
     """Runs that counted, removed or archived old sessions, newest first."""
     page = page_of(jobs.find_by_kind(services.KINDS), order=jobs.NEWEST_FIRST, **filters.place)
-    return listed(page, [_told(run) for run in page])
+    return page_to_json(page, [_told(run) for run in page])
 
 
 @router.post("/operations/retention/count", {202: JobOut}, 400, 409)
@@ -85,7 +85,7 @@ def removed_session_list(request, agent, filters: Query[RemovedQuery]):
     """Sessions of an agent that were removed because of their age, latest first, with their archives."""
     rows = RemovedSession.objects.using(agent.db)
     rows = rows.filter(why=filters.why) if filters.why else rows.all()
-    return listed(page_of(rows, order=("-removed_at", "-session_id"), **filters.place))
+    return page_to_json(page_of(rows, order=("-removed_at", "-session_id"), **filters.place))
 
 
 def _started(request, kind, params):

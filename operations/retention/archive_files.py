@@ -203,7 +203,7 @@ def open_archive(path: Path) -> Iterator[Reader]:
                 raise WrongArchive(_("%(path)s is not an archive of this version.") % {"path": format_path(path)})
             yield Reader(Summary(head["agent"], head["session"]), file, hashlib.sha256(line))
     except (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError) as exc:
-        told = {"path": format_path(path), "reason": reasons.of_system(exc)}
+        told = {"path": format_path(path), "reason": reasons.describe_os_error(exc)}
         raise WrongArchive(_("%(path)s cannot be read: %(reason)s.") % told) from exc
 
 

@@ -24,7 +24,7 @@ from ledger.transcripts.trimming import parse_stashed
 from openclaw_web import reasons
 from openclaw_web.disk import room
 from openclaw_web.errors import Refused
-from openclaw_web.pages.formatting import joined
+from openclaw_web.pages.formatting import join_sentences
 from openclaw_web.sqlite import failures
 from overview import summaries
 from people.audit import log as audit
@@ -76,7 +76,7 @@ class _Run:
         self.progress.update(self.total, self.total)
         sums = {name: self.counts[name] for name in ("restored", "there", "older", "sound")}
         return {
-            "message": joined(sentences) % sums,
+            "message": join_sentences(sentences) % sums,
             **sums,
             "rows": dict(sorted(self.tables.items())),
             "failed": self.failed,
@@ -148,12 +148,14 @@ def _restore(path, summary: Summary) -> str:
         raise Refused(_("This session is already stored and has changed since. The stored session was not changed."))
     nothing = _("This session was not restored.")
     try:
-        with room.refusing(path.parent, nothing), archive_files.open_archive(path) as archive:
+        with room.refuse_when_full(path.parent, nothing), archive_files.open_archive(path) as archive:
             _put_back(db, archive, summary)
     except (DatabaseError, OverflowError) as exc:
         if failures.is_full(exc):
             raise
-        raise Refused(_("The rows of the archive do not fit here: %(reason)s.") % {"reason": reasons.of(exc)}) from exc
+        raise Refused(
+            _("The rows of the archive do not fit here: %(reason)s.") % {"reason": reasons.describe_error(exc)}
+        ) from exc
     return "restored"
 
 

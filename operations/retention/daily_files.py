@@ -22,11 +22,11 @@ from ledger import consent
 from ledger.models import ConversationTurn, Session
 from openclaw_web import clock
 from openclaw_web.disk import room
-from openclaw_web.disk.drafts import draft_of, remove_drafts, sync_folder
+from openclaw_web.disk.drafts import create_draft, remove_drafts, sync_folder
 from openclaw_web.errors import Refused
 from openclaw_web.sqlite.json_columns import decode
 from people.audit import log as audit
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 
 from . import session_selection
 
@@ -45,12 +45,12 @@ def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
     `params` may hold `by`. Raises Refused when the disk is full; every file is one of before or a whole new one then.
     """
     today = datetime.fromtimestamp(clock.now_ms() / 1000, UTC).date()
-    keep = configuration.number(KEEP)
+    keep = configuration.get_number(KEEP)
     days = [today - timedelta(days=back) for back in range(keep, 0, -1)]
     folder = settings.HOME_DIR / "exports"
     done = {"files": 0, "written": 0, "turns": 0, "removed": 0}
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with room.refusing(folder, _("Every file is whole: either the previous version or the new one.")):
+    with room.refuse_when_full(folder, _("Every file is whole: either the previous version or the new one.")):
         is_through = False
         try:
             _export(folder, days, done, progress)
@@ -65,7 +65,7 @@ def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
 
 
 def _export(folder, days, done, progress):
-    with draft_of(folder / "conversations") as draft:
+    with create_draft(folder / "conversations") as draft:
         stores = session_selection.find_databases()
         for number, day in enumerate(days):
             progress.update(number, len(days), str(day))

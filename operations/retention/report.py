@@ -60,7 +60,7 @@ def in_words(facts: dict[str, Any]) -> str:
     for agent_id, agent in (facts.get("agents") or {}).items():
         if agent["sessions"]:
             told = {"agent": agent_id, "oldest": agent["oldest"]}
-            told |= {name: amounts.of(name, agent[name]) for name in ("sessions", "turns", "records")}
+            told |= {name: amounts.format_amount(name, agent[name]) for name in ("sessions", "turns", "records")}
             words = _("  %(agent)s: %(sessions)s, %(turns)s, %(records)s, since %(oldest)s")
             lines.append(words % told)
     if facts.get("dry_run"):

@@ -20,12 +20,12 @@ from ledger.models import RemovedSession, Session
 from ledger.transcripts import removal, session_rows
 from openclaw_web import amounts, clock, reasons
 from openclaw_web.disk import publication, reserve, room
-from openclaw_web.disk.drafts import draft_of, remove_drafts
+from openclaw_web.disk.drafts import create_draft, remove_drafts
 from openclaw_web.errors import Refused
-from openclaw_web.sqlite import waiting
+from openclaw_web.sqlite import connection_tuning
 from overview import summaries
 from people.audit import log as audit
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 
 from . import archive_files, report, session_selection
 from .session_selection import OldSessionCounts
@@ -66,7 +66,7 @@ def remove_sessions(params: dict[str, Any], progress: Any) -> dict[str, Any]:
     With `dry_run` it only counts. `agent` names one (default: all), `by` who asked. Raises Refused when nobody said how
     many days.
     """
-    days = params.get("days") or configuration.number(SETTING)
+    days = params.get("days") or configuration.get_number(SETTING)
     if not days:
         raise Refused(_("Set an age with --days N, or with the setting retentionDays."))
     work = Work(before=session_selection.days_ago(days), progress=progress)
@@ -97,7 +97,7 @@ def _out(params):
 def _run(work, params):
     stores = session_selection.find_databases(params.get("agent"))
     is_dry_run = bool(params.get("dry_run"))
-    full = room.refusing(settings.HOME_DIR, _("Sessions not yet removed are kept."))
+    full = room.refuse_when_full(settings.HOME_DIR, _("Sessions not yet removed are kept."))
     with full, nullcontext() if is_dry_run else collect.exclusive_run(work.progress):
         if not is_dry_run:
             reserve.release(settings.HOME_DIR)
@@ -135,23 +135,23 @@ def _drafts(out):
     try:
         out.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as exc:
-        told = {"path": out, "reason": reasons.of_system(exc)}
+        told = {"path": out, "reason": reasons.describe_os_error(exc)}
         raise Refused(_("Archives cannot be written to %(path)s: %(reason)s.") % told) from exc
-    with room.refusing(out, str(NOTHING_LOST)), draft_of(out / "archive") as draft:
+    with room.refuse_when_full(out, str(NOTHING_LOST)), create_draft(out / "archive") as draft:
         publication.restrict(draft, 0o700)
         yield draft
 
 
 def _agent(work, agent_id, db, draft):
-    full = room.refusing(databases.get_path(agent_id).parent, _("Sessions not yet removed are kept."))
+    full = room.refuse_when_full(databases.get_path(agent_id).parent, _("Sessions not yet removed are kept."))
     work.is_short = reserve.is_short(settings.HOME_DIR)
-    waiting.expect_little_room(db) if work.is_short else waiting.expect_many_writes(db)
+    connection_tuning.expect_little_room(db) if work.is_short else connection_tuning.expect_many_writes(db)
     try:
         with full:
             _sessions(work, agent_id, db, draft)
             removal.clean_up(db, little_room=work.is_short)
     finally:
-        waiting.expect_few_writes(db)
+        connection_tuning.expect_few_writes(db)
         summaries.refresh(Agent.objects.get(agent_id=agent_id))
 
 
@@ -167,7 +167,7 @@ def _sessions(work, agent_id, db, draft):
             continue
         found.add(session)
         if work.is_short:
-            waiting.shorten_log(db)
+            connection_tuning.shorten_log(db)
         done = work.sums()["sessions"]
         work.progress.update(done, max(done, work.total), _("Removing sessions of %(agent)s") % {"agent": agent_id})
 
@@ -189,7 +189,7 @@ def _session(work, agent_id, db, session, draft):
 def _archived(work, db, session: Session, draft):
     """Write and read back the archive of a session; where it is, and the digest of its rows."""
     path, moment = draft / "session", session.last_activity_at
-    with room.refusing(work.into, str(NOTHING_LOST)):
+    with room.refuse_when_full(work.into, str(NOTHING_LOST)):
         path.unlink(missing_ok=True)
         written = archive_files.write_archive(path, db, session.id)
         if archive_files.verify_archive(path) != written:
@@ -240,7 +240,7 @@ def _receipt(work, is_dry_run):
 def _in_words(work, *, is_dry_run):
     kept = sum(found.kept.total() for found in work.found.values()) + len(work.failed) * (not is_dry_run)
     sums = work.sums()
-    told = {name: amounts.of(name, sums[name]) for name in ("sessions", "records")}
+    told = {name: amounts.format_amount(name, sums[name]) for name in ("sessions", "records")}
     told["kept"] = ngettext("%(count)s is kept", "%(count)s are kept", kept) % {"count": f"{kept:,}"}
     told["day"] = str(_day(work.before))
     if is_dry_run:

@@ -15,13 +15,13 @@ from gate.checks import TURN, WINDOW
 from ledger.checkpoints import pack
 from ledger.models import ConversationContext, ConversationTurn, Session
 from openclaw_web import clock
-from openclaw_web.sqlite.integrity import Refers
+from openclaw_web.sqlite.integrity import Reference
 
 from ..artifact_gc import mentions
 
 PAGE = 500
 DAY_MS = 86_400_000
-CONTEXT = Refers(ConversationContext, "turn_id", ConversationTurn)
+CONTEXT = Reference(ConversationContext, "turn_id", ConversationTurn)
 SAMPLES, CONTEXTS, CHECKPOINTS, MENTIONS = "samples", "contexts", "checkpoints", "mentions"
 
 REASON_WORDS = {
@@ -124,8 +124,8 @@ def _needed(agent_id, db, session_ids):
 
 def _with_contexts(db, session_ids):
     """Sessions with messages that are kept for evidence other than a decision, whose window holds the same ones."""
-    turns = ConversationTurn.objects.using(db).filter(CONTEXT.users(db), session_id__in=session_ids)
-    turns = turns.exclude(TURN.users(db, WINDOW.leads(db)))
+    turns = ConversationTurn.objects.using(db).filter(CONTEXT.has_referrers(db), session_id__in=session_ids)
+    turns = turns.exclude(TURN.has_referrers(db, WINDOW.has_target(db)))
     return turns.order_by().values_list("session_id", flat=True).distinct()
 
 

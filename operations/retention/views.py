@@ -8,9 +8,9 @@ from jobs import automatic_tasks
 from jobs import services as jobs
 from jobs.models import JobRun
 from jobs.notices import redirect_after_start
-from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import render_page
-from people.configuration import keys as configuration
+from openclaw_web.pages.roles import needs
+from people.configuration import setting_values as configuration
 
 from . import services, session_selection
 from .forms import RetentionForm
@@ -56,7 +56,7 @@ def _start(request, kind, params):
 
 
 def _form():
-    return RetentionForm(initial={"days": configuration.number(services.SETTING) or 365})
+    return RetentionForm(initial={"days": configuration.get_number(services.SETTING) or 365})
 
 
 def _context(form):
@@ -71,7 +71,7 @@ def _context(form):
         "runs": runs,
         "counted": counted,
         "kept": [(count, session_selection.REASON_WORDS.get(reason, reason)) for reason, count in kept.items()],
-        "days": configuration.number(services.SETTING),
+        "days": configuration.get_number(services.SETTING),
         "folder": services.get_archive_folder(),
         "tasks": automatic_tasks.read_tasks(SHOWN),
         "may_change": True,

@@ -26,7 +26,7 @@ from jobs import kinds as job_kinds
 from openclaw_web.disk import reserve
 from openclaw_web.errors import Refused
 from openclaw_web.pages import templates
-from openclaw_web.sqlite import known
+from openclaw_web.sqlite import known_migrations
 from problems import kinds as problem_kinds
 
 from .processes import die_with_parent
@@ -39,7 +39,7 @@ def bring_up_to_date(say: Callable[[str], object]) -> None:
 
     Raises Refused when they cannot be.
     """
-    known.refuse_another(connections[DEFAULT_DB_ALIAS])
+    known_migrations.refuse_other_version(connections[DEFAULT_DB_ALIAS])
     collecting = None if settings.DEBUG else _collect_static()
     executor = MigrationExecutor(connections[DEFAULT_DB_ALIAS])
     if executor.migration_plan(executor.loader.graph.leaf_nodes()):
@@ -53,7 +53,7 @@ def bring_up_to_date(say: Callable[[str], object]) -> None:
         say(problem)
     for sentence in recovery.recover_all():
         say(sentence)
-    reserve.keep(settings.HOME_DIR)
+    reserve.refill(settings.HOME_DIR)
     connections.close_all()
     if collecting and os.waitpid(collecting, 0)[1]:
         raise Refused(_("The static files could not be prepared. See the messages above."))

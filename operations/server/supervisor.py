@@ -24,9 +24,9 @@ from jobs import worker
 from openclaw_web import reasons
 from openclaw_web.disk import locks, site_address
 from openclaw_web.errors import Refused
-from openclaw_web.sqlite import waiting
+from openclaw_web.sqlite import connection_tuning
 from people.accounts import services as accounts
-from people.signing_in import links
+from people.authentication import links
 
 from . import preparation
 from .processes import Child, die_with_parent, keep_up
@@ -120,7 +120,7 @@ def _work():
 
 def _watch(say):
     os.environ["OPENCLAW_WEB_BUSY_SECONDS"] = str(worker.BUSY_SECONDS)
-    waiting.wait_for_writers(worker.BUSY_SECONDS)
+    connection_tuning.wait_for_writers(worker.BUSY_SECONDS)
     watching.watch({}, say=say, waits=True)
 
 
@@ -177,7 +177,7 @@ def _listening(options):
             sentence = _(
                 "Port %(port)s of %(host)s cannot be used: %(why)s. Choose another host or port with --host and --port."
             )
-            words = {"port": options.port, "host": options.host, "why": reasons.of_system(exc)}
+            words = {"port": options.port, "host": options.host, "why": reasons.describe_os_error(exc)}
             raise Refused(sentence % words) from exc
         yield listener
 
@@ -191,7 +191,7 @@ def find_free_port() -> int:
 def _sole_server():
     """One server a home: two watchers would collect the same lines at the same time."""
     sentence = _("OpenClaw Web is already running in %(home)s. Stop that server, or set OPENCLAW_WEB_HOME.")
-    return locks.only_one(locks.SERVING, sentence % {"home": settings.HOME_DIR})
+    return locks.exclusive_lock(locks.SERVING, sentence % {"home": settings.HOME_DIR})
 
 
 def is_loopback(host: str) -> bool:

@@ -13,13 +13,21 @@ from problems.overview import build_problem_panel
 from problems.words import open_rows
 
 from .. import future_times
-from ..activity import AgentRow, RangeSums, links_of, rows_in, sparks_in, summaries, totals
+from ..activity import (
+    AgentRow,
+    RangeSums,
+    build_links,
+    build_sparklines,
+    read_agent_rows,
+    read_summaries,
+    sum_summaries,
+)
 from ..models import AgentSummary
-from ..ranges import LABELS, chosen_name, range_of
-from ..site_sums import last_moment, spans_between
-from . import memory_panel, newest
-from .arrival import arrival_of
-from .tiles import Overview, activity_chart, cost_chart, tiles_of
+from ..ranges import LABELS, find_range, read_range_name
+from ..site_sums import find_last_moment, read_spans
+from . import memory_panel, newest_sessions
+from .first_import import find_first_import
+from .tiles import Overview, build_activity_chart, build_cost_chart, build_tiles
 
 AGENTS_SHOWN = 20
 OVERDUE = "task_overdue"  # a kind of problem
@@ -36,47 +44,47 @@ class AgentLine:
     overdue: int
 
 
-def context_of(query: Mapping[str, str], user: Any) -> dict[str, Any]:
+def build_context(query: Mapping[str, str], user: Any) -> dict[str, Any]:
     """The context of the page for an address and whoever looks."""
-    agents = summaries("-last_activity_at")
+    agents = read_summaries("-last_activity_at")
     context: dict[str, Any] = {
-        "arrival": arrival_of(bool(agents)),
+        "arrival": find_first_import(bool(agents)),
         "notes": [
             *unread_parts.describe_newer_schemas(),
             future_times.describe_future(future_times.count_future(agents)),
         ],
         "left_out": omissions.describe_omissions(),
-        "totals": totals(agents),
+        "totals": sum_summaries(agents),
         "agents": [],
         "needs": build_problem_panel(user),
     }
     if not agents:
         return context
-    overview, is_shifted = overview_of(chosen_name(query), agents)
+    overview, is_shifted = build_overview(read_range_name(query), agents)
     return context | {
         "overview": overview,
         "is_shifted": is_shifted,
         "ranges": LABELS,
-        "tiles": tiles_of(overview),
-        "charts": [activity_chart(overview), cost_chart(overview)],
-        "lines": memory_panel.changed_lines(),
-        "sessions": newest.recent_sessions(),
+        "tiles": build_tiles(overview),
+        "charts": [build_activity_chart(overview), build_cost_chart(overview)],
+        "lines": memory_panel.read_changed_lines(),
+        "sessions": newest_sessions.read_newest_sessions(),
         "agents": _agent_lines(overview, agents[:AGENTS_SHOWN]),
         "homes": find_home_names(),
     }
 
 
-def overview_of(name: str, agents: Sequence[AgentSummary]) -> tuple[Overview, bool]:
+def build_overview(name: str, agents: Sequence[AgentSummary]) -> tuple[Overview, bool]:
     """The sums of a range, and whether it ends before now because nothing happened since."""
-    period, is_shifted = range_of(name, last_moment())
-    sums = spans_between(period.before.first_span, period.last_span)
-    return Overview.of(name, period, sums, agents[0] if len(agents) == 1 else None), is_shifted
+    period, is_shifted = find_range(name, find_last_moment())
+    sums = read_spans(period.before.first_span, period.last_span)
+    return Overview.from_sums(name, period, sums, agents[0] if len(agents) == 1 else None), is_shifted
 
 
 def _agent_lines(overview, agents):
     ids = [agent.agent_id for agent in agents]
-    rows = {row.agent_id: row for row in rows_in(overview.period, ids)}
-    sparks, overdue = sparks_in(overview.period, ids), _overdue(ids)
+    rows = {row.agent_id: row for row in read_agent_rows(overview.period, ids)}
+    sparks, overdue = build_sparklines(overview.period, ids), _overdue(ids)
     return [
         _line(overview, agent, rows.get(agent.agent_id), sparks.get(agent.agent_id), overdue.get(agent.agent_id, 0))
         for agent in agents
@@ -84,7 +92,7 @@ def _agent_lines(overview, agents):
 
 
 def _line(overview, agent, row: AgentRow | None, spark, overdue):
-    links = row.links if row else links_of(agent.agent_id, overview.period, agent.has_repeats)
+    links = row.links if row else build_links(agent.agent_id, overview.period, agent.has_repeats)
     return AgentLine(agent, row.sums if row else RangeSums(), links, spark, overdue)
 
 

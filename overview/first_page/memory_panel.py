@@ -18,7 +18,7 @@ from openclaw_web.sqlite.json_columns import encode
 
 from ..models import NewestWrite
 from ..span_sums import AHEAD_MS
-from .newest import last_rows, replace_rows
+from .newest_sessions import replace_rows, take_last_rows
 
 LINES, LINES_OF_WRITE = 3, 2
 KEPT = 4  # writes of each agent, of which some may hold no words
@@ -51,8 +51,8 @@ def refresh(agent: Agent) -> None:
 
 def is_wrong(agent: Agent) -> bool:
     """Whether the last writes of an agent are not those of its file; forgotten ones are no error."""
-    stored = last_rows(NewestWrite.objects.filter(agent_id=agent.agent_id).values_list(*COLUMNS), AT, KEPT)
-    counted = last_rows(_newest(agent), AT, KEPT)
+    stored = take_last_rows(NewestWrite.objects.filter(agent_id=agent.agent_id).values_list(*COLUMNS), AT, KEPT)
+    counted = take_last_rows(_newest(agent), AT, KEPT)
     return stored != counted and not (consent.read_opted_out() and not stored)
 
 
@@ -61,7 +61,7 @@ def forget_words() -> None:
     NewestWrite.objects.all().delete()
 
 
-def changed_lines() -> list[ChangedLine]:
+def read_changed_lines() -> list[ChangedLine]:
     """The last lines that changed in any memory file, the newest first."""
     writes = NewestWrite.objects.filter(created_at__lte=clock.now_ms()).order_by("-created_at", "audit_id")[:KEPT]
     return [line for write in writes for line in _lines_of(write)][:LINES]

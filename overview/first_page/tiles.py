@@ -10,7 +10,7 @@ from openclaw_web.pages import formatting, states
 from openclaw_web.pages.charts import Chart, Point, Series, bar_chart
 from openclaw_web.pages.small_charts import Sparkline, sparkline
 
-from ..activity import Links, RangeSums, address_of, links_of
+from ..activity import Links, RangeSums, build_links, build_list_address
 from ..models import AgentSummary
 from ..ranges import LABELS, Range
 from ..span_sums import OTHERS, SpanSums
@@ -47,7 +47,7 @@ class Overview:
     only: AgentSummary | None  # the agent, where there is just one
 
     @classmethod
-    def of(cls, name: str, period: Range, sums: Mapping[str, SpanSums], only: AgentSummary | None) -> "Overview":
+    def from_sums(cls, name: str, period: Range, sums: Mapping[str, SpanSums], only: AgentSummary | None) -> "Overview":
         """The sums of a range; `sums` has those of the time before it as well."""
         spans, now, before = {}, RangeSums(), RangeSums()
         for span in period.spans:
@@ -74,15 +74,15 @@ class Overview:
         """The rows behind a number: those of the only agent, or first what each agent has of it."""
         if self.only and of_agent:
             sums = self.now.sums if period == self.period else None
-            return of_agent(links_of(self.only.agent_id, period, self.only.has_repeats, sums))
-        return f"{address_of('overview:agent_list')}?{period.query}&sort={order}"
+            return of_agent(build_links(self.only.agent_id, period, self.only.has_repeats, sums))
+        return f"{build_list_address('overview:agent_list')}?{period.query}&sort={order}"
 
 
 def _rolled_back(links):
     return links.rolled_back
 
 
-def tiles_of(overview: Overview) -> list[Tile]:
+def build_tiles(overview: Overview) -> list[Tile]:
     """Turns, errors, cost and answer time."""
     now, before = overview.now, overview.before
     removed = now.removed_turns
@@ -158,7 +158,7 @@ def _spark(overview, label, value_of, in_words):
     return sparkline(values, label=_("%(label)s: highest %(highest)s, last %(last)s") % words)
 
 
-def activity_chart(overview: Overview) -> Chart:
+def build_activity_chart(overview: Overview) -> Chart:
     """Turns and errors by day or hour."""
     has_any = any(sums.sums.counts[name] for sums in overview.spans.values() for name in ("turn_count", "error_count"))
     points = [
@@ -177,7 +177,7 @@ def _turns(links):
     return links.turns
 
 
-def cost_chart(overview: Overview) -> Chart:
+def build_cost_chart(overview: Overview) -> Chart:
     """Cost by model and day or hour: the dearest models, and all others as one."""
     names = _models(overview.now.sums)
     series = [Series(name or _("Unknown model"), tone) for name, tone in zip(names, TONES, strict=False)]

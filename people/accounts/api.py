@@ -7,13 +7,13 @@ from django.utils.translation import gettext as _
 from ninja import Query
 
 from openclaw_web.endpoints.operations import Operations
-from openclaw_web.endpoints.schemas import Page, PageQuery, listed
+from openclaw_web.endpoints.schemas import Page, PageQuery, page_to_json
 from openclaw_web.errors import Refused
 from openclaw_web.lists.paging import page_of
-from openclaw_web.pages.doors import needs
+from openclaw_web.pages.roles import needs
 
+from ..authentication import lockout, sign_ins
 from ..models import Invitation, User
-from ..signing_in import lockout, sign_ins
 from . import invitations
 from . import services as accounts
 from . import tokens as accounts_tokens
@@ -56,7 +56,7 @@ def me(request):
 @needs("viewer")
 def sign_in_list(request, filters: Query[PageQuery]):
     """The browsers you are signed in with, latest sign-in first."""
-    return listed(page_of(sign_ins.open_ones(request.user), order=NEWEST_FIRST, **filters.place))
+    return page_to_json(page_of(sign_ins.open_sign_ins(request.user), order=NEWEST_FIRST, **filters.place))
 
 
 @router.post("/me/sign-ins/{sign_in_id}/end", SignInOut, 404, 409)
@@ -64,7 +64,7 @@ def sign_in_list(request, filters: Query[PageQuery]):
 def sign_in_end(request, sign_in_id: str):
     """Sign out one of your browsers."""
     sign_in = get_object_or_404(request.user.sign_ins, id=sign_in_id)
-    sign_ins.end(sign_in, by=request.user.username)
+    sign_ins.end_sign_in(sign_in, by=request.user.username)
     sign_in.refresh_from_db()
     return sign_in
 
@@ -131,7 +131,7 @@ def user_unlock(request, username: str):
 @needs("admin")
 def invitation_list(request, filters: Query[PageQuery]):
     """Invitations, newest first, including used and revoked invitations."""
-    return listed(page_of(Invitation.objects.all(), order=NEWEST_FIRST, **filters.place))
+    return page_to_json(page_of(Invitation.objects.all(), order=NEWEST_FIRST, **filters.place))
 
 
 @router.post("/operations/invitations", InvitationMade, 400, 409, summary="Invitation Create")
@@ -157,7 +157,7 @@ def invitation_revoke(request, invitation_id: str):
 @needs("viewer")
 def token_list(request, filters: Query[PageQuery]):
     """Your tokens, newest first; an admin sees the tokens of all users. Secrets are never shown again."""
-    return listed(page_of(accounts_tokens.visible_to(request.user), order=NEWEST_FIRST, **filters.place))
+    return page_to_json(page_of(accounts_tokens.visible_tokens(request.user), order=NEWEST_FIRST, **filters.place))
 
 
 @router.post("/operations/tokens", TokenMade, 400, 409, summary="Token Create")
@@ -178,7 +178,7 @@ def token_make(request, response: HttpResponse, wanted: TokenIn):
 @needs("viewer")
 def token_revoke(request, token_id: str):
     """Revoke one of your tokens; an admin can revoke any token."""
-    token = get_object_or_404(accounts_tokens.visible_to(request.user), id=token_id)
+    token = get_object_or_404(accounts_tokens.visible_tokens(request.user), id=token_id)
     accounts_tokens.revoke_token(token, by=request.user.username)
     token.refresh_from_db()
     return token
@@ -186,7 +186,7 @@ def token_revoke(request, token_id: str):
 
 def _people(page):
     locked = lockout.locked_names([user.username for user in page])
-    return listed(page, [_said(user, is_locked=user.username in locked) for user in page])
+    return page_to_json(page, [_said(user, is_locked=user.username in locked) for user in page])
 
 
 def _changed(request, username, change, **to):

@@ -9,12 +9,12 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from openclaw_web.errors import Refused
-from openclaw_web.lists.paging import page_of, places
-from openclaw_web.pages.doors import needs
-from openclaw_web.pages.html import after_post, status_of
+from openclaw_web.lists.paging import page_of, read_cursors
+from openclaw_web.pages.html import get_form_status, redirect_after_post
+from openclaw_web.pages.roles import needs
 
+from ..authentication import sign_ins
 from ..models import Invitation
-from ..signing_in import sign_ins
 from . import invitations
 from .forms import InvitationForm, NewAccountForm
 
@@ -25,7 +25,7 @@ from .forms import InvitationForm, NewAccountForm
 @sensitive_post_parameters("password", "again")
 def join(request, token):
     """What an invitation opens: somebody chooses a name and a password. Only the button uses it up."""
-    invitation = invitations.find(token)
+    invitation = invitations.find_invitation(token)
     form = NewAccountForm(request.POST if request.method == "POST" else None)
     if form.is_valid():
         name, password = form.cleaned_data["username"], form.cleaned_data["password"]
@@ -34,10 +34,10 @@ def join(request, token):
         except Refused as refused:
             form.add_error("username", refused.sentence)
         else:
-            sign_ins.begin(request, person, how="invitation")
+            sign_ins.begin_sign_in(request, person, how="invitation")
             return redirect("overview:overview")
     context = {"form": form, "invitation": invitation}
-    return render(request, "people/join.html", context, status=status_of(form))
+    return render(request, "people/join.html", context, status=get_form_status(form))
 
 
 @require_safe
@@ -66,10 +66,10 @@ def invitation_revoke(request, invitation_id):
     """Take an invitation back."""
     invitation = get_object_or_404(Invitation, id=invitation_id)
     invitations.revoke(invitation, by=request.user.username)
-    return after_post(request, _("Invitation revoked."), to=reverse("people:invitation_list"))
+    return redirect_after_post(request, _("Invitation revoked."), to=reverse("people:invitation_list"))
 
 
 def _list(request, form):
-    page = page_of(invitations.open_ones(), order=("-created_at", "-id"), **places(request))
+    page = page_of(invitations.open_invitations(), order=("-created_at", "-id"), **read_cursors(request))
     context = {"invitations": page, "form": form}
-    return render(request, "people/invitation_list.html", context, status=status_of(form))
+    return render(request, "people/invitation_list.html", context, status=get_form_status(form))

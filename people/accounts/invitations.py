@@ -13,8 +13,8 @@ from openclaw_web import clock
 from openclaw_web.errors import Refused
 
 from ..audit import log as audit
+from ..authentication import links
 from ..models import Invitation, User
-from ..signing_in import links
 from . import services as accounts
 
 
@@ -24,7 +24,7 @@ def invite(role: str, *, by: str, days: int, note: str = "") -> tuple[Invitation
     with transaction.atomic():
         invitation = Invitation.objects.create(
             id=str(ULID()),
-            token_sha256=links.digest(secret),
+            token_sha256=links.hash_secret(secret),
             role=role,
             note=note,
             made_by=by,
@@ -35,9 +35,9 @@ def invite(role: str, *, by: str, days: int, note: str = "") -> tuple[Invitation
     return invitation, reverse("people:join", args=[secret])
 
 
-def find(secret: str) -> Invitation:
+def find_invitation(secret: str) -> Invitation:
     """The invitation that `secret` opens, while it can be used; using it is left to the caller. Raises Refused."""
-    found = open_ones().filter(token_sha256=links.digest(secret)).first()
+    found = open_invitations().filter(token_sha256=links.hash_secret(secret)).first()
     if found is None:
         raise _gone()
     return found
@@ -47,9 +47,9 @@ def accept(secret: str, *, username: str, password: str) -> User:
     """Use an invitation up and make the account it is for. Raises Refused when it is gone or the name is taken."""
     hashed = make_password(password)  # before the transaction: nobody else can write while it lasts
     with transaction.atomic():
-        invitation = find(secret)
+        invitation = find_invitation(secret)
         # One conditional update decides between two people who come at the same time.
-        if not open_ones().filter(id=invitation.id).update(used_at=clock.now_ms(), used_by=username):
+        if not open_invitations().filter(id=invitation.id).update(used_at=clock.now_ms(), used_by=username):
             raise _gone()
         user = accounts.create_user(username, invitation.role, hashed, by=username)
         audit.record(user.username, "invitation_used", object_type="invitation", object_id=invitation.id)
@@ -59,11 +59,11 @@ def accept(secret: str, *, username: str, password: str) -> User:
 def revoke(invitation: Invitation, *, by: str) -> None:
     """End an invitation that nobody has used. Ending it again changes nothing."""
     with transaction.atomic():
-        if open_ones().filter(id=invitation.id).update(revoked_at=clock.now_ms()):
+        if open_invitations().filter(id=invitation.id).update(revoked_at=clock.now_ms()):
             audit.record(by, "invitation_revoked", object_type="invitation", object_id=invitation.id)
 
 
-def open_ones() -> QuerySet[Invitation]:
+def open_invitations() -> QuerySet[Invitation]:
     """The invitations somebody may still use."""
     return Invitation.objects.filter(used_at=None, revoked_at=None, expires_at__gt=clock.now_ms())
 

@@ -11,9 +11,9 @@ from django.utils.translation import gettext as _
 from openclaw_web.errors import Refused
 
 from ..audit import log as audit
+from ..authentication import sign_ins
+from ..authentication.links import active_admins, has_admin, make_link, use_up
 from ..models import OneTimeLink, SignIn, User
-from ..signing_in import sign_ins
-from ..signing_in.links import active_admins, has_admin, make_link, use_up
 
 log = logging.getLogger(__name__)
 
@@ -31,7 +31,7 @@ def make_sign_in_link(user: User, *, by: str = "") -> str:
     return make_link(user, by=by)
 
 
-def get(username: str) -> User:
+def get_user(username: str) -> User:
     """The user of that name. Raises Refused, with what to run, when there is none."""
     user = User.objects.filter(username=username).first()
     if user is None:

@@ -6,9 +6,9 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from openclaw_web.lists.paging import page_of, places
-from openclaw_web.pages.doors import needs
-from openclaw_web.pages.html import after_post, status_of
+from openclaw_web.lists.paging import page_of, read_cursors
+from openclaw_web.pages.html import get_form_status, redirect_after_post
+from openclaw_web.pages.roles import needs
 
 from . import tokens as accounts_tokens
 from .forms import TokenForm
@@ -37,13 +37,15 @@ def token_make(request):
 @needs("viewer")
 def token_revoke(request, token_id):
     """End a token of one's own; an admin may end anybody's."""
-    token = get_object_or_404(accounts_tokens.visible_to(request.user), id=token_id)
+    token = get_object_or_404(accounts_tokens.visible_tokens(request.user), id=token_id)
     accounts_tokens.revoke_token(token, by=request.user.username)
     said = _("Token “%(name)s” revoked.") % {"name": token.name}
-    return after_post(request, said, to=reverse("people:token_list"))
+    return redirect_after_post(request, said, to=reverse("people:token_list"))
 
 
 def _token_list(request, form):
-    tokens = page_of(accounts_tokens.visible_to(request.user), order=("-created_at", "-id"), **places(request))
+    tokens = page_of(
+        accounts_tokens.visible_tokens(request.user), order=("-created_at", "-id"), **read_cursors(request)
+    )
     context = {"tokens": tokens, "form": form, "sees_all": request.user.has_role("admin")}
-    return render(request, "people/token_list.html", context, status=status_of(form))
+    return render(request, "people/token_list.html", context, status=get_form_status(form))

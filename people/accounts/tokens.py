@@ -14,13 +14,13 @@ from openclaw_web.errors import Refused
 from openclaw_web.sqlite import statements
 
 from ..audit import log as audit
+from ..authentication.links import DAY_MS, hash_secret
 from ..models import ApiToken, User
-from ..signing_in.links import DAY_MS, digest
 from . import services as accounts
 
 log = logging.getLogger(__name__)
 TOKEN_NAME = 100
-USE_NOTED_EVERY_MS = 60_000
+USE_INTERVAL_MS = 60_000
 # Every request of a program begins with these two: as querysets they would take two to three times as long.
 BY_PREFIX = """SELECT t.* FROM api_tokens t JOIN users u ON u.id = t.user_id AND u.is_active
 WHERE t.prefix = %s AND t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > %s)"""
@@ -44,7 +44,7 @@ def make_token(
             user=user,
             name=name,
             prefix=prefix,
-            secret_sha256=digest(secret),
+            secret_sha256=hash_secret(secret),
             role=role,
             created_at=now,
             expires_at=now + days * DAY_MS if days else None,
@@ -60,7 +60,7 @@ def make_token_for(username: str, *, name: str, role: str, days: int) -> tuple[A
 
     Raises Refused for a person who is not here or deactivated, a role above theirs, and a name that no list could show.
     """
-    user = accounts.get(username)
+    user = accounts.get_user(username)
     accounts.check_is_active(user)
     if not user.has_role(role):
         told = {"name": user.username, "held": user.role, "role": role}
@@ -81,33 +81,33 @@ def revoke_token(token: ApiToken, *, by: str) -> None:
         log.info("%s revoked the token %s of %s", by, token.prefix, token.user.username)
 
 
-def visible_to(user: User) -> QuerySet[ApiToken]:
+def visible_tokens(user: User) -> QuerySet[ApiToken]:
     """The tokens of a person; of everybody for an admin."""
     tokens = ApiToken.objects.select_related("user")
     return tokens if user.has_role("admin") else tokens.filter(user=user)
 
 
-def user_of_token(text: str) -> User | None:
+def find_user(text: str) -> User | None:
     """The person a token speaks for, limited to the token's role; None when it is not valid. Notes the use."""
     mark, _sep, rest = text.partition("_")
     prefix, _sep, secret = rest.partition("_")
-    token = statements.found(ApiToken, BY_PREFIX, [prefix, clock.now_ms()])
+    token = statements.read_object(ApiToken, BY_PREFIX, [prefix, clock.now_ms()])
     # The hash is compared also without a row, so that the time taken does not tell which prefixes exist.
-    same = hmac.compare_digest(digest(secret), token.secret_sha256 if token else digest(""))
+    same = hmac.compare_digest(hash_secret(secret), token.secret_sha256 if token else hash_secret(""))
     if mark != "oc" or token is None or not same:
         return None
     _note_use(token)
-    if user := statements.found(User, OWNER, [token.user_id]):
+    if user := statements.read_object(User, OWNER, [token.user_id]):
         user.role_limit, user.token = token.role, token
     return user
 
 
-def public_part(text: str) -> str:
+def get_public_part(text: str) -> str:
     """What of a token may be written down: `oc_<prefix>`."""
     return "_".join(text.split("_")[:2])
 
 
 def _note_use(token):
     now = clock.now_ms()
-    if token.last_used_at is None or not clock.is_recent(token.last_used_at, USE_NOTED_EVERY_MS):
+    if token.last_used_at is None or not clock.is_recent(token.last_used_at, USE_INTERVAL_MS):
         ApiToken.objects.filter(id=token.id).update(last_used_at=now)

@@ -10,12 +10,12 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from openclaw_web.errors import Refused
-from openclaw_web.lists.paging import page_of, places
-from openclaw_web.pages.doors import needs
-from openclaw_web.pages.html import after_post, refuse_post, status_of
+from openclaw_web.lists.paging import page_of, read_cursors
+from openclaw_web.pages.html import get_form_status, redirect_after_post, refuse_post
+from openclaw_web.pages.roles import needs
 
+from ..authentication import lockout, sign_ins
 from ..models import User
-from ..signing_in import lockout, sign_ins
 from . import services as accounts
 from .forms import RoleForm, UserForm
 
@@ -105,14 +105,14 @@ def _changed(request, username, change, said):
     except Refused as refused:
         return refuse_post(request, refused, to=reverse("people:user_list"))
     words = said % {"name": person.username, "role": person.get_role_display(), "count": count}
-    return after_post(request, words, to=reverse("people:user_list"))
+    return redirect_after_post(request, words, to=reverse("people:user_list"))
 
 
 def _user_list(request, form):
-    people = page_of(User.objects.all(), order=("username",), **places(request))
+    people = page_of(User.objects.all(), order=("username",), **read_cursors(request))
     locked = lockout.locked_names([person.username for person in people])
     context = {"people": people, "form": form, "roles": User.Role.choices, "locked": locked}
-    return render(request, "people/user_list.html", context, status=status_of(form))
+    return render(request, "people/user_list.html", context, status=get_form_status(form))
 
 
 def _show_link(request, person, path):

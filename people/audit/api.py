@@ -6,9 +6,9 @@ from typing import Any, Literal
 from ninja import Field, Query
 
 from openclaw_web.endpoints.operations import Operations
-from openclaw_web.endpoints.schemas import LARGEST_FIRST, SEGMENT, Moments, Page, listed
+from openclaw_web.endpoints.schemas import LARGEST_FIRST, SEGMENT, Page, TimeRangeQuery, page_to_json
 from openclaw_web.endpoints.table_schemas import table_schema
-from openclaw_web.pages.doors import needs
+from openclaw_web.pages.roles import needs
 
 from ..models import AuditEntry
 from . import entries
@@ -17,7 +17,7 @@ from .audit_list import AUDIT, SEGMENTS, shape
 router = Operations("operations_audit_api", tags=["operations"])
 
 
-class AuditQuery(Moments):
+class AuditQuery(TimeRangeQuery):
     segment: Literal[tuple(SEGMENTS.parts)] = Field("all", description=SEGMENT)  # type: ignore[valid-type]
     actor: str | None = Field(None, description="user name", max_length=150)
     action: Literal[tuple(entries.action_names())] | None = None  # type: ignore[valid-type]
@@ -38,4 +38,4 @@ def audit_list(request, filters: Query[AuditQuery]):
     """The audit log: who did what, newest first."""
     found = AUDIT.fits(request.user, **filters.asked())
     page = replace(found, rows=found.rows.values()).page(**filters.place)
-    return listed(page, [shape(row) for row in page])
+    return page_to_json(page, [shape(row) for row in page])

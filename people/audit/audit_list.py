@@ -9,10 +9,10 @@ from openclaw_web.amounts import ngettext_lazy
 from openclaw_web.lists import paging
 from openclaw_web.lists.declaration import PLAIN, REST, TITLE, List, Words, file_columns
 from openclaw_web.lists.filters import DayFilters
-from openclaw_web.lists.paging import Listing, in_order, narrowed, terms
+from openclaw_web.lists.paging import Listing, build_listing, build_terms, get_order_columns
 from openclaw_web.lists.segments import EVERYTHING, Segment, Segments
 
-from ..models.kept import AuditEntry
+from ..models.bookkeeping import AuditEntry
 from . import entries
 from .log import READING
 
@@ -54,9 +54,11 @@ def fits(_user, *, sort=AuditFilters.DEFAULT, segment="", **asked) -> Listing:
     if asked.get("object_type") and asked.get("object_id"):  # together they have an index
         rows = rows.filter(object_type=asked.pop("object_type"), object_id=asked.pop("object_id"))
         seeks = ()
-    part, wanted = SEGMENTS.term(segment), terms(asked, COLUMNS, moment="at")
+    part, wanted = SEGMENTS.term(segment), build_terms(asked, COLUMNS, moment="at")
     window = WINDOW if part and not wanted else paging.WINDOW
-    return narrowed(rows, [*part, *wanted], order=in_order(AuditFilters.ORDERS, sort), seeks=seeks, window=window)
+    return build_listing(
+        rows, [*part, *wanted], order=get_order_columns(AuditFilters.ORDERS, sort), seeks=seeks, window=window
+    )
 
 
 def shape(row: dict[str, Any]) -> dict[str, Any]:

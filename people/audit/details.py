@@ -121,7 +121,7 @@ WORDS = {
 STATES = ("previous_status", "status")
 
 
-def in_words(detail: dict[str, Any]) -> str:
+def describe_detail(detail: dict[str, Any]) -> str:
     """`role: labeller, for 7 days`; empty when there is nothing more to say."""
     return listed(_parts(detail))
 
@@ -145,7 +145,7 @@ def _words(name, value):
     if name in COUNTED and _is_number(value):
         return COUNTED[name] % {"count": value, "shown": f"{value:,}"}
     if name in amounts.WORDS and _is_number(value):
-        return amounts.of(name, value)
+        return amounts.format_amount(name, value)
     shown = _word(name, value) if isinstance(value, str) else _shown(value)
     if name in LABELS:
         return LABELS[name] % {"value": shown}

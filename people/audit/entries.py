@@ -6,7 +6,7 @@ from django.utils.functional import Promise
 from django.utils.module_loading import import_string
 from django.utils.translation import gettext_lazy as _
 
-from ..models.kept import AuditEntry
+from ..models.bookkeeping import AuditEntry
 from . import details as audit_details
 
 STARTED = "_started"  # behind the name of a kind of job
@@ -215,4 +215,4 @@ def address_of(entry: AuditEntry) -> str | None:
 
 def details(entry: AuditEntry) -> str:
     """What else an entry says: `role: labeller, for 7 days`."""
-    return audit_details.in_words(entry.detail)
+    return audit_details.describe_detail(entry.detail)

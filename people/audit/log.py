@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from openclaw_web import clock
 from openclaw_web.sqlite import rows
 
-from ..models.kept import AuditEntry
+from ..models.bookkeeping import AuditEntry
 
 READING = ("read", "fetched", "downloaded")  # what changes nothing
 MOST_ACTS = 500
@@ -20,29 +20,29 @@ def record(
     by: str, action: str, *, object_type: str = "", object_id: str = "", agent_id: str = "", **detail: object
 ) -> None:
     """Add an entry: `by` did `action` (past tense) to an object. `detail` is for numbers and names, never content."""
-    rows.add(AuditEntry(**_row(by, action, object_type, object_id, agent_id, detail)))
+    rows.insert_row(AuditEntry(**_row(by, action, object_type, object_id, agent_id, detail)))
 
 
-def is_recorded(action: str, *, object_type: str, object_id: str, agent_id: str, since: int) -> bool:
+def has_entry(action: str, *, object_type: str, object_id: str, agent_id: str, since: int) -> bool:
     """Whether somebody did `action` to an object of an agent since a moment (milliseconds)."""
     entries = AuditEntry.objects.filter(object_type=object_type, object_id=object_id, at__gte=since)
     return entries.filter(action=action, agent_id=agent_id).exists()
 
 
-def latest_act(after: int = 0) -> int:
+def find_latest_act(after: int = 0) -> int:
     """The id of the newest entry after another one that is of more than reading; `after` when there is none."""
     acts = AuditEntry.objects.filter(id__gt=after).exclude(action__in=READING).order_by("-id")
     return acts.values_list("id", flat=True).first() or after
 
 
-def acted_at(since: int) -> dict[str, int]:
+def read_last_acts(since: int) -> dict[str, int]:
     """When something was done to each agent last, of the newest acts since a moment."""
     acts = AuditEntry.objects.filter(at__gte=since).exclude(action__in=READING).order_by("-at", "-id")
     return dict(reversed(list(acts.values_list("agent_id", "at")[:MOST_ACTS])))
 
 
 @contextmanager
-def acting_through(via: str):
+def act_via(via: str):
     """Say for the block by what means people act: `page`, `api`, `job`; outside of one it is `command`."""
     token = _via.set(via)
     try:
@@ -51,7 +51,7 @@ def acting_through(via: str):
         _via.reset(token)
 
 
-def now_through(via: str) -> None:
+def set_via(via: str) -> None:
     """Be more exact inside a block of `acting_through`: which token it is."""
     _via.set(via)
 

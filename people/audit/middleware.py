@@ -8,10 +8,10 @@ from django.db import OperationalError
 
 from openclaw_web import clock
 
-from ..models.kept import AuditEntry
-from ..signing_in import sign_ins
+from ..authentication import sign_ins
+from ..models.bookkeeping import AuditEntry
 from . import log as audit
-from .reads import READS
+from .audited_routes import AUDITED_ROUTES
 
 log = logging.getLogger(__name__)
 
@@ -20,18 +20,18 @@ LONGEST_ID = 600
 REMEMBERED = 10_000  # browsers; when there are more, all are forgotten and noted once more
 
 
-class ActingThroughMiddleware:
+class ActViaMiddleware:
     """Tells the audit log whether somebody acts on a page or through the API."""
 
     def __init__(self, get_response):
         self.get_response = get_response
 
     def __call__(self, request):
-        with audit.acting_through("api" if request.path.startswith("/api/") else "page"):
+        with audit.act_via("api" if request.path.startswith("/api/") else "page"):
             return self.get_response(request)
 
 
-class SeenMiddleware:
+class LastSeenMiddleware:
     """Notes when each browser was last here. No write per request: each process asks once in five minutes."""
 
     def __init__(self, get_response):
@@ -41,7 +41,7 @@ class SeenMiddleware:
     def __call__(self, request):
         response = self.get_response(request)
         # Only a session that was read anyway: this must not cost a query.
-        if request.session.accessed and (sign_in_id := request.session.get(sign_ins.MARK)):
+        if request.session.accessed and (sign_in_id := request.session.get(sign_ins.SESSION_KEY)):
             self._note(sign_in_id)
         return response
 
@@ -89,10 +89,10 @@ class AuditTrailMiddleware:
         values = defaultdict(str, request.GET.dict() | request.resolver_match.kwargs)
         is_file = response.streaming or response.get("Content-Disposition", "").startswith("attachment")
         opened = getattr(request, "opened", None)
-        is_shown = opened or route in READS or (is_file and route.startswith("api:"))
+        is_shown = opened or route in AUDITED_ROUTES or (is_file and route.startswith("api:"))
         if not is_shown or not request.user.is_authenticated:
             return
-        kind, name = READS.get(route, ("list", route))
+        kind, name = AUDITED_ROUTES.get(route, ("list", route))
         about = {
             "object_type": opened[0] if opened else kind,
             "object_id": opened[1] if opened else name.format_map(values)[:LONGEST_ID],

@@ -2,9 +2,9 @@
 
 from django.views.decorators.http import require_safe
 
-from openclaw_web.lists.answers import answer
 from openclaw_web.lists.declaration import shows
-from openclaw_web.pages.doors import needs
+from openclaw_web.lists.list_response import render_list
+from openclaw_web.pages.roles import needs
 
 from .audit_list import AUDIT
 
@@ -14,4 +14,4 @@ from .audit_list import AUDIT
 @shows(AUDIT)
 def audit_list(request):
     """The entries that fit the filters, the newest first; as a file with `format`."""
-    return answer(request, "people/audit_list.html", AUDIT)
+    return render_list(request, "people/audit_list.html", AUDIT)

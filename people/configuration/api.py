@@ -5,10 +5,10 @@ from dataclasses import asdict
 from django.http import Http404
 
 from openclaw_web.endpoints.operations import Operations
-from openclaw_web.pages.doors import needs
+from openclaw_web.pages.roles import needs
 
-from . import importing
-from . import keys as configuration
+from . import file_import
+from . import setting_values as configuration
 from .schemas import SettingIn, SettingList, SettingOut, SettingsImported, SettingsIn
 
 router = Operations("operations_people_api", tags=["people"])
@@ -18,17 +18,17 @@ router = Operations("operations_people_api", tags=["people"])
 @needs("admin")
 def setting_list(request):
     """All settings, with defaults."""
-    return {"items": [_setting(key, value) for key, value in configuration.several(*configuration.KEYS).items()]}
+    return {"items": [_setting(key, value) for key, value in configuration.get_many(*configuration.KEYS).items()]}
 
 
 @router.post("/operations/settings/import", SettingsImported, 400, 409, tags=["operations"])
 @needs("admin")
 def settings_import(request, wanted: SettingsIn):
     """Import an object of settings, all or none; names that are not settings here are listed with the reason."""
-    found = importing.apply(wanted.settings, by=request.user.username, is_dry=wanted.dry_run)
+    found = file_import.import_settings(wanted.settings, by=request.user.username, is_dry=wanted.dry_run)
     return {
         "items": [_setting(key, value) for key, value in found.values.items()],
-        "ignored": [asdict(ignored) for ignored in found.ignored[: importing.LISTED]],
+        "ignored": [asdict(ignored) for ignored in found.ignored[: file_import.LISTED]],
         "ignored_count": len(found.ignored),
         "dry_run": wanted.dry_run,
     }
@@ -46,4 +46,4 @@ def setting_save(request, key: str, wanted: SettingIn):
 
 def _setting(key, value):
     known = configuration.KEYS[key]
-    return configuration.row(key, value) | {"shape": str(known.shape), "help": str(known.help)}
+    return configuration.setting_to_json(key, value) | {"shape": str(known.shape), "help": str(known.help)}

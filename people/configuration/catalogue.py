@@ -41,24 +41,26 @@ SECRET_KINDS = {
 SECRET_WORDS = frozenset({"api_key", "password", "token", "secret"})  # found where people only speak of one
 
 
-def named(values: list[str]) -> dict[str, str]:
+def parse_reasons(values: list[str]) -> dict[str, str]:
     """The labels of reasons for a reject (`code: label`), by code; our own in the language of the request."""
     parts = ((code, label.strip()) for code, _colon, label in (value.partition(":") for value in values))
     return {code: gettext(label) if REJECT_REASONS.get(code) == label else label for code, label in parts}
 
 
-def prices(values: list[str]) -> dict[str, tuple[float, float]]:
+def parse_prices(values: list[str]) -> dict[str, tuple[float, float]]:
     """What a million prompt tokens and a million completion tokens of each model cost, in US dollars."""
     matches = (match for value in values if (match := PRICE.fullmatch(value)))
     return {match[1]: (float(match[2]), float(match[3])) for match in matches}
 
 
 def _are_reasons(values):
-    return len(values) <= MOST_REASONS and all(map(REASON.fullmatch, values)) and len(named(values)) == len(values)
+    return (
+        len(values) <= MOST_REASONS and all(map(REASON.fullmatch, values)) and len(parse_reasons(values)) == len(values)
+    )
 
 
 def _are_prices(values):
-    return len(values) <= MOST_PRICES and len(prices(values)) == len(values)
+    return len(values) <= MOST_PRICES and len(parse_prices(values)) == len(values)
 
 
 def _secret_kinds(default):

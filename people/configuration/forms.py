@@ -12,7 +12,7 @@ from openclaw_web.lists import declaration
 
 from .catalogue import GROUPS, KEYS
 from .fields import FIELDS
-from .kept_views import LONGEST_NAME
+from .saved_views import LONGEST_NAME
 
 
 class SettingsForm(forms.Form):
@@ -59,17 +59,17 @@ def _digest(value):
     return hashlib.sha256(orjson.dumps(value)).hexdigest()[:16]
 
 
-class KeptViewForm(forms.Form):
+class SavedViewForm(forms.Form):
     """A view of a list that somebody keeps or removes."""
 
-    on = forms.ChoiceField(choices=lambda: [(name, name) for name in declaration.every()])
+    on = forms.ChoiceField(choices=lambda: [(name, name) for name in declaration.find_lists()])
     name = forms.CharField(max_length=LONGEST_NAME)
     query = forms.CharField(required=False, max_length=8_000)
 
-    def asked(self):
+    def read_view(self):
         """`on`, `name`, `query`: of the address only what is a filter. Raises Refused for another list or address."""
         if not self.is_valid():
             raise Refused(gettext("Give the view a name of at most %(most)s characters.") % {"most": LONGEST_NAME})
         asked = self.cleaned_data
-        filters = declaration.every()[asked["on"]].filters
+        filters = declaration.find_lists()[asked["on"]].filters
         return asked | {"query": filters(QueryDict(asked["query"].removeprefix("?"))).checked().query}

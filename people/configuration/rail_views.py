@@ -4,8 +4,8 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST
 
 from openclaw_web.pages import navigation
-from openclaw_web.pages.doors import needs
-from openclaw_web.pages.html import go, render_page, safe_next
+from openclaw_web.pages.html import read_next_address, redirect_to, render_page
+from openclaw_web.pages.roles import needs
 
 YEAR_S = 365 * 86_400
 
@@ -15,12 +15,12 @@ YEAR_S = 365 * 86_400
 def rail_fold(request):
     """Show only the icons of the rail, or its labels again: the rail itself for HTMX, else the page it stood on."""
     how = "slim" if request.POST.get("rail") == "slim" else "wide"
-    back = safe_next(request, reverse("overview:overview"))
+    back = read_next_address(request, reverse("overview:overview"))
     request.COOKIES[navigation.COOKIE] = how
     if request.htmx:
-        response = render_page(request, "people/rail_fold.html", {"rail": navigation.rail(request, back)})
+        response = render_page(request, "people/rail_fold.html", {"rail": navigation.build_rail(request, back)})
     else:
-        response = go(request, back)
+        response = redirect_to(request, back)
     secure = request.is_secure()
     response.set_cookie(navigation.COOKIE, how, YEAR_S, secure=secure, httponly=True, samesite="Lax")
     return response

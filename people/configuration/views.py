@@ -5,11 +5,11 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from openclaw_web.pages.doors import needs
-from openclaw_web.pages.formatting import joined, listed
-from openclaw_web.pages.html import after_post
+from openclaw_web.pages.formatting import join_sentences, listed
+from openclaw_web.pages.html import redirect_after_post
+from openclaw_web.pages.roles import needs
 
-from . import keys as configuration
+from . import setting_values as configuration
 from .forms import SettingsForm
 
 
@@ -31,15 +31,15 @@ def settings_save(request):
     configuration.put_all(changed, by=request.user.username)
     page = reverse("people:settings")
     if not changed:
-        return after_post(request, _("Nothing was changed."), to=page)
+        return redirect_after_post(request, _("Nothing was changed."), to=page)
     keys = [configuration.KEYS[key] for key in changed]
     names = listed(str(key.label) for key in keys)
     words = [_("Saved: %(names)s.") % {"names": names}, *(str(key.after) for key in keys if key.after)]
-    return after_post(request, joined(words), to=f"{page}#{next(iter(changed))}")
+    return redirect_after_post(request, join_sentences(words), to=f"{page}#{next(iter(changed))}")
 
 
 def _values():
-    return configuration.several(*configuration.KEYS)
+    return configuration.get_many(*configuration.KEYS)
 
 
 def _settings(request, form, *, status=200):

@@ -5,10 +5,10 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from openclaw_web import clock
-from openclaw_web.sqlite.fields import Count, EpochMs, Kind, Own, Plain, Who
+from openclaw_web.sqlite.fields import Count, EpochMs, OperatorText, PersonText, PlainText, TextKind
 
-from ..configuration import kept_views as saved_views
-from ..signing_in import browsers
+from ..authentication import browsers
+from ..configuration import saved_views
 
 
 class User(AbstractUser):
@@ -22,14 +22,14 @@ class User(AbstractUser):
 
     RANK = {role: rank for rank, role in enumerate(("viewer", "labeller", "operator", "admin"))}
 
-    role = Plain(choices=Role.choices, default=Role.VIEWER)
-    language = Plain(default="", blank=True, help_text="of pages; empty: the browser's")
-    time_zone = Plain(default="", blank=True, help_text="of times on pages; empty: the browser's")
-    theme = Plain(default="", blank=True, help_text="light or dark; empty: the system's")
+    role = PlainText(choices=Role.choices, default=Role.VIEWER)
+    language = PlainText(default="", blank=True, help_text="of pages; empty: the browser's")
+    time_zone = PlainText(default="", blank=True, help_text="of times on pages; empty: the browser's")
+    theme = PlainText(default="", blank=True, help_text="light or dark; empty: the system's")
     session_epoch = Count(default=0, help_text="raised to end every session of this person for good")
     column_kinds = {
-        "password": Kind.PLAIN,
-        **dict.fromkeys(("username", "first_name", "last_name", "email"), Kind.WHO),
+        "password": TextKind.PLAIN,
+        **dict.fromkeys(("username", "first_name", "last_name", "email"), TextKind.WHO),
     }
     role_limit = None  # set while a token speaks for this person: the role it carries at most
     token = None  # and the token itself
@@ -57,18 +57,18 @@ class User(AbstractUser):
 
     def kept_views(self, on):
         """The views this person keeps of the list `on` (`saved_views.SavedView`), by name."""
-        return saved_views.of(self.username, on)
+        return saved_views.read_views(self.username, on)
 
 
 class ApiToken(models.Model):
     """A key for programs, `oc_<prefix>_<secret>`; only a hash of it is kept."""
 
-    id = Plain(primary_key=True, shown="api")
+    id = PlainText(primary_key=True, shown="api")
     user = models.ForeignKey(User, models.CASCADE, related_name="tokens")
-    name = Own(shown="api")
-    prefix = Plain(unique=True, shown="api", help_text="the token begins with `oc_<prefix>_…`")
-    secret_sha256 = Plain(shown="")
-    role = Plain(choices=User.Role.choices, shown="api")
+    name = OperatorText(shown="api")
+    prefix = PlainText(unique=True, shown="api", help_text="the token begins with `oc_<prefix>_…`")
+    secret_sha256 = PlainText(shown="")
+    role = PlainText(choices=User.Role.choices, shown="api")
     created_at = EpochMs(shown="api")
     last_used_at = EpochMs(null=True, shown="api")
     expires_at = EpochMs(null=True, shown="api", help_text="null: never")
@@ -89,7 +89,7 @@ class ApiToken(models.Model):
 class OneTimeLink(models.Model):
     """An address that works once: to make the first admin, or to sign in as `user`."""
 
-    token_sha256 = Plain(primary_key=True)
+    token_sha256 = PlainText(primary_key=True)
     user = models.ForeignKey(User, models.CASCADE, null=True)
     created_at = EpochMs()
     expires_at = EpochMs()
@@ -105,15 +105,15 @@ class OneTimeLink(models.Model):
 class Invitation(models.Model):
     """An address that works once: whoever opens it makes their own account, with the role it was made for."""
 
-    id = Plain(primary_key=True, shown="api")
-    token_sha256 = Plain(unique=True, shown="")
-    role = Plain(choices=User.Role.choices, shown="api")
-    note = Who(default="", shown="api", help_text="whom it is for, in the words of whoever made it")
-    made_by = Who(shown="api")
+    id = PlainText(primary_key=True, shown="api")
+    token_sha256 = PlainText(unique=True, shown="")
+    role = PlainText(choices=User.Role.choices, shown="api")
+    note = PersonText(default="", shown="api", help_text="whom it is for, in the words of whoever made it")
+    made_by = PersonText(shown="api")
     created_at = EpochMs(shown="api")
     expires_at = EpochMs(shown="api")
     used_at = EpochMs(null=True, shown="api")
-    used_by = Who(default="", shown="api")
+    used_by = PersonText(default="", shown="api")
     revoked_at = EpochMs(null=True, shown="api")
 
     class Meta:
@@ -140,17 +140,17 @@ class SignIn(models.Model):
         DEACTIVATED = "deactivated"
         EXPIRED = "expired"
 
-    id = Plain(primary_key=True, shown="api")
+    id = PlainText(primary_key=True, shown="api")
     user = models.ForeignKey(User, models.CASCADE, related_name="sign_ins")
-    session_key = Plain(null=True, unique=True, help_text="of Django's session; null once it has ended", shown="")
-    how = Plain(shown="api", help_text="password, link, first_admin or invitation")
-    address = Who(default="", shown="api")
-    user_agent = Who(default="", shown="")
+    session_key = PlainText(null=True, unique=True, help_text="of Django's session; null once it has ended", shown="")
+    how = PlainText(shown="api", help_text="password, link, first_admin or invitation")
+    address = PersonText(default="", shown="api")
+    user_agent = PersonText(default="", shown="")
     created_at = EpochMs(shown="api")
     last_seen_at = EpochMs(shown="api")
     expires_at = EpochMs(shown="api")
     ended_at = EpochMs(null=True, shown="api")
-    ended_because = Plain(default="", choices=[("", ""), *End.choices], shown="")
+    ended_because = PlainText(default="", choices=[("", ""), *End.choices], shown="")
 
     class Meta:
         db_table = "sign_ins"
@@ -166,4 +166,4 @@ class SignIn(models.Model):
     @property
     def browser(self):
         """Browser and system in words."""
-        return browsers.in_words(self.user_agent)
+        return browsers.describe_browser(self.user_agent)

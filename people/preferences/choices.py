@@ -18,31 +18,31 @@ THEME_COOKIE = "openclaw_web_theme"
 YEAR = 365 * 86_400
 
 
-def person_of(request: HttpRequest) -> User | None:
+def get_person(request: HttpRequest) -> User | None:
     """Who is signed in, if anybody. A browser without a session is not asked further, which would begin one."""
     is_known = settings.SESSION_COOKIE_NAME in request.COOKIES and request.user.is_authenticated
     return request.user if is_known else None
 
 
-def language_of(request: HttpRequest, person: User | None) -> str:
+def choose_language(request: HttpRequest, person: User | None) -> str:
     """That of the account, else the browser's."""
     chosen = person.language if person else ""
     return chosen if chosen in dict(settings.LANGUAGES) else translation.get_language_from_request(request)
 
 
-def zone_of(request: HttpRequest, person: User | None) -> tzinfo:
+def choose_zone(request: HttpRequest, person: User | None) -> tzinfo:
     """That of the account, else the browser's, else UTC."""
-    chosen = zones.find(person.time_zone) if person and person.time_zone else None
-    return chosen or zones.find(request.COOKIES.get(ZONE_COOKIE, "")) or UTC
+    chosen = zones.find_zone(person.time_zone) if person and person.time_zone else None
+    return chosen or zones.find_zone(request.COOKIES.get(ZONE_COOKIE, "")) or UTC
 
 
-def theme_of(request: HttpRequest, person: User | None) -> str:
+def choose_theme(request: HttpRequest, person: User | None) -> str:
     """That of the account; before sign-in, the last one that was chosen in this browser."""
     chosen = person.theme if person else request.COOKIES.get(THEME_COOKIE, "")
     return chosen if chosen in dict(THEMES) else ""
 
 
-def remember(response: HttpResponse, name: str, value: str) -> None:
+def set_choice_cookie(response: HttpResponse, name: str, value: str) -> None:
     """Keep a choice in this browser: it holds before sign-in."""
     where = {"path": settings.SESSION_COOKIE_PATH, "secure": settings.SESSION_COOKIE_SECURE}
     response.set_cookie(name, value, max_age=YEAR, samesite="Lax", httponly=True, **where)

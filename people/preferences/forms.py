@@ -24,7 +24,7 @@ class PreferencesForm(forms.Form):
 
     def clean_time_zone(self):
         wanted = self.cleaned_data["time_zone"]
-        if wanted and not (wanted := zones.spelled(wanted)):
+        if wanted and not (wanted := zones.find_zone_name(wanted)):
             raise ValidationError(_("There is no such time zone. Choose one from the list, such as Asia/Shanghai."))
         return wanted
 

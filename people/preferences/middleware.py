@@ -20,10 +20,10 @@ class PreferencesMiddleware:
     def __call__(self, request):
         if request.path.startswith("/api/"):
             return self.get_response(request)
-        person = choices.person_of(request)
-        language = request.LANGUAGE_CODE = choices.language_of(request, person)
-        request.theme = choices.theme_of(request, person)
-        with translation.override(language), zones.shown_in(choices.zone_of(request, person)):
+        person = choices.get_person(request)
+        language = request.LANGUAGE_CODE = choices.choose_language(request, person)
+        request.theme = choices.choose_theme(request, person)
+        with translation.override(language), zones.use_zone(choices.choose_zone(request, person)):
             response = self.get_response(request)
         response.headers.setdefault("Content-Language", language)
         patch_vary_headers(response, ["Cookie"])

@@ -5,12 +5,14 @@ from django.db import transaction
 from ..audit import log as audit
 from ..models import User
 
-CHOSEN = ("language", "time_zone", "theme")
+PREFERENCES = ("language", "time_zone", "theme")
 
 
-def change(user: User, **chosen: str) -> list[str]:
+def change_preferences(user: User, **chosen: str) -> list[str]:
     """Change what of CHOSEN is given and differs; its names. Like every change of an account it is in the audit log."""
-    changed = {name: chosen[name] for name in CHOSEN if chosen.get(name, getattr(user, name)) != getattr(user, name)}
+    changed = {
+        name: chosen[name] for name in PREFERENCES if chosen.get(name, getattr(user, name)) != getattr(user, name)
+    }
     if changed:
         for name, value in changed.items():
             setattr(user, name, value)

@@ -10,10 +10,10 @@ from django.utils import translation
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
-from openclaw_web.pages.doors import needs
-from openclaw_web.pages.html import after_post, safe_next
+from openclaw_web.pages.html import read_next_address, redirect_after_post
+from openclaw_web.pages.roles import needs
 
-from ..signing_in.account_views import account_page
+from ..authentication.account_views import account_page
 from . import choices, services
 from .forms import LanguageForm, PreferencesForm, ThemeForm
 
@@ -25,9 +25,9 @@ def preferences_save(request):
     form = PreferencesForm(request.POST)
     if not form.is_valid():
         return account_page(request, preferences=form)
-    services.change(request.user, **form.cleaned_data)
-    with translation.override(choices.language_of(request, request.user)):
-        return after_post(request, _("Preferences saved."), to=reverse("people:account"))
+    services.change_preferences(request.user, **form.cleaned_data)
+    with translation.override(choices.choose_language(request, request.user)):
+        return redirect_after_post(request, _("Preferences saved."), to=reverse("people:account"))
 
 
 @require_POST
@@ -39,9 +39,9 @@ def theme_set(request):
         raise BadRequest
     theme = form.cleaned_data["theme"]
     if request.user.is_authenticated:
-        services.change(request.user, theme=theme)
+        services.change_preferences(request.user, theme=theme)
     response = HttpResponse(status=204)
-    choices.remember(response, choices.THEME_COOKIE, theme)
+    choices.set_choice_cookie(response, choices.THEME_COOKIE, theme)
     return response
 
 
@@ -52,6 +52,6 @@ def language_set(request):
     form = LanguageForm(request.POST)
     if not form.is_valid():
         raise BadRequest
-    response = redirect(safe_next(request, reverse("people:sign_in")))
-    choices.remember(response, settings.LANGUAGE_COOKIE_NAME, form.cleaned_data["language"])
+    response = redirect(read_next_address(request, reverse("people:sign_in")))
+    choices.set_choice_cookie(response, settings.LANGUAGE_COOKIE_NAME, form.cleaned_data["language"])
     return response

@@ -4,7 +4,7 @@ import pytest
 from django.db import DatabaseError, connection, transaction
 
 from people.audit import log as audit
-from people.models.kept import AuditEntry
+from people.models.bookkeeping import AuditEntry
 
 pytestmark = pytest.mark.django_db
 
@@ -21,9 +21,9 @@ def test_it_works():
 
 
 def test_it_says_by_what_means():
-    with audit.acting_through("api"):
+    with audit.act_via("api"):
         audit.record("root", "read")
-        audit.now_through("token oc_12345678")
+        audit.set_via("token oc_12345678")
         audit.record("root", "read")
     audit.record("root", "read")
     assert [entry.via for entry in AuditEntry.objects.order_by("id")] == ["api", "token oc_12345678", "command"]

@@ -10,7 +10,7 @@ from django.core.management.base import SystemCheckError
 from django.db import models
 
 from openclaw_web.sqlite import fields
-from openclaw_web.sqlite.fields import EpochMs, Kind, kind_of, may_hold_words
+from openclaw_web.sqlite.fields import EpochMs, TextKind, get_text_kind, may_hold_words
 
 GOLDEN = Path(__file__).parent.parent / "data" / "columns.txt"
 
@@ -29,8 +29,8 @@ def test_what_columns_say_is_known():
 
 
 def _words_of(field):
-    kind = kind_of(field)
-    words = [] if kind in (None, Kind.PLAIN) else [kind.value]
+    kind = get_text_kind(field)
+    words = [] if kind in (None, TextKind.PLAIN) else [kind.value]
     return words + (["reported"] if getattr(field, "is_reported", False) else [])
 
 
@@ -57,8 +57,8 @@ def test_check_names_a_column_that_does_not_say_what_it_holds():
 
 def test_a_key_of_another_table_holds_what_that_table_does():
     turns, sums = apps.get_model("ledger", "ConversationTurn"), apps.get_model("gate", "GateSessionSums")
-    assert kind_of(turns._meta.get_field("session")) == Kind.PLAIN
-    assert kind_of(sums._meta.get_field("session_id")) == Kind.WHO
+    assert get_text_kind(turns._meta.get_field("session")) == TextKind.PLAIN
+    assert get_text_kind(sums._meta.get_field("session_id")) == TextKind.WHO
     assert not may_hold_words(turns._meta.get_field("turn_number"))
 
 
@@ -69,4 +69,4 @@ def test_what_a_column_holds_makes_no_migration(name):
     _name, path, _args, told = field.deconstruct()
     assert path == f"django.db.models.{'BinaryField' if name.endswith('Bytes') else 'TextField'}"
     assert told == {"null": True}
-    assert kind_of(field.clone()) == kind_of(field) is not None
+    assert get_text_kind(field.clone()) == get_text_kind(field) is not None

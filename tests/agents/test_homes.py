@@ -40,7 +40,7 @@ def test_a_link_in_the_path_is_not_followed(root):
 
 @pytest.mark.parametrize("moment", ["workspace", "memory", "diary.md"])
 def test_a_folder_that_is_exchanged_for_a_link_meanwhile_leads_nowhere(root, moment):
-    with faults.once("open", lambda path: path.endswith(moment), lambda: exchange(root)):
+    with faults.before_file_event("open", lambda path: path.endswith(moment), lambda: exchange(root)):
         try:
             found = read(root)
         except NotReadable:

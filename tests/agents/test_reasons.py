@@ -25,12 +25,16 @@ from openclaw_web import reasons
     ],
 )
 def test_sqlite(said, words):
-    assert reasons.of(sqlite3.OperationalError(said)) == reasons.of(OperationalError(said)) == words
+    assert (
+        reasons.describe_error(sqlite3.OperationalError(said))
+        == reasons.describe_error(OperationalError(said))
+        == words
+    )
 
 
 def test_files():
     denied = PermissionError(errno.EACCES, "Permission denied", "/x")
-    assert reasons.of(denied) == "permission to open or write is missing"
-    assert reasons.of(OSError(errno.ENOSPC, "No space left on device")) == "the disk is full"
-    assert reasons.of(OSError(errno.EXDEV, "Invalid cross-device link")) == "invalid cross-device link"
-    assert reasons.of(KeyError()) == "KeyError"
+    assert reasons.describe_error(denied) == "permission to open or write is missing"
+    assert reasons.describe_error(OSError(errno.ENOSPC, "No space left on device")) == "the disk is full"
+    assert reasons.describe_error(OSError(errno.EXDEV, "Invalid cross-device link")) == "invalid cross-device link"
+    assert reasons.describe_error(KeyError()) == "KeyError"

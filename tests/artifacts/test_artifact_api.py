@@ -8,7 +8,7 @@ import pytest
 from artifacts import services
 from artifacts.models import Artifact
 from ledger.checkpoints import pack
-from people.models.kept import AuditEntry
+from people.models.bookkeeping import AuditEntry
 from tests.artifacts.test_artifact_detail import DB, HOSTILE, LINES, path_of, stash
 from tests.openclaw_web.test_api import bearer
 

@@ -10,8 +10,8 @@ from artifacts import services
 from artifacts.models import Artifact
 from artifacts.services import Place
 from artifacts.store import blobs, layout
-from people.configuration import keys as configuration
-from people.models.kept import AuditEntry
+from people.configuration import setting_values as configuration
+from people.models.bookkeeping import AuditEntry
 
 DB = "agent_ada"
 HTMX = {"HX-Request": "true"}

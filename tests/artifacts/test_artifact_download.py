@@ -7,8 +7,8 @@ import pytest
 
 from artifacts import services
 from artifacts.errors import DamagedArtifact
-from people.configuration import keys as configuration
-from people.models.kept import AuditEntry
+from people.configuration import setting_values as configuration
+from people.models.bookkeeping import AuditEntry
 from tests.artifacts.test_artifact_detail import DB, HOSTILE, page_of, path_of, stash
 
 pytestmark = pytest.mark.django_db

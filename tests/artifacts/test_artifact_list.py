@@ -10,7 +10,7 @@ from artifacts import services
 from artifacts.contents.content_types import KNOWN
 from artifacts.services import Place
 from artifacts.words import CONTENT_WORDS
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 from tests.factories import EventFactory, IdentityFactory, SessionFactory
 
 ADA, DB = "/agents/ada/artifacts/", "agent_ada"

@@ -4,7 +4,7 @@ import pytest
 
 from artifacts.contents import secret_flags, secrets
 from people.configuration import catalogue
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 
 pytestmark = pytest.mark.django_db
 SHAPES = ["private_key", "aws_key", "bearer", "github_key", "google_key", "jwt", "model_key", "slack_key"]

@@ -1,6 +1,6 @@
 import pytest
 
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 from tests.collecting.plugin_log import GROUP, T0, PluginLog
 from tests.homes import Home, assistant, user
 

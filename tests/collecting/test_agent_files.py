@@ -12,7 +12,7 @@ from ledger.models import Session, TranscriptEvent
 from ledger.transcripts import session_rows
 from openclaw_web.errors import Refused
 from problems.check_pass import check_all
-from tests.collecting.collecting import MAIN, conversation, events, everything, lose, run
+from tests.collecting.collect_runs import MAIN, conversation, delete_database, dump_tables, events, run
 from tests.homes import Home, user
 
 pytestmark = pytest.mark.django_db
@@ -22,7 +22,7 @@ def test_a_file_that_is_gone_is_not_made_again_by_a_collect(home, as_admin):
     conversation(home)
     home.transcript(user("Other"), agent="main")
     run(home)
-    lose("main")
+    delete_database("main")
     with pytest.raises(Refused, match="missing, and 20 records with it") as refused:
         run(home)
     assert "collect --again --agent main" in refused.value.sentence
@@ -43,7 +43,7 @@ def test_other_agents_are_collected_meanwhile(home, tmp_path):
     home.transcript(user("One"), agent="main")
     home.transcript(user("Two"), agent="research")
     run(home)
-    lose("main")
+    delete_database("main")
     home.transcript(user("Three"), agent="research")
     found = run(home)
     assert found["records"] == 2
@@ -55,11 +55,11 @@ def test_a_lost_file_is_filled_again(home):
     conversation(home)
     home.write("workspace/MEMORY.md", "Remember the milk")
     run(home)
-    before = everything()
-    lose("main")
+    before = dump_tables()
+    delete_database("main")
     found = run(home, again=True, agent="main")
     assert found["lost"] == {}
-    assert everything() == before
+    assert dump_tables() == before
 
 
 def test_a_file_from_before_is_noticed(home, as_admin, later):
@@ -70,7 +70,7 @@ def test_a_file_from_before_is_noticed(home, as_admin, later):
     shutil.copy(databases.get_path("main"), home.root.parent / "older.sqlite")
     conversation(home, turns=2)
     run(home)
-    lose("main")
+    delete_database("main")
     shutil.copy(home.root.parent / "older.sqlite", databases.get_path("main"))
     databases.get_alias("main")
     later(seconds=10)

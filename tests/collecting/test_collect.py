@@ -7,8 +7,8 @@ from django.test.utils import CaptureQueriesContext
 
 from ledger.models import ConversationTurn, RejectedRecord, Session, TranscriptEvent, TranscriptSnapshot
 from overview.models import AgentDailyStat, AgentSummary
-from people.configuration import keys as configuration
-from tests.collecting.collecting import MAIN, events, opens_during, run
+from people.configuration import setting_values as configuration
+from tests.collecting.collect_runs import MAIN, count_opens, events, run
 from tests.homes import assistant, result, user
 
 pytestmark = pytest.mark.django_db
@@ -33,7 +33,7 @@ def test_it_works(home):
 def test_a_second_run_on_an_unchanged_home_opens_no_transcript(home):
     home.transcript(user("Hello"), assistant("Hi"))
     run(home)
-    opened = opens_during(lambda: run(home))
+    opened = count_opens(lambda: run(home))
     assert not [path for path in opened if path.endswith(".jsonl")]
     assert events() == 3
 

@@ -15,8 +15,19 @@ from datasets.services import make_samples as make
 from ledger.models import ConversationContext, ConversationTurn, RejectedRecord
 from openclaw_web.errors import Refused
 from operations.retention import services as retention
-from people.configuration import keys as configuration
-from tests.collecting.collecting import DERIVED, LONG, MAIN, Quiet, conversation, damage, events, everything, lose, run
+from people.configuration import setting_values as configuration
+from tests.collecting.collect_runs import (
+    DERIVED,
+    LONG,
+    MAIN,
+    Quiet,
+    conversation,
+    damage,
+    delete_database,
+    dump_tables,
+    events,
+    run,
+)
 from tests.homes import assistant, result, user
 from tests.sqlite_homes import SqliteHome
 
@@ -28,10 +39,10 @@ def test_what_is_whole_stays_as_it_is(home):
     conversation(home).raw("not a record\n")
     conversation(home)
     run(home)
-    before = everything()
+    before = dump_tables()
     again = run(home, again=True)["again"]["main"]
     assert (again["unchanged"], again["rebuilt"], again["added"]) == (2, 0, {})
-    assert everything() == before
+    assert dump_tables() == before
 
 
 @pytest.mark.parametrize(
@@ -54,11 +65,11 @@ def test_what_is_whole_stays_as_it_is(home):
 def test_what_was_lost_or_damaged_comes_back(home, statement):
     conversation(home)
     run(home)
-    before = everything()
+    before = dump_tables()
     damage(MAIN, statement)
-    assert everything() != before
+    assert dump_tables() != before
     found = run(home, again=True)
-    assert everything() == before
+    assert dump_tables() == before
     assert found["lost"] == {}
 
 
@@ -68,12 +79,12 @@ def test_any_rows_that_go_come_back(home, gone, tables):
     if not CollectorSource.objects.filter(root=str(home.root)).exists():
         conversation(home, session=str(uuid.UUID(int=1)), turns=6)
         run(home)
-        home.before = everything()
+        home.before = dump_tables()
     for table in tables:
         for number in gone:
             damage(MAIN, f"DELETE FROM {table} WHERE rowid = (SELECT rowid FROM {table} LIMIT 1 OFFSET {number})")
     run(home, again=True)
-    after = everything()
+    after = dump_tables()
     # A turn of which nothing at all is left gets a number of its own; nothing else differs.
     for table in set(DERIVED) - {"transcript_events", "conversation_turns"}:
         assert after[table] == home.before[table]
@@ -89,34 +100,34 @@ def test_a_session_of_a_database_comes_back(home, tmp_path):
     home.session(session, user("One"), assistant("1" * 3000), user("Two"), assistant("2"))
     home.archive(str(uuid.UUID(int=6)), user("Gone"), assistant("Put away"))
     run(home, include_deleted=True)
-    before = everything()
+    before = dump_tables()
     assert len(before["sessions"]) == 2
     damage(MAIN, "DELETE FROM transcript_events WHERE seq IN (1, 2)")
     found = run(home, again=True)  # what was read of deleted sessions is read again without being asked for
     assert found["again"]["main"]["rebuilt"] == 2
-    assert everything() == before
+    assert dump_tables() == before
 
 
 def test_a_file_that_was_renamed_since_is_found(home):
     script = conversation(home)
     run(home)
-    before = everything()
+    before = dump_tables()
     script.path.rename(script.path.with_name(script.path.name + ".deleted.2026-02-22T00-00-00.000Z"))
     damage(MAIN, "DELETE FROM transcript_events WHERE seq = 3")
     run(home, again=True)
-    assert everything()["transcript_event_identities"] == before["transcript_event_identities"]
-    assert len(everything()["transcript_events"]) == len(before["transcript_events"])
+    assert dump_tables()["transcript_event_identities"] == before["transcript_event_identities"]
+    assert len(dump_tables()["transcript_events"]) == len(before["transcript_events"])
 
 
 def test_records_that_no_source_holds_any_more_stay_where_they_were(home):
     script = conversation(home)
     run(home)
-    before = everything()
+    before = dump_tables()
     lines = script.path.read_bytes().splitlines(keepends=True)
     script.path.write_bytes(b"".join(line for number, line in enumerate(lines) if number not in (3, 4, 9)))
     again = run(home, again=True)["again"]["main"]
     assert again["kept"] == 3
-    after = everything()
+    after = dump_tables()
     assert after["transcript_event_identities"] == before["transcript_event_identities"]
     assert after["conversation_turns"] == before["conversation_turns"]
 
@@ -127,26 +138,26 @@ def test_records_without_an_id_keep_their_names(home):
         line = {"type": "message", "message": {"role": "user", "content": f"Question {number % 2}"}}
         script.raw(json.dumps(line) + "\n")
     run(home)
-    before = everything()
+    before = dump_tables()
     assert "'@" in str(before["transcript_event_identities"])
     run(home, again=True)
-    assert everything() == before
+    assert dump_tables() == before
     lines = script.path.read_bytes().splitlines(keepends=True)
     script.path.write_bytes(b"".join([lines[0], *lines[2:]]))  # everything after the first stands elsewhere now
     again = run(home, again=True)["again"]["main"]
     assert again["kept"] == 1
-    assert everything()["transcript_event_identities"] == before["transcript_event_identities"]
+    assert dump_tables()["transcript_event_identities"] == before["transcript_event_identities"]
 
 
 def test_without_a_source_a_session_stays_and_is_named(home):
     script = conversation(home)
     conversation(home)
     run(home)
-    before = everything()
+    before = dump_tables()
     script.path.unlink()
     again = run(home, again=True)["again"]["main"]
     assert again["without_source"] == [script.session]
-    assert everything() == before
+    assert dump_tables() == before
 
 
 def test_one_session_alone(home):
@@ -197,7 +208,7 @@ def test_sessions_that_retention_removed_do_not_come_back(home, later):
     # nor when whoever removed it was broken off before it was noted, and the agent's file was lost, which knew it
     CollectedSession.objects.all().delete()
     run(home)
-    lose("main")
+    delete_database("main")
     run(home, again=True)
     assert events() == 0
 
@@ -227,7 +238,7 @@ def test_what_people_who_opted_out_said_is_withheld_and_what_still_holds_it_is_t
     again = found["again"]["main"]
     assert again["taken_out"] == [direct.session]
     assert again["withheld"] == {group.session: 4}
-    texts = str(everything())
+    texts = str(dump_tables())
     assert "Hi Bob" in texts
     assert "ecret" not in texts
     assert "private" not in texts
@@ -238,8 +249,8 @@ def test_what_people_who_opted_out_said_is_withheld_and_what_still_holds_it_is_t
     # once they want to be collected again, everything is back
     configuration.put("collector.optedOutSenders", [])
     run(home, again=True)
-    assert "my secret" in str(everything())
-    assert "private" in str(everything())
+    assert "my secret" in str(dump_tables())
+    assert "private" in str(dump_tables())
     turns = ConversationTurn.objects.using(MAIN).filter(session_id=group.session)
     assert list(turns.order_by("turn_number").values_list("turn_number", "is_active")) == [(1, True), (2, True)]
 
@@ -258,7 +269,7 @@ def test_the_index_brings_no_words_of_people_who_opted_out(home):
     entry = {"sessionId": group.session, "label": "my secret", "displayName": "my secret"}
     home.index({"agent:main:irc:group:#lab": entry})
     run(home, again=True)
-    assert "secret" not in str(everything())
+    assert "secret" not in str(dump_tables())
 
 
 def test_without_a_source_words_are_withheld_all_the_same(home):
@@ -270,15 +281,15 @@ def test_without_a_source_words_are_withheld_all_the_same(home):
     configuration.put("collector.optedOutSenders", ["carol"])
     again = run(home, again=True)["again"]["main"]
     assert (again["without_source"], again["withheld"]) == ([group.session], {group.session: 2})
-    assert "secret" not in str(everything()) and "Hello" in str(everything())
+    assert "secret" not in str(dump_tables()) and "Hello" in str(dump_tables())
 
 
 def test_a_record_that_calls_itself_withheld_is_kept(home):
     script = home.transcript(user("One")).add({"type": "withheld", "data": "hidden command"})
     run(home)
-    assert "hidden command" in str(everything())
+    assert "hidden command" in str(dump_tables())
     run(home, again=True)
-    assert "hidden command" in str(everything()) and script.session
+    assert "hidden command" in str(dump_tables()) and script.session
 
 
 def test_a_kept_message_of_somebody_who_said_the_same_stays(home):

@@ -9,7 +9,7 @@ import pytest
 from tests.collecting.test_collect_kill import begun, contents, manage, span
 from tests.homes import Home, assistant, result, user
 from tests.processes import FEW, Killer, until_met
-from tests.suite import prepared
+from tests.suite import fixture_cache
 
 pytestmark = pytest.mark.kill
 DAMAGE = """
@@ -38,7 +38,7 @@ def test_kills_while_sessions_are_made_again(tmp_path):
             script.add(user(f"Question {turn}"), assistant("", (call, "exec", {"n": turn})), result(call, "x" * 900))
             script.add(assistant(f"Answer {turn}"))
     words = ("collect", "--source", str(home.root))
-    prepared.copy_home(tmp_path / "clean")
+    fixture_cache.copy_home(tmp_path / "clean")
     assert manage(tmp_path / "clean", *words).wait() == 0
     wanted, rows = contents(tmp_path / "clean"), sessions_with_rows(tmp_path / "clean")
     for copy in ("measured", "killed"):

@@ -4,9 +4,9 @@ import pytest
 
 from agents.databases import get_alias
 from guardian.models import FileSnapshot
-from tests.collecting.collecting import opens_during, run
+from tests.collecting.collect_runs import count_opens, run
 from tests.homes import Home, user
-from tests.operations.doctor.doctoring import doctor
+from tests.operations.doctor.doctor_homes import doctor
 
 SECRET = "sk-fake-canary"
 JSON5 = """\ufeff// the household's agents
@@ -109,7 +109,7 @@ def test_what_cannot_be_read_is_said_and_the_rest_is_read(home, text, said, tmp_
     (home.root / "link.json").symlink_to(tmp_path / "outside.json")
     (home.root / "openclaw.json").write_bytes(text if isinstance(text, bytes) else text.encode())
     found = []
-    opened = opens_during(lambda: found.append(run(home)))
+    opened = count_opens(lambda: found.append(run(home)))
     assert said in " ".join(found[0]["notes"]) and SECRET not in str(found)
     assert found[0]["records"] == 4
     assert not {str(tmp_path / "outside.json"), "/etc/hostname", str(home.root / "credentials/a.json")} & set(opened)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from agents.models import CollectorSource
 from automation.models import CronRunLog
 from ledger.models import TrajectoryEvent, TranscriptEvent, TranscriptEventIdentity
-from tests.collecting.collecting import MAIN, events, run
+from tests.collecting.collect_runs import MAIN, events, run
 from tests.homes import user
 from tests.sqlite_homes import SqliteHome
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.homes import Home, assistant, result, user
-from tests.suite import prepared
+from tests.suite import fixture_cache
 
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.kill
@@ -46,7 +46,7 @@ def test_a_full_disk(tmp_path):
     environment = {**os.environ, "OPENCLAW_WEB_HOME": str(tmp_path / "empty")}
     environment["DJANGO_SETTINGS_MODULE"] = "openclaw_web.settings"
     environment.pop("PYTHONDEVMODE", None)
-    prepared.copy_home(tmp_path / "empty")
+    fixture_cache.copy_home(tmp_path / "empty")
     used = sum(file.stat().st_size for file in (tmp_path / "empty").rglob("*") if file.is_file()) // 1024
     seen, kept = set(), []
     for more in (1000, 3000, 80_000):

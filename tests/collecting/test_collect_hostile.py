@@ -7,7 +7,7 @@ import pytest
 
 from automation.models import CronJob
 from ledger.models import ConversationTurn, TranscriptSnapshot
-from tests.collecting.collecting import MAIN, events, run
+from tests.collecting.collect_runs import MAIN, events, run
 from tests.homes import assistant, user
 
 pytestmark = pytest.mark.django_db

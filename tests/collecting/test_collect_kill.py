@@ -9,10 +9,10 @@ import uuid
 import pytest
 
 from tests.homes import Home, assistant, result, user
-from tests.jobs import nursery
+from tests.jobs import fork_server
 from tests.processes import FEW, Killer, until_met
 from tests.sqlite_homes import SqliteHome
-from tests.suite import prepared
+from tests.suite import fixture_cache
 
 pytestmark = pytest.mark.kill
 
@@ -41,7 +41,7 @@ def test_twenty_kills_lose_nothing_and_double_nothing(tmp_path):
             script.add(user(f"Question {turn}"), assistant("", (call, "exec", {"n": turn})), result(call, "x" * 900))
             script.add(assistant(f"Answer {turn}"))
     home.transcript(user("One")).raw("not a record\n")
-    prepared.copy_home(tmp_path / "clean")
+    fixture_cache.copy_home(tmp_path / "clean")
     shutil.copytree(tmp_path / "clean", tmp_path / "killed")
     seconds, status = span(tmp_path / "clean", manage(tmp_path / "clean", "collect", "--source", str(home.root)))
     assert status == 4  # a line that is no record
@@ -65,7 +65,7 @@ def test_kills_while_a_database_is_collected(tmp_path):
         turns = [one for turn in range(60) for one in (user(f"Question {turn}"), assistant("Answer " * 300))]
         home.session(str(uuid.UUID(int=number)), *turns, agent=("main", "research")[number % 2])
     home.archive(str(uuid.UUID(int=99)), user("Gone"))
-    prepared.copy_home(tmp_path / "clean")
+    fixture_cache.copy_home(tmp_path / "clean")
     for copy in ("killed", "measured"):
         shutil.copytree(tmp_path / "clean", tmp_path / copy)
     words = ("collect", "--source", str(home.root), "--include-deleted")
@@ -87,7 +87,7 @@ def manage(home, *words):
     environment = {**os.environ, "OPENCLAW_WEB_HOME": str(home), "DJANGO_SETTINGS_MODULE": "openclaw_web.settings"}
     environment.pop("PYTHONDEVMODE", None)
     nothing = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    return nursery.start("openclaw_web", *words, env=environment, **nothing)
+    return fork_server.start("openclaw_web", *words, env=environment, **nothing)
 
 
 def contents(home):

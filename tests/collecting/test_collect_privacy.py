@@ -6,8 +6,8 @@ import pytest
 from agents.models import CollectorSource
 from guardian.models import WorkspaceFile
 from ledger.models import ConversationTurn, RejectedRecord, Session, TrajectoryEvent, TranscriptEvent
-from people.configuration import keys as configuration
-from tests.collecting.collecting import MAIN, events, opens_during, run
+from people.configuration import setting_values as configuration
+from tests.collecting.collect_runs import MAIN, count_opens, events, run
 from tests.homes import assistant, user
 
 pytestmark = pytest.mark.django_db
@@ -78,7 +78,7 @@ def test_places_of_secrets_are_never_opened(home):
     (home.root / "agents/main/sessions/00000000-0000-4000-8000-000000000000.jsonl").symlink_to(
         home.root / "openclaw.json"
     )
-    opened = opens_during(lambda: run(home, include_deleted=True))
+    opened = count_opens(lambda: run(home, include_deleted=True))
     inside = {os.path.relpath(path, home.root) for path in opened if path.startswith(str(home.root))}
     assert not inside & set(secrets)
     assert not {name for name in inside if name.startswith(("credentials", "workspace/memory/"))}

@@ -14,7 +14,7 @@ from agents.models import Agent
 from collecting import collect
 from jobs.progress import Progress
 from ledger.models import RejectedRecord, Session, TranscriptEvent, TranscriptEventIdentity
-from tests.collecting.collecting import assert_honest, progress_of
+from tests.collecting.collect_runs import assert_honest, read_progress
 
 HOMES = Path(__file__).resolve().parents[3] / "shared" / "data"
 TRANSCRIPT = re.compile(r"[0-9a-f-]{36}\.jsonl(\.(deleted|reset)\..+)?")
@@ -68,8 +68,8 @@ def test_every_record_of_a_real_database_is_in_the_store_once(real_files, name):
 @pytest.mark.parametrize("include_deleted", [False, True])
 @pytest.mark.parametrize("name", sorted(path.name for path in HOMES.glob("openclaw-2*")))
 def test_progress_of_a_real_home_is_honest(real_files, name, include_deleted):
-    assert_honest(progress_of(HOMES / name))
-    assert_honest(progress_of(HOMES / name, include_deleted=include_deleted))
+    assert_honest(read_progress(HOMES / name))
+    assert_honest(read_progress(HOMES / name, include_deleted=include_deleted))
 
 
 def counted(database):

@@ -14,7 +14,7 @@ from guardian.models import FileSnapshot, WorkspaceFile
 from jobs.progress import Progress
 from ledger.models import RejectedRecord, TranscriptEvent
 from operations.doctor import plan
-from tests.collecting.collecting import MAIN, events, run
+from tests.collecting.collect_runs import MAIN, events, run
 from tests.homes import user
 
 pytestmark = pytest.mark.django_db

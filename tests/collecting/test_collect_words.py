@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.homes import Home, assistant, user
-from tests.operations.backups.backing_up import run
-from tests.operations.doctor.doctoring import rows
+from tests.operations.backups.backup_homes import run
+from tests.operations.doctor.doctor_homes import rows
 from tests.sqlite_homes import SqliteHome
 
 pytestmark = pytest.mark.kill

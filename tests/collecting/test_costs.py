@@ -12,7 +12,7 @@ from datasets.exports.options import Options
 from datasets.models import DatasetSample
 from ledger.models import ConversationTurn, Session, TranscriptEvent
 from overview.models import AgentDailyStat, AgentSummary
-from tests.collecting.collecting import MAIN, run
+from tests.collecting.collect_runs import MAIN, run
 from tests.homes import assistant, user
 
 pytestmark = pytest.mark.django_db

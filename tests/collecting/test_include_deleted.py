@@ -3,8 +3,8 @@
 import pytest
 
 from ledger.models import Session
-from people.configuration import keys as configuration
-from tests.collecting.collecting import MAIN, run
+from people.configuration import setting_values as configuration
+from tests.collecting.collect_runs import MAIN, run
 from tests.homes import Home, assistant, user
 
 pytestmark = pytest.mark.django_db

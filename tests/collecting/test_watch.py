@@ -13,7 +13,7 @@ import pytest
 from tests.homes import Home, assistant, user
 from tests.processes import wait_for
 from tests.sqlite_homes import SqliteHome
-from tests.suite import prepared
+from tests.suite import fixture_cache
 
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.kill
@@ -57,7 +57,7 @@ def watching(tmp_path, home):
     environment = {**os.environ, "OPENCLAW_WEB_HOME": str(tmp_path / "store")}
     environment |= {"DJANGO_SETTINGS_MODULE": "openclaw_web.settings"}
     command = [sys.executable, "manage.py"]
-    prepared.copy_home(tmp_path / "store")
+    fixture_cache.copy_home(tmp_path / "store")
     watcher = subprocess.Popen([*command, "collect", "--watch", "--source", str(home.root)], cwd=ROOT, env=environment)
     try:
         yield

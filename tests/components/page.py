@@ -13,10 +13,10 @@ from django.views.decorators.http import require_GET
 from jinja2 import ChoiceLoader, FileSystemLoader
 
 from artifacts.lint import lint_text
-from openclaw_web.diffs import comparing
+from openclaw_web.diffs import line_diff
 from openclaw_web.pages import states
 from openclaw_web.pages.charts import Point, Series, bar_chart, histogram, line_chart, ranges_of
-from openclaw_web.pages.doors import needs
+from openclaw_web.pages.roles import needs
 from openclaw_web.pages.small_charts import dot_strip, heatmap, share_chart, sparkline
 
 from . import catalogue
@@ -69,7 +69,7 @@ def component_list(request):
 
 def _things():
     # What the examples show. None of it is in a database.
-    diff = comparing.compare(OLD, NEW)
+    diff = line_diff.compare(OLD, NEW)
     return {
         "states": list({state.word: value for value, state in reversed(states.STATES.items())}.values())[::-1],
         "decisions": DECISIONS,
@@ -96,7 +96,7 @@ def _things():
         "hits": list(lint_text("openclaw sessions list --json")),
         "examples_of_reasons": [{"id": "sample 7", "reason": "A text is empty (output)."}],
         "diff": diff,
-        "diff_view": comparing.view(diff),
+        "diff_view": line_diff.build_view(diff),
         "charts": _charts(),
         "long_word": "a-session-key-" + "of-many-parts-" * 8,
     }

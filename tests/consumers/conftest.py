@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.consumers.exported import KINDS, write_everything
+from tests.consumers.consumer_exports import KINDS, write_everything
 
 READERS = Path(__file__).parent / "readers"
 ASKED_FOR_ALL = ("datasets", "unsloth")  # also what they do not take as it is

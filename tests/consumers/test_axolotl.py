@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.consumers.exported import assert_taught, rows_of, taken_by
+from tests.consumers.consumer_exports import assert_taught, rows_of, taken_by
 
 TAKEN = taken_by("axolotl")
 

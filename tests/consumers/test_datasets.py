@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.consumers.exported import KINDS, rows_of, taken_by
+from tests.consumers.consumer_exports import KINDS, rows_of, taken_by
 
 VERSIONS = ("datasets-4", "datasets-5")
 TAKEN = taken_by("datasets")

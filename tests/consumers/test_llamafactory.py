@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.consumers.exported import OTHER_TOOL, TOOL, assert_taught, file_of, rows_of, taken_by
+from tests.consumers.consumer_exports import OTHER_TOOL, TOOL, assert_taught, file_of, rows_of, taken_by
 
 TAKEN = taken_by("llamafactory")
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.consumers.exported import KINDS, assert_taught, rows_of, taken_by
+from tests.consumers.consumer_exports import KINDS, assert_taught, rows_of, taken_by
 
 TAKEN = [kind for kind in taken_by("trl") if kind.format != "openai"]
 CONVERSATIONS = [kind for kind in KINDS if kind.format == "sharegpt"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.consumers.exported import KINDS, rows_of
+from tests.consumers.consumer_exports import KINDS, rows_of
 
 ROLES = {"human": "user", "gpt": "assistant", "system": "system"}
 CONVERSATIONS = [kind for kind in KINDS if kind.format == "sharegpt"]

@@ -7,7 +7,7 @@ from datasets.models import DatasetSample
 from datasets.review import verdicts
 from ledger.models import ConversationContext, ConversationTurn, Session
 from openclaw_web.errors import Refused
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 from tests.datasets.conversations import agent, tell, tell_turns, user
 from tests.factories import DecisionFactory
 

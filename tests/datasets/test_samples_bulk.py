@@ -4,7 +4,7 @@ import pytest
 
 from datasets.models import DatasetSample, SampleLabel
 from datasets.review import bulk, claims
-from people.models.kept import AuditEntry
+from people.models.bookkeeping import AuditEntry
 from tests.factories import T0, SampleFactory
 
 pytestmark = pytest.mark.django_db

@@ -17,13 +17,13 @@ from artifacts.contents.adoption import is_adoptable
 from automation.models import CronJob, CronRunLog, SubagentRun
 from benchmarks.corpus import write_bulk_home
 from collecting import collect
-from demo import program
+from demo import conversation_plan
 from demo.chance import Chance
 from demo.files import configuration
 from demo.files.home import DEFAULT_UNTIL_MS, write_home
 from demo.moments import DAY
-from demo.prices import MODELS, usage
-from demo.screenplay import parse, stories
+from demo.prices import MODELS, build_usage
+from demo.screenplay import parse_stories, read_stories
 from demo.slots import Slots
 from jobs.progress import Progress
 from ledger.models import ConversationTurn, RejectedRecord, TranscriptEvent, TranscriptSnapshot
@@ -226,8 +226,8 @@ def test_usage_and_cost_follow_the_prices(records):
 
 def test_a_cold_cache_is_paid_for():
     model = MODELS["anthropic/claude-sonnet-4-5"]
-    warm = usage(model, context=10_000, known=9_000, idle_ms=1_000, output=10)
-    cold = usage(model, context=10_000, known=9_000, idle_ms=DAY, output=10)
+    warm = build_usage(model, context=10_000, known=9_000, idle_ms=1_000, output=10)
+    cold = build_usage(model, context=10_000, known=9_000, idle_ms=DAY, output=10)
     assert (warm["cacheRead"], cold["cacheRead"]) == (9_000, 0)
     assert cold["cost"]["total"] > warm["cost"]["total"]
 
@@ -263,7 +263,7 @@ def test_jobs_and_subagents_lead_to_their_sessions(written):
 
 def test_everything_happened_within_five_weeks(written):
     truth = written[1]
-    first, last = DEFAULT_UNTIL_MS - program.SPAN_DAYS * DAY, DEFAULT_UNTIL_MS
+    first, last = DEFAULT_UNTIL_MS - conversation_plan.SPAN_DAYS * DAY, DEFAULT_UNTIL_MS
     assert all(first <= session.first_ms <= session.last_ms < last for session in truth.sessions)
     days = {session.last_ms // DAY for session in truth.sessions if session.state == "live"}
     assert last // DAY - 1 in days
@@ -300,9 +300,11 @@ FAKE = (".example", "example.org", "127.0.0.1", *(f"192.0.2.{number}" for number
 
 
 def test_every_story_that_happens_once_has_its_place():
-    once = {name for name, story in stories().items() if "once" in story.tags}
-    placed = {name for sitting in program.sittings() for name in (*sitting.pinned, sitting.starts_with) if name}
-    children = {call.result.how for story in stories().values() for beat in story.beats for call in beat.calls
+    once = {name for name, story in read_stories().items() if "once" in story.tags}
+    placed = {
+        name for sitting in conversation_plan.list_sittings() for name in (*sitting.pinned, sitting.starts_with) if name
+    }
+    children = {call.result.how for story in read_stories().values() for beat in story.beats for call in beat.calls
                 if call.tool == "sessions_spawn"}  # fmt: skip
     assert once == placed | children
 
@@ -322,7 +324,7 @@ agent:
   # Done
 == next | on=irc
 user: Hi"""
-    tea, _next = parse(text)
+    tea, _next = parse_stories(text)
     assert (tea.name, tea.turns, tea.tags["once"]) == ("tea", 1, {"yes"})
     asked, called, said = tea.beats
     assert (asked.text, called.thinking, said.text) == ("Tea?", "Yes.", "# Done")
@@ -331,13 +333,13 @@ user: Hi"""
         ("exec", "exit 2", "first\n\nsecond"),
     ]
     with pytest.raises(ValueError, match="nothing answers exec"):
-        list(parse("== x | on=irc\nuser: a\ncall exec: ls"))
+        list(parse_stories("== x | on=irc\nuser: a\ncall exec: ls"))
     with pytest.raises(ValueError, match="not a line of a story"):
-        list(parse("== x | on=irc\nsinger: la"))
+        list(parse_stories("== x | on=irc\nsinger: la"))
 
 
 def test_slots_compute():
-    slots = Slots(Chance.of("slots"), lambda: DEFAULT_UNTIL_MS)
+    slots = Slots(Chance.from_words("slots"), lambda: DEFAULT_UNTIL_MS)
     slots.set("n = 3; p = @products; total = n * p.price; mean = n / 2 :1; word = yes|yes")
     assert slots.fill("[[n]] [[mean]] [[word]] [[today]] [[1..1]]") == "3 1.5 yes 2026-06-01 1"
     assert slots.fill("[[total]]") == f"{3 * float(slots.fill('[[p.price]]')):.2f}"

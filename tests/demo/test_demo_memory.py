@@ -9,11 +9,11 @@ from contextlib import closing
 import pytest
 
 from agents.models import CollectorSource
-from demo import wrong
+from demo import wrong_memory
 from demo.files import memory
 from demo.files.home import write_home
-from demo.files.workspace import Workspace, shipped
-from demo.screenplay import stories
+from demo.files.workspace import Workspace, read_shipped_files
+from demo.screenplay import read_stories
 from demo.showcase import MARKER
 from guardian.corrections import phrases
 from tests.processes import Home
@@ -34,7 +34,7 @@ class Site:
         write_home(self.openclaw)
         (self.openclaw / MARKER).write_text('{"complete": true}')
         self.said = self.prepare()
-        self.kept = memory.read(self.openclaw)["main"]
+        self.kept = memory.read_changes(self.openclaw)["main"]
 
     def prepare(self):
         run = self.home.start("demo", "--no-serve")
@@ -68,14 +68,14 @@ def after(kept):
     """What MEMORY.md holds after these changes."""
     workspace = Workspace("main", "")
     for one in kept:
-        memory.put(workspace, one)
+        memory.apply_change(workspace, one)
     return workspace.files["MEMORY.md"]
 
 
 @pytest.mark.kill
 def test_the_wrong_line_is_gone_and_later_lines_stay(site):
     told = [one for one in site.kept if one.by != "later"]
-    at = next(number for number, one in enumerate(told) if one.fact == wrong.WRONG)
+    at = next(number for number, one in enumerate(told) if one.fact == wrong_memory.WRONG)
     late = next(one for one in site.kept if one.by == "later")
     assert any(one.file == "MEMORY.md" for one in told[at + 1 :])
     assert site.file() == after([*told[:at], *told[at + 1 :], late])
@@ -85,18 +85,20 @@ def test_the_wrong_line_is_gone_and_later_lines_stay(site):
 
 @pytest.mark.kill
 def test_it_was_written_rolled_back_and_corrected(site):
-    sql = f"SELECT id, status, lines_added FROM write_guardian_audit WHERE candidate_fact = '{wrong.WRONG}'"
+    sql = f"SELECT id, status, lines_added FROM write_guardian_audit WHERE candidate_fact = '{wrong_memory.WRONG}'"
     [(audit_id, status, added)] = site.rows(f"{sql} AND origin = 'recorded'")
     assert (status, added) == ("rolled_back", 1)
     about = f"WHERE audit_id = '{audit_id}'"
     assert site.rows(f"SELECT status, given_by, reason FROM guardian_statuses {about} ORDER BY id") == [
         ("written", "plugin", ""),
-        ("rolled_back", "demo", wrong.WHY_BACK),
+        ("rolled_back", "demo", wrong_memory.WHY_BACK),
     ]
     assert site.rows(f"SELECT rolled_back_by, way FROM rollbacks {about}") == [("demo", "merged")]
     rule = "SELECT corrected_status, correction_pattern, correction_reason, switched_off_at FROM behavior_corrections"
-    assert site.rows(f"{rule} {about}") == [("refused", phrases.write_pattern(wrong.CONTAINS), wrong.WHY_RULE, None)]
-    decided = f"SELECT prompt_version FROM memory_gate_decisions WHERE candidate_fact = '{wrong.WRONG}'"
+    assert site.rows(f"{rule} {about}") == [
+        ("refused", phrases.write_pattern(wrong_memory.CONTAINS), wrong_memory.WHY_RULE, None)
+    ]
+    decided = f"SELECT prompt_version FROM memory_gate_decisions WHERE candidate_fact = '{wrong_memory.WRONG}'"
     assert site.rows(decided) == [("gate-8",)]  # the prompt that keeps passing remarks
 
 
@@ -105,7 +107,7 @@ def test_the_rule_stops_the_next_ones(site):
     named = "SELECT candidate_fact, status, origin, reason FROM write_guardian_audit WHERE rule_id IN"
     assert site.rows(f"{named} (SELECT id FROM behavior_corrections) ORDER BY created_at") == [
         (FLAGGED, "written", "recorded", None),
-        (REFUSED, "refused", "own", wrong.WHY_RULE),
+        (REFUSED, "refused", "own", wrong_memory.WHY_RULE),
     ]
     assert REFUSED not in site.file()
     assert FLAGGED in site.file()
@@ -174,35 +176,35 @@ def test_the_report_names_the_pages_and_nothing_happens_twice(site):
 @pytest.mark.django_db
 def test_the_demo_allows_itself_to_write_into_its_own_folder_only(home, settings, tmp_path):
     settings.STATE_DIR, settings.WORKSPACE_WRITES = tmp_path / "openclaw", False
-    with wrong.own_workspaces():
+    with wrong_memory.allow_own_workspaces():
         assert settings.WORKSPACE_WRITES
     assert not settings.WORKSPACE_WRITES
     about = {"kind": CollectorSource.Kind.AGENT, "agent_id": "theirs", "root": str(tmp_path / "theirs")}
     CollectorSource.objects.create(source_key="theirs", path="agents/theirs", **about)
-    with wrong.own_workspaces():
+    with wrong_memory.allow_own_workspaces():
         assert not settings.WORKSPACE_WRITES
 
 
 def test_facts_of_stories_have_a_place_in_the_files():
     """A day on which such a story is told must not be the first one on which it fails."""
-    told = [(story, beat) for story in stories().values() for beat in story.beats if beat.kind == "remember"]
+    told = [(story, beat) for story in read_stories().values() for beat in story.beats if beat.kind == "remember"]
     assert len(told) > 15
     for story, beat in told:
         name, _, section = beat.head.removeprefix("later ").partition(" ")
         agent = next(iter(story.tags["agent"]))
-        assert f"## {section}\n" in shipped(agent)[name], story.name
+        assert f"## {section}\n" in read_shipped_files(agent)[name], story.name
 
 
 def test_changes_are_put_in_the_order_of_time(tmp_path):
     """Sessions overlap: what was told first on the stage may have happened later."""
-    late = memory.Kept(20, "plugin", "MEMORY.md", "Shop", "", "- Later.")
-    early = memory.Kept(10, "plugin", "MEMORY.md", "Shop", "", "- Earlier.")
+    late = memory.MemoryChange(20, "plugin", "MEMORY.md", "Shop", "", "- Later.")
+    early = memory.MemoryChange(10, "plugin", "MEMORY.md", "Shop", "", "- Earlier.")
     workspace = Workspace("main", "")
-    workspace.kept += [late, early, memory.Kept(30, "plugin", "MEMORY.md", "Shop", "", "- Later.")]
-    memory.write(tmp_path, {"main": workspace}, 40 * 86_400_000)
-    kept = [one for one in memory.read(tmp_path)["main"] if one.by == "plugin"]
+    workspace.kept += [late, early, memory.MemoryChange(30, "plugin", "MEMORY.md", "Shop", "", "- Later.")]
+    memory.write_changes(tmp_path, {"main": workspace}, 40 * 86_400_000)
+    kept = [one for one in memory.read_changes(tmp_path)["main"] if one.by == "plugin"]
     assert [one.fact for one in kept] == ["Earlier.", "Later.", "Later."]
-    changes = list(memory.replayed("main", kept))
+    changes = list(memory.replay_changes("main", kept))
     assert [change.before == change.after for change in changes] == [False, False, True]
     assert workspace.files["MEMORY.md"].index("- Earlier.\n- Later.\n") > 0
-    assert memory.read(tmp_path / "elsewhere") == {}
+    assert memory.read_changes(tmp_path / "elsewhere") == {}

@@ -5,8 +5,8 @@ import pytest
 
 from gate.models import GateWindow, MemoryGateDecision
 from ledger.models import ConversationContext, ConversationTurn
-from people.configuration import keys as configuration
-from tests.collecting.collecting import MAIN, conversation, damage, run
+from people.configuration import setting_values as configuration
+from tests.collecting.collect_runs import MAIN, conversation, damage, run
 from tests.homes import assistant, user
 
 pytestmark = pytest.mark.django_db

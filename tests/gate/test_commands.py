@@ -6,13 +6,13 @@ import orjson
 import pytest
 
 from gate.models import MemoryGateDecision
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 from tests import factories
 from tests.factories import T0
 from tests.suite import commands
 
 pytestmark = pytest.mark.django_db
-gate = partial(commands.told, "gate")
+gate = partial(commands.read_answer, "gate")
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 
 from artifacts import services as artifacts
 from gate.models import GateWindow
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 from tests.factories import T0, GateCallFactory, SessionFactory
 from tests.gate.decided import EVIL, decide, seen, talk
 from tests.ledger.talks import text_of

@@ -6,7 +6,7 @@ from gate.collectors.source_decisions import SourceDecision
 from gate.models import MemoryGateDecision
 from gate.recording import log_import
 from gate.recording.reports import Source
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 from tests.factories import T0
 from tests.ledger.talks import group_chat
 

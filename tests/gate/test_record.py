@@ -6,7 +6,7 @@ from artifacts.models import Artifact
 from gate.models import GateWindow, MemoryGateDecision, MemoryGateStats
 from gate.recording import windows
 from ledger.models import ConversationContext
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 from tests import factories
 from tests.factories import T0
 from tests.gate.decided import MINUTE, talk

@@ -5,7 +5,7 @@ import pytest
 from gate.models import MemoryGateDecision
 from gate.recording import windows
 from ledger.models import ConversationTurn, Session
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 from tests.gate.test_record import post, told
 from tests.homes import assistant
 from tests.ledger.talks import group_chat, says, tell

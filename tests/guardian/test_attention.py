@@ -6,7 +6,7 @@ import pytest
 
 from guardian.models import RollbackIntent, WriteGuardianAudit
 from openclaw_web import clock
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 from problems.check_pass import check_all
 from tests.guardian.test_opted_out import turns  # noqa: F401 - a fixture
 from tests.guardian.written import wrote

@@ -4,7 +4,7 @@ import pytest
 
 from guardian import services
 from guardian.models import BehaviorCorrection, GuardianStatus, Rollback, WriteGuardianAudit
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 from tests.factories import DecisionFactory
 from tests.guardian.written import T0, share, took_back, wrote
 from tests.ledger.talks import group_chat, tell, text_of, working_turns

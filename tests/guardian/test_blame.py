@@ -6,7 +6,7 @@ import pytest
 
 from guardian import services
 from ledger.models import Session
-from openclaw_web.diffs import pieces
+from openclaw_web.diffs import text_excerpts
 from tests.guardian.written import T0, took_back, untold, wrote
 from tests.ledger.talks import tell, text_of, working_turns
 
@@ -128,13 +128,13 @@ def test_the_api_tells_runs(as_stranger, turn):
 
 
 def test_a_long_file_is_shown_in_pieces(as_stranger, ada):
-    lines = b"".join(b"line %d\n" % number for number in range(1, pieces.LINES + 3))
+    lines = b"".join(b"line %d\n" % number for number in range(1, text_excerpts.LINES + 3))
     wrote(DB, 1, None, lines)
     page = text_of(as_stranger.get(URL))
-    assert f"?line={pieces.LINES + 1}" in page and f'id="L{pieces.LINES + 1}"' not in page
-    rest = text_of(as_stranger.get(f"{URL}?line={pieces.LINES + 1}"))
-    assert rest.count('class="lines__no"') == 2 and f"line {pieces.LINES + 2}</div>" in rest
-    assert as_stranger.get(f"{URL}?line={pieces.LINES + 9}").status_code == 404
+    assert f"?line={text_excerpts.LINES + 1}" in page and f'id="L{text_excerpts.LINES + 1}"' not in page
+    rest = text_of(as_stranger.get(f"{URL}?line={text_excerpts.LINES + 1}"))
+    assert rest.count('class="lines__no"') == 2 and f"line {text_excerpts.LINES + 2}</div>" in rest
+    assert as_stranger.get(f"{URL}?line={text_excerpts.LINES + 9}").status_code == 404
     assert as_stranger.get(f"{URL}?line=x").status_code == 200
 
 

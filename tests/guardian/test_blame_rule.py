@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from guardian.changes import compute_change
 from guardian.detail.line_blame import assign_writes
 from guardian.file_bytes import bytes_to_text
-from openclaw_web.diffs.comparing import lines_of
+from openclaw_web.diffs.line_diff import split_lines
 
 states = st.lists(st.lists(st.sampled_from(["a\n", "b\n", "c\n", "\n", "d"]), max_size=10).map("".join), max_size=8)
 
@@ -30,13 +30,13 @@ def writes(states):
 
 @given(states)
 def test_it_is_what_each_line_carried_with_it(states):
-    count = len(lines_of(states[-1])) if states else 0
+    count = len(split_lines(states[-1])) if states else 0
     assert assign_writes(count, reversed(list(writes(states)))) == (carried(states) if states else [])
 
 
 @given(states, st.integers(0, 8))
 def test_lines_from_before_the_first_write_are_nobodys(states, known):
-    count = len(lines_of(states[-1])) if states else 0
+    count = len(split_lines(states[-1])) if states else 0
     some = list(writes(states))[known:]
     named = {name for name, _hunks in some}
     wanted = [name if name in named else None for name in (carried(states) if states else [])]
@@ -46,7 +46,9 @@ def test_lines_from_before_the_first_write_are_nobodys(states, known):
 @given(st.binary(max_size=60), st.binary(max_size=60))
 def test_numbers_of_a_change(before, after):
     change = compute_change(before, after, "USER.md")
-    assert change.added - change.removed == len(lines_of(bytes_to_text(after))) - len(lines_of(bytes_to_text(before)))
+    assert change.added - change.removed == len(split_lines(bytes_to_text(after))) - len(
+        split_lines(bytes_to_text(before))
+    )
     assert change.modified <= min(change.added, change.removed)
     assert bool(change.diff) == (before != after)
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from guardian import services
 from guardian.detail.line_blame import blame_file, find_remaining_lines
 from guardian.models import FileSnapshot, GuardianReceipt, Rollback, RollbackIntent, WriteGuardianAudit
-from openclaw_web.diffs.comparing import lines_of
+from openclaw_web.diffs.line_diff import split_lines
 from tests.guardian.written import T0, share, untold, wrote
 
 DB = "agent_ada"
@@ -103,7 +103,7 @@ def test_with_a_write_for_each_change_nothing_is_unknown(ada, states):
             writers[old_start:old_end] = [row.id] * (new_end - new_start)
         before = state.encode()
     found = blame_file(ada, "MEMORY.md")
-    assert [line.text for line in found.lines] == lines_of(states[-1])
+    assert [line.text for line in found.lines] == split_lines(states[-1])
     assert not any(line.gap for line in found.lines)
     assert [line.audit_id for line in found.lines] == writers
 

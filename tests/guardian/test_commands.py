@@ -15,7 +15,7 @@ from tests.suite import commands
 
 DB = "agent_ada"
 pytestmark = pytest.mark.django_db
-guardian = partial(commands.told, "guardian")
+guardian = partial(commands.read_answer, "guardian")
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from html import unescape
 import pytest
 
 from guardian.models import RollbackIntent
-from openclaw_web.diffs import pieces
+from openclaw_web.diffs import text_excerpts
 from tests.factories import T0, DecisionFactory, SnapshotFactory, WorkspaceFileFactory
 from tests.guardian.written import wrote
 
@@ -161,7 +161,7 @@ def test_a_page_of_a_huge_file_stays_small(client):
 def test_pieces_make_up_the_text():
     text, first, lines = "ab\r\ncd\n\n" * 3_000 + "end", 1, []
     while first:
-        piece = pieces.piece(text, first)
+        piece = text_excerpts.cut_excerpt(text, first)
         lines += piece.lines
         first = piece.next
     assert lines == text.replace("\r\n", "\n").split("\n")

@@ -158,7 +158,7 @@ def test_a_write_that_an_import_renames_meanwhile_is_left_out(as_stranger, ada):
     def renamed():
         wrote(DB, 5, b"tea\n", b"coffee\n", candidate_fact="Likes coffee.")
 
-    with faults.before(DB, lambda sql: '"write_guardian_audit"."id" IN' in sql, renamed):
+    with faults.before_statement(DB, lambda sql: '"write_guardian_audit"."id" IN' in sql, renamed):
         answer = as_stranger.get(API)
     assert answer.status_code == 200 and ("write", "w1") in told(answer)
     assert ("write", "w5") in told(as_stranger.get(API)) and "of-the-log" not in as_stranger.get(API).text

@@ -5,7 +5,7 @@ import pytest
 
 from guardian.detail import opted_out_lines
 from ledger.models import ConversationTurn, Session
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 from tests.guardian.written import share, took_back, wrote
 from tests.homes import assistant
 from tests.ledger.talks import group_chat, says, tell, text_of

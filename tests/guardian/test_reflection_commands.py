@@ -11,7 +11,7 @@ from guardian.models import GuardianStatus, WriteGuardianAudit
 from tests import factories
 from tests.guardian.written import wrote
 from tests.suite import commands
-from tests.suite.commands import told
+from tests.suite.commands import read_answer
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("ada")]
 DB, T0 = "agent_ada", factories.T0
@@ -39,7 +39,7 @@ def some():
 
 
 def ids(verb, *words):
-    out, status = told(verb, "list", *words, "--json")
+    out, status = read_answer(verb, "list", *words, "--json")
     assert status == 0, out
     return " ".join(row["id"] for row in orjson.loads(out)[NAMES[verb]])
 
@@ -85,7 +85,7 @@ def test_a_list_is_narrowed(some, verb, words, found):
     ],
 )
 def test_wrong_use_is_told(some, verb, words, sentence):
-    out, status = told(verb, *words.split())
+    out, status = read_answer(verb, *words.split())
     assert (status, sentence in out, "d0" in out) == (2, True, False)
 
 
@@ -104,7 +104,7 @@ def test_an_agent_that_is_not_there_is_told(verb):
 )
 def test_an_export_has_every_row_that_fits(some, tmp_path, verb, kind, which):
     file = tmp_path / "out"
-    out, status = told(verb, "export", "--format", kind, *which.split(), "--output", str(file))
+    out, status = read_answer(verb, "export", "--format", kind, *which.split(), "--output", str(file))
     rows = commands.rows_of(file.read_text("utf-8"), kind)
     assert (status, f"{len(rows)} {NAMES[verb]} " in out) == (0, True)
     assert [row["id"] for row in rows] == ids(verb, *which.split()).split()
@@ -118,9 +118,9 @@ def test_entries_are_recorded_from_a_file(tmp_path, verb, spell):
     spelled = {"a list": orjson.dumps(entries), "lines": b"\n".join(map(orjson.dumps, entries))}
     file = tmp_path / "entries"
     file.write_bytes(spelled.get(spell) or orjson.dumps({NAMES[verb]: entries}))
-    assert told(verb, "record", str(file)) == (f"205 {NAMES[verb]} recorded.\n", 0)
+    assert read_answer(verb, "record", str(file)) == (f"205 {NAMES[verb]} recorded.\n", 0)
     assert TABLES[verb].objects.using(DB).count() == 205
-    assert told(verb, "record", str(file)) == (f"0 {NAMES[verb]} recorded, 205 already known.\n", 0)
+    assert read_answer(verb, "record", str(file)) == (f"0 {NAMES[verb]} recorded, 205 already known.\n", 0)
     assert set(GuardianStatus.objects.using(DB).values_list("given_by", flat=True)) <= {"command line"}
 
 
@@ -128,7 +128,7 @@ def test_entries_are_recorded_from_a_file(tmp_path, verb, spell):
 def test_standard_input_and_json(monkeypatch, verb):
     data = orjson.dumps([ENTRIES[verb] | {"id": name} for name in "ab"])
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
-    receipt = orjson.loads(told(verb, "record", "--json")[0])
+    receipt = orjson.loads(read_answer(verb, "record", "--json")[0])
     assert (receipt["recorded"], receipt["known"], receipt["withheld"]) == (2, 0, 0)
 
 
@@ -151,14 +151,14 @@ def spelled(verb, *changes):
 )
 def test_what_cannot_be_recorded_stores_nothing(tmp_path, verb, data, why):
     (tmp_path / "entries").write_bytes(data)
-    out, status = told(verb, "record", str(tmp_path / "entries"))
+    out, status = read_answer(verb, "record", str(tmp_path / "entries"))
     assert (status, why in out) == (3, True)
     assert not TABLES[verb].objects.using(DB).exists()
 
 
 def test_all_missing_fields_are_named_once(tmp_path):
     (tmp_path / "entries").write_bytes(orjson.dumps([{"id": "bad", "decision": "MAYBE"}]))
-    out, status = told("gate", "record", str(tmp_path / "entries"))
+    out, status = read_answer("gate", "record", str(tmp_path / "entries"))
     first, second = out.splitlines()
     assert (status, first) == (3, "Nothing was stored: 1 entry is not valid.")
     assert second.startswith("  bad: missing: session_id, reason, ") and "created_at; decision: Input" in second
@@ -168,9 +168,9 @@ def test_all_missing_fields_are_named_once(tmp_path):
 def test_a_batch_that_is_refused_says_what_was_stored_before_it(tmp_path, verb):
     entries = [ENTRIES[verb] | {"id": f"n{n}", "created_at": T0 + n} for n in range(121)]
     (tmp_path / "first").write_bytes(orjson.dumps(entries[120]))
-    told(verb, "record", str(tmp_path / "first"))
+    read_answer(verb, "record", str(tmp_path / "first"))
     entries[120] = entries[120] | {"candidate_fact": "Another."}
     (tmp_path / "entries").write_bytes(orjson.dumps(entries))
-    out, status = told(verb, "record", str(tmp_path / "entries"))
+    out, status = read_answer(verb, "record", str(tmp_path / "entries"))
     assert status == 3 and f"Before it: 100 {NAMES[verb]} recorded." in out
     assert TABLES[verb].objects.using(DB).count() == 101

@@ -15,7 +15,7 @@ from jobs.progress import CancelledJob, Progress
 from openclaw_web import clock
 from openclaw_web.disk import locks
 from operations.models import BackupRun
-from people.models.kept import AuditEntry
+from people.models.bookkeeping import AuditEntry
 from tests.datasets.exports.exporting import WANTED
 from tests.factories import ExportFactory, JobFactory, SampleFactory
 from tests.jobs import jobs_for_tests
@@ -32,7 +32,7 @@ def kinds(settings):
 @pytest.fixture
 def at_work():
     """A job that runs in a process that lives."""
-    with locks.running("here:1:X"):
+    with locks.hold_run_lock("here:1:X"):
         yield JobFactory(kind="lines", state="running", worker="here:1:X", heartbeat_at=clock.now_ms())
 
 

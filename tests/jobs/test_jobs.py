@@ -18,7 +18,7 @@ from jobs.progress import Terminal
 from openclaw_web import clock
 from openclaw_web.disk import locks
 from people.audit import log as audit
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 from tests.factories import JobFactory
 from tests.jobs import jobs_for_tests
 
@@ -171,11 +171,11 @@ def test_a_run_with_a_fresh_heartbeat_is_left_alone(later):
 
 def test_whether_a_process_lives_counts_more_than_its_heartbeat():
     job = lost_job()
-    with locks.running(job.worker):
+    with locks.hold_run_lock(job.worker):
         assert jobs.recover() == 0
     assert jobs.recover() == 1
     died = lost_job(heartbeat_at=clock.now_ms(), worker="gone:1:Y")
-    with pytest.raises(SystemExit), locks.running(died.worker):
+    with pytest.raises(SystemExit), locks.hold_run_lock(died.worker):
         raise SystemExit
     assert jobs.recover() == 1
 

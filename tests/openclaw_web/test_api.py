@@ -180,7 +180,7 @@ class TestFailures:
         def locked():
             raise OperationalError("database is locked")
 
-        with faults.before("agent_ada", lambda sql: "FROM" in sql, locked):
+        with faults.before_statement("agent_ada", lambda sql: "FROM" in sql, locked):
             response = as_admin.get("/api/v1/agents/ada/sessions")
         assert (response.status_code, response["Retry-After"]) == (503, "1")
 

@@ -15,7 +15,7 @@ from artifacts import services as artifacts
 from openclaw_web.api import api
 from openclaw_web.wsgi import application
 from people.accounts import tokens as accounts_tokens
-from people.doors import limits
+from people.api_auth import limits
 from tests.factories import (
     EventFactory,
     ExportFactory,

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from openclaw_web.pages.downloads import StreamedDownload, TooManyDownloads
-from people.models.kept import AuditEntry
+from people.models.bookkeeping import AuditEntry
 from tests.factories import SessionFactory
 from tests.openclaw_web.test_downloads import ready_export
 from tests.people.test_api_limits import MAKE_A_TOKEN

@@ -10,11 +10,11 @@ from artifacts.errors import DamagedArtifact, MissingContent, NoSuchArtifact
 from artifacts.handles import NotAHandle
 from ledger.transcripts.contexts import NoSuchTurn
 from openclaw_web.api import api
-from openclaw_web.endpoints.problems import CODES
-from openclaw_web.errors import Answerable, Outdated, Refused
+from openclaw_web.endpoints.error_responses import CODES
+from openclaw_web.errors import Outdated, Refused, UserFacingError
 from openclaw_web.pages.downloads import TooManyDownloads
 from openclaw_web.pages.files import NoSuchRange
-from openclaw_web.pages.middleware import SayWhyMiddleware
+from openclaw_web.pages.middleware import FailurePageMiddleware
 
 SENTENCE = "Do that first."
 ANSWERS = [
@@ -38,7 +38,7 @@ def of_api(request, failure):
 
 def of_pages(request, failure):
     request.user = get_user_model()(role="viewer")
-    return SayWhyMiddleware(None).process_exception(request, failure)
+    return FailurePageMiddleware(None).process_exception(request, failure)
 
 
 @pytest.mark.parametrize(("failure", "status", "code", "headers"), ANSWERS, ids=lambda one: type(one).__name__)
@@ -77,7 +77,7 @@ def test_whatever_else_fails_is_a_bug(rf):
 
 
 def test_every_status_has_a_word():
-    assert all(kind.status in CODES for kind in kinds_of(Answerable))
+    assert all(kind.status in CODES for kind in kinds_of(UserFacingError))
 
 
 def kinds_of(kind):

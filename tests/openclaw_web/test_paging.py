@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from openclaw_web import spreadsheets
 from openclaw_web.errors import Refused
 from openclaw_web.lists import paging
-from openclaw_web.lists.counting import Amount, amount
-from openclaw_web.lists.filters import ListFilters, download
-from people.models.kept import AuditEntry
+from openclaw_web.lists.filters import ListFilters, download_rows
+from openclaw_web.lists.list_counts import RowCount, count_rows
+from people.models.bookkeeping import AuditEntry
 
 pytestmark = pytest.mark.django_db
 ORDER = ("-at", "-id")
@@ -76,7 +76,17 @@ def test_going_back_beyond_the_beginning_shows_the_first_page(entries):
 
 @pytest.mark.parametrize("place", ["after", "before"])
 @pytest.mark.parametrize(
-    "text", ["x", "W10", "WyJhIiwiYiJd", "é", "WzFlNDAwXQ", "bnVsbA", paging.cursor([1]), paging.cursor(["x", "y"])]
+    "text",
+    [
+        "x",
+        "W10",
+        "WyJhIiwiYiJd",
+        "é",
+        "WzFlNDAwXQ",
+        "bnVsbA",
+        paging.encode_cursor([1]),
+        paging.encode_cursor(["x", "y"]),
+    ],
 )
 def test_a_foreign_cursor_is_refused(entries, place, text):
     with pytest.raises(Refused):
@@ -145,26 +155,26 @@ def test_how_far_a_search_came_is_said_in_words():
 
 
 def test_every_row_comes_once_in_batches(entries):
-    batches = list(paging.every(entries.values("at", "id"), order=ORDER, size=5))
+    batches = list(paging.read_batches(entries.values("at", "id"), order=ORDER, size=5))
     assert [len(batch) for batch in batches] == [5, 5, 5, 5, 3]
     assert [row["id"] for batch in batches for row in batch] == ids(entries.order_by(*ORDER))
 
 
 class TestAmount:
     def test_it_counts(self, entries):
-        assert amount(entries) == Amount(23)
-        assert amount(entries, up_to=23) == Amount(23)
-        assert amount(entries.none()) == Amount(0)
+        assert count_rows(entries) == RowCount(23)
+        assert count_rows(entries, up_to=23) == RowCount(23)
+        assert count_rows(entries.none()) == RowCount(0)
 
     def test_it_stops_at_the_limit(self, entries):
-        assert amount(entries, up_to=22) == Amount(22, True)
+        assert count_rows(entries, up_to=22) == RowCount(22, True)
 
     def test_it_stops_when_the_time_is_over(self):
         AuditEntry.objects.bulk_create(
             [AuditEntry(at=1, actor="ada", via="page", action="read") for _ in range(9_000)], batch_size=1_000
         )
-        assert amount(AuditEntry.objects.all()) == Amount(9_000)
-        found = amount(AuditEntry.objects.all(), budget_ms=-1)
+        assert count_rows(AuditEntry.objects.all()) == RowCount(9_000)
+        found = count_rows(AuditEntry.objects.all(), budget_ms=-1)
         assert found.is_more and found.count < 9_000
         assert AuditEntry.objects.count() == 9_000  # the connection is as it was
 
@@ -178,7 +188,7 @@ class Filters(ListFilters):
 
 class TestFilters:
     def filters(self, query):
-        return Filters(QueryDict(query)).checked()
+        return Filters(QueryDict(query)).validate()
 
     def test_nothing_asked_is_the_default(self):
         filters = self.filters("")
@@ -186,7 +196,7 @@ class TestFilters:
 
     def test_the_address_is_kept_but_not_the_place(self):
         filters = self.filters("actor=ada&errors=on&sort=actor&after=x&format=csv&other=1")
-        assert paging.in_order(filters.ORDERS, filters.sorting) == ("actor", "id")
+        assert paging.get_order_columns(filters.ORDERS, filters.sorting) == ("actor", "id")
         assert filters.query == "?actor=ada&errors=on&sort=actor"
         assert filters.chips() == [
             ("Who", "ada", "?errors=on&sort=actor"),
@@ -207,7 +217,7 @@ class TestDownload:
     def download(self, kind, **shape):
         columns = ("at", "id", "actor")
         rows = AuditEntry.objects.values(*columns)
-        return download(
+        return download_rows(
             rows, order=ORDER, columns=(*columns, *shape), shape=lambda row: row | shape, name="who", kind=kind
         )
 
@@ -233,6 +243,6 @@ class TestDownload:
 
     @given(st.text(st.characters(exclude_categories=["Cs"])))
     def test_no_cell_is_a_formula(self, text):
-        cell = spreadsheets.cell(text)
+        cell = spreadsheets.format_cell(text)
         assert not cell.startswith(spreadsheets.FORMULA)
         assert cell.endswith(text)

@@ -88,6 +88,6 @@ def test_sizes_count_by_1000_everywhere():
 
 @pytest.mark.parametrize("what", amounts.WORDS)
 def test_amounts(what):
-    one, many = amounts.of(what, 1), amounts.of(what, 1_234)
+    one, many = amounts.format_amount(what, 1), amounts.format_amount(what, 1_234)
     assert one.startswith("1 ") and many.startswith(f"1,234 {SAID.get(what, what)}")
     assert one.removeprefix("1 ") != many.removeprefix("1,234 ")

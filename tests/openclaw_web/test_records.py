@@ -13,13 +13,13 @@ from django.test.utils import isolate_apps
 from ninja import NinjaAPI
 from ninja.testing import TestClient
 
-from openclaw_web.endpoints.schemas import Page, listed
+from openclaw_web.endpoints.schemas import Page, page_to_json
 from openclaw_web.endpoints.table_schemas import table_schema
 from openclaw_web.lists.declaration import file_columns
-from openclaw_web.lists.filters import download
+from openclaw_web.lists.filters import download_rows
 from openclaw_web.lists.paging import page_of
 from openclaw_web.management.commands.records import describe
-from openclaw_web.sqlite.fields import EpochMs, Number, Plain, Words
+from openclaw_web.sqlite.fields import EpochMs, Number, PlainText, SpeechText
 
 GOLDEN = Path(__file__).parents[1] / "data" / "records"
 SHOWN = {
@@ -61,7 +61,11 @@ def test_a_table_that_is_not_there_is_refused():
 
 def sightings(**more):
     """A table of tests, with one row; `more` are the fields that are added to it."""
-    fields = {"id": Plain(primary_key=True, shown="api file"), "at": EpochMs(shown="api file"), "note": Words()} | more
+    fields = {
+        "id": PlainText(primary_key=True, shown="api file"),
+        "at": EpochMs(shown="api file"),
+        "note": SpeechText(),
+    } | more
     meta = type("Meta", (), {"app_label": "jobs", "db_table": "sightings"})
     table = type("Sighting", (models.Model,), {"__module__": __name__, "Meta": meta, **fields})
     with connection.cursor() as cursor:
@@ -80,11 +84,13 @@ def outside(table):
 
     @api.get("/sightings", response=Page[SightingOut])
     def sightings(request):
-        return listed(page_of(table.objects.all(), order=("at", "id")))
+        return page_to_json(page_of(table.objects.all(), order=("at", "id")))
 
     columns = file_columns(table, "id")
     rows = table.objects.values(*columns)
-    answer = download(rows, order=("at", "id"), columns=columns, shape=lambda row: row, name="sightings", kind="jsonl")
+    answer = download_rows(
+        rows, order=("at", "id"), columns=columns, shape=lambda row: row, name="sightings", kind="jsonl"
+    )
     properties = api.get_openapi_schema(path_prefix="")["components"]["schemas"]["SightingOut"]["properties"]
     return (
         TestClient(api).get("/sightings").json()["items"],

@@ -3,7 +3,7 @@
 import pytest
 from django.db import OperationalError
 
-from benchmarks import many_rows
+from benchmarks import bulk_rows
 from datasets.models import CUT_OFF, DatasetSample
 from ledger.models import Session
 from openclaw_web.sqlite import time_limits
@@ -16,7 +16,7 @@ SOON = 0.000_001
 
 @pytest.fixture(autouse=True)
 def rows(ada):
-    many_rows.fill_sessions("agent_ada", ROWS)
+    bulk_rows.fill_sessions("agent_ada", ROWS)
 
 
 def test_a_page_and_a_read_of_the_api_are_stopped_with_a_sentence(as_admin, settings):
@@ -53,7 +53,7 @@ def test_a_download_takes_as_long_as_it_takes(as_admin, settings):
 
 
 def test_a_write_is_not_broken_off(as_admin, settings):
-    many_rows.fill_site(ROWS, agent="ada")
+    bulk_rows.fill_site(ROWS, agent="ada")
     settings.PAGE_SECONDS = SOON
     waiting = DatasetSample.objects.filter(annotation_status=DatasetSample.Status.PENDING)
     whole = waiting.exclude(reply_stop__in=CUT_OFF).count()

@@ -25,9 +25,9 @@ from operations.backups import runs
 from operations.doctor.sources import gateway
 from operations.models import BackupRun
 from operations.retention import services, session_selection
-from people.configuration import keys as configuration
-from people.doors import idempotency
-from tests.collecting.collecting import MAIN, run
+from people.api_auth import idempotency
+from people.configuration import setting_values as configuration
+from tests.collecting.collect_runs import MAIN, run
 from tests.factories import BackupRunFactory, GateCallFactory, JobFactory, SampleFactory, UserFactory
 from tests.homes import Home, assistant, user
 

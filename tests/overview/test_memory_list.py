@@ -3,7 +3,7 @@
 import pytest
 from django.urls import reverse
 
-from tests.collecting.collecting import run
+from tests.collecting.collect_runs import run
 from tests.guardian.standing.recorded_homes import RecordedHome
 from tests.sqlite_homes import T0
 

@@ -162,8 +162,8 @@ def test_an_old_home_shows_its_latest_days(as_admin):
 
 def test_any_number_of_days_adds_up():
     changes = [(str(date.fromordinal(number)), SpanSums(Counter(turn_count=1))) for number in range(1, 2_000)]
-    site_sums.add(changes)
-    site_sums.add(changes)
+    site_sums.add_changes(changes)
+    site_sums.add_changes(changes)
     assert SiteSpan.objects.filter(turn_count=2).count() == len(changes)
 
 

@@ -20,11 +20,11 @@ from ledger.models import ConversationTurn
 from ledger.transcripts import removal
 from openclaw_web import clock
 from overview import latency, memory_sums, site_sums, summaries
-from overview.first_page import memory_panel, newest
+from overview.first_page import memory_panel, newest_sessions
 from overview.models import AgentDailyStat, AgentHour, MemorySpan, NewestSession, NewestWrite, SiteSpan
 from overview.span_sums import SpanSums
 from tests import faults
-from tests.collecting.collecting import MAIN, run
+from tests.collecting.collect_runs import MAIN, run
 from tests.collecting.test_collect_again import ENVELOPE
 from tests.guardian.written import took_back
 from tests.homes import Home, assistant, result, user
@@ -118,8 +118,8 @@ def exact(values, percent):
     at=st.integers(1, 100),
 )
 def test_percentiles_are_exact_to_a_bucket(values, cut, at):
-    counts = latency.merge(
-        latency.pack(latency.Counts(map(latency.bucket_of, part))) for part in (values[:cut], values[cut:])
+    counts = latency.merge_counts(
+        latency.pack_counts(latency.Counts(map(latency.find_bucket, part))) for part in (values[:cut], values[cut:])
     )
     true, said = exact(values, at), latency.percentile(counts, at)
     assert abs(said - true) <= max(1, 0.0453 * true + 0.5)
@@ -141,10 +141,10 @@ def whole():
     """What the agent's file adds up to, counted from nothing, and what is stored of it."""
     agent = Agent.objects.get()
     sums = summaries.count_file(agent)
-    stored = {day.date: SpanSums.of_row(day) for day in AgentDailyStat.objects.all()}
-    hours = {hour.span: SpanSums.of_row(hour) for hour in AgentHour.objects.all()}
+    stored = {day.date: SpanSums.from_row(day) for day in AgentDailyStat.objects.all()}
+    hours = {hour.span: SpanSums.from_row(hour) for hour in AgentHour.objects.all()}
     counted = {span: hour for day in sums.hours.values() for span, hour in day.items()}
-    return ({day.date: SpanSums.of_row(day) for day in sums.days}, counted), (stored, hours)
+    return ({day.date: SpanSums.from_row(day) for day in sums.days}, counted), (stored, hours)
 
 
 def test_what_is_counted_piece_by_piece_is_what_is_counted_at_once(home):
@@ -201,7 +201,7 @@ def test_somebody_who_opted_out_is_not_on_the_page(as_admin, home):
     scripts["arjun"].add({**user("more", sender="arjun"), "timestamp": AT.format(day=3, hour=11, minute=50)})
     run(home)
     assert "mei" not in as_admin.get("/").text and "arjun" in as_admin.get("/").text
-    assert not newest.is_wrong(Agent.objects.get())
+    assert not newest_sessions.is_wrong(Agent.objects.get())
     run(home, again=True)
     page = as_admin.get("/").text
     assert "mei" not in page and "arjun" in page
@@ -227,10 +227,14 @@ def test_words_of_a_group_are_withheld_by_who_said_them(as_admin, home):
 def test_nobody_who_opts_out_during_an_import_comes_back(as_admin, home):
     write(home)
     opt_out(as_admin, "somebody else")  # which forgets all
-    reading = faults.before(MAIN, lambda sql: "substr" in sql.lower(), lambda: opt_out(as_admin, "mei", "command"))
+    reading = faults.before_statement(
+        MAIN, lambda sql: "substr" in sql.lower(), lambda: opt_out(as_admin, "mei", "command")
+    )
     with reading:
-        newest.refresh(Agent.objects.get())
-    with faults.before(MAIN, lambda sql: "candidate_fact" in sql, lambda: opt_out(as_admin, "arjun", "command")):
+        newest_sessions.refresh(Agent.objects.get())
+    with faults.before_statement(
+        MAIN, lambda sql: "candidate_fact" in sql, lambda: opt_out(as_admin, "arjun", "command")
+    ):
         memory_panel.refresh(Agent.objects.get())
     assert not NewestSession.objects.exclude(words="", title="").exists() and not NewestWrite.objects.exists()
 
@@ -249,7 +253,7 @@ def test_writes_are_counted_when_they_are_recorded(as_admin, home):
     assert "two &amp; three" in page and "/agents/main/writes/w1/" in page
     assert {number for label, number, _address in links_of(page) if label == "Written"} == {"1"}
     assert MemorySpan.objects.filter(span="2026-02-23").get().written_count == 1
-    assert memory_sums.counts_of(Agent.objects.get())["2026-02-23T11"].counts["written_count"] == 1
+    assert memory_sums.count_writes(Agent.objects.get())["2026-02-23T11"].counts["written_count"] == 1
     assert not site_sums.are_wrong()
 
 
@@ -276,7 +280,7 @@ def test_a_rolled_back_write_leaves_the_page(as_admin, home):
 
 def wrong_spans():
     agent = Agent.objects.get()
-    return summaries.wrong_spans(agent, summaries.count_file(agent))
+    return summaries.find_wrong_spans(agent, summaries.count_file(agent))
 
 
 @pytest.mark.parametrize("ahead", [2_000, 2 * 3_600_000, 30 * 3_600_000])
@@ -299,7 +303,7 @@ def test_sums_that_cannot_be_stored_undo_no_write(as_admin, home):
     def no_room():
         raise OperationalError("database or disk is full")
 
-    with faults.before(DEFAULT_DB_ALIAS, lambda sql: 'INTO "memory_spans"' in sql, no_room):
+    with faults.before_statement(DEFAULT_DB_ALIAS, lambda sql: 'INTO "memory_spans"' in sql, no_room):
         write(home)
     assert as_admin.get("/agents/main/writes/w1/").status_code == 200
     assert "/agents/main/writes/w1/" not in as_admin.get("/").text
@@ -324,7 +328,7 @@ def test_what_asked_is_named_in_the_language_of_the_reader(as_admin, home):
     run(home)
     ConversationTurn.objects.using(MAIN).update(user_metadata='{"injected": "cron"}')
     with translation.override("en"):  # of the import
-        newest.refresh(Agent.objects.get())
+        newest_sessions.refresh(Agent.objects.get())
     page = as_admin.get("/", headers={"Accept-Language": "zh-hans"}).text.partition('id="newest"')[2]
     assert "定时任务" in page and "Scheduled task" not in page
     assert NewestSession.objects.get().speaker == "injected:cron"

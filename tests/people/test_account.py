@@ -7,8 +7,8 @@ from django.test import Client
 from openclaw_web import clock
 from people.accounts import services as accounts
 from people.accounts import tokens
+from people.authentication import sign_ins
 from people.models import SignIn
-from people.signing_in import sign_ins
 from tests.factories import UserFactory
 
 ACCOUNT = "/account/"
@@ -55,7 +55,7 @@ class TestPassword:
         _, token = tokens.make_token(stranger, name="x", role="viewer")
         here.post(f"{ACCOUNT}password/", NEW)
         assert Client().get(link).status_code == 409
-        assert tokens.user_of_token(token)
+        assert tokens.find_user(token)
 
     @pytest.mark.parametrize(
         ("changed", "sentence"),
@@ -108,7 +108,7 @@ class TestSignIns:
         assert not is_in(other)
         assert is_in(here)
         assert "iPhone" not in here.get(ACCOUNT).content.decode()
-        here.post(f"{ACCOUNT}sign-ins/{sign_ins.open_ones(stranger).get().id}/end/")
+        here.post(f"{ACCOUNT}sign-ins/{sign_ins.open_sign_ins(stranger).get().id}/end/")
         assert not is_in(here)
 
     def test_other_peoples_are_not_there(self, here, reviewer):
@@ -122,7 +122,7 @@ class TestSignIns:
         here.post(f"{ACCOUNT}end-others/")
         assert is_in(here)
         assert not any(map(is_in, others))
-        assert sign_ins.open_ones(stranger).count() == 1
+        assert sign_ins.open_sign_ins(stranger).count() == 1
 
     def test_signing_out_everywhere(self, here, stranger):
         other = browser(agent=PHONE)

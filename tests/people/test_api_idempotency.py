@@ -13,9 +13,9 @@ from urllib.error import HTTPError
 import pytest
 
 from openclaw_web import clock
-from people.doors import idempotency
+from people.api_auth import idempotency
 from people.models import ApiToken
-from people.models.kept import IdempotencyKey
+from people.models.bookkeeping import IdempotencyKey
 from tests import faults
 from tests.factories import SampleFactory
 from tests.openclaw_web.test_api import bearer
@@ -133,7 +133,7 @@ class TestOnce:
             raise RuntimeError
 
         as_admin.raise_request_exception = False
-        with faults.before("default", lambda sql: "job_runs" in sql, broken):
+        with faults.before_statement("default", lambda sql: "job_runs" in sql, broken):
             assert post(as_admin, COLLECT, {}, "k1").status_code == 500
         assert post(as_admin, COLLECT, {}, "k1").status_code == 202
 

@@ -6,7 +6,7 @@ from urllib.error import HTTPError
 
 import pytest
 
-from people.doors import limits
+from people.api_auth import limits
 from tests.openclaw_web.test_api import bearer
 from tests.processes import Home
 

@@ -11,7 +11,7 @@ from openclaw_web.lists import declaration
 from people.audit import entries
 from people.audit import log as audit
 from people.audit.audit_list import AUDIT
-from people.models.kept import AuditEntry
+from people.models.bookkeeping import AuditEntry
 from tests.factories import SampleFactory, SessionFactory
 
 pytestmark = pytest.mark.django_db
@@ -68,7 +68,7 @@ def test_hostile_names_are_text(as_admin):
 
 def test_nobody_and_the_terminal(as_admin):
     audit.record("", "downloaded")
-    with audit.acting_through("page"):
+    with audit.act_via("page"):
         audit.record("", "locked_out", object_type="user", object_id="zoe")
     page = as_admin.get(LOG, {"segment": "all"}).text
     assert '<span class="muted nowrap">command line</span>' in page
@@ -180,7 +180,7 @@ def test_details_are_words(as_admin, detail, words):
     [("page", "Page"), ("api", "API"), ("command", "Command line"), ("job", "Job"), ("token oc_1", "Token oc_1")],
 )
 def test_by_what_means_is_said_in_words(as_admin, via, words):
-    with audit.acting_through(via):
+    with audit.act_via(via):
         audit.record("root", "token_made", object_type="token", object_id="x")
     assert f'data-label="Via">{words}</td>' in as_admin.get(LOG, {"action": "token_made"}).text
 
@@ -194,7 +194,7 @@ def test_every_action_has_words_of_its_own():
 
 
 def test_lists_are_called_what_they_are(as_admin):
-    assert entries.LIST_NAMES.keys() == declaration.every().keys()
+    assert entries.LIST_NAMES.keys() == declaration.find_lists().keys()
     audit.record("root", "view_kept", object_type="list", object_id="rejected")
     assert "list Rejected records</span>" in as_admin.get(LOG, {"action": "view_kept"}).text
 

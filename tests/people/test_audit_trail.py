@@ -7,13 +7,13 @@ import pytest
 from django.test import Client
 
 from people.accounts import tokens
-from people.audit.reads import READS
-from people.models.kept import AuditEntry
+from people.audit.audited_routes import AUDITED_ROUTES
+from people.models.bookkeeping import AuditEntry
 from tests.conftest import ROLES
 from tests.datasets.exports.exporting import WANTED
 from tests.factories import SampleFactory, SessionFactory, UserFactory
 from tests.people import settings_page
-from tests.people.surface import mounted
+from tests.people.site_surface import mounted
 from tests.whole.pages import GETS, POSTS
 
 pytestmark = pytest.mark.django_db
@@ -142,8 +142,8 @@ def test_every_route_that_writes_is_in_a_table():
 
 def test_every_route_that_reads_is_in_a_table():
     reading = GETS.keys() | {name for operation, name in mounted() if operation.startswith("GET")}
-    assert not READS.keys() & routes_of(NO_CONTENT)
-    unknown = reading - READS.keys() - routes_of(NO_CONTENT) - routes_of(SAY_THEMSELVES)
+    assert not AUDITED_ROUTES.keys() & routes_of(NO_CONTENT)
+    unknown = reading - AUDITED_ROUTES.keys() - routes_of(NO_CONTENT) - routes_of(SAY_THEMSELVES)
     assert not unknown, "decide about each: does it show what somebody said?"
 
 

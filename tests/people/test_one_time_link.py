@@ -12,9 +12,9 @@ from openclaw_web.errors import Refused
 from people.accounts import invitations
 from people.accounts import services as accounts
 from people.models import Invitation, OneTimeLink, User
-from people.models.kept import AuditEntry
+from people.models.bookkeeping import AuditEntry
 from tests.factories import UserFactory
-from tests.people.signing_in import PASSWORD, sign_in
+from tests.people.sign_in_steps import PASSWORD, sign_in
 
 CHOSEN = {"username": "lena", "password": PASSWORD, "again": PASSWORD}
 

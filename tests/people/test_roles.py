@@ -10,8 +10,8 @@ from django.test import Client
 from people.accounts import tokens
 from tests.conftest import ROLES
 from tests.factories import AgentFactory, UserFactory
-from tests.people.surface import ROOT, api_address, ask, documented, mounted, page_address
-from tests.suite.standing import standing, undone
+from tests.people.site_surface import ROOT, api_address, ask, documented, mounted, page_address
+from tests.suite.module_rows import keep_rows, roll_back_rows
 from tests.whole.pages import ANYBODY, TABLE
 
 APART = [route for route, page in TABLE.items() if not page.address]  # what test_pages does not ask for
@@ -128,7 +128,7 @@ def expected(lowest):
 @pytest.fixture(scope="module")
 def people(django_db_setup, django_db_blocker):
     """A person of each role, and an admin who stays whatever a test does."""
-    with standing(django_db_blocker):
+    with keep_rows(django_db_blocker):
         AgentFactory(agent_id="ada")
         UserFactory(username="somebody")
         UserFactory(username="root", role="admin")
@@ -154,7 +154,7 @@ def bearers(people):
 @pytest.fixture
 def browsers(sign_ins, bearers):
     """A browser of each role; what a test writes is taken back."""
-    with undone():
+    with roll_back_rows():
         yield {
             role: Client(headers={"Cookie": f"{settings.SESSION_COOKIE_NAME}={key}"}) for role, key in sign_ins.items()
         }

@@ -4,8 +4,8 @@ import orjson
 import pytest
 from django.test import Client
 
-from people.configuration import kept_views
-from people.models.kept import AuditEntry
+from people.configuration import saved_views
+from people.models.bookkeeping import AuditEntry
 from tests.factories import SessionFactory
 
 pytestmark = pytest.mark.django_db
@@ -44,7 +44,7 @@ def test_views_are_personal(as_admin, stranger, ada):
 
 def test_only_filters_are_kept(as_admin, admin, ada):
     keep(as_admin, query="?channel=irc&after=x&format=csv&q=&evil=1&next=http://elsewhere")
-    assert [view.query for view in kept_views.of(admin.username, "sessions")] == ["?channel=irc"]
+    assert [view.query for view in saved_views.read_views(admin.username, "sessions")] == ["?channel=irc"]
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_only_filters_are_kept(as_admin, admin, ada):
 def test_what_cannot_be_kept_is_refused_with_a_sentence(as_admin, admin, ada, fields):
     page = keep(as_admin, **fields)
     assert "notice--error" in page.text
-    assert not kept_views.of(admin.username, "sessions")
+    assert not saved_views.read_views(admin.username, "sessions")
 
 
 def test_it_goes_back_to_this_site_only(as_admin, ada):

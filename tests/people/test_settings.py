@@ -3,8 +3,8 @@ import re
 import pytest
 
 from people.configuration import catalogue
-from people.configuration import keys as configuration
-from people.models.kept import AuditEntry
+from people.configuration import setting_values as configuration
+from people.models.bookkeeping import AuditEntry
 from tests.people.settings_page import PAGE, SAVE, Fields, drawn
 
 SENDERS, WINDOW, FOLDER = "collector.optedOutSenders", "memoryGate.windowSize", "backup.folder"
@@ -113,7 +113,7 @@ def test_the_page_saves_each_setting_at_its_limits(as_admin):
         values = {key: row[limit] for key, row in SETTINGS.items()}
         typed = {key: TYPED.get(configuration.KEYS[key].field, str)(value) for key, value in values.items()}
         assert save(as_admin, **typed).status_code == 302
-        assert configuration.several(*values) == values
+        assert configuration.get_many(*values) == values
         assert save(as_admin)["Location"] == PAGE  # and draws them so that nothing is changed
 
 
@@ -138,10 +138,10 @@ def test_a_page_that_nobody_touched_changes_nothing(as_admin):
     configuration.put_all(
         {SENDERS: ["alice"], KINDS: ["jwt", "api_key"], "review.guide": "One\r\n\r\ntwo\n", AT: "5 0 * * *"}
     )
-    before = configuration.several(*configuration.KEYS)
+    before = configuration.get_many(*configuration.KEYS)
     told = save(as_admin)
     assert (told.status_code, told["Location"]) == (302, PAGE)
-    assert configuration.several(*configuration.KEYS) == before
+    assert configuration.get_many(*configuration.KEYS) == before
     assert len(changes()) == 4
     assert "Nothing was changed." in as_admin.get(PAGE).text
 
@@ -149,7 +149,7 @@ def test_a_page_that_nobody_touched_changes_nothing(as_admin):
 def test_several_settings_are_saved_at_once_with_an_entry_for_each(as_admin):
     told = save(as_admin, memoryGate__windowSize="12", backup__keep="3", jsonlExport__enabled="on")
     assert told["Location"] == f"{PAGE}#{WINDOW}"  # where the first of them is: the page does not jump to its top
-    assert configuration.several(WINDOW, "backup.keep", "jsonlExport.enabled") == {
+    assert configuration.get_many(WINDOW, "backup.keep", "jsonlExport.enabled") == {
         WINDOW: 12,
         "backup.keep": 3,
         "jsonlExport.enabled": True,
@@ -172,7 +172,7 @@ def test_a_value_that_does_not_fit_keeps_all_the_others_from_being_saved(as_admi
     assert (
         save(as_admin, Fields(told.text).values, backup__keep="1", backup__folder="/mnt/my backups").status_code == 302
     )
-    assert configuration.several(WINDOW, "backup.keep", FOLDER) == {
+    assert configuration.get_many(WINDOW, "backup.keep", FOLDER) == {
         WINDOW: 12,
         "backup.keep": 1,
         FOLDER: "/mnt/my backups",
@@ -200,14 +200,14 @@ def test_what_does_not_fit_comes_back_with_the_reason(as_admin, key, values, rea
 
 def test_lines_and_choices_are_put_in_order(as_admin):
     save(as_admin, **{SENDERS: " alice \r\n\r\n+4915112345\r\n", KINDS: ["jwt", "aws_key"]})
-    assert configuration.several(SENDERS, KINDS) == {SENDERS: ["alice", "+4915112345"], KINDS: ["aws_key", "jwt"]}
+    assert configuration.get_many(SENDERS, KINDS) == {SENDERS: ["alice", "+4915112345"], KINDS: ["aws_key", "jwt"]}
 
 
 def test_what_somebody_else_saved_meanwhile_is_kept(as_admin):
     fields = drawn(as_admin)
     configuration.put_all({"backup.keep": 3, WINDOW: 20}, by="mei")
     save(as_admin, fields, retentionDays="365", memoryGate__windowSize="20")
-    assert configuration.several("backup.keep", "retentionDays") == {"backup.keep": 3, "retentionDays": 365}
+    assert configuration.get_many("backup.keep", "retentionDays") == {"backup.keep": 3, "retentionDays": 365}
     assert changes() == ["backup.keep", WINDOW, "retentionDays"]
 
 

@@ -10,8 +10,8 @@ from django.core.management import CommandError, call_command
 from jobs import automatic_tasks
 from jobs.models import JobRun
 from openclaw_web import clock
-from people.configuration import keys as configuration
-from people.models.kept import KeyValue
+from people.configuration import setting_values as configuration
+from people.models.bookkeeping import KeyValue
 
 SPEC = Path(__file__).parents[1] / "data" / "reflection-settings.json5"
 SECRET = "sk-fake-canary"

@@ -5,8 +5,8 @@ from django.contrib.sessions.models import Session
 from django.test import Client
 
 from people.models import SignIn
-from tests.people.signing_in import SIGN_IN, TOKENS, sign_in, way_back
-from tests.people.surface import page_address
+from tests.people.sign_in_steps import SIGN_IN, TOKENS, find_way_back, sign_in
+from tests.people.site_surface import page_address
 from tests.whole.pages import ANYBODY, POSTS, TABLE
 
 pytestmark = pytest.mark.django_db
@@ -54,7 +54,7 @@ def test_a_form_that_was_sent_signed_out_leads_back_to_its_page(client, stranger
 
 @pytest.mark.parametrize("name", [route for route in POSTS if TABLE[route].role != ANYBODY])
 def test_every_form_leads_back_to_a_page(name, as_admin, ada):
-    back = way_back(Client().post(page_address(name)))
+    back = find_way_back(Client().post(page_address(name)))
     assert as_admin.get(back).status_code != 405
 
 

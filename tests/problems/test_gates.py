@@ -5,7 +5,7 @@ import pytest
 from agents import services as agents
 from gate.recording import decision_store
 from openclaw_web import clock
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 from problems.models import ProblemCheck
 from tests.gate.statistics.decided import DAY_MS, DB, decide, failed, midnight
 

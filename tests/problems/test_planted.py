@@ -20,10 +20,10 @@ from ledger.models import ConversationTurn
 from openclaw_web import clock
 from openclaw_web.disk import locks
 from overview.models import AgentSummary
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 from problems import check_pass, services
 from problems.models import Problem, ProblemCheck
-from tests.collecting.collecting import run
+from tests.collecting.collect_runs import run
 from tests.factories import BackupRunFactory, CronJobFactory, CronRunFactory, JobFactory
 from tests.gate.statistics.decided import failed, midnight, told
 from tests.guardian.corrections.correcting import corrected

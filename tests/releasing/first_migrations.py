@@ -4,7 +4,7 @@ As Django makes it, but for the order of columns: foreign keys would stand behin
 would walk through long texts before it. And what stands beside the tables is added (`_sql` of the folder).
 
 The name of a migration ends with a hash of its SQL. A home whose tables are others has thereby seen a migration that is
-not ours, and is refused (`openclaw_web.sqlite.known`).
+not ours, and is refused (`openclaw_web.sqlite.known_migrations`).
 """
 
 import ast

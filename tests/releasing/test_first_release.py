@@ -47,7 +47,7 @@ SOMETHING_ELSE = {
     "guardian/verbs/rules.py": ("older rules are not listed",),
     "guardian/words.py": ("the earlier version was restored",),
     "openclaw_web/disk/drafts.py": ("that nobody writes any more",),
-    "openclaw_web/sqlite/known.py": ("by another version",),
+    "openclaw_web/sqlite/known_migrations.py": ("by another version",),
     "operations/backups/manifest.py": ("created by another version",),
     "operations/backups/home_restore.py": ("or of another version",),
     "operations/doctor/api.py": ("imported legacy files",),

@@ -24,7 +24,7 @@ def reflection(*words):
     return run("reflection", *words, "--agent", "ada")
 
 
-def told(*words):
+def read_answer(*words):
     """What `reflection` tells a person about ada, printed or as a failure, and how it ended."""
     status, out, error = reflection(*words)
     return out + error, status

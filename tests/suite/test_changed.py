@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from tests.suite import changed
+from tests.suite import affected_tests
 from tests.suite.sources import ALL_MODULES, ORDER, ROOT, imports
 
 TESTS = [path for path in ALL_MODULES if path.name.startswith("test_")]
@@ -14,11 +14,11 @@ TOP = ["tests/operations", "tests/demo"]
 def folders(*files):
     """The folders of apps that are run for these files."""
     apps = {f"tests/{app}" for app in ORDER} | {"tests/consumers"}
-    return [place for place in changed.places(files) if place in apps]
+    return [place for place in affected_tests.find_test_paths(files) if place in apps]
 
 
 def test_the_order_is_that_of_the_map():
-    assert changed.order() == ORDER
+    assert affected_tests.order() == ORDER
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ def test_the_order_is_that_of_the_map():
     [
         ("operations/doctor/checks.py", TOP),
         ("templates/operations/doctor.html", TOP),
-        ("tests/operations/backups/backing_up.py", TOP),
+        ("tests/operations/backups/backup_homes.py", TOP),
         ("demo/stage.py", ["tests/demo"]),
         ("docs/map.md", []),
         ("README.md", []),
@@ -44,19 +44,23 @@ def test_apps_and_those_above_them_are_run(file, places):
 
 
 def test_what_is_about_everything_is_always_run():
-    found = changed.places([])
+    found = affected_tests.find_test_paths([])
     assert {"tests/whole", "tests/suite", "tests/test_house.py", "tests/test_architecture.py"} <= set(found)
     assert all((ROOT / place).exists() for place in found)
 
 
 def test_a_changed_test_is_run_itself():
     own = "tests/people/test_sign_in.py"
-    assert own in changed.places([own]) and own not in changed.places(["people/urls.py", own])
-    assert "tests/people/test_that_was_removed.py" not in changed.places(["tests/people/test_that_was_removed.py"])
+    assert own in affected_tests.find_test_paths([own]) and own not in affected_tests.find_test_paths(
+        ["people/urls.py", own]
+    )
+    assert "tests/people/test_that_was_removed.py" not in affected_tests.find_test_paths(
+        ["tests/people/test_that_was_removed.py"]
+    )
 
 
 def test_tests_below_that_name_an_app_are_run():
-    found = changed.places(["operations/doctor/checks.py"])
+    found = affected_tests.find_test_paths(["operations/doctor/checks.py"])
     imported = {
         path.relative_to(ROOT).as_posix()
         for path in TESTS
@@ -88,7 +92,7 @@ def checkout(tmp_path):
 
 
 def test_what_others_did_meanwhile_is_no_change_of_ours(checkout):
-    assert changed.changed(checkout) == ["old.py"]
+    assert affected_tests.find_changed_files(checkout) == ["old.py"]
     (checkout / "new.py").write_text("1")
     (checkout / "kept.py").write_text("4")
-    assert changed.changed(checkout) == ["kept.py", "new.py", "old.py"]
+    assert affected_tests.find_changed_files(checkout) == ["kept.py", "new.py", "old.py"]

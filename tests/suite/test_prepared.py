@@ -8,9 +8,9 @@ from contextlib import closing
 import pytest
 
 from agents import databases
-from openclaw_web.sqlite import waiting
-from tests.operations.backups import backing_up
-from tests.suite import prepared
+from openclaw_web.sqlite import connection_tuning
+from tests.operations.backups import backup_homes
+from tests.suite import fixture_cache
 
 SEEN = {"django_migrations": "app, name"}  # each also says when it was applied
 
@@ -27,22 +27,22 @@ def contents(file):
 
 
 def test_the_databases_are_those_that_migrating_makes(tmp_path):
-    assert backing_up.run(tmp_path / "home", "migrate", "-v0")[0] == 0
+    assert backup_homes.run(tmp_path / "home", "migrate", "-v0")[0] == 0
     made = contents(tmp_path / "home" / "state" / "openclaw.sqlite")
     assert len(made["schema"]) > 100 and len(made["django_migrations"]) > 10
-    assert made == contents(prepared.databases() / "default.sqlite")
+    assert made == contents(fixture_cache.databases() / "default.sqlite")
 
 
 def test_an_agents_file_is_one_that_was_built(tmp_path, django_db_blocker):
     with django_db_blocker.unblock():
         databases.build_empty(tmp_path / "agent.sqlite")
-    assert contents(tmp_path / "agent.sqlite") == contents(prepared.databases() / "agent.sqlite")
+    assert contents(tmp_path / "agent.sqlite") == contents(fixture_cache.databases() / "agent.sqlite")
 
 
 def test_a_first_command_makes_the_tables_that_migrating_makes(tmp_path):
-    assert backing_up.run(tmp_path / "home", "jobs")[0] == 0
+    assert backup_homes.run(tmp_path / "home", "jobs")[0] == 0
     made = contents(tmp_path / "home" / "state" / "openclaw.sqlite")
-    migrated = contents(prepared.databases() / "default.sqlite")
+    migrated = contents(fixture_cache.databases() / "default.sqlite")
     for one in (made, migrated):  # Django made this table anew, with its columns in another order
         one["schema"] = [row for row in one["schema"] if row[:2] != ("table", "auth_permission")]
     assert [made[part] for part in ("schema", "django_migrations")] == [
@@ -55,16 +55,16 @@ def test_an_agents_file_has_the_tables_that_migrating_makes(tmp_path, django_db_
     with django_db_blocker.unblock():
         databases._register("agent__migrated", file, is_new=True)
         databases._migrate("agent__migrated")
-        waiting.shorten_log("agent__migrated")
+        connection_tuning.shorten_log("agent__migrated")
         databases.remove_alias("agent__migrated")
-    assert contents(file) == contents(prepared.databases() / "agent.sqlite")
+    assert contents(file) == contents(fixture_cache.databases() / "agent.sqlite")
 
 
 @pytest.fixture
 def checkout(tmp_path, monkeypatch):
     """A checkout with one table."""
-    monkeypatch.setattr(prepared, "CHECKOUT", tmp_path)
-    monkeypatch.setattr(prepared, "FOLDER", tmp_path / ".prepared")
+    monkeypatch.setattr(fixture_cache, "CHECKOUT", tmp_path)
+    monkeypatch.setattr(fixture_cache, "FOLDER", tmp_path / ".prepared")
     (tmp_path / "ledger").mkdir()
     (tmp_path / "ledger" / "models.py").write_text("one")
     return tmp_path
@@ -77,14 +77,14 @@ def test_it_is_made_once_for_files_as_they_are(checkout):
         made.append(folder)
         folder.mkdir()
 
-    first = prepared._made("x", prepared.OF_TABLES, make)
-    assert prepared._made("x", prepared.OF_TABLES, make) == first and len(made) == 1
+    first = fixture_cache._made("x", fixture_cache.OF_TABLES, make)
+    assert fixture_cache._made("x", fixture_cache.OF_TABLES, make) == first and len(made) == 1
     (checkout / "ledger" / "models.py").write_text("two")
-    assert prepared._made("x", prepared.OF_TABLES, make) != first and len(made) == 2
+    assert fixture_cache._made("x", fixture_cache.OF_TABLES, make) != first and len(made) == 2
     assert first.exists()
     os.utime(first, (0, 0))
     (checkout / "ledger" / "models.py").write_text("three")
-    prepared._made("x", prepared.OF_TABLES, make)
+    fixture_cache._made("x", fixture_cache.OF_TABLES, make)
     assert not first.exists()
 
 
@@ -98,7 +98,7 @@ def test_what_was_killed_while_it_was_made_is_made_again(checkout):
         (folder / "whole").touch()
 
     with pytest.raises(KeyboardInterrupt):
-        prepared._made("x", prepared.OF_TABLES, dies)
-    made = prepared._made("x", prepared.OF_TABLES, make)
+        fixture_cache._made("x", fixture_cache.OF_TABLES, dies)
+    made = fixture_cache._made("x", fixture_cache.OF_TABLES, make)
     assert [file.name for file in made.iterdir()] == ["whole"]
     shutil.rmtree(made)

@@ -24,7 +24,7 @@ from operations.checkpoints import services as checkpoints
 from people.accounts import invitations
 from people.accounts import services as accounts
 from people.models import User
-from tests.whole.everything import names_of
+from tests.whole.site_rows import names_of
 
 AGENT = "main"
 DB = f"agent_{AGENT}"

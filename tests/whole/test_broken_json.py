@@ -18,14 +18,14 @@ from guardian.models import RollbackIntent
 from guardian.recording import snapshot_pruning, write_replacement
 from openclaw_web import clock
 from openclaw_web.sqlite import statements
-from openclaw_web.sqlite.json_columns import Decoded
+from openclaw_web.sqlite.json_columns import JsonProperty
 from operations.doctor.store import integrity_checks
 from tests.factories import T0, UserFactory
-from tests.people.surface import ROOT
+from tests.people.site_surface import ROOT
 from tests.people.test_roles import OPERATIONS
+from tests.suite.module_rows import keep_rows, roll_back_rows
 from tests.suite.sources import fail_for
-from tests.suite.standing import standing, undone
-from tests.whole.everything import DB, fill
+from tests.whole.site_rows import DB, fill
 from tests.whole.test_pages import ASKED, DAY_MS, client_of
 
 BROKEN = ('{"half', "7")  # the second is JSON of another kind than any column holds
@@ -55,14 +55,14 @@ def columns():
     """Every column that is decoded, with its table."""
     for table in apps.get_models():
         for decoded in (value for base in table.__mro__ for value in vars(base).values()):
-            if isinstance(decoded, Decoded):
+            if isinstance(decoded, JsonProperty):
                 yield table, decoded.column
 
 
 def plant(text):
     """Write the same text into each of them, in all rows, also of tables that refuse to be changed."""
     for db in (DB, "default"):
-        for (name,) in statements.rows(db, "SELECT name FROM sqlite_master WHERE type = 'trigger'"):
+        for (name,) in statements.read_rows(db, "SELECT name FROM sqlite_master WHERE type = 'trigger'"):
             statements.run(db, f"DROP TRIGGER {name}")
     for table, column in columns():
         db = DB if table._meta.app_label in settings.AGENT_APPS else "default"
@@ -86,7 +86,7 @@ def site(django_db_setup, django_db_blocker, tmp_path_factory):
     """A browser of an admin, and the addresses of a site with two rows of everything."""
     home = tmp_path_factory.mktemp("broken")
     (home / "state").mkdir()
-    with standing(django_db_blocker), pytest.MonkeyPatch.context() as patch, override_settings(HOME_DIR=home):
+    with keep_rows(django_db_blocker), pytest.MonkeyPatch.context() as patch, override_settings(HOME_DIR=home):
         patch.setattr(clock, "now_ms", lambda: T0 + DAY_MS)
         client = client_of("admin")
         facts = fill(2, UserFactory(username="admin", role="admin"))
@@ -96,7 +96,7 @@ def site(django_db_setup, django_db_blocker, tmp_path_factory):
 @pytest.mark.parametrize("text", BROKEN)
 def test_what_is_no_json_is_absent(site, text):
     client, places = site
-    with undone():
+    with roll_back_rows():
         plant(text)
         answers = {place: client.get(place).status_code for place in places}
     fail_for(f"{place}  answers {status}" for place, status in answers.items() if status >= 500)
@@ -105,7 +105,7 @@ def test_what_is_no_json_is_absent(site, text):
 @pytest.mark.parametrize("text", BROKEN)
 def test_what_something_rests_on_is_not_taken_for_absent(site, text):
     about = {"id": "broken", "file_name": "USER.md", "draft_name": ".x", "created_at": T0}
-    with undone():
+    with roll_back_rows():
         RollbackIntent.objects.using(DB).create(**about, meanwhile_json=text, audits_json=text)
         MigrationRun.objects.create(id="broken", status="running", root="/there", started_at=T0, before_json=text)
         ignored = {"source_key": "broken", "root": "/there", "status": "ignored", "last_run_id": "broken"}
@@ -125,7 +125,7 @@ def test_what_something_rests_on_is_not_taken_for_absent(site, text):
 
 @pytest.mark.parametrize("text", BROKEN)
 def test_an_export_whose_manifest_cannot_be_read_is_not_intact(site, text):
-    with undone():
+    with roll_back_rows():
         about = {"export_format": "alpaca", "sample_types": "[]", "file_path": "exports/broken", "state": "ready"}
         export = DatasetExport.objects.create(id="broken", **about, manifest_json=text, exported_at=T0)
         found = verification.verify(export, SimpleNamespace(update=lambda *_done: None))
@@ -135,7 +135,7 @@ def test_an_export_whose_manifest_cannot_be_read_is_not_intact(site, text):
 
 @pytest.mark.parametrize("text", BROKEN)
 def test_a_deep_look_of_the_doctor_names_it(site, text):
-    with undone():
+    with roll_back_rows():
         assert [row for db in (DB, "default") for row in integrity_checks.find_damaged_json(db)] == []
         plant(text)
         rows = {row.split()[0] for db in (DB, "default") for row in integrity_checks.find_damaged_json(db)}
@@ -151,7 +151,7 @@ def is_damaged(table, column, text):
 
 
 def is_of(value, column):
-    return isinstance(value, Decoded) and value.column == column
+    return isinstance(value, JsonProperty) and value.column == column
 
 
 def test_every_column_of_json_is_decoded():

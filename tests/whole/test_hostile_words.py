@@ -14,12 +14,12 @@ from django.db.models.functions import Concat
 from django.test import Client, override_settings
 
 from guardian.models import FileContent
-from openclaw_web.sqlite.fields import Words
+from openclaw_web.sqlite.fields import SpeechText
 from tests.factories import UserFactory
 from tests.suite.browsers import BACKEND
-from tests.suite.standing import standing, undone
-from tests.whole.everything import DB, fill
+from tests.suite.module_rows import keep_rows, roll_back_rows
 from tests.whole.pages import GETS
+from tests.whole.site_rows import DB, fill
 
 EVIL = "<script>alert(1)</script>\"'\u202e"
 TYPED = re.compile(r'"[^"]*"|<textarea.*?</textarea>', re.DOTALL)  # comes back to who typed it as it was
@@ -50,7 +50,7 @@ def poison():
 def is_told(model, field):
     """Whether a column holds what somebody said as it was said, or a name that a source tells."""
     is_packed = model is FileContent or field.name.endswith(("_json", "metadata"))
-    return not field.choices and (field.name in NAMES or (type(field) is Words and not is_packed))
+    return not field.choices and (field.name in NAMES or (type(field) is SpeechText and not is_packed))
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +58,7 @@ def look(django_db_setup, django_db_blocker, tmp_path_factory):
     """The text of a page, as an admin sees it."""
     home = tmp_path_factory.mktemp("words")
     (home / "state").mkdir()
-    with standing(django_db_blocker), override_settings(HOME_DIR=home):
+    with keep_rows(django_db_blocker), override_settings(HOME_DIR=home):
         admin = UserFactory(username="admin", role="admin")
         facts = fill(1, admin)
         poison()
@@ -66,7 +66,7 @@ def look(django_db_setup, django_db_blocker, tmp_path_factory):
         client.force_login(admin, backend=BACKEND)
 
         def get(page):
-            with undone():
+            with roll_back_rows():
                 answer = client.get(page.place(facts))
             assert answer.status_code in (200, 286), page.route
             return answer.text

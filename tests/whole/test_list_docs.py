@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from openclaw_web.lists.declaration import every
+from openclaw_web.lists.declaration import find_lists
 from tests.suite.sources import MODULES, ROOT, fail_for
 from tests.whole.pages import LISTS
 
@@ -38,13 +38,13 @@ def told_lists():
 
 def address_of(on):
     """Where a list is, with the fields that say which one."""
-    form = every()[on].filters
+    form = find_lists()[on].filters
     return LISTS[on].place({"agent": "ada"}) + "".join(f"?{name}=ada" for name in form.PLACE)
 
 
 def declared(on):
     """The names of the filters of a list, and those of its orders."""
-    form = every()[on].filters()
+    form = find_lists()[on].filters()
     left_out = (*NO_FILTERS, *form.PLACE)
     return [name for name in form.fields if name not in left_out], list(form.ORDERS)
 
@@ -56,17 +56,17 @@ def wrong(on, what, told, true):
 
 def test_every_list_is_shown():
     declared = {name for path in MODULES for name in re.findall(r'^    on="(\w+)",$', path.read_text(), re.MULTILINE)}
-    assert declared == every().keys(), "a list is shown by a view, which says so with @shows"
+    assert declared == find_lists().keys(), "a list is shown by a view, which says so with @shows"
 
 
 def test_every_list_is_told():
-    assert set(told_lists()) == set(map(address_of, every()))
+    assert set(told_lists()) == set(map(address_of, find_lists()))
     assert [name for name, _columns in table("list", "columns")] == [name for name, *_rest in told_lists().values()]
 
 
 def test_filters_and_orders_are_told():
     problems = []
-    for on in every():
+    for on in find_lists():
         (_name, filters, orders), (true_filters, true_orders) = told_lists()[address_of(on)], declared(on)
         problems += [*wrong(on, "filters", filters, true_filters), *wrong(on, "orders", orders, true_orders)]
     fail_for(problems)
@@ -74,7 +74,7 @@ def test_filters_and_orders_are_told():
 
 def test_the_columns_of_files_are_told(as_admin, ada):
     columns, problems = dict(table("list", "columns")), []
-    for on in every():
+    for on in find_lists():
         address = address_of(on)
         answer = as_admin.get(f"{address}{'&' if '?' in address else '?'}format=csv")
         head = answer.getvalue().decode("utf-8-sig").splitlines()[0]

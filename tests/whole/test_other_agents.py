@@ -13,9 +13,9 @@ from guardian.models import FileSnapshot
 from tests.factories import AgentFactory, UserFactory
 from tests.openclaw_web.test_api import operations
 from tests.suite.browsers import BACKEND
-from tests.suite.standing import standing, undone
-from tests.whole.everything import fill
+from tests.suite.module_rows import keep_rows, roll_back_rows
 from tests.whole.pages import GETS
+from tests.whole.site_rows import fill
 
 PAGES = {route: page for route, page in GETS.items() if page.address and not page.address.startswith("/")}
 OPERATIONS = [path for method, path, _operation in operations() if method == "GET" and "{agent}" in path]
@@ -45,7 +45,7 @@ def asked(django_db_setup, django_db_blocker, tmp_path_factory):
     """Asks as an admin: `asked(address)`, with the facts of Ada in it; and these facts."""
     home = tmp_path_factory.mktemp("agents")
     (home / "state").mkdir()
-    with standing(django_db_blocker), override_settings(HOME_DIR=home):
+    with keep_rows(django_db_blocker), override_settings(HOME_DIR=home):
         admin = UserFactory(username="admin", role="admin")
         facts = fill(1, admin)
         facts["version"] = FileSnapshot.objects.using("agent_ada").filter(file_name="MEMORY.md").latest("created_at").id
@@ -54,7 +54,7 @@ def asked(django_db_setup, django_db_blocker, tmp_path_factory):
         client.force_login(admin, backend=BACKEND)
 
         def ask(address, agent):
-            with undone():
+            with roll_back_rows():
                 return client.get(address.format(**facts | {"agent": agent}))
 
         yield ask, facts

@@ -20,12 +20,12 @@ from django.urls import get_resolver
 from openclaw_web import clock
 from tests.conftest import ALL, ROLES
 from tests.factories import T0, UserFactory
-from tests.people.surface import ROUTES, mounted, page_address, routes
+from tests.people.site_surface import ROUTES, mounted, page_address, routes
 from tests.suite.browsers import BACKEND
+from tests.suite.module_rows import keep_rows, roll_back_rows
 from tests.suite.sources import fail_for
-from tests.suite.standing import standing, undone
-from tests.whole.everything import fill
 from tests.whole.pages import ANYBODY, GETS, LISTS, ROWS, TABLE
+from tests.whole.site_rows import fill
 
 MANY = 30
 NOBODY = "nobody"
@@ -51,7 +51,7 @@ class Answer:
 
 def ask(client, address, *, is_part=False):
     """The answer to somebody; what it writes is taken back."""
-    with undone(), ExitStack() as stack:
+    with roll_back_rows(), ExitStack() as stack:
         captured = [stack.enter_context(CaptureQueriesContext(connections[alias])) for alias in ALL]
         response = client.get(address, headers={"HX-Request": "true"} if is_part else {})
     queries = [VALUE.sub("…", query["sql"]) for each in captured for query in each.captured_queries]
@@ -75,7 +75,7 @@ def client_of(role):
 
 def walk(count, roles):
     """What each page of a site with `count` rows of everything answers to these roles, and the page with its facts."""
-    with undone():
+    with roll_back_rows():
         clients = {role: client_of(role) for role in roles}
         facts = fill(count, UserFactory(username="admin", role="admin"))
         pages = {route: page.filled(facts) for route, page in ASKED.items()}
@@ -97,7 +97,7 @@ def walks(django_db_setup, django_db_blocker, tmp_path_factory):
     """The site with one row, which all roles walk through, and the one with thirty."""
     home = tmp_path_factory.mktemp("pages")
     (home / "state").mkdir()
-    with standing(django_db_blocker), pytest.MonkeyPatch.context() as patch, override_settings(HOME_DIR=home):
+    with keep_rows(django_db_blocker), pytest.MonkeyPatch.context() as patch, override_settings(HOME_DIR=home):
         patch.setattr(clock, "now_ms", lambda: T0 + DAY_MS)  # the day after what the rows tell of
         return walk(1, (NOBODY, *ROLES)), walk(MANY, (NOBODY, "admin"))
 

@@ -15,9 +15,9 @@ from openclaw_web.hashers import OneAtATimeHasher
 from people.accounts import invitations, tokens
 from people.accounts import services as accounts
 from people.models import User
-from people.models.kept import AuditEntry
+from people.models.bookkeeping import AuditEntry
 from tests.factories import UserFactory
-from tests.people.surface import api_address, page_address
+from tests.people.site_surface import api_address, page_address
 from tests.people.test_roles import OPERATIONS
 from tests.whole.pages import ANYBODY, GETS, POSTS
 

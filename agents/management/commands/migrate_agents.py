@@ -21,7 +21,7 @@ class Command(Verb):
                 databases.migrate(agent.agent_id)
                 services.refresh_database_row(agent)
             except Exception as exc:  # noqa: BLE001 - one damaged file must not keep the others old
-                failed.append({"id": agent.agent_id, "reason": reasons.of(exc)})
+                failed.append({"id": agent.agent_id, "reason": reasons.describe_error(exc)})
             else:
                 migrated.append(agent.agent_id)
         facts = {"schema_version": databases.get_schema_version(), "migrated": migrated}

@@ -34,16 +34,16 @@ def encode_line(row: Row, changes: Changes) -> tuple[bytes, Row, Changes]:
 def encode_csv(row: Row, changes: Changes) -> tuple[bytes, Row, Changes]:
     """A row as lines of CSV, the row as it then reads, and what was done to it in all."""
     cleaned = clean_value(row)
-    read = {name: spreadsheets.cell(value) for name, value in cleaned.items()}
-    is_long = any(map(spreadsheets.is_long, cleaned.values()))
+    read = {name: spreadsheets.format_cell(value) for name, value in cleaned.items()}
+    is_long = any(map(spreadsheets.is_long_cell, cleaned.values()))
     found = ((CHARACTERS_REPLACED, cleaned != row), (FORMULAS_MARKED, read != cleaned), (LONG_CELLS, is_long))
     done = {name for name, is_so in found if is_so}
-    return spreadsheets.lines([cleaned.values()]), read, changes | done
+    return spreadsheets.format_lines([cleaned.values()]), read, changes | done
 
 
 def build_head(kind: str, columns: tuple[str, ...]) -> bytes:
     """What a file begins with, before its first row."""
-    return spreadsheets.MARK + spreadsheets.lines([columns]) if kind == "csv" else b""
+    return spreadsheets.MARK + spreadsheets.format_lines([columns]) if kind == "csv" else b""
 
 
 def _with_prompts(others):

@@ -15,7 +15,7 @@ from ledger.models import TranscriptEvent
 from ledger.outputs import stashed_outputs as outputs
 from ledger.transcripts.resets import list_active_resets
 from openclaw_web.errors import Refused
-from openclaw_web.sqlite import waiting
+from openclaw_web.sqlite import connection_tuning
 
 from ...exporters import changes
 from ...exporters.outcomes import INJECTED, UNKNOWN_ENVELOPE
@@ -60,7 +60,7 @@ def read_branches(
     for agent_id, group in _groups(sessions):
         db, session_ids = _db(agent_id), [session_id for session_id, _ in group]
         if before not in ("", db):
-            waiting.give_memory_back(before)
+            connection_tuning.give_memory_back(before)
         before = db
         told = groupby(_records(db, session_ids), key=itemgetter(0)) if db else iter(())
         given = prompts.of_sessions(db, session_ids) if prompts else {}

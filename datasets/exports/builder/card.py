@@ -89,8 +89,8 @@ def _rows(written, counts):
     yield from (f"{side}: {counts[side]:,} ({file})" for side, file in written.files.items())
     samples, approved = counts["samples"], counts["approved"]
     some = f"{approved:,} of them approved" if approved else "none of them approved"
-    yield f"{amounts.of('samples', samples)}, {'all approved' if approved == samples else some}"
-    yield amounts.of("sessions", counts["sessions"])
+    yield f"{amounts.format_amount('samples', samples)}, {'all approved' if approved == samples else some}"
+    yield amounts.format_amount("sessions", counts["sessions"])
 
 
 def _left_out(excluded):
@@ -100,29 +100,29 @@ def _left_out(excluded):
 
 def _changed(changes):
     for name, rows in changes.items():
-        yield f"{words.CHANGES[name]}: {amounts.of('rows', rows)}"
+        yield f"{words.CHANGES[name]}: {amounts.format_amount('rows', rows)}"
 
 
 def _secrets(manifest):
     where = "in the files" if manifest["options"]["include_flagged"] else "not in the files"
     for kind, rows in words.describe_secrets(manifest):
-        yield f"{kind}: {amounts.of('rows', rows)}, {where}"
+        yield f"{kind}: {amounts.format_amount('rows', rows)}, {where}"
 
 
 def _lengths(lengths):
-    yield f"longest row: about {amounts.of('tokens', lengths['tokens_longest'])}"
+    yield f"longest row: about {amounts.format_amount('tokens', lengths['tokens_longest'])}"
     for limit, rows in lengths["tokens_above"].items():
-        yield f"more than {int(limit):,} tokens: {amounts.of('rows', rows)}"
+        yield f"more than {int(limit):,} tokens: {amounts.format_amount('rows', rows)}"
     yield ESTIMATED
 
 
 def _prompts(counted, manifest):
     for column in counted:
-        yield f"{column['label']}: {amounts.of('rows', column['rows'])}"
+        yield f"{column['label']}: {amounts.format_amount('rows', column['rows'])}"
         for why, rows in column["left_out"]:
-            yield f"{column['label']} left out: {amounts.of('rows', rows)} ({why})"
+            yield f"{column['label']} left out: {amounts.format_amount('rows', rows)} ({why})"
     if rows := manifest["prompts"]["rows_with_undescribed_calls"]:
-        yield f"Calls of tools that the row does not describe: {amounts.of('rows', rows)}"
+        yield f"Calls of tools that the row does not describe: {amounts.format_amount('rows', rows)}"
 
 
 def _options(manifest):

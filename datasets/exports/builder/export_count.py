@@ -9,8 +9,8 @@ from typing import Any
 from django.db import DEFAULT_DB_ALIAS, OperationalError
 from django.db.models import Case, TextField, Value, When
 
+from openclaw_web.sqlite import dialect as sql_words
 from openclaw_web.sqlite import statements
-from openclaw_web.sqlite import words as sql_words
 from openclaw_web.sqlite.time_limits import time_box
 
 from ...exporters.conversations.histories import CONTEXT, EDITED, SESSION
@@ -105,7 +105,7 @@ def _counted(options, limit):
     sql, values = some.values(*PLACE[:-1], "annotation_status", "why").query.sql_with_params()
     is_conversation = options.shape.has_history
     numbers = NUMBERS.format(some=sql) + (SESSIONS if is_conversation else "")
-    told = statements.rows(DEFAULT_DB_ALIAS, numbers, [*values, limit + 1])
+    told = statements.read_rows(DEFAULT_DB_ALIAS, numbers, [*values, limit + 1])
     return _found(told, reasons, options, limit)
 
 

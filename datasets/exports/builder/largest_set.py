@@ -50,7 +50,7 @@ def find_largest_set(options: Options, samples: QuerySet[Any, Any]) -> tuple[int
     found = samples.values_list(*COLUMNS)[:COUNTED_UP_TO].query.sql_with_params()
     rows = [
         (session_id or f"\0{agent_id}", sample_id, words)
-        for agent_id, session_id, sample_id, words, why in statements.rows(DEFAULT_DB_ALIAS, *found)
+        for agent_id, session_id, sample_id, words, why in statements.read_rows(DEFAULT_DB_ALIAS, *found)
         if why == FITS
     ]
     shared: dict[bytes, dict[str, str]] = defaultdict(dict)  # by words: a sample of each session that has them

@@ -26,7 +26,7 @@ class PlainRows:
     def read_batch(self, rows: QuerySet[Any, Any]) -> tuple[list[PlainRow], bool]:
         """The first of these rows, and whether there may be more."""
         asked = self.size
-        batch = statements.rows(self.db, *rows[:asked].query.sql_with_params())
+        batch = statements.read_rows(self.db, *rows[:asked].query.sql_with_params())
         if batch:
             average = 1 + sum(len(row[self.column] or "") for row in batch) // len(batch)
             self.size = max(self.SMALLEST, min(self.BIGGEST, self.budget // average))

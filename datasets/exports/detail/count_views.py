@@ -6,8 +6,8 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from openclaw_web.errors import Refused
-from openclaw_web.pages.doors import needs
 from openclaw_web.pages.html import render_page
+from openclaw_web.pages.roles import needs
 
 from .. import words
 from ..builder.export_count import count_export

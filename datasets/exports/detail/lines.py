@@ -112,7 +112,7 @@ def _object(data):
 
 def _cells(data):
     try:
-        [cells] = spreadsheets.read(data.splitlines(keepends=True))
+        [cells] = spreadsheets.read_rows(data.splitlines(keepends=True))
         return dict(zip(table.COLUMNS, cells, strict=True))
     except ValueError:
         return None

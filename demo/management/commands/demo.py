@@ -6,7 +6,7 @@ from openclaw_web.commands.verbs import DONE, FAILED, INTERRUPTED, REFUSED, WRON
 from openclaw_web.disk import site_address
 from operations.server import supervisor
 
-from ... import showcase, wrong
+from ... import showcase, wrong_memory
 
 
 class Command(Verb):
@@ -27,11 +27,11 @@ class Command(Verb):
         path_of_link = showcase.prepare(self.say, is_fresh=fresh)
         address = site_address.running_site_address() or site_address.site_address(port=site.port)
         link = address + path_of_link
-        for sight, path in wrong.sights():
+        for sight, path in wrong_memory.list_sights():
             self.say(f"{sight}: {address}{path}")
         facts = {"link": link, "home": str(settings.HOME_DIR), "source": str(settings.STATE_DIR), "serves": serve}
         self.answer(facts, _("Sign in within a day with this one-time link: %(link)s") % {"link": link})
         self.stdout.flush()
         if serve:
-            with wrong.own_workspaces():
+            with wrong_memory.allow_own_workspaces():
                 raise SystemExit(supervisor.serve(site, self.say))

@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from openclaw_web.errors import Refused
-from openclaw_web.lists.filters import Day
+from openclaw_web.lists.filters import DayField
 
 from ..figures import GROUPINGS
 from ..statistics_query import StatisticsQuery, build_query
@@ -25,7 +25,7 @@ class StatisticsForm(forms.Form):
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
-        self.fields |= {"from": Day(gettext_lazy("From day (UTC)")), "to": Day(gettext_lazy("To day (UTC)"))}
+        self.fields |= {"from": DayField(gettext_lazy("From day (UTC)")), "to": DayField(gettext_lazy("To day (UTC)"))}
 
     def build_query(self, db: str) -> StatisticsQuery:
         """What is asked for. Raises Refused for what cannot be told."""

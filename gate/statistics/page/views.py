@@ -4,9 +4,9 @@ from django.views.decorators.http import require_safe
 from ulid import ULID
 
 from agents.decorators import agent_view
-from openclaw_web.lists.paging import places
-from openclaw_web.pages.doors import needs
+from openclaw_web.lists.paging import read_cursors
 from openclaw_web.pages.html import render_page
+from openclaw_web.pages.roles import needs
 from openclaw_web.pages.templates import url_or_none
 
 from ... import verdict_store
@@ -32,7 +32,7 @@ def statistics(request, agent):
         return render_page(request, TEMPLATE, {"agent": agent, "state": "calculating", "job": sums.find_job(agent.db)})
     is_whole = verdict_store.refresh(agent)
     asked = form.build_query(agent.db)
-    found = read_statistics(agent.db, asked, **places(request))
+    found = read_statistics(agent.db, asked, **read_cursors(request))
     is_empty = not found.daily.rows and not found.rows
     is_narrowed = asked.model or asked.prompt
     models, prompts = (figures.read_daily_sums(agent.db, asked.period) if is_narrowed else found.daily).names

@@ -61,7 +61,7 @@ class Guardian(LanguageModel):
 
     def ask(self, messages: list[dict[str, Any]], most_answer: int) -> client.Answer:
         """What the model says or wants used, asked once. Raises CallFailed."""
-        return client.ask(
+        return client.ask_model(
             self.endpoint,
             model=self.model,
             messages=messages,

@@ -7,7 +7,7 @@ from django.utils.translation import gettext_lazy
 from openclaw_web.commands.groups import Group, Outcome, WrongUse
 from openclaw_web.commands.verbs import DONE, INTERRUPTED, REFUSED, WRONG_USE
 from openclaw_web.errors import Refused
-from openclaw_web.pages.formatting import at, duration
+from openclaw_web.pages.formatting import duration, to_datetime
 
 from ... import services as jobs
 from ...models import JobRun
@@ -67,7 +67,7 @@ def _facts(job):
 
 
 def _line(job):
-    queued = at(job.created_at).strftime("%Y-%m-%d %H:%M:%S")
+    queued = to_datetime(job.created_at).strftime("%Y-%m-%d %H:%M:%S")
     how_far = f"{job.done:,}" if job.percent is None else f"{job.percent} %"
     columns = (queued, f"{job.kind:<8}", f"{job.state:<8}", f"{how_far:>7}", f"{duration(job.duration_ms):>12}")
     return "  ".join((*columns, job.message)).rstrip()

@@ -13,9 +13,9 @@ from ...commands.verbs import DONE, REFUSED, WRONG_USE, Verb
 from ...endpoints.table_schemas import TableSchema
 from ...errors import Refused
 from ...lists import segments
-from ...lists.declaration import List, every
+from ...lists.declaration import List, find_lists
 from ...lists.filters import DayFilters
-from ...sqlite.fields import kind_of
+from ...sqlite.fields import get_text_kind
 
 
 class Command(Verb):
@@ -31,7 +31,7 @@ class Command(Verb):
         table = next((table for table in apps.get_models() if name in (table.__name__, table._meta.db_table)), None)
         if table is None:
             raise Refused(_("There is no table %(name)s.") % {"name": name})
-        lists = every().values()  # which reads the addresses, and so all answers
+        lists = find_lists().values()  # which reads the addresses, and so all answers
         self.stdout.write("\n".join(describe(table, lists)))
 
 
@@ -71,7 +71,7 @@ def _list(declared: List) -> Iterator[str]:
 
 def _column(field: Field) -> str:
     """What a field says of its column: type, kind, and where it is shown."""
-    kind, places = kind_of(field), getattr(field, "shown", ())
+    kind, places = get_text_kind(field), getattr(field, "shown", ())
     what = [field.db_type(connection), "null" if field.null else "", kind.value if kind else ""]
     return ", ".join([*filter(None, what), f"shown in {' and '.join(sorted(places))}" if places else "shown nowhere"])
 

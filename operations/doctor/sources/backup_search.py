@@ -11,9 +11,9 @@ from django.utils.translation import gettext as _
 
 from agents import holdings
 from openclaw_web.disk import room
-from openclaw_web.disk.drafts import draft_of
+from openclaw_web.disk.drafts import create_draft
 from openclaw_web.errors import Refused
-from openclaw_web.sqlite import snapshots
+from openclaw_web.sqlite import database_copies
 
 from ...backups import backup_reader, verification
 from ...models import BackupRun
@@ -73,7 +73,7 @@ def read_databases(
                 if path == Path(own):
                     continue
                 room.check(path.parent, entry.bytes)
-                with draft_of(path.parent / "looking") as folder:
+                with create_draft(path.parent / "looking") as folder:
                     file = folder / entry.path
                     verification.write_file(file, archive.database(entry))
                     verification.inspect_database(file, entry.path)
@@ -86,12 +86,12 @@ def read_databases(
 def _count(losses, agent_id, file):
     """Session -> kind -> records in a database of a backup."""
     held: dict[str, Counter[str]] = defaultdict(Counter)
-    for session_id, kind, count in snapshots.kinds(file):
+    for session_id, kind, count in database_copies.read_kind_counts(file):
         held[session_id][kind] = count
     for loss in losses:
         if loss.kind == IDS and loss.agent == agent_id:
             noted = holdings.read_holding(agent_id, loss.session_id)
-            if holdings.compute_checksum(snapshots.ids(file, loss.session_id)) == noted.checksum:
+            if holdings.compute_checksum(database_copies.read_record_ids(file, loss.session_id)) == noted.checksum:
                 held[loss.session_id][IDS] = loss.noted
     return held
 

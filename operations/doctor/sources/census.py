@@ -19,7 +19,7 @@ from agents.homes import NEVER_FOLDERS, HomeAgent, NotReadable, is_utf8_name, op
 from agents.models import CollectorSource, SkippedSource
 from agents.skipped_sources import is_unchanged
 from agents.sources import SourceBook
-from openclaw_web.pages.glyphs import escaped
+from openclaw_web.pages.glyphs import escape_name
 
 from .home_sources import LEFT, Source
 
@@ -230,7 +230,7 @@ class CensusTaker:
 
     def _name(self, path):
         name = self.book.name(path)
-        return name if is_utf8_name(name) else escaped(name)
+        return name if is_utf8_name(name) else escape_name(name)
 
 
 def _unpacked(data):

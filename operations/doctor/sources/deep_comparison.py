@@ -179,7 +179,7 @@ def _count_nameless(looked, session_id, one):
 
 def _stored(db: str, session_id: str, names: list[str]) -> dict[str, dict[str, Any]]:
     marks = ", ".join(["%s"] * len(names))
-    rows = statements.rows(db, f"{STORED}{marks})", [session_id, *names])
+    rows = statements.read_rows(db, f"{STORED}{marks})", [session_id, *names])
     return {row[0]: dict(zip(COLUMNS, row, strict=True)) for row in rows}
 
 

@@ -58,7 +58,7 @@ def _guarded(look, looked, place: Place, session_id, known, rejected):
     except NotReadable as exc:
         place.source.problem = str(exc)
     except DamagedDatabase as exc:
-        place.source.problem = failures.in_words(str(exc))
+        place.source.problem = failures.translate_message(str(exc))
         reject(place.source, rejected, 0, "bad_database", place.source.problem)
 
 

@@ -117,7 +117,7 @@ def _opened(stack, collection, source, rejected):
         source.problem = str(exc)
         reject(source, rejected, 0, exc.reason, str(exc))
     except DamagedDatabase as exc:
-        source.problem = failures.in_words(str(exc))
+        source.problem = failures.translate_message(str(exc))
         reject(source, rejected, 0, "bad_database", source.problem)
     else:
         return database

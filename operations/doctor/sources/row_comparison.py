@@ -129,7 +129,7 @@ class RowComparer:
             source.problem = str(exc)
             reject(source, self.rejected, 0, exc.reason, str(exc))
         except DamagedDatabase as exc:
-            source.problem = failures.in_words(str(exc))
+            source.problem = failures.translate_message(str(exc))
             reject(source, self.rejected, 0, "bad_database", source.problem)
 
     def _count(self, source, rows: Rows, db: str | None, keys: Iterable[tuple[Key, bool]]):

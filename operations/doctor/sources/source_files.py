@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from agents.homes import NotReadable, open_regular
 from openclaw_web import reasons
 from openclaw_web.disk import publication, room
-from openclaw_web.disk.drafts import draft_of, sync_folder
+from openclaw_web.disk.drafts import create_draft, sync_folder
 from openclaw_web.errors import Refused
 
 from .import_preview import hash_source
@@ -47,7 +47,7 @@ def pack(root: Path, names: list[str], folder: Path, run_id: str) -> SourceArchi
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     room.check(folder, sum(map(_size, (root / name for name in names))) // 4)
     target = folder / f"openclaw-sources-{run_id}.tar.zst"
-    with room.refusing(folder, _("Nothing was imported.")), draft_of(folder / "sources") as draft:
+    with room.refuse_when_full(folder, _("Nothing was imported.")), create_draft(folder / "sources") as draft:
         path = draft / "archive"
         hashes, left = _write(root, names, path)
         digest = hashlib.sha256()
@@ -140,7 +140,7 @@ def remove_file(root: Path, name: str, sha256: str, *, to: Path | None) -> None:
     except NotReadable as exc:
         raise Refused(str(exc)) from exc
     except OSError as exc:
-        raise Refused(reasons.of_system(exc)) from exc
+        raise Refused(reasons.describe_os_error(exc)) from exc
 
 
 def _copy(root, file, to, sha256):

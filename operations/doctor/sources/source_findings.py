@@ -13,7 +13,7 @@ from collecting.inventory.words import REASON_WORDS
 from gate.recording import foreign_decisions
 from openclaw_web import amounts
 from openclaw_web.pages.formatting import listed
-from openclaw_web.pages.glyphs import escaped
+from openclaw_web.pages.glyphs import escape_name
 
 from ..findings import NOTE, Finding
 from ..store.losses import IMPORT_AGAIN
@@ -28,7 +28,7 @@ LISTED = 500  # names of each reason in a receipt
 def build_file_findings(census: Census) -> Iterator[Finding]:
     """A finding for each file and folder that was neither read nor skipped for a reason."""
     for unread in census.unread[:NAMED]:
-        words = {"path": escaped(unread.path)}
+        words = {"path": escape_name(unread.path)}
         if unread.is_listed:
             sentence = _("%(path)s was neither read nor skipped for a reason. The next import checks this file.")
             yield Finding("unread_file", sentence % words, unread.path, repair=IMPORT_AGAIN, agent=unread.agent)
@@ -50,7 +50,7 @@ def build_file_findings(census: Census) -> Iterator[Finding]:
         yield from _rest(census, rest)
     for path in census.unlisted[:NAMED]:
         sentence = _("%(path)s could not be listed to its end: files in it may be missing from this check.")
-        yield Finding("unlisted", sentence % {"path": escaped(path)}, path)
+        yield Finding("unlisted", sentence % {"path": escape_name(path)}, path)
 
 
 def _rest(census, rest):
@@ -70,7 +70,7 @@ def build_key_findings(agent_id: str, keys: Iterable[IndexKey]) -> Iterator[Find
     """A finding for each index entry that leads to no records without a reason."""
     keys = list(keys)
     for key in keys[:NAMED]:
-        words = {"key": escaped(key.key), "agent": agent_id, "session": escaped(key.session_id or "?")}
+        words = {"key": escape_name(key.key), "agent": agent_id, "session": escape_name(key.session_id or "?")}
         sentence = _(
             "The index entry %(key)s of agent %(agent)s names session %(session)s, of which no record was found."
         )
@@ -86,7 +86,7 @@ def build_key_findings(agent_id: str, keys: Iterable[IndexKey]) -> Iterator[Find
 
 def describe_census(census: Census) -> str:
     """How many files of agents there are, how many were read, and how many were skipped by reason."""
-    words = {"found": amounts.of("files", census.found), "read": f"{census.read:,}"}
+    words = {"found": amounts.format_amount("files", census.found), "read": f"{census.read:,}"}
     words |= {"skipped": f"{census.skipped_count:,}", "new": f"{census.new:,}"}
     sentence = _("Of %(found)s of agents %(read)s were read and %(skipped)s skipped") % words
     reasons = listed(f"{format_reason(reason)}: {len(names):,}" for reason, names in sorted(census.skipped.items()))

@@ -17,8 +17,8 @@ from artifacts.store import layout, losses, verification
 from artifacts.store.losses import ContentIndex
 from openclaw_web import amounts
 from openclaw_web.errors import Refused
-from openclaw_web.pages.formatting import joined, listed
-from openclaw_web.sqlite.integrity import NAMED, Rows, count_rows
+from openclaw_web.pages.formatting import join_sentences, listed
+from openclaw_web.sqlite.integrity import NAMED, WrongRows, count_rows
 
 from ...backups import backup_paths, backup_reader
 from ...models import BackupRun
@@ -76,8 +76,10 @@ def _finding(check, agent, agents, hashes, reasons, again):
     first = sorted(hashes)[:NAMED]
     uses = _uses(agents, first if check.repair else sorted(hashes))
     names = [_named(sha256, uses[sha256]) + reasons.get(sha256, "") for sha256 in first]
-    way_back = "" if check.repair else joined(again.ways(uses))
-    return integrity_checks.build_finding(agent.agent_id if agent else "", check, Rows(len(hashes), names), way_back)
+    way_back = "" if check.repair else join_sentences(again.ways(uses))
+    return integrity_checks.build_finding(
+        agent.agent_id if agent else "", check, WrongRows(len(hashes), names), way_back
+    )
 
 
 class ContentRecovery:
@@ -152,7 +154,7 @@ def _of_sources(places):
     sessions = sorted(set(places.values()))
     commands = [f"openclaw-web collect --again --agent {agent} --session {one}" for agent, one in sessions[:NAMED]]
     if len(sessions) > NAMED:
-        commands.append(_("and for %(more)s more") % {"more": amounts.of("sessions", len(sessions) - NAMED)})
+        commands.append(_("and for %(more)s more") % {"more": amounts.format_amount("sessions", len(sessions) - NAMED)})
     yield sentence % {"count": len(places), "commands": "; ".join(commands)}
 
 

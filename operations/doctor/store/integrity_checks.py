@@ -9,9 +9,9 @@ from django.utils.translation import gettext_lazy as _
 
 from agents.models import Agent
 from openclaw_web import amounts
-from openclaw_web.pages.formatting import joined
+from openclaw_web.pages.formatting import join_sentences
 from openclaw_web.sqlite import column_types, integrity
-from openclaw_web.sqlite.integrity import Check, Lost, Rows
+from openclaw_web.sqlite.integrity import Check, LostRows, WrongRows
 
 from ..findings import FINDING, NOTE, Finding, format_names, format_place
 from . import recovery_hints
@@ -34,7 +34,7 @@ def find_damaged_json(db: str) -> Iterator[str]:
 DAMAGED_JSON = Check(name="json", sentence=integrity.DAMAGED, find_deep=find_damaged_json)
 
 
-def find_mistyped(agent: Agent | None) -> dict[str, Rows]:
+def find_mistyped(agent: Agent | None) -> dict[str, WrongRows]:
     """Rows with values of the wrong type, by the app whose tables have them: nothing else can be asked of these.
 
     Without an agent those of the global database.
@@ -56,12 +56,12 @@ def _types(label):
     return Check(name=f"{label}_types", sentence=integrity.MISTYPED)
 
 
-def run_checks(agent: Agent | None, mistyped: dict[str, Rows], *, is_deep: bool) -> Iterator[Finding]:
+def run_checks(agent: Agent | None, mistyped: dict[str, WrongRows], *, is_deep: bool) -> Iterator[Finding]:
     """What is wrong with the rows of an agent, or without one of the site; `is_deep` reads every window and version."""
     wrong = [(_types(label if agent else "global"), rows) for label, rows in mistyped.items()]
-    lost: dict[str, Lost] = {}
+    lost: dict[str, LostRows] = {}
     db = agent.db if agent else DEFAULT_DB_ALIAS
-    of_apps = (check for label, check in integrity.declared() if label not in mistyped and _is_of(agent, label))
+    of_apps = (check for label, check in integrity.list_checks() if label not in mistyped and _is_of(agent, label))
     for check in (REFERENCES, DAMAGED_JSON, *of_apps):
         if (rows := check.rows(db, is_deep=is_deep)).count:
             wrong.append((check, rows))
@@ -73,13 +73,17 @@ def run_checks(agent: Agent | None, mistyped: dict[str, Rows], *, is_deep: bool)
         yield build_finding(agent.agent_id if agent else "", check, rows, ways.get(check.name, ""))
 
 
-def build_finding(agent_id: str, check: Check, rows: Rows, way_back: str = "") -> Finding:
+def build_finding(agent_id: str, check: Check, rows: WrongRows, way_back: str = "") -> Finding:
     """What a check found, in its sentence, with what can be done where it has no repair."""
-    words = {"place": format_place(agent_id), "count": rows.count, "rows": amounts.of(check.noun, rows.count)}
+    words = {
+        "place": format_place(agent_id),
+        "count": rows.count,
+        "rows": amounts.format_amount(check.noun, rows.count),
+    }
     sentences = [check.sentence % (words | {"target": check.target, "named": format_names(rows)})]
     has_advice = check.advice is not None or check.is_note or check.repair
     if last := way_back or (check.advice if has_advice else recovery_hints.describe_newest_backup()):
         sentences.append(last)
     level, repair = NOTE if check.is_note else FINDING, (LAST if check.is_last else REPAIR) if check.repair else ""
     path = "" if agent_id else GLOBAL
-    return Finding(check.name, joined(sentences), path, level=level, repair=repair, agent=agent_id)
+    return Finding(check.name, join_sentences(sentences), path, level=level, repair=repair, agent=agent_id)

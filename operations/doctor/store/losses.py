@@ -13,7 +13,7 @@ from django.utils.translation import ngettext
 from agents import holdings
 from agents.holdings import Holding
 from openclaw_web.pages.formatting import listed
-from openclaw_web.sqlite import statements, words
+from openclaw_web.sqlite import dialect, statements
 
 from ..findings import NOTE, Finding
 
@@ -24,7 +24,7 @@ LISTED = 500
 # A record is a row with what it is known by: one without the other cannot be found, or read.
 IS_KNOWN = "EXISTS (SELECT 1 FROM transcript_event_identities i WHERE i.session_id = e.session_id AND i.seq = e.seq)"
 HELD = f"""
-SELECT e.session_id, e.kind, {words.count_if(IS_KNOWN)} FROM transcript_events e GROUP BY e.session_id, e.kind
+SELECT e.session_id, e.kind, {dialect.count_if(IS_KNOWN)} FROM transcript_events e GROUP BY e.session_id, e.kind
 """  # noqa: S608 - constants
 KNOWN_IDS = """
 SELECT i.session_id, i.event_id FROM transcript_event_identities i
@@ -104,9 +104,9 @@ def _compare(agent_id, session_id, noted, own, counts):
 def held_rows(db: str) -> dict[str, Holding]:
     """Session -> records in an agent's file that have what they are known by."""
     found: dict[str, Holding] = defaultdict(Holding)
-    for session_id, kind, known in statements.walked(db, HELD):
+    for session_id, kind, known in statements.iterate_rows(db, HELD):
         found[session_id].kinds += Counter({kind: known})
-    for session_id, rows in groupby(statements.walked(db, KNOWN_IDS), itemgetter(0)):
+    for session_id, rows in groupby(statements.iterate_rows(db, KNOWN_IDS), itemgetter(0)):
         found[session_id].checksum = holdings.compute_checksum(str(record_id) for _session, record_id in rows)
     return found
 
@@ -120,12 +120,12 @@ def build_loss_findings(agent_id: str, counts: Counts, *, is_deep: bool) -> Iter
         by_session.setdefault(loss.session_id, []).append(loss)
     for session_id, some in list(by_session.items())[:NAMED]:
         words = {"agent": agent_id, "session": session_id, "what": _kinds(some)}
-        sentence = _("Session %(session)s of agent %(agent)s has lost records: %(what)s.") % words
+        sentence = _("Session %(session)s of agent %(agent)s has lost records: %(what)s.") % dialect
         restorable, missing = restorable_of(some)
         if restorable < missing and all(loss.in_sources is not None for loss in some):
             words = {"count": f"{restorable:,}"}
             sentence += (
-                " " + _("In its sources there are %(count)s of them; “Import and repair” searches backups.") % words
+                " " + _("In its sources there are %(count)s of them; “Import and repair” searches backups.") % dialect
             )
         repair = IMPORT_AGAIN if restorable >= missing else ""
         yield Finding("lost", sentence, f"{agent_id}/{session_id}", repair=repair, agent=agent_id)
@@ -139,7 +139,7 @@ def build_loss_findings(agent_id: str, counts: Counts, *, is_deep: bool) -> Iter
         words = {"count": f"{rest:,}", "agent": agent_id}
         restorable, missing = restorable_of([loss for some in [*by_session.values()][NAMED:] for loss in some])
         repair = IMPORT_AGAIN if restorable >= missing else ""
-        yield Finding("lost", sentence % words, agent_id, repair=repair, agent=agent_id)
+        yield Finding("lost", sentence % dialect, agent_id, repair=repair, agent=agent_id)
     for session_id in counts.back.get(agent_id, [])[:NAMED]:
         sentence = _(
             "Session %(session)s of agent %(agent)s was removed on purpose and is in the database again, for"

@@ -16,7 +16,7 @@ from agents import databases
 from agents.database_copies import find_leftovers
 from agents.models import Agent, AgentDatabase
 from agents.services import AGENT_ID
-from openclaw_web.sqlite import failures, inspection, known
+from openclaw_web.sqlite import failures, inspection, known_migrations
 from openclaw_web.sqlite.integrity import count_rows
 
 from ..findings import NOTE, Finding, format_names
@@ -32,7 +32,7 @@ PUBLIC = frozenset({"static"})
 def check_store(progress: Any, *, is_deep: bool = False) -> Iterator[Finding]:
     """Everything that is not as it should be. `is_deep` reads every index, reference and stored content."""
     progress.update(0, None, _("Checking the store"))
-    inside = inspection.look(Path(connections[DEFAULT_DB_ALIAS].settings_dict["NAME"]), is_deep=is_deep)
+    inside = inspection.inspect_file(Path(connections[DEFAULT_DB_ALIAS].settings_dict["NAME"]), is_deep=is_deep)
     yield from _global(inside)
     if inside.damage or has_pending_migrations(inside, is_global=True):  # nothing that it says can be relied on
         return
@@ -76,12 +76,12 @@ def _global(inside):
     if inside.damage:
         words = {"why": inside.damage[:300]}
         sentence = _("The global database is damaged: %(why)s.") % words
-        yield Finding("integrity", f"{sentence} {failures.way_out(settings.HOME_DIR)}", path)
+        yield Finding("integrity", f"{sentence} {failures.describe_way_out(settings.HOME_DIR)}", path)
         return
     if has_pending_migrations(inside, is_global=True):
         yield Finding("schema", _("The global database is not up to date."), path, repair="migrate_global")
         return
-    for name, sql in inspection.triggers().items():
+    for name, sql in inspection.build_triggers().items():
         if inside.triggers.get(name) != sql:
             sentence = _("The trigger %(name)s, which protects rows from changes, is missing or different.")
             yield Finding("trigger", sentence % {"name": name}, path, repair="triggers")
@@ -94,22 +94,26 @@ def _agent(agent, is_deep):
         lost = databases.LostAgentFile(agent.agent_id, AgentDatabase.get_record_count(agent.agent_id))
         yield Finding("registry", lost.sentence, repair=IMPORT_AGAIN, **about)
         return
-    inside = inspection.look(file, is_deep=is_deep)
+    inside = inspection.inspect_file(file, is_deep=is_deep)
     if inside.damage:
         words = {"agent": agent.agent_id, "why": inside.damage[:300]}
         yield Finding("integrity", _("The database of agent %(agent)s is damaged: %(why)s.") % words, **about)
         return
-    if known.is_of_another(inside.migrations):
+    if known_migrations.is_other_version(inside.migrations):
         yield Finding("schema", databases.describe_other_version(agent.agent_id), **about)
     elif has_pending_migrations(inside, is_global=False):
         sentence = _("The database of agent %(agent)s is not up to date.") % {"agent": agent.agent_id}
         yield Finding("schema", sentence, repair="migrate_agents", **about)
 
 
-def has_pending_migrations(inside: inspection.Inside, *, is_global: bool) -> bool:
+def has_pending_migrations(inside: inspection.FileState, *, is_global: bool) -> bool:
     """Whether there are migrations of this program that a file has not seen."""
     # Every migration is recorded in every file: those of the other apps without having done anything.
-    wanted = known.migrations() - known.of_agents() if is_global else known.of_agents()
+    wanted = (
+        known_migrations.list_migrations() - known_migrations.list_agent_migrations()
+        if is_global
+        else known_migrations.list_agent_migrations()
+    )
     return not inside.migrations.issuperset(wanted)
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from django.utils.translation import gettext as _
 
-from openclaw_web.sqlite import snapshots
-from openclaw_web.sqlite.integrity import Lost
+from openclaw_web.sqlite import database_copies
+from openclaw_web.sqlite.integrity import LostRows
 
 from ..sources import backup_search
 
@@ -22,7 +22,7 @@ def describe_newest_backup() -> str:
     return _("The backup %(path)s may contain what is right: %(command)s") % words
 
 
-def describe_holding_backups(agent_id: str, wanted: Mapping[str, Lost], *, is_deep: bool) -> dict[str, str]:
+def describe_holding_backups(agent_id: str, wanted: Mapping[str, LostRows], *, is_deep: bool) -> dict[str, str]:
     """By check, a sentence about the backup that holds all that is missing; `is_deep` opens backups to find it."""
     if not backup_search.find_backup_paths():
         return dict.fromkeys(wanted, _none())
@@ -43,8 +43,8 @@ def _holders(wanted, _agent_id, file):
     return [check for check, lost in wanted.items() if lost.missing <= _named(file, lost)]
 
 
-def _named(file: Path, lost: Lost) -> set[str | None]:
-    values = snapshots.values(file, lost.table, lost.column)
+def _named(file: Path, lost: LostRows) -> set[str | None]:
+    values = database_copies.read_values(file, lost.table, lost.column)
     return {name for value in values if value for name in lost.names(value)}
 
 

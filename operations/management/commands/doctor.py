@@ -55,7 +55,9 @@ class Command(Verb):
         asked = given({"source": source, "as": as_name, "include_deleted": include_deleted, "deep": deep})
         more = {name: options[name] for name in ONLY_FIX} | {"by": BY}
         try:
-            with room.refusing(settings.HOME_DIR, _("Free some disk space and run the command again: it continues.")):
+            with room.refuse_when_full(
+                settings.HOME_DIR, _("Free some disk space and run the command again: it continues.")
+            ):
                 if unignore:
                     result = self._job("doctor_unignore", {"what": unignore, "by": BY}, quiet)
                 elif undo:

@@ -7,7 +7,7 @@ from agents import services as agents
 from ledger.transcripts import contexts
 from openclaw_web.commands.verbs import DONE, FAILED, INTERRUPTED, REFUSED, WRONG_USE, Verb
 from people.audit import log as audit
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 
 from ...checkpoints import services as checkpoints
 
@@ -36,7 +36,7 @@ class Command(Verb):
         if number is not None:
             which = {"session": checkpoints.find_session(found, turn), "turn_number": number}
         try:
-            context = contexts.read_context(found.db, configuration.number(contexts.SETTING), **which)
+            context = contexts.read_context(found.db, configuration.get_number(contexts.SETTING), **which)
         except contexts.NoSuchTurn as refused:
             self.fail(refused.sentence, FAILED)
         audit.record(BY, "read", object_type="session", object_id=context.turn.session_id, agent_id=agent)

@@ -5,8 +5,8 @@ from openclaw_web.commands.verbs import Verb
 from openclaw_web.disk import site_address
 
 from ...accounts import services as accounts
+from ...authentication import links
 from ...models import User
-from ...signing_in import links
 
 
 class Command(Verb):

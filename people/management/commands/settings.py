@@ -10,8 +10,8 @@ from openclaw_web.commands.groups import Group, Outcome
 from openclaw_web.commands.verbs import PARTLY
 from openclaw_web.errors import Refused
 
-from ...configuration import importing
-from ...configuration import keys as configuration
+from ...configuration import file_import
+from ...configuration import setting_values as configuration
 
 BY = "command line"
 SOME_UNKNOWN = gettext_lazy("Some names are not settings of this site. The others were imported.")
@@ -63,17 +63,19 @@ class Import:
         parser.add_argument("--dry-run", action="store_true", help=_("show what would change, and change nothing"))
 
     def run(self, file, dry_run, **options):
-        before = configuration.several(*configuration.KEYS)
-        found = importing.apply(importing.parse(read(file)), by=BY, is_dry=dry_run)
-        rows = [configuration.row(key, value) | {"before": before[key]} for key, value in found.values.items()]
+        before = configuration.get_many(*configuration.KEYS)
+        found = file_import.import_settings(file_import.parse_file(read(file)), by=BY, is_dry=dry_run)
+        rows = [
+            configuration.setting_to_json(key, value) | {"before": before[key]} for key, value in found.values.items()
+        ]
         ignored = [asdict(ignored) for ignored in found.ignored]
-        listed = ignored[: importing.LISTED]
+        listed = ignored[: file_import.LISTED]
         facts = {"settings": rows, "dry_run": dry_run, "ignored": listed, "ignored_count": len(ignored)}
         last = [_("Dry run: nothing was changed.")] if dry_run else []
         words = "\n".join([_lines(rows), *_ignored_lines(ignored), *last])
         if not found.unknown:
             return Outcome(facts, words)
-        rows = tuple({"id": one.key, "reason": one.reason} for one in found.unknown[: importing.LISTED])
+        rows = tuple({"id": one.key, "reason": one.reason} for one in found.unknown[: file_import.LISTED])
         return Outcome(facts, words, PARTLY, str(SOME_UNKNOWN), rows)
 
 
@@ -88,7 +90,7 @@ class Command(Group):
 
 
 def _shown(keys):
-    rows = [configuration.row(key, value) for key, value in configuration.several(*keys).items()]
+    rows = [configuration.setting_to_json(key, value) for key, value in configuration.get_many(*keys).items()]
     return Outcome({"settings": rows, "dry_run": False, "ignored": [], "ignored_count": 0}, _lines(rows))
 
 
@@ -105,9 +107,11 @@ def read(file):
         raise Refused(_("Name the file: openclaw-web settings import FILE"))
     try:
         with Path(file).open("rb") as opened:
-            return opened.read(importing.MOST_BYTES + 1)
+            return opened.read(file_import.MOST_BYTES + 1)
     except OSError as exc:
-        raise Refused(_("%(file)s was not read: %(reason)s.") % {"file": file, "reason": reasons.of(exc)}) from exc
+        raise Refused(
+            _("%(file)s was not read: %(reason)s.") % {"file": file, "reason": reasons.describe_error(exc)}
+        ) from exc
 
 
 def _lines(rows):
@@ -126,6 +130,6 @@ def _text(value):
 def _ignored_lines(ignored):
     if ignored:
         yield _("Not imported:")
-    yield from (f"  {one['key']}: {one['reason']}" for one in ignored[: importing.LISTED])
-    if len(ignored) > importing.LISTED:
-        yield _("  … and %(count)s more") % {"count": f"{len(ignored) - importing.LISTED:,}"}
+    yield from (f"  {one['key']}: {one['reason']}" for one in ignored[: file_import.LISTED])
+    if len(ignored) > file_import.LISTED:
+        yield _("  … and %(count)s more") % {"count": f"{len(ignored) - file_import.LISTED:,}"}

@@ -17,6 +17,6 @@ class Command(Verb):
         parser.add_argument("--address", help=_("address of the site (that of the running site)"))
 
     def run(self, name, address, **options):
-        user = accounts.get(name)
+        user = accounts.get_user(name)
         link = site_address.address_of_links(address) + accounts.make_sign_in_link(user)
         self.answer({"name": user.username, "link": link}, link)

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.homes import Home, assistant, user
-from tests.jobs.nursery import CHECKOUT, USER
-from tests.operations.backups.backing_up import run
+from tests.jobs.fork_server import CHECKOUT, USER
+from tests.operations.backups.backup_homes import run
 
 NOBODY = 65534
 AGENT = "agents/other"

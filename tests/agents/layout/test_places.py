@@ -17,7 +17,7 @@ from jobs.progress import Progress
 from ledger.models import Session
 from openclaw_web.errors import Refused
 from operations.doctor import plan
-from tests.collecting.collecting import MAIN, events, opens_during, run
+from tests.collecting.collect_runs import MAIN, count_opens, events, run
 from tests.collecting.inventory.odd_folders import header, message
 from tests.collecting.plugin_log import written
 from tests.homes import Home, Script, assistant, user
@@ -98,7 +98,7 @@ def test_agents_that_share_a_folder_of_sessions_each_have_their_own(home, where)
     assert {agent: told["index_entries"] for agent, told in files.items()} == {agent: {} for agent in expected}
     assert sum(told["named"] for told in files.values()) == 2
     assert doctor(home) == ([], [], 0)
-    opened = opens_during(lambda: run(home))
+    opened = count_opens(lambda: run(home))
     assert not [path for path in opened if ".jsonl" in path or path.endswith("sessions.json")]
     del entries["agent:research:b4"]
     (store / "sessions.json").write_text(json.dumps(entries))

@@ -1,7 +1,7 @@
 import pytest
 
 from openclaw_web.llm import client
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 from tests.guardian.runner.conftest import workspace  # noqa: F401 - where its files are
 from tests.llm_endpoint import Endpoint, fails
 

@@ -4,7 +4,7 @@ import orjson
 import pytest
 
 from jobs.models import JobRun
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 from tests.suite.commands import reflection
 
 from .test_runners import CASES

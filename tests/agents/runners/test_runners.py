@@ -25,7 +25,7 @@ from jobs.models import JobRun
 from openclaw_web.disk import locks
 from openclaw_web.errors import Refused
 from openclaw_web.llm.estimates import Estimate
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 from people.models import AuditEntry
 from tests.gate.replays import played
 from tests.gate.runner.judged import talk

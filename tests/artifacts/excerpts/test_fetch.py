@@ -13,7 +13,7 @@ from artifacts.excerpts import content_fetch, jsonpaths, previews, text_windows
 from artifacts.excerpts.content_fetch import select_lines
 from artifacts.excerpts.selectors import Selector
 from openclaw_web.errors import Refused
-from people.models.kept import AuditEntry
+from people.models.bookkeeping import AuditEntry
 
 pytestmark = pytest.mark.django_db
 DB = "agent_ada"

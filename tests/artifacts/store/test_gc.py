@@ -206,7 +206,7 @@ def test_a_content_adopted_after_the_references_were_read_stays(root):
     handle = stash(b"late")
     forget(handle)
     # References are read first; then it looks which contents there are.
-    with faults.once("os.scandir", lambda path: path.startswith(str(root)), lambda: stash(b"late")):
+    with faults.before_file_event("os.scandir", lambda path: path.startswith(str(root)), lambda: stash(b"late")):
         result = collect()
     assert (result.removed, result.kept + result.young) == (0, 1)
     assert exists(root, handle)

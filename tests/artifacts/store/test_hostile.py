@@ -218,7 +218,7 @@ def test_metadata_that_finds_no_room_takes_its_blob_with_it(root):
             if len(drafts) == 2:
                 raise OSError(errno.ENOSPC, "No space left on device")
 
-    with faults.files(second_fails), pytest.raises(NoRoom, match="no space left"):
+    with faults.watch_files(second_fails), pytest.raises(NoRoom, match="no space left"):
         stash()
     assert len(drafts) == 2
     assert not list(root.glob("tmp/*"))

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.processes import KILLS, note_kills
-from tests.suite import prepared
+from tests.suite import fixture_cache
 
 ROOT = Path(__file__).resolve().parents[3]
 pytestmark = pytest.mark.kill
@@ -93,7 +93,7 @@ def check(home):
 
 
 def test_twenty_kills_of_writers_lose_nothing_and_leave_no_half_blob(tmp_path):
-    finish(python(prepared.copy_home(tmp_path), PREPARE))
+    finish(python(fixture_cache.copy_home(tmp_path), PREPARE))
     chance, left_behind = random.Random(11), 0
     for seed in range(ROUNDS):
         running = [python(tmp_path, ALIAS + code, seed, 10_000) for code in (ADOPT, ADOPT, CLEAR)]
@@ -118,7 +118,7 @@ def test_twenty_kills_of_writers_lose_nothing_and_leave_no_half_blob(tmp_path):
 
 
 def test_processes_that_stash_the_same_bytes_make_one_blob_each(tmp_path):
-    finish(python(prepared.copy_home(tmp_path), PREPARE))
+    finish(python(fixture_cache.copy_home(tmp_path), PREPARE))
     running = [python(tmp_path, ALIAS + ADOPT, 5, 30) for _process in range(3)]
     for process in running:
         finish(process)

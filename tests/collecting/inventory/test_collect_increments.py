@@ -12,7 +12,7 @@ from agents import databases
 from agents.models import CollectedSession
 from artifacts.models import Artifact
 from collecting.stages import agent_files as agent_stage
-from tests.collecting.collecting import MAIN, run
+from tests.collecting.collect_runs import MAIN, run
 from tests.homes import Home, assistant, result, user
 from tests.suite.sources import ORDER, ROOT
 

@@ -13,7 +13,7 @@ from agents.models import SkippedSource
 from collecting import report as reports
 from collecting.inventory.words import REASON_WORDS
 from ledger.models import Session
-from tests.collecting.collecting import MAIN, events, opens_during, run
+from tests.collecting.collect_runs import MAIN, count_opens, events, run
 from tests.collecting.inventory import odd_folders
 from tests.homes import Home, assistant, user
 
@@ -50,7 +50,7 @@ def test_files_found_are_files_read_and_files_named(tmp_path, real_files, files,
         home.index(index)
     asked = {"as": f"odd{number}", "include_deleted": include_deleted}
     results = []
-    opened = opens_during(lambda: results.append(run(home, **asked)))
+    opened = count_opens(lambda: results.append(run(home, **asked)))
     told = files_of(results[0], f"odd{number}")
     rows = SkippedSource.objects.filter(root=str(home.root), kind="file")
     assert told["found"] == odd_folders.count_files(folder / "sessions") == told["read"] + told["named"]
@@ -58,7 +58,7 @@ def test_files_found_are_files_read_and_files_named(tmp_path, real_files, files,
     assert set(told["reasons"]) <= REASON_WORDS.keys()
     ours = Counter(path for path in opened if path.startswith(str(folder)) and not os.path.isdir(path))
     assert [path for path, times in ours.items() if times > 1] == []
-    opened = opens_during(lambda: results.append(run(home, **asked)))
+    opened = count_opens(lambda: results.append(run(home, **asked)))
     assert [path for path in opened if path.startswith(str(folder)) and not os.path.isdir(path)] == []
     assert files_of(results[1], f"odd{number}") == told
     assert results[1]["records"] == 0
@@ -99,7 +99,7 @@ def test_copies_are_read_with_deleted_sessions_only(home, suffix):
 def test_what_is_no_transcript_is_named_and_not_opened_again_until_it_changes(home):
     path = home.write("agents/main/sessions/shopping.jsonl", '{"milk": 2}\n')
     assert reasons(run(home)) == {"not_transcript": 1}
-    opened = opens_during(lambda: run(home))
+    opened = count_opens(lambda: run(home))
     assert str(path) not in opened
     path.write_text(odd_folders.header("shopping") + odd_folders.message(1))
     assert reasons(run(home)) == {}
@@ -144,7 +144,7 @@ def test_a_file_that_an_index_names_is_live_whatever_its_name(home, name, is_ind
     told = files_of(run(home))
     found = Session.objects.using(MAIN).values_list("id", "session_key", "source_state", "record_count")
     assert (list(found), told["named"]) == ([(ID, "agent:main:main", "live", 2)], 0)
-    opened = opens_during(lambda: run(home))
+    opened = count_opens(lambda: run(home))
     assert str(path) not in opened and str(path.with_name("sessions.json")) not in opened
     assert list(found.all()) == [(ID, "agent:main:main", "live", 2)]
     with path.open("a") as file:
@@ -232,7 +232,7 @@ def test_a_folder_of_secrets_is_named_and_not_opened(home):
     for name in ("auth-profiles", "oauth"):
         home.write(f"agents/main/agent/{name}.json", "{}")
     result = []
-    opened = opens_during(lambda: result.append(run(home)))
+    opened = count_opens(lambda: result.append(run(home)))
     assert reasons(result[0]) == {"secret": 3}
     assert not [path for path in opened if "credentials" in path or "auth-profiles" in path]
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from agents.models import CollectorSource
 from ledger.models import ConversationTurn, Session, TranscriptEvent, TranscriptEventIdentity
 from ledger.source_order import SourceRecords, order_sources
-from tests.collecting.collecting import MAIN, everything, run
+from tests.collecting.collect_runs import MAIN, dump_tables, run
 from tests.collecting.inventory.odd_folders import header, message
 from tests.homes import Home, assistant, user
 from tests.sqlite_homes import SqliteHome
@@ -68,10 +68,10 @@ def test_the_order_of_imports_and_the_times_of_files_change_nothing(tmp_path, re
                 run(home, **{"as": f"order{number}"})
         run(home, **{"as": f"order{number}"})
         found.append(summary(f"agent_order{number}"))
-        before = everything(f"agent_order{number}")
+        before = dump_tables(f"agent_order{number}")
         run(home, again=True, **{"as": f"order{number}"})
         assert summary(f"agent_order{number}") == found[-1]
-        assert len(everything(f"agent_order{number}")["transcript_events"]) == len(before["transcript_events"])
+        assert len(dump_tables(f"agent_order{number}")["transcript_events"]) == len(before["transcript_events"])
     assert found[0] == found[1]
 
 
@@ -97,9 +97,9 @@ def test_a_longer_file_beside_a_database_comes_last(tmp_path, real_files):
     run(home)
     assert summary(MAIN)["leaf"] == "m6"
     assert len(summary(MAIN)["active"]) == 7
-    before = everything()
+    before = dump_tables()
     assert run(home)["bytes_read"] == 0
-    assert everything() == before
+    assert dump_tables() == before
 
 
 def test_a_session_that_goes_on_in_one_of_its_files_goes_on(home):
@@ -142,9 +142,9 @@ def test_records_of_a_file_that_was_taken_for_another_sessions_move_when_it_is_i
     run(home, include_deleted=True, again=True)
     found = Session.objects.using(MAIN).order_by("id").values_list("id", "record_count", "session_key")
     assert list(found) == [(ID, 2, None), (OTHER, 2, "agent:main:main")]
-    before = everything()
+    before = dump_tables()
     again = run(home, include_deleted=True, again=True)["again"]["main"]
-    assert (again["rebuilt"], again["new"], everything() == before) == (0, 0, True)
+    assert (again["rebuilt"], again["new"], dump_tables() == before) == (0, 0, True)
     with path.open("a") as file:
         file.write(message(3, "m2"))
     run(home)

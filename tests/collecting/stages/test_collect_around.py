@@ -10,7 +10,7 @@ from automation.models import CronJob, CronRunLog, SubagentRun
 from guardian.models import FileSnapshot, WorkspaceFile
 from jobs.models import JobRun
 from ledger.models import PromptReport, Session
-from tests.collecting.collecting import MAIN, events, run
+from tests.collecting.collect_runs import MAIN, events, run
 from tests.homes import Home, user
 
 pytestmark = pytest.mark.django_db

@@ -9,7 +9,7 @@ import pytest
 from artifacts.models import Artifact
 from artifacts.store import blobs, layout
 from ledger.models import IndexedFile, TrajectoryEvent, VfsEntry
-from tests.collecting.collecting import MAIN, assert_honest, progress_of, run
+from tests.collecting.collect_runs import MAIN, assert_honest, read_progress, run
 from tests.homes import START, Home, user
 from tests.sqlite_homes import CANARY, SqliteHome
 
@@ -119,7 +119,7 @@ def test_the_memory_index_of_older_versions(tmp_path, real_files):
         store.execute("INSERT INTO files VALUES ('memory/2026-02-21.md', 'memory', 'x', 5, 100)")
         store.execute("INSERT INTO chunks VALUES ('c', 'memory/2026-02-21.md', 'memory', 'words', '[0.1]')")
         store.commit()
-    assert_honest(progress_of(home.root))
+    assert_honest(read_progress(home.root))
     assert IndexedFile.objects.using(MAIN).get().chunk_count == 1
     assert run(home)["bytes_read"] == 0
 

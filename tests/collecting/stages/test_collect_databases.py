@@ -13,8 +13,8 @@ from collecting import collect
 from jobs.progress import Progress
 from ledger.models import RejectedRecord, Session, TranscriptEvent
 from openclaw_web.errors import Refused
-from people.configuration import keys as configuration
-from tests.collecting.collecting import MAIN, events, run
+from people.configuration import setting_values as configuration
+from tests.collecting.collect_runs import MAIN, events, run
 from tests.homes import Home, assistant, result, user
 from tests.sqlite_homes import CANARY, SqliteHome
 

@@ -9,7 +9,7 @@ import pytest
 import zstandard
 
 from ledger.models import RejectedRecord, Session
-from tests.collecting.collecting import MAIN, events, opens_during, run
+from tests.collecting.collect_runs import MAIN, count_opens, events, run
 from tests.homes import user
 from tests.sqlite_homes import T0, SqliteHome
 
@@ -35,7 +35,7 @@ def test_it_works(home):
     owner.execute("UPDATE session_nodes SET label = 'x'")
     owner.commit()
     try:
-        opened = opens_during(lambda: run(home, include_deleted=True))
+        opened = count_opens(lambda: run(home, include_deleted=True))
     finally:
         owner.close()
     inside = {path.removeprefix(f"{home.root}/") for path in opened if path.startswith(f"{home.root}/")}

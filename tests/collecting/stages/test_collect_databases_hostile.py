@@ -8,7 +8,7 @@ from django.db import connections
 
 from ledger.models import RejectedRecord, TrajectoryEvent, TranscriptEvent
 from tests import faults
-from tests.collecting.collecting import MAIN, events, run
+from tests.collecting.collect_runs import MAIN, events, run
 from tests.homes import assistant, result, user
 from tests.sqlite_homes import CANARY, SqliteHome
 
@@ -186,7 +186,7 @@ def test_outputs_of_many_sessions_become_durable_together(home):
         if event == "os.rename" and groups:
             groups[-1] += 1
 
-    with faults.files(heard):
+    with faults.watch_files(heard):
         run(home)
     assert [count for count in groups if count] == [60]  # of each content the blob and what is known of it
     assert events("tool_result") == 30

@@ -18,8 +18,8 @@ from jobs.progress import Progress
 from ledger.collectors.envelopes import respell_text
 from ledger.models import ConversationTurn, RejectedRecord, Session
 from overview.models import AgentSummary
-from people.configuration import keys as configuration
-from tests.collecting.collecting import MAIN, events, run
+from people.configuration import setting_values as configuration
+from tests.collecting.collect_runs import MAIN, events, run
 from tests.factories import JobFactory
 from tests.homes import Home, assistant, user
 from tests.ledger.collectors.envelope_table import MARK

@@ -16,10 +16,10 @@ from agents.models import CollectorSource
 from artifacts.models import Artifact
 from collecting.stages import mem_store
 from ledger.models import RejectedRecord
-from people.configuration import keys as configuration
-from tests.collecting.collecting import opens_during, run
+from people.configuration import setting_values as configuration
+from tests.collecting.collect_runs import count_opens, run
 from tests.homes import Home, assistant, result, user
-from tests.operations.doctor.doctoring import doctor
+from tests.operations.doctor.doctor_homes import doctor
 
 REAL = Path(__file__).resolve().parents[4] / "shared" / "data" / "openclaw-mem"
 STORE = "memory/openclaw-mem/artifacts"
@@ -86,7 +86,7 @@ def test_what_has_not_changed_is_not_opened_again(home):
     run(home)
     stash(home, b"two")
     found = []
-    opened = opens_during(lambda: found.append(run(home)))
+    opened = count_opens(lambda: found.append(run(home)))
     assert found[0]["artifacts"] == NONE | {"imported": 1, "unchanged": 1}
     assert not any(hashlib.sha256(b"one").hexdigest() in path for path in opened)
     assert run(home)["artifacts"] == NONE | {"unchanged": 2}
@@ -155,7 +155,7 @@ def test_a_store_behind_a_link_is_not_read(home, tmp_path, depth):
     (home.root / "/".join(parts[:depth])).rename(tmp_path / "moved")
     (home.root / "/".join(parts[:depth])).symlink_to(tmp_path / "moved")
     found = []
-    opened = opens_during(lambda: found.append(run(home)))
+    opened = count_opens(lambda: found.append(run(home)))
     assert found[0]["artifacts"] == NONE and not any("/moved/" in path for path in opened)
 
 

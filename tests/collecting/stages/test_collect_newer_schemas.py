@@ -15,8 +15,8 @@ from django.urls import reverse
 from agents.models import Agent
 from collecting import report
 from ledger.models import RejectedRecord, Session
-from people.configuration import keys as configuration
-from tests.collecting.collecting import MAIN, events, run
+from people.configuration import setting_values as configuration
+from tests.collecting.collect_runs import MAIN, events, run
 from tests.collecting.stages.converted_homes import REACTIONS_DDL, convert_agent_database, copy_converted, set_version
 from tests.homes import assistant, user
 from tests.sqlite_homes import T0, SqliteHome

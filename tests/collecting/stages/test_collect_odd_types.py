@@ -20,7 +20,7 @@ from ledger.models import (
     TranscriptEvent,
     TranscriptEventIdentity,
 )
-from tests.collecting.collecting import MAIN, run
+from tests.collecting.collect_runs import MAIN, run
 from tests.homes import Home, assistant, user
 from tests.odd_json import ENTRY, JOB, JSON, RECORDS, RUN, STEP, SUBAGENT, odd
 from tests.sqlite_homes import SqliteHome

@@ -17,8 +17,8 @@ from collecting import collect
 from jobs.progress import Progress
 from ledger.models import Session, ToolDay, TranscriptEvent, TranscriptEventIdentity
 from ledger.transcripts.trimming import full_record, parse_stashed
-from people.configuration import keys as configuration
-from tests.collecting.collecting import MAIN, everything, run
+from people.configuration import setting_values as configuration
+from tests.collecting.collect_runs import MAIN, dump_tables, run
 from tests.homes import assistant, result, user
 
 pytestmark = pytest.mark.django_db
@@ -285,12 +285,12 @@ class TestAgain:
 
     def test_it_makes_what_collecting_would_have_made(self, kept):
         run(kept, again=True)
-        moved = everything()
+        moved = dump_tables()
         Artifact.objects.using(MAIN).all().delete()
         Session.objects.using(MAIN).all().delete()
         ToolDay.objects.using(MAIN).all().delete()
         run(kept, again=True)
-        assert everything() == moved
+        assert dump_tables() == moved
 
     def test_sessions_without_a_source_too_which_stay_as_they_are(self, kept):
         sources = {path: path.read_bytes() for path in kept.root.rglob("*.jsonl")}
@@ -301,17 +301,17 @@ class TestAgain:
         assert (len(again["without_source"]), again["rebuilt"], again["added"]) == (2, 2, {})
         assert set(Session.objects.using(MAIN).values_list("source_state", flat=True)) == {"deleted"}
         Session.objects.using(MAIN).update(source_state="live")
-        moved = everything()
+        moved = dump_tables()
         for path, lines in sources.items():
             path.write_bytes(lines)
         assert run(kept, again=True)["again"]["main"]["unchanged"] == 2
-        assert everything() == moved
+        assert dump_tables() == moved
 
     def test_while_the_store_cannot_be_written_they_stay_and_it_is_said(self, kept, real_files):
         (real_files / "artifacts").write_text("a file where a folder should be")
-        before = everything()
+        before = dump_tables()
         run(kept, again=True)
-        assert everything() == before
+        assert dump_tables() == before
         assert not uses()
 
     def test_a_damaged_record_stops_nothing(self, kept):

@@ -14,7 +14,7 @@ import pytest
 from tests.collecting.stages.test_collect_reflection_kill import COLLECT, ended, python
 from tests.homes import Home, assistant, result, user
 from tests.processes import FEW, Killer, until_met
-from tests.suite import prepared
+from tests.suite import fixture_cache
 
 pytestmark = pytest.mark.kill
 
@@ -94,7 +94,7 @@ def killed_often(tmp_path, source, code, template, seconds):
 
 
 def test_kills_of_a_collect_leave_no_note_without_its_content(tmp_path, source):
-    prepared.copy_home(tmp_path / "template")
+    fixture_cache.copy_home(tmp_path / "template")
     shutil.copytree(tmp_path / "template", tmp_path / "clean")
     seconds = finish(tmp_path / "clean", COLLECT, source)
     home, met = killed_often(tmp_path, source, COLLECT, tmp_path / "template", seconds)
@@ -104,7 +104,7 @@ def test_kills_of_a_collect_leave_no_note_without_its_content(tmp_path, source):
 
 
 def test_kills_of_the_move_leave_no_note_without_its_content(tmp_path, source):
-    finish(prepared.copy_home(tmp_path / "template"), OFF + COLLECT + ON, source)
+    finish(fixture_cache.copy_home(tmp_path / "template"), OFF + COLLECT + ON, source)
     shutil.copytree(tmp_path / "template", tmp_path / "clean")
     seconds = finish(tmp_path / "clean", MOVE, source)
     home, met = killed_often(tmp_path, source, MOVE, tmp_path / "template", seconds)

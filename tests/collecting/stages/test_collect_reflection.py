@@ -13,8 +13,8 @@ from gate.recording import foreign_decisions, windows
 from gate.statistics import sums
 from ledger.models import RejectedRecord
 from operations.doctor.sources.source_findings import build_foreign_decision_notes
-from people.configuration import keys as configuration
-from tests.collecting.collecting import MAIN, run
+from people.configuration import setting_values as configuration
+from tests.collecting.collect_runs import MAIN, run
 from tests.collecting.plugin_log import CHANNEL, T0, tell, written
 from tests.homes import Home, assistant, user
 

@@ -14,7 +14,7 @@ import pytest
 from tests.collecting.plugin_log import KEY, PluginLog, written
 from tests.homes import Home, assistant, user
 from tests.processes import FEW, Killer, until_met
-from tests.suite import prepared
+from tests.suite import fixture_cache
 
 ROOT = Path(__file__).resolve().parents[3]
 T0 = 1_771_642_801_000
@@ -82,7 +82,7 @@ def killed_and_completed(tmp_path, source, killer):
 
 
 def test_kills_lose_and_double_no_decision(tmp_path, source):
-    ended(python(prepared.copy_home(tmp_path / "prepared"), PREPARE, *source))
+    ended(python(fixture_cache.copy_home(tmp_path / "prepared"), PREPARE, *source))
     for home in killed_and_completed(tmp_path, source, Killer(seed=13, seconds=2.0)):
         check(home)
 
@@ -105,7 +105,7 @@ def test_kills_of_an_import_that_goes_on_where_one_stopped(tmp_path, source):
     halves = [data.find(b"\n", data.find(mark, len(data) // 2)) + 1 for data, mark in zip(whole, MARKS, strict=True)]
     for file, half in zip(files, halves, strict=True):
         os.truncate(file, half)
-    ended(python(prepared.copy_home(tmp_path / "prepared"), PREPARE + COLLECT, *source))
+    ended(python(fixture_cache.copy_home(tmp_path / "prepared"), PREPARE + COLLECT, *source))
     for file, data, half in zip(files, whole, halves, strict=True):
         with file.open("ab") as handle:
             handle.write(data[half:])

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from automation.models import CronJob, CronRunLog, DeliveryQueueEntry, FlowRun, SubagentRun, TaskRun
-from tests.collecting.collecting import run
+from tests.collecting.collect_runs import run
 from tests.homes import user
 from tests.sqlite_homes import CANARY, T0, SqliteHome
 

@@ -8,7 +8,7 @@ from django.test.utils import CaptureQueriesContext
 from guardian import fact_evidence
 from guardian.models import FileSnapshot, WriteGuardianAudit
 from guardian.recording import snapshot_matching
-from tests.collecting.collecting import MAIN, run
+from tests.collecting.collect_runs import MAIN, run
 from tests.collecting.plugin_log import T0, written
 from tests.collecting.stages.test_collect_writes import put, rows
 

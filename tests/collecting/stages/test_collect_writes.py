@@ -12,8 +12,8 @@ from guardian.files import MEMORY_FILES
 from guardian.models import GuardianStatus, Rollback, WriteGuardianAudit
 from guardian.recording import unattributed_changes
 from ledger.models import RejectedRecord
-from people.configuration import keys as configuration
-from tests.collecting.collecting import MAIN, run
+from people.configuration import setting_values as configuration
+from tests.collecting.collect_runs import MAIN, run
 from tests.collecting.plugin_log import CHANNEL, T0, tell, written
 from tests.homes import user
 

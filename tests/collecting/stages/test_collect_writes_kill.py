@@ -20,7 +20,7 @@ from tests.collecting.stages.test_collect_reflection_kill import (
 from tests.collecting.stages.test_collect_written_databases import SCHEMA
 from tests.homes import Home, assistant, user
 from tests.processes import Killer
-from tests.suite import prepared
+from tests.suite import fixture_cache
 
 WRITES = 400
 pytestmark = pytest.mark.kill
@@ -50,7 +50,7 @@ def source(tmp_path):
     (home.root / "workspace").mkdir()
     log = PluginLog(tmp_path / "logs").start(T0 - 1)
     put(home, 0)
-    ended(python(prepared.copy_home(tmp_path / "prepared"), PREPARE + COLLECT, home.root, tmp_path / "logs"))
+    ended(python(fixture_cache.copy_home(tmp_path / "prepared"), PREPARE + COLLECT, home.root, tmp_path / "logs"))
     put(home, 50)
     ended(python(tmp_path / "prepared", COLLECT, home.root, tmp_path / "logs"))
     put(home, WRITES)

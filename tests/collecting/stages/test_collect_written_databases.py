@@ -11,7 +11,7 @@ from guardian.models import BehaviorCorrection, Rollback
 from ledger.collectors.database import Database
 from ledger.models import RejectedRecord
 from openclaw_web.clock import now_ms
-from tests.collecting.collecting import MAIN, run
+from tests.collecting.collect_runs import MAIN, run
 from tests.collecting.plugin_log import CHANNEL, T0, tell, written
 from tests.collecting.stages.test_collect_writes import rows
 from tests.homes import Home, user

@@ -12,7 +12,7 @@ from datasets.kinds.review_requests import describe_problems, queue_decisions
 from datasets.models import DatasetSample
 from datasets.services import make_samples
 from openclaw_web.errors import Refused
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 from tests.datasets.decision_samples.test_gate_exports import say, turns  # noqa: F401 - a fixture
 from tests.datasets.exports.exporting import build, counts_left_out, rows_of
 from tests.datasets.kinds.gates import FACT, decide, saw

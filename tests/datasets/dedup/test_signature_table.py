@@ -11,12 +11,14 @@ TRIGGER = "sample_signatures_outdated"
 
 
 def triggers():
-    return {name for (name,) in statements.rows("default", "SELECT name FROM sqlite_schema WHERE type = 'trigger'")}
+    return {
+        name for (name,) in statements.read_rows("default", "SELECT name FROM sqlite_schema WHERE type = 'trigger'")
+    }
 
 
 @pytest.mark.django_db
 def test_the_doctor_knows_the_trigger():
-    assert TRIGGER in inspection.triggers()
+    assert TRIGGER in inspection.build_triggers()
     statements.run("default", f"DROP TRIGGER {TRIGGER}")
     upkeep.make_triggers()
     assert TRIGGER in triggers()

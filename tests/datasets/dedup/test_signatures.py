@@ -11,7 +11,7 @@ from jobs import automatic_tasks
 from jobs.models import JobRun
 from jobs.services import run_now
 from openclaw_web.sqlite import statements
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 from tests.datasets.conversations import tell_turns
 from tests.datasets.dedup.said import add, ids, near
 from tests.datasets.exports.exporting import build, left_out

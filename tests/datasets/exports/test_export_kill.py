@@ -13,7 +13,7 @@ import orjson
 import pytest
 
 from tests.processes import FEW, MOST_TRIES, note_kills, wait_for
-from tests.suite import prepared
+from tests.suite import fixture_cache
 
 ROOT = Path(__file__).resolve().parents[3]
 SAMPLES = 12_000
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.kill
 @pytest.fixture
 def store(tmp_path):
     """The database of a home with many samples."""
-    prepared.copy_home(tmp_path)
+    fixture_cache.copy_home(tmp_path)
     store = sqlite3.connect(tmp_path / "state" / "openclaw.sqlite")
     seed(store)
     yield store

@@ -9,7 +9,7 @@ from django.urls import reverse
 from datasets.exporters.changes import OUTPUT_FLAGGED
 from datasets.models import DatasetExport
 from jobs.models import JobRun
-from people.models.kept import AuditEntry
+from people.models.bookkeeping import AuditEntry
 from tests.conftest import BACKEND
 from tests.datasets.exports.exporting import approve, make
 from tests.factories import UserFactory

@@ -8,8 +8,8 @@ from datasets.exports import exports
 from datasets.models import DatasetSample
 from ledger.models import Session
 from openclaw_web.errors import Refused
-from people.configuration import keys as configuration
-from people.models.kept import AuditEntry
+from people.configuration import setting_values as configuration
+from people.models.bookkeeping import AuditEntry
 from tests.datasets.exports.exporting import approve, build, built, left_out
 from tests.homes import assistant, result, user
 from tests.ledger.outputs.stashing import SECRET, blob, handles, lines

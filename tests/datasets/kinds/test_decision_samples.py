@@ -12,7 +12,7 @@ from gate.models import GateWindow, MemoryGateDecision
 from gate.recording import windows
 from ledger.models import ConversationTurn
 from openclaw_web.errors import Refused
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 from tests.datasets.conversations import agent, tell, tell_turns, user
 from tests.datasets.kinds.gates import FACT, decide, saw
 from tests.guardian.written import wrote

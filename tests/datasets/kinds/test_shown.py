@@ -89,5 +89,5 @@ def test_the_specs_view_has_their_words(ada):
     decide("d2", turn="s1:u3", window=saw(("user", "before"), reply="answer 3"), decision="NO_WRITE")
     verdict_service.give_verdict(DECISION, ada, "d2", "wrong", by="ann")
     columns = "user_message_content, agent_message_content, memory_gate_decision"
-    found = statements.rows("default", f"SELECT {columns} FROM pending_review_samples")
+    found = statements.read_rows("default", f"SELECT {columns} FROM pending_review_samples")
     assert set(found) == {(None, "answer 3", "NO_WRITE"), ("question 2", "answer 2", "UPDATE_USER")}

@@ -10,7 +10,7 @@ from datasets.review import undo, verdicts
 from datasets.review.parts import PartVerdict
 from guardian.models import GuardianReceipt, Rollback, WriteGuardianAudit
 from openclaw_web.errors import Refused
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 from tests.datasets.conversations import agent, tell, tell_turns, user
 from tests.datasets.kinds.cases import AFTER, BEFORE
 from tests.datasets.kinds.gates import decide

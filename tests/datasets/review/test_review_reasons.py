@@ -8,7 +8,7 @@ import pytest
 from datasets.models import DatasetSample, ReviewAction, SampleLabel
 from datasets.review import reasons, verdicts
 from openclaw_web.errors import Refused
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 from tests.datasets.page_text import HTMX
 from tests.datasets.review.test_review import on_screen
 from tests.factories import SampleFactory

@@ -10,7 +10,7 @@ from datasets.models import DatasetSample, ReviewAction, SampleLabel
 from datasets.review import bulk, skips, undo, verdicts
 from datasets.review.parts import PartVerdict
 from openclaw_web.errors import Refused
-from people.models.kept import AuditEntry
+from people.models.bookkeeping import AuditEntry
 from tests.datasets.test_sample_detail import content
 from tests.factories import AgentFactory, SampleFactory
 

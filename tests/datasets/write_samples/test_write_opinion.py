@@ -9,7 +9,7 @@ from datasets.models import DatasetSample, SampleLabel
 from datasets.review import claims
 from guardian.corrections import rules
 from guardian.models import BehaviorCorrection, Rollback, WriteGuardianAudit
-from people.models.kept import AuditEntry
+from people.models.bookkeeping import AuditEntry
 from tests import faults
 from tests.conftest import BACKEND
 from tests.datasets.conversations import tell_turns
@@ -143,7 +143,7 @@ def test_a_disk_that_fails_is_said_as_well(as_operator, write, file):  # noqa: F
     def fail():
         raise OSError(28, "No space left on device")
 
-    with faults.once("open", lambda path: path.endswith(".rollback"), fail):
+    with faults.before_file_event("open", lambda path: path.endswith(".rollback"), fail):
         text = text_of(as_operator.post(SAVE, sent, follow=True))
     assert "The rollback was not done:" in text and stored()["corrections"] == ["refused"]
     assert file.read_bytes() == AFTER

@@ -10,8 +10,8 @@ from agents.models import CollectorSource, ReaderState
 from gate.models import MemoryGateDecision
 from gate.recording import windows
 from guardian.models import WriteGuardianAudit
-from people.configuration import keys as configuration
-from tests.collecting.collecting import MAIN, opens_during, run
+from people.configuration import setting_values as configuration
+from tests.collecting.collect_runs import MAIN, count_opens, run
 from tests.gate.collectors import reflection_files
 from tests.homes import Home
 
@@ -98,7 +98,7 @@ def test_what_was_read_is_not_read_again(place, whole):
     assert half - 1_000 < source.byte_offset <= half
     run(home)
     assert CollectorSource.objects.get(kind="reflection_log").byte_offset == len(whole[0])
-    opened = opens_during(lambda: run(home))
+    opened = count_opens(lambda: run(home))
     assert str(log) not in opened and str(written(home)) not in opened
 
 

@@ -13,8 +13,8 @@ from gate.models import GateWindow, MemoryGateDecision
 from gate.recording import windows
 from guardian.models import BehaviorCorrection, FileContent, Rollback, WriteGuardianAudit
 from ledger.models import RejectedRecord
-from people.configuration import keys as configuration
-from tests.collecting.collecting import MAIN, run
+from people.configuration import setting_values as configuration
+from tests.collecting.collect_runs import MAIN, run
 from tests.gate.collectors import reflection_files
 from tests.homes import Home
 

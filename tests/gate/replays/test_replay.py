@@ -8,7 +8,7 @@ from gate.replays import replay_launch, results
 from gate.replays.replay_request import ReplayRequest
 from jobs import services as jobs
 from openclaw_web.errors import Refused
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 from tests.gate.runner.judged import DB, answer, decides
 from tests.llm_endpoint import fails, says
 

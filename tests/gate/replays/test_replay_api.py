@@ -5,7 +5,7 @@ import pytest
 
 from jobs import services as jobs
 from jobs.models import JobRun
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 
 from .played import decided, lose_window, replay, replays, rows
 

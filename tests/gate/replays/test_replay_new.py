@@ -6,7 +6,7 @@ import pytest
 from gate.runner import prompts
 from jobs import services as jobs
 from jobs.models import JobRun
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 from people.models import AuditEntry
 
 from .played import FORM, LIST, NEW, decided, lose_window, replays, text_of

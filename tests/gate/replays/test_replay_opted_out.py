@@ -7,7 +7,7 @@ from gate.replays import plans, replay_launch
 from gate.replays.replay_request import ReplayRequest
 from jobs import services as jobs
 from ledger.models import ConversationTurn
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 from tests.gate.runner.judged import DB
 from tests.ledger.talks import group_chat
 

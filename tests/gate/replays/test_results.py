@@ -5,7 +5,7 @@ import pytest
 from gate.models import GateSessionSums, MemoryGateStats
 from gate.replays import results
 from gate.statistics import deep_checks
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 from tests.gate.runner.judged import DB, USED, answer, decides
 from tests.llm_endpoint import fails, says
 

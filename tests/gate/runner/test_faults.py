@@ -4,7 +4,7 @@ import pytest
 
 from gate.models import GateHour
 from gate.runner import config
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 from tests.llm_endpoint import (
     cut_off,
     fails,

@@ -7,7 +7,7 @@ from gate.recording import windows
 from gate.runner import prompts
 from ledger.models import ConversationTurn, TranscriptEventIdentity
 from openclaw_web import clock
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 from tests import factories
 from tests.factories import T0
 from tests.llm_endpoint import says

@@ -5,7 +5,7 @@ import pytest
 from gate.models import GateCall
 from gate.runner import config
 from openclaw_web import clock
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 from tests.llm_endpoint import fails
 
 from .judged import DB, MINUTE, USED, decisions, outcomes, run, talk

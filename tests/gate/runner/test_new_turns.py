@@ -9,7 +9,7 @@ from jobs import automatic_tasks
 from jobs import services as jobs
 from jobs.models import JobRun
 from openclaw_web import clock
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 from tests import factories
 from tests.llm_endpoint import fails, says
 

@@ -6,7 +6,7 @@ from gate.recording import windows
 from gate.runner import plans
 from gate.runner.turn_selection import TurnChoice
 from openclaw_web import clock
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 from tests.ledger.talks import group_chat
 
 from .judged import DB, decisions, run

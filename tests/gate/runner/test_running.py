@@ -11,7 +11,7 @@ from jobs import services as jobs
 from jobs.models import JobRun
 from jobs.progress import CancelledJob
 from openclaw_web import clock
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 from tests.llm_endpoint import fails, says
 
 from .judged import DB, answer, decides, decisions, outcomes, run, talk

@@ -6,7 +6,7 @@ from django.db import connections
 from gate.recording import decision_store
 from gate.statistics import deep_checks, sums
 from gate.statistics.deep_checks import Difference
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 
 from .decided import DB, decide, failed, picture
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 
 from .decided import PAGE, decide
 

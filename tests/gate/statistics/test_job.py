@@ -10,7 +10,7 @@ from jobs import kinds
 from jobs import services as jobs
 from jobs.models import JobRun
 from openclaw_web import clock
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 from tests.factories import T0, DecisionFactory
 
 from .decided import failed

@@ -9,7 +9,7 @@ from django.urls import NoReverseMatch, reverse
 from gate.models import GateHour, GatePrompt
 from gate.recording import decision_store
 from gate.statistics import statistics_query, sum_rebuild
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 from tests import factories
 
 from .decided import DB, PAGE, day, decide, failed, midnight, store, told

@@ -5,7 +5,7 @@ import pytest
 from gate.recording import decision_store
 from gate.statistics import figure_format
 from openclaw_web.errors import Refused
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 
 from .decided import DB, day, decide, failed, midnight
 

@@ -10,7 +10,7 @@ from gate.recording import decision_store
 from gate.recording.reports import Source
 from gate.statistics import deep_checks, quick_checks, sum_rebuild, sums
 from gate.statistics.sum_changes import SumChanges
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 
 from .decided import DAY_MS, DB, decide, failed, forget, midnight, picture, store, told
 

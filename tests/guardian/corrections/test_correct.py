@@ -5,7 +5,7 @@ import re
 import pytest
 
 from guardian.models import BehaviorCorrection
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 from tests.factories import TurnFactory
 from tests.guardian.written import took_back, wrote
 

@@ -5,8 +5,8 @@ import pytest
 from guardian.corrections import rules
 from guardian.models import BehaviorCorrection
 from openclaw_web.errors import Refused
-from people.configuration import keys as configuration
-from people.models.kept import AuditEntry
+from people.configuration import setting_values as configuration
+from people.models.bookkeeping import AuditEntry
 from tests.guardian.written import wrote
 
 from .correcting import corrected

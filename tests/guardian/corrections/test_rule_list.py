@@ -9,7 +9,7 @@ from django.core.management import call_command
 
 from guardian.corrections import rule_counts, rules
 from guardian.models import BehaviorCorrection
-from people.models.kept import AuditEntry
+from people.models.bookkeeping import AuditEntry
 from tests.factories import TurnFactory
 from tests.guardian.written import wrote
 from tests.ledger.talks import text_of

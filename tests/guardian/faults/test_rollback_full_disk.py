@@ -22,7 +22,7 @@ def told(tmp_path_factory, migrated):
     source.transcript(user("Hello"), assistant("Hello"))
     for name in ("openclaw/workspace", "disk"):
         (folder / name).mkdir(exist_ok=True)
-    command = ["unshare", "-Urm", sys.executable, "-m", "tests.guardian.faults.on_a_full_disk"]
+    command = ["unshare", "-Urm", sys.executable, "-m", "tests.guardian.faults.full_disk"]
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("OPENCLAW", "DJANGO"))}
     folders = {"FULL_DISK_FOLDER": str(folder), "FULL_DISK_MIGRATED": str(migrated)}
     done = subprocess.run(command, cwd=CHECKOUT, env=inherited | folders, capture_output=True, text=True, check=False)

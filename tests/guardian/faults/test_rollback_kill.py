@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.guardian.faults.killed import INTENTS, LAST, RECOVER, SWITCHED_OFF, Killer, opened, rows
+from tests.guardian.faults.process_kills import INTENTS, LAST, RECOVER, SWITCHED_OFF, Killer, opened, rows
 from tests.processes import until_met, wait_for
 
 pytestmark = pytest.mark.kill

@@ -7,7 +7,7 @@ import pytest
 
 from tests.processes import CHECKOUT
 
-from .killed import INTENTS, opened, rows
+from .process_kills import INTENTS, opened, rows
 
 pytestmark = pytest.mark.kill
 WROTE = """

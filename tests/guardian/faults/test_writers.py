@@ -9,7 +9,7 @@ from contextlib import closing
 import pytest
 
 from tests import processes
-from tests.guardian.faults.killed import SWITCHED_OFF, opened
+from tests.guardian.faults.process_kills import SWITCHED_OFF, opened
 
 pytestmark = pytest.mark.kill
 ROLLBACKS = int(os.environ.get("ROLLBACKS", "1000"))  # of both kinds of writers together; more on request

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 from tests.guardian.rollbacks.workspaces import may_write
 from tests.guardian.standing.recorded_homes import RecordedHome
 

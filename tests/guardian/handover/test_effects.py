@@ -12,8 +12,8 @@ from guardian.runner.unattended_writes import turn_on
 from jobs.execution import run_next
 from jobs.models import JobRun
 from openclaw_web.disk import packing
-from people.configuration import keys as configuration
-from people.models.kept import AuditEntry
+from people.configuration import setting_values as configuration
+from people.models.bookkeeping import AuditEntry
 from tests import faults
 from tests.guardian.rollbacks.rolled import verb
 from tests.guardian.rollbacks.test_rollback import seen
@@ -192,7 +192,9 @@ def test_a_proposal_is_written_knowing_it(as_operator, home):
 def test_what_was_written_meanwhile_is_put_in_knowing_it(as_operator, home):
     remembered(home)
     first, agent = seen(as_operator.get(page())), (home.workspace("ada") / NAME).open("r+b")
-    late = faults.once("open", lambda path: path.endswith(".rollback"), lambda: (agent.write(b"L\n"), agent.flush()))
+    late = faults.before_file_event(
+        "open", lambda path: path.endswith(".rollback"), lambda: (agent.write(b"L\n"), agent.flush())
+    )
     with agent, late:
         as_operator.post(page("rollback_do"), SENT | {"seen": first, "write_now": "1"})
     words = as_operator.get(page("audit_detail")).content.decode()

@@ -10,7 +10,7 @@ from guardian.models import ProvenanceRecord
 from guardian.rollbacks import service
 from guardian.rollbacks.service import RollbackRequest
 from ledger.models import Session
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 from tests import factories
 from tests.conftest import BACKEND
 from tests.guardian.standing.recorded_homes import sha

@@ -14,8 +14,8 @@ from guardian.rollbacks.service import RollbackRequest
 from jobs.models import JobRun
 from jobs.progress import CancelledJob, Progress
 from openclaw_web.errors import Refused
-from people.configuration import keys as configuration
-from people.models.kept import AuditEntry
+from people.configuration import setting_values as configuration
+from people.models.bookkeeping import AuditEntry
 from tests.processes import wait_for
 
 from .handed import AFTER, BEFORE, DB, NAME, audit, data_in, hand_over, held, remembered, rollbacks, run

@@ -10,7 +10,7 @@ from guardian.handover import outcomes
 from guardian.models import Handover, WriteGuardianAudit
 from guardian.recording import snapshot_matching
 from ledger.models import ConversationTurn, Session
-from tests.collecting.collecting import run as collect
+from tests.collecting.collect_runs import run as collect
 from tests.guardian.standing.recorded_homes import RecordedHome
 from tests.homes import assistant, user
 

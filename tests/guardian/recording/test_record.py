@@ -9,7 +9,7 @@ from guardian.models import FileSnapshot, GuardianStatus, WriteGuardianAudit
 from guardian.recording import write_store
 from guardian.recording.reports import Report, Source
 from guardian.urls import urlpatterns
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 from tests import factories
 from tests.factories import T0
 from tests.gate.decided import MINUTE, decide, talk

@@ -7,7 +7,7 @@ from guardian import services
 from guardian.file_bytes import DamagedVersion, read_version_bytes
 from guardian.models import FileContent, FileSnapshot, WorkspaceFile, WriteGuardianAudit
 from guardian.recording import checks, snapshot_pruning
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 from tests.guardian.written import T0, wrote
 
 pytestmark = pytest.mark.django_db

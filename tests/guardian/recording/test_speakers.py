@@ -4,7 +4,7 @@ import pytest
 
 from collecting import opt_out_report
 from collecting.agent_reimport import ReimportTotals
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 from tests.guardian.recording.test_record import post, rows, told
 from tests.guardian.written import wrote
 from tests.ledger.talks import group_chat

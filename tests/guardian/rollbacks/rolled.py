@@ -50,8 +50,10 @@ def _die():
 
 
 STEPS = {
-    "draft": lambda: faults.once("open", lambda path: path.endswith(".rollback"), _die),
-    "write": lambda: faults.before(DB, lambda sql: sql.startswith('INSERT INTO "write_guardian_audit"'), _die),
-    "rollback": lambda: faults.before(DB, lambda sql: sql.startswith('INSERT INTO "rollbacks"'), _die),
-    "done": lambda: faults.before(DB, lambda sql: sql.startswith('UPDATE "rollback_intents"'), _die),
+    "draft": lambda: faults.before_file_event("open", lambda path: path.endswith(".rollback"), _die),
+    "write": lambda: faults.before_statement(
+        DB, lambda sql: sql.startswith('INSERT INTO "write_guardian_audit"'), _die
+    ),
+    "rollback": lambda: faults.before_statement(DB, lambda sql: sql.startswith('INSERT INTO "rollbacks"'), _die),
+    "done": lambda: faults.before_statement(DB, lambda sql: sql.startswith('UPDATE "rollback_intents"'), _die),
 }

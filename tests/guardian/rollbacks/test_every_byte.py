@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from guardian.models import FileSnapshot, WriteGuardianAudit
 from guardian.rollbacks import apply
-from tests.collecting import collecting
+from tests.collecting import collect_runs
 from tests.homes import assistant, user
 
 DB, NAME, API = "agent_main", "MEMORY.md", "/api/v1/agents/main/guardian"
@@ -42,7 +42,7 @@ def file(home, settings, monkeypatch):
     (home.root / "workspace").mkdir()
     settings.WORKSPACE_WRITES = True
     monkeypatch.setattr(apply, "LOOKS", (0.0,))
-    collecting.run(home)
+    collect_runs.run(home)
     return home.root / "workspace" / NAME
 
 
@@ -68,13 +68,13 @@ def tell(client, before, after):
 def written(home, client, file, before, after, *, is_told):
     """An agent changes the file between two imports, and a plugin tells of it or not; the id of the write."""
     put(file, before, 0)
-    collecting.run(home)
+    collect_runs.run(home)
     if before is not None:
         mark(file)
     if is_told:
         tell(client, before, after)
     put(file, after, 100)
-    collecting.run(home)
+    collect_runs.run(home)
     return WriteGuardianAudit.objects.using(DB).get().id
 
 
@@ -146,11 +146,11 @@ def test_every_byte_comes_back(as_operator, home, file, capsys, kind, is_told):
     was = marks(file) if before is not None else None
     own = roll_back(as_operator, audit_id)
     assert holds(file) == before and (was is None or marks(file) == was)
-    collecting.run(home)
+    collect_runs.run(home)
     check_shown(as_operator, own, after, before)
     again = roll_back(as_operator, own)
     assert holds(file) == after and (was is None or marks(file) == was)
-    collecting.run(home)
+    collect_runs.run(home)
     check_shown(as_operator, again, before, after)
     assert not WriteGuardianAudit.objects.using(DB).filter(origin="unattributed").exclude(id=audit_id).exists()
     assert [path.name for path in file.parent.iterdir()] == [NAME]

@@ -11,7 +11,7 @@ from gate.models import MemoryGateDecision
 from gate.recording import windows
 from guardian.models import GuardianRun, WriteGuardianAudit
 from ledger.models import ConversationTurn, RemovedSession, Session
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 from tests.factories import DecisionFactory
 from tests.guardian.written import T0, wrote
 from tests.homes import assistant, user

@@ -49,7 +49,7 @@ class at:
         self.skipped, self.write, self.was_there = call == "link", write, False
 
     def __enter__(self):
-        self.files = faults.files(self._heard)
+        self.files = faults.watch_files(self._heard)
         self.files.__enter__()
 
     def __exit__(self, *failure):
@@ -146,7 +146,7 @@ def test_where_links_are_missing_too_nothing_is_touched(ada, file, before, code)
 
     is_ours = (lambda path: path == NAME) if before is None else CALLS["try a link"][1]
     with (
-        faults.once("os.link", is_ours, refuse),
+        faults.before_file_event("os.link", is_ours, refuse),
         pytest.raises(NotWritten, match="neither exchange two files nor give a file a second name"),
     ):
         roll_back(ada, 1)

@@ -11,7 +11,7 @@ from guardian.models import FileSnapshot, RollbackIntent, WriteGuardianAudit
 from guardian.recording import snapshot_matching, snapshot_pruning
 from guardian.rollbacks import concurrent_edits
 from guardian.rollbacks.service import FileChanged
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 from tests import faults
 
 from .rolled import DB, NAME, T0, roll_back, wrote
@@ -22,7 +22,9 @@ pytestmark = pytest.mark.django_db
 def test_what_an_agent_writes_meanwhile_is_kept_and_asked_about(ada, file):
     wrote(file, 1, b"a\n", b"b\n")
     agent = os.open(file, os.O_WRONLY)
-    with faults.once("open", lambda path: path.endswith(".rollback"), lambda: os.pwrite(agent, b"late\n", 0)):
+    with faults.before_file_event(
+        "open", lambda path: path.endswith(".rollback"), lambda: os.pwrite(agent, b"late\n", 0)
+    ):
         result = roll_back(ada, 1)
     os.close(agent)
     assert file.read_bytes() == b"a\n"
@@ -39,7 +41,7 @@ def test_what_an_agent_writes_meanwhile_is_kept_and_asked_about(ada, file):
 def test_only_what_an_agent_wrote_meanwhile_can_be_put_into_the_file(ada, file):
     wrote(file, 1, b"# Facts\n", b"# Facts\nbad\n")
     agent = os.open(file, os.O_WRONLY | os.O_APPEND)
-    with faults.once("open", lambda path: path.endswith(".rollback"), lambda: os.write(agent, b"late\n")):
+    with faults.before_file_event("open", lambda path: path.endswith(".rollback"), lambda: os.write(agent, b"late\n")):
         result = roll_back(ada, 1)
     os.close(agent)
     (waiting,) = concurrent_edits.find_by_write(ada, "w1")
@@ -88,7 +90,9 @@ def test_what_was_written_into_a_displaced_file_is_no_change_of_the_file(ada, fi
     """An import does not take it for what the file holds, and finds it when somebody writes just that."""
     wrote(file, 1, b"a\n", b"b\n")
     agent = os.open(file, os.O_WRONLY)
-    with faults.once("open", lambda path: path.endswith(".rollback"), lambda: os.pwrite(agent, b"late\n", 0)):
+    with faults.before_file_event(
+        "open", lambda path: path.endswith(".rollback"), lambda: os.pwrite(agent, b"late\n", 0)
+    ):
         assert roll_back(ada, 1).meanwhile
     os.close(agent)
     later = 4_000_000_000_000

@@ -12,7 +12,7 @@ from guardian.recording import write_store
 from guardian.recording.reports import Report, Source
 from guardian.rollbacks import rollback_plan, service, workspace, workspace_access
 from guardian.rollbacks.service import RollbackRequest
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 from tests import faults
 
 from .rolled import DB, NAME, T0, roll_back, row, told, wrote
@@ -104,7 +104,9 @@ def _pipe(draft, _file):
 @pytest.mark.parametrize("make", [_second_name, _longer, _folder, _link, _pipe])
 def test_whatever_an_agent_makes_of_a_displaced_file_the_rollback_ends(ada, file, make):
     wrote(file, 1, b"a\n", b"b\n")
-    with faults.before(DB, lambda sql: sql.startswith('INSERT INTO "rollbacks"'), lambda: make(_draft(file), file)):
+    with faults.before_statement(
+        DB, lambda sql: sql.startswith('INSERT INTO "rollbacks"'), lambda: make(_draft(file), file)
+    ):
         kept = roll_back(ada, 1).meanwhile
     assert file.read_bytes() == b"a\n" and RollbackIntent.objects.using(DB).get().state == "done"
     assert [len(read_version_bytes(FileSnapshot.objects.using(DB).get(id=one))) for one in kept] == (
@@ -149,9 +151,9 @@ def test_what_takes_the_place_of_the_file_before_the_exchange_stays(ada, file, t
         file.unlink(), make()
 
     if moment == "intended":
-        swapped = faults.before(DB, lambda sql: sql.startswith('INSERT INTO "rollback_intents"'), swap)
+        swapped = faults.before_statement(DB, lambda sql: sql.startswith('INSERT INTO "rollback_intents"'), swap)
     else:  # what follows is the exchange, or that the file is moved aside
-        swapped = faults.once("ctypes.dlopen", lambda _path: True, swap)
+        swapped = faults.before_file_event("ctypes.dlopen", lambda _path: True, swap)
     with swapped, pytest.raises(workspace.NotOurs):
         roll_back(ada, 1)
     assert os.listdir(file.parent) == [NAME] and not file.is_file()
@@ -163,7 +165,7 @@ def test_nobody_tells_of_what_this_site_did(ada, file):
     """An agent sees the draft beside its file, and may write what it likes into a database that is imported."""
     wrote(file, 1, b"a\n", b"b\n")
     drafts = []
-    with faults.files(lambda event, path: event == "open" and path.endswith(".rollback") and drafts.append(path)):
+    with faults.watch_files(lambda event, path: event == "open" and path.endswith(".rollback") and drafts.append(path)):
         own = roll_back(ada, 1).own_audit_id
     assert drafts and not any(own in name for name in drafts)
     forged = WriteGuardianAudit(id=own, target_file=NAME, candidate_fact="forged", status="written", created_at=T0)

@@ -13,7 +13,7 @@ from guardian.models import FileSnapshot, Rollback, RollbackIntent, WriteGuardia
 from guardian.recording import snapshot_matching
 from guardian.rollbacks import concurrent_edits, intent_store, recovery, service
 from guardian.rollbacks.steps import Reversal, Step
-from people.models.kept import AuditEntry
+from people.models.bookkeeping import AuditEntry
 from tests import faults
 from tests.guardian import written
 from tests.guardian.written import T0
@@ -189,7 +189,7 @@ def _full():
 def test_a_rollback_that_was_done_is_in_that_log_once(ada, file):
     """What was displaced is looked at again, since the database could not say that it had been."""
     told(file, 1, b"a\n", b"b\n")
-    with faults.before(DB, lambda sql: sql.startswith("UPDATE") and '"ended_at" =' in sql, _full):
+    with faults.before_statement(DB, lambda sql: sql.startswith("UPDATE") and '"ended_at" =' in sql, _full):
         service.roll_back(ada, "w1", WISH, seen=None)
     assert [one["state"] for one in recovery.recover(ada)] == ["done"]
     assert AuditEntry.objects.filter(action="write_rolled_back").count() == 1

@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from guardian.file_bytes import read_version_bytes
 from guardian.models import FileSnapshot, Rollback, RollbackIntent, WriteGuardianAudit
-from people.models.kept import AuditEntry
+from people.models.bookkeeping import AuditEntry
 from tests.guardian.written import wrote
 
 DB, API = "agent_ada", "/api/v1/agents/ada/guardian/writes/w1/rollback"

@@ -9,7 +9,7 @@ from django.urls import reverse
 from agents.models import Agent
 from guardian.models import WriteGuardianAudit
 from guardian.rollbacks import workspace_access
-from people.models.kept import AuditEntry
+from people.models.bookkeeping import AuditEntry
 from tests.guardian.written import wrote
 
 DB = "agent_ada"

@@ -10,7 +10,7 @@ from guardian.models import WriteGuardianAudit
 from guardian.recording import write_store
 from guardian.recording.reports import FileChange, Report, Source
 from tests.guardian.written import T0, wrote
-from tests.suite.commands import told
+from tests.suite.commands import read_answer
 
 from .rolled import verb
 
@@ -113,9 +113,10 @@ def test_one_change_is_a_write_that_is_named(as_operator, file):
     assert status == 0 and (receipt["own_audit_id"], receipt["restoredTo"]) == (own.id, "merged")
     assert file.read_bytes() == b"a\nb\nc\nd\nE\n"
     assert (
-        "Rolled back. The rollback is the write" in told("guardian", "rollback", own.id, "--reason", "it was right")[0]
+        "Rolled back. The rollback is the write"
+        in read_answer("guardian", "rollback", own.id, "--reason", "it was right")[0]
     )
-    said, _status = told("guardian", "rollback", "w1", "--hunk", "2", "--reason", "the other")
+    said, _status = read_answer("guardian", "rollback", "w1", "--hunk", "2", "--reason", "the other")
     newest = WriteGuardianAudit.objects.using(DB).filter(origin="rollback").latest("created_at", "id")
     assert f"One change was taken back. That is the write {newest.id}." in said
     assert file.read_bytes() == b"A\nb\nc\nd\ne\n"

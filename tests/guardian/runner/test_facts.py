@@ -6,7 +6,7 @@ from agents.runners.choice import NoSuchSession
 from guardian.runner import fact_selection
 from guardian.runner.fact_selection import FactChoice
 from guardian.services import store_version
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 from tests import factories
 from tests.factories import T0
 from tests.guardian.written import wrote

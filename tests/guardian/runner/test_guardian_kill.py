@@ -6,7 +6,7 @@ import time
 import pytest
 
 from tests.gate.runner.test_gate_kill import ENDS, slowly, stop
-from tests.guardian.faults.killed import INTENTS, LAST, RECOVER, RUNS, Killer, opened, rows
+from tests.guardian.faults.process_kills import INTENTS, LAST, RECOVER, RUNS, Killer, opened, rows
 from tests.llm_endpoint import Endpoint, answer, sends
 from tests.processes import FEW, until_met, wait_for
 

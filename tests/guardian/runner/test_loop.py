@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 from tests.llm_endpoint import fails, says, uses
 
 from .proposed import HELD, NEW, audits, decided, read, refuse, run, runs, steps, told, write

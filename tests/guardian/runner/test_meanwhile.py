@@ -20,7 +20,9 @@ def test_it_is_asked_about(as_operator, ada, workspace, endpoint):
     one = proposal(ada, endpoint=endpoint)
     file = workspace / "USER.md"
     agent = os.open(file, os.O_WRONLY)
-    with faults.once("open", lambda path: path.endswith(".rollback"), lambda: os.pwrite(agent, b"late\n", 0)):
+    with faults.before_file_event(
+        "open", lambda path: path.endswith(".rollback"), lambda: os.pwrite(agent, b"late\n", 0)
+    ):
         found = approve(ada, one)
     os.close(agent)
     assert file.read_text() == NEW

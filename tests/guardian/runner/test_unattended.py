@@ -10,7 +10,7 @@ from jobs import automatic_tasks
 from jobs.progress import Progress
 from openclaw_web import clock
 from openclaw_web.errors import Refused
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 from people.models import AuditEntry
 from tests.guardian.written import wrote
 from tests.llm_endpoint import fails

@@ -11,7 +11,7 @@ from jobs import services as jobs
 from jobs.models import JobRun
 from jobs.progress import Progress
 from openclaw_web.errors import Refused
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 from tests.guardian.written import wrote
 
 from .proposed import API, DB, HELD, JSON, PAGE, audits, runs, text_of, writes

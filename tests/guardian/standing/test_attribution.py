@@ -5,8 +5,8 @@ import os
 import pytest
 
 from guardian.models import WriteGuardianAudit
-from people.configuration import keys as configuration
-from tests.collecting.collecting import run
+from people.configuration import setting_values as configuration
+from tests.collecting.collect_runs import run
 from tests.homes import assistant, user
 from tests.problems.check_results import check
 from tests.sqlite_homes import T0

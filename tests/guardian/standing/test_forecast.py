@@ -10,7 +10,7 @@ from guardian import standing
 from guardian.standing.files import GUARDED
 from guardian.standing.forecast import Effect, forecast_effect
 from guardian.standing.state_database import read_live_record
-from tests.collecting.collecting import run
+from tests.collecting.collect_runs import run
 from tests.sqlite_homes import T0
 
 from .recorded_homes import RecordedHome

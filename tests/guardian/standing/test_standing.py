@@ -9,7 +9,7 @@ from agents.models import Agent
 from guardian import standing
 from guardian.files import MEMORY_FILES
 from guardian.models import ProvenanceRecord
-from tests.collecting.collecting import run
+from tests.collecting.collect_runs import run
 from tests.guardian.written import wrote
 from tests.problems.check_results import check
 from tests.sqlite_homes import CANARY, T0

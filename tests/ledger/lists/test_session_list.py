@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from openclaw_web.lists import answers
+from openclaw_web.lists import list_response
 from tests.factories import T0, SessionFactory
 from tests.ledger.talks import text_of
 from tests.ledger.walking import walk
@@ -66,7 +66,7 @@ def test_percent_and_underscore_are_letters_like_others(client):
 
 
 def test_a_big_number_of_sessions_is_not_counted(client, monkeypatch):
-    monkeypatch.setattr(answers, "COUNTING_MS", -1)
+    monkeypatch.setattr(list_response, "COUNTING_MS", -1)
     SessionFactory.create_batch(1500)
     text = text_of(client.get(ADA))
     assert re.search(r"<p class=\"list-count\">At least \S+ sessions of ada<", text)

@@ -89,12 +89,12 @@ def test_a_text_made_to_be_slow_is_shown_as_it_is(piece):
     ],
 )
 def test_hidden_characters_become_readable(text, html):
-    assert glyphs.readable(text) == html
+    assert glyphs.to_html(text) == html
 
 
 def test_thousands_of_hidden_characters_do_not_make_a_page_heavy():
-    assert len(glyphs.readable("a\x01" * 5000)) < 40_000
+    assert len(glyphs.to_html("a\x01" * 5000)) < 40_000
 
 
 def test_one_line_is_one_line():
-    assert glyphs.plain("a\nb\u202e  c") == "a b ‹U+202E› c"
+    assert glyphs.to_one_line("a\nb\u202e  c") == "a b ‹U+202E› c"

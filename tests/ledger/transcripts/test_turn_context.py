@@ -5,8 +5,8 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from datasets import services
-from people.configuration import keys as configuration
-from people.models.kept import AuditEntry
+from people.configuration import setting_values as configuration
+from people.models.bookkeeping import AuditEntry
 from tests.factories import T0
 from tests.homes import assistant, user
 from tests.ledger.talks import tell, working_turns

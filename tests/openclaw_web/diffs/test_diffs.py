@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openclaw_web.diffs import comparing, unified, word_marks
+from openclaw_web.diffs import line_diff, unified_format, word_marks
 from tests.openclaw_web.templates.test_templates import draw
 
 LINES = st.lists(st.sampled_from(["", "a", "b", "a b c", "the quick fox", "the slow fox", "早上好", "\r", "x\x00y"]))
@@ -22,13 +22,13 @@ def drawn(view, diff, prefix=""):
 
 
 def shown(old, new):
-    diff = comparing.compare(old, new)
-    return drawn(comparing.view(diff), diff)
+    diff = line_diff.compare(old, new)
+    return drawn(line_diff.build_view(diff), diff)
 
 
 def patched(old, patch):
     """A text after a unified diff, as `patch` would make it."""
-    before, after, at = comparing.lines_of(old), [], 0
+    before, after, at = line_diff.split_lines(old), [], 0
     lines = patch.split("\n")[2:-1]
     for place, line in enumerate(lines):
         ending = "" if lines[place + 1 : place + 2] == ["\\ No newline at end of file"] else "\n"
@@ -47,7 +47,7 @@ def patched(old, patch):
 
 @given(TEXTS, TEXTS)
 def test_the_lines_of_a_diff_are_both_texts(old, new):
-    diff = comparing.compare(old, new)
+    diff = line_diff.compare(old, new)
     assert (rebuilt(diff) or ["", ""]) == [old, new]
     for side in ("old", "new"):
         numbers = [line.number for row in diff.rows() if (line := getattr(row, side))]
@@ -56,7 +56,7 @@ def test_the_lines_of_a_diff_are_both_texts(old, new):
 
 @given(TEXTS, TEXTS)
 def test_unchanged_rows_are_equal_and_marks_make_up_their_line(old, new):
-    for row in comparing.compare(old, new).rows():
+    for row in line_diff.compare(old, new).rows():
         if not row.is_changed:
             assert row.old.text == row.new.text
         for line in filter(None, (row.old, row.new)):
@@ -69,19 +69,19 @@ def test_unchanged_rows_are_equal_and_marks_make_up_their_line(old, new):
 @given(st.text(alphabet="ab c早", max_size=60), st.text(alphabet="ab c早", max_size=60))
 def test_pieces_make_up_the_line_however_it_is_compared(old, new):
     for effort in (word_marks.Effort(), word_marks.Effort(0)):
-        left, right = word_marks.parts(old, new, effort)
+        left, right = word_marks.mark_words(old, new, effort)
         assert ("".join(text for text, _ in left), "".join(text for text, _ in right)) == (old, new)
 
 
 @given(TEXTS, TEXTS)
 def test_the_unified_text_is_a_patch(old, new):
-    patch = unified.text(comparing.view(comparing.compare(old, new)), "x.md")
+    patch = unified_format.format_patch(line_diff.build_view(line_diff.compare(old, new)), "x.md")
     assert patched(old, patch) == new if patch else old == new
 
 
 @given(TEXTS, TEXTS)
 def test_the_sums_are_those_of_the_rows(old, new):
-    diff = comparing.compare(old, new)
+    diff = line_diff.compare(old, new)
     rows = [row for row in diff.rows() if row.is_changed]
     assert diff.removed == sum(row.old is not None for row in rows)
     assert diff.added == sum(row.new is not None for row in rows)
@@ -89,8 +89,8 @@ def test_the_sums_are_those_of_the_rows(old, new):
 
 @given(TEXTS, TEXTS)
 def test_a_view_leaves_no_change_out(old, new):
-    diff = comparing.compare(old, new)
-    view = comparing.view(diff)
+    diff = line_diff.compare(old, new)
+    view = line_diff.build_view(diff)
     assert [r for s in view.sections for r in s.rows if r.is_changed] == [r for r in diff.rows() if r.is_changed]
     count = sum(section.count if section.is_fold else len(section.rows) for section in view.sections)
     assert count == len(list(diff.rows()))
@@ -111,13 +111,13 @@ def test_chinese_is_compared_by_character():
 def test_a_line_that_moved_among_changed_ones_finds_its_partner():
     old = "alpha beta gamma\nentirely different\n"
     new = "something new here now\nalpha beta delta\n"
-    rows = list(comparing.compare(old, new).rows())
+    rows = list(line_diff.compare(old, new).rows())
     assert [(row.old and row.old.number, row.new and row.new.number) for row in rows] == [(None, 1), (1, 2), (2, None)]
 
 
 @pytest.mark.parametrize(("old", "new"), [(None, "a\n"), ("a\n", None), (None, None), ("", ""), (None, "")])
 def test_a_text_that_is_not_there(old, new):
-    diff = comparing.compare(old, new)
+    diff = line_diff.compare(old, new)
     assert (diff.old_exists, diff.new_exists) == (old is not None, new is not None)
     assert (diff.removed, diff.added) == (bool(old), bool(new))
     assert isinstance(shown(old, new), str)
@@ -156,13 +156,13 @@ def test_what_a_file_holds_does_nothing():
     ],
 )
 def test_huge_texts_are_compared_coarsely_and_drawn_small(old, new):
-    diff = comparing.compare(old, new)
-    view = comparing.view(diff)
+    diff = line_diff.compare(old, new)
+    view = line_diff.build_view(diff)
     assert diff.is_coarse
     assert "".join(row.new.text for row in diff.rows() if row.new) == new
     assert len(drawn(view, diff)) < 2_000_000
     rows = sum(row.is_changed for section in view.sections for row in section.rows)
-    assert rows <= comparing.SHOWN_ROWS
+    assert rows <= line_diff.SHOWN_ROWS
     assert view.left == sum(row.is_changed for row in diff.rows()) - rows
 
 
@@ -174,5 +174,5 @@ def test_a_long_line_is_shown_around_its_change():
 
 
 def test_two_diffs_of_one_page_are_kept_apart():
-    diff = comparing.compare("a\n", "b\n")
-    assert 'id="d-old-L1"' in drawn(comparing.view(diff), diff, prefix="d-")
+    diff = line_diff.compare("a\n", "b\n")
+    assert 'id="d-old-L1"' in drawn(line_diff.build_view(diff), diff, prefix="d-")

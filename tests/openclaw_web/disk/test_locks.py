@@ -27,7 +27,7 @@ def file(tmp_path):
 def test_one_has_it_and_the_other_is_told(file):
     with locks.lock(file) as is_ours, locks.lock(file, wait=False) as is_theirs:
         assert (is_ours, is_theirs) == (True, False)
-        assert locks.is_held(file) is True and locks.held(file, wait=False) is None
+        assert locks.is_held(file) is True and locks.hold_lock(file, wait=False) is None
     assert locks.is_held(file) is False
 
 
@@ -39,8 +39,8 @@ def test_some_share_it(file):
 
 
 def test_a_descriptor_holds_it_until_it_is_closed(file):
-    handle = locks.held(file)
-    assert locks.held(file, wait=False) is None
+    handle = locks.hold_lock(file)
+    assert locks.hold_lock(file, wait=False) is None
     os.close(handle)
     assert locks.is_held(file) is False
 
@@ -49,15 +49,19 @@ def test_whoever_waits_says_so_first_and_others_say_nothing(file, tmp_path):
     said = []
     with locks.lock(file, before_waiting=lambda: said.append("nobody has it")):
         assert said == []
-        holder = locks.held(tmp_path / "other.lock")
+        holder = locks.hold_lock(tmp_path / "other.lock")
         with locks.lock(tmp_path / "other.lock", before_waiting=lambda: (said.append("waiting"), os.close(holder))):
             assert said == ["waiting"]
 
 
 def test_the_second_of_two_is_refused_with_the_sentence(file):
-    with locks.only_one(file, "Wait."), pytest.raises(Refused, match=r"Wait\."), locks.only_one(file, "Wait."):
+    with (
+        locks.exclusive_lock(file, "Wait."),
+        pytest.raises(Refused, match=r"Wait\."),
+        locks.exclusive_lock(file, "Wait."),
+    ):
         pytest.fail("both are at work")
-    with locks.only_one(file, "Wait."):
+    with locks.exclusive_lock(file, "Wait."):
         assert locks.is_held(file)
 
 
@@ -78,17 +82,17 @@ def test_the_file_is_for_its_owner_alone(file):
 
 class TestRuns:
     def test_one_that_ended_leaves_nothing(self, settings):
-        with locks.running("here:1:ONE"):
-            assert locks.is_dead("here:1:ONE") is False
+        with locks.hold_run_lock("here:1:ONE"):
+            assert locks.is_run_dead("here:1:ONE") is False
         assert not (settings.HOME_DIR / "state" / "running" / "ONE").exists()
-        assert locks.is_dead("here:1:ONE") is None
+        assert locks.is_run_dead("here:1:ONE") is None
 
     def test_one_that_was_broken_off_is_dead_until_it_is_forgotten(self):
-        with pytest.raises(SystemExit), locks.running("here:1:TWO"):
+        with pytest.raises(SystemExit), locks.hold_run_lock("here:1:TWO"):
             raise SystemExit
-        assert locks.is_dead("here:1:TWO") is True
-        locks.forget("here:1:TWO")
-        assert locks.is_dead("here:1:TWO") is None
+        assert locks.is_run_dead("here:1:TWO") is True
+        locks.remove_run_lock("here:1:TWO")
+        assert locks.is_run_dead("here:1:TWO") is None
 
 
 @pytest.mark.kill

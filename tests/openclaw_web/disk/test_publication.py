@@ -8,7 +8,7 @@ import pytest
 from agents import databases
 from openclaw_web.disk import publication
 from tests import faults
-from tests.collecting.collecting import events, run
+from tests.collecting.collect_runs import events, run
 from tests.homes import Home, user
 
 
@@ -22,7 +22,7 @@ def refused():
             refusals.append(event)
             raise PermissionError(errno.EPERM, os.strerror(errno.EPERM), path)
 
-    with faults.files(answer):
+    with faults.watch_files(answer):
         yield refusals
 
 

@@ -3,7 +3,7 @@
 from django.conf import settings
 from django.db import models
 
-from benchmarks import many_rows
+from benchmarks import bulk_rows
 from openclaw_web.sqlite import fields
 from tests.factories import T0
 
@@ -65,13 +65,13 @@ def fill(what):
     db = "agent_ada" if what.table._meta.app_label in settings.AGENT_APPS else "default"
     columns = [field for field in what.table._meta.concrete_fields if field.column]
     if any(field.is_relation and not field.null for field in columns):
-        many_rows.fill_sessions(db, 3)
+        bulk_rows.fill_sessions(db, 3)
     values = {field.column: _expression(number, field) for number, field in enumerate(columns)}
     values |= {
         name: text.replace("{words}", _one_of(["word", "other", HOSTILE], "i"))
         for name, text in SHAPES.get(what.on, {}).items()
     }
-    many_rows.insert(db, what.table, COUNT, **values)
+    bulk_rows.insert(db, what.table, COUNT, **values)
     return list(what.table.objects.using(db).values())
 
 

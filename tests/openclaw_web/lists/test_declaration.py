@@ -2,7 +2,7 @@
 
 import pytest
 
-from openclaw_web.lists.declaration import TITLE, every
+from openclaw_web.lists.declaration import TITLE, find_lists
 from tests.factories import SessionFactory, TurnFactory
 
 pytestmark = pytest.mark.django_db
@@ -13,7 +13,7 @@ def marks_of(what):
 
 
 def test_every_list_says_what_is_on_its_card():
-    for name, what in every().items():
+    for name, what in find_lists().items():
         values = [mark for mark in marks_of(what) if mark != TITLE]
         assert 2 <= len(values) <= 4, name
         assert marks_of(what).count(TITLE) <= 1, name

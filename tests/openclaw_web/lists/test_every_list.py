@@ -17,9 +17,9 @@ from django.test.utils import CaptureQueriesContext
 
 from openclaw_web.api import api
 from openclaw_web.lists import segments
-from openclaw_web.lists.declaration import every
-from openclaw_web.lists.paging import cursor
-from people.models.kept import AuditEntry
+from openclaw_web.lists.declaration import find_lists
+from openclaw_web.lists.paging import encode_cursor
+from people.models.bookkeeping import AuditEntry
 from tests.conftest import ALL
 from tests.factories import T0
 from tests.openclaw_web.lists import rows
@@ -115,7 +115,7 @@ class Everywhere:
     """A list with its rows, and the ways to ask for it."""
 
     def __init__(self, on, client):
-        self.what, self.client, self.on = every()[on], client, on
+        self.what, self.client, self.on = find_lists()[on], client, on
         self.always = {name: IDS[name] for name in self.what.filters().PLACE}
         self.whole = {segments.NAME: segments.ALL} if self.what.filters.SEGMENTS else {}
         self.rows = rows.fill(self.what)
@@ -196,7 +196,7 @@ class Everywhere:
         return next((each for each in names if each in self.api_fields), None)
 
 
-@pytest.fixture(params=sorted(every()))
+@pytest.fixture(params=sorted(find_lists()))
 def listed(request, as_admin, ada, bob):
     return Everywhere(request.param, as_admin)
 
@@ -312,7 +312,7 @@ def test_what_agents_wrote_is_only_text(listed):
 
 def nonsense_for(form):
     """Of everything that an address of a list may hold a value that cannot be."""
-    yield from {"sort": "nonsense", "format": "xml", "after": "nonsense", "before": cursor([1] * 5)}.items()
+    yield from {"sort": "nonsense", "format": "xml", "after": "nonsense", "before": encode_cursor([1] * 5)}.items()
     for name, field in form.fields.items():
         if name not in (*form.PLACE, "sort", "format") and type(field) is not forms.BooleanField:
             yield name, "a\0b" if type(field) is forms.CharField else "nonsense"
@@ -350,8 +350,8 @@ def test_another_agent_has_none_of_them_and_an_unknown_one_is_not_found(listed):
             assert listed.client.get(at.replace("/ada/", "/eve/")).status_code == 404
 
 
-@pytest.mark.parametrize("on", sorted(every()))
+@pytest.mark.parametrize("on", sorted(find_lists()))
 def test_an_empty_list_says_what_will_be_here(on, as_admin, ada):
-    what = every()[on]
+    what = find_lists()[on]
     page = as_admin.get(PAGES[on], {name: IDS[name] for name in what.filters().PLACE}).text
     assert str(what.words.none) in page and what.words.command in page

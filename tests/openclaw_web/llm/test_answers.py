@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openclaw_web.llm import headers, usage
-from openclaw_web.llm.client import Answer, CallFailed, Failure, ask
+from openclaw_web.llm import client, usage
+from openclaw_web.llm.client import Answer, CallFailed, Failure, ask_model
 from openclaw_web.llm.endpoint import Endpoint
 from tests import llm_endpoint as scripted
 from tests.odd_json import JSON, odd
@@ -34,7 +34,7 @@ def result(server, body):
     server.then(scripted.sends(body))
     messages = [{"role": "user", "content": "Hello"}]
     try:
-        return ask(Endpoint(server.url, "k-1"), model="small", messages=messages, max_tokens=5, seconds=60)
+        return ask_model(Endpoint(server.url, "k-1"), model="small", messages=messages, max_tokens=5, seconds=60)
     except CallFailed as failure:
         return failure
 
@@ -90,7 +90,7 @@ HEADS = st.tuples(
 def test_any_bytes_on_the_wire_are_a_failure(server, sent):
     server.then(scripted.says_bytes(sent))
     with pytest.raises(CallFailed) as failed:
-        ask(Endpoint(server.url, "k-1"), model="small", messages=[], max_tokens=5, seconds=60)
+        ask_model(Endpoint(server.url, "k-1"), model="small", messages=[], max_tokens=5, seconds=60)
     assert failed.value.sentence and failed.value.kind not in (Failure.unreachable, Failure.timed_out)
 
 
@@ -106,7 +106,7 @@ ODD = [-1, 1.0, True, False, "7", None, [7], {}, 10**13, 2**64 - 1, 1e400]
 
 @pytest.mark.parametrize(("said", "taken"), [*PLAUSIBLE, *((value, None) for value in ODD)])
 def test_numbers_of_tokens_are_plausible_or_not_taken(said, taken):
-    found = usage.of({"usage": {"prompt_tokens": said, "completion_tokens": said}})
+    found = usage.read_usage({"usage": {"prompt_tokens": said, "completion_tokens": said}})
     assert (found.prompt_tokens, found.completion_tokens, found.cost_usd) == (taken, taken, None)
 
 
@@ -116,7 +116,7 @@ ODD_COSTS = [-0.1, True, "0.1", None, [], math.inf, -math.inf, math.nan, 1e300, 
 
 @pytest.mark.parametrize(("said", "taken"), [*COSTS, *((value, None) for value in ODD_COSTS)])
 def test_a_cost_is_plausible_or_not_taken(said, taken):
-    assert usage.of({"usage": {"cost": said}}).cost_usd == taken
+    assert usage.read_usage({"usage": {"cost": said}}).cost_usd == taken
 
 
 @pytest.mark.parametrize("name", [None, "", 7, ["x"], {}])
@@ -139,19 +139,19 @@ TIMES = [
 
 @pytest.mark.parametrize(("value", "seconds"), TIMES)
 def test_when_to_return(value, seconds):
-    assert headers.retry_after(value) == seconds
+    assert client.parse_retry_after(value) == seconds
 
 
 def test_a_date_to_return_at(monkeypatch):
     monkeypatch.setattr("openclaw_web.clock.now_ms", lambda: 1_771_642_800_000)
-    assert headers.retry_after("Sat, 21 Feb 2026 03:00:30 GMT") == 30
+    assert client.parse_retry_after("Sat, 21 Feb 2026 03:00:30 GMT") == 30
 
 
 @given(
     value=st.text() | st.from_regex(r"[A-Z][a-z]{2}, [0-9]{1,9} [A-Z][a-z]{2} [0-9]{1,9} [0-9:]{3,9} [-+A-Z0-9]{3,9}")
 )
 def test_any_header_is_a_time_or_none(value):
-    seconds = headers.retry_after(value)
+    seconds = client.parse_retry_after(value)
     assert seconds is None or 0 <= seconds < math.inf
 
 
@@ -163,4 +163,4 @@ def test_any_header_is_a_time_or_none(value):
     ],
 )
 def test_types_of_json(value, is_json):
-    assert headers.is_json(value) == is_json
+    assert client.is_json_type(value) == is_json

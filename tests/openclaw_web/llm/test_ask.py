@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from openclaw_web import VERSION
-from openclaw_web.llm.client import CallFailed, Failure, ask
+from openclaw_web.llm.client import CallFailed, Failure, ask_model
 from openclaw_web.llm.endpoint import Endpoint
 from tests import llm_endpoint as scripted
 
@@ -20,7 +20,7 @@ def asked(server, *, url=None, key=KEY, seconds=60):
     """The answer of a server, or why there is none."""
     endpoint = Endpoint(server.url if url is None else url, key)
     try:
-        return ask(endpoint, model="small", messages=QUESTION, max_tokens=50, seconds=seconds)
+        return ask_model(endpoint, model="small", messages=QUESTION, max_tokens=50, seconds=seconds)
     except CallFailed as failure:
         shown = "".join([str(failure), repr(failure), failure.sentence, failure.body])
         assert not key or key not in shown
@@ -204,7 +204,7 @@ def test_a_server_that_reads_nothing():
         endpoint = Endpoint(f"http://127.0.0.1:{silent.getsockname()[1]}/v1", KEY)
         messages = [{"role": "user", "content": "x" * 30_000_000}]
         with pytest.raises(CallFailed) as failed:
-            ask(endpoint, model="small", messages=messages, max_tokens=1, seconds=0.4)
+            ask_model(endpoint, model="small", messages=messages, max_tokens=1, seconds=0.4)
     assert failed.value.kind == Failure.timed_out
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from openclaw_web.llm.client import CallFailed, Failure, ask, patiently
+from openclaw_web.llm.client import CallFailed, Failure, ask_model, call_with_retries
 from openclaw_web.llm.endpoint import Endpoint
 from tests.llm_endpoint import Endpoint as Server
 from tests.llm_endpoint import cut_off, fails, says
@@ -19,8 +19,8 @@ class Patient:
         self.bounds = {"attempts": attempts, "seconds": seconds}
 
     def ask(self):
-        return patiently(
-            lambda: ask(self.endpoint, model="small", messages=MESSAGES, max_tokens=5, seconds=60),
+        return call_with_retries(
+            lambda: ask_model(self.endpoint, model="small", messages=MESSAGES, max_tokens=5, seconds=60),
             on_failure=lambda failure, attempt: self.told.append((attempt, failure.kind)),
             wait=self.pauses.append,
             **self.bounds,
@@ -87,8 +87,8 @@ def test_who_is_told_may_end_it():
     with Server(fails(500)) as server:
         endpoint = Endpoint(server.url, "")
         with pytest.raises(KeyboardInterrupt):
-            patiently(
-                lambda: ask(endpoint, model="small", messages=MESSAGES, max_tokens=5, seconds=60),
+            call_with_retries(
+                lambda: ask_model(endpoint, model="small", messages=MESSAGES, max_tokens=5, seconds=60),
                 attempts=9,
                 seconds=60,
                 on_failure=stop,
@@ -100,8 +100,8 @@ def test_it_really_waits():
     with Server(fails(429, retry_after=0.05), says("Yes")) as server:
         endpoint = Endpoint(server.url, "")
         told = []
-        answer = patiently(
-            lambda: ask(endpoint, model="small", messages=MESSAGES, max_tokens=5, seconds=60),
+        answer = call_with_retries(
+            lambda: ask_model(endpoint, model="small", messages=MESSAGES, max_tokens=5, seconds=60),
             attempts=2,
             seconds=600,
             on_failure=lambda failure, attempt: told.append(attempt),

@@ -7,7 +7,7 @@ import sys
 import pytest
 from django.views.debug import technical_500_response
 
-from openclaw_web.llm.client import CallFailed, Failure, ask
+from openclaw_web.llm.client import CallFailed, Failure, ask_model
 from openclaw_web.llm.endpoint import Endpoint
 from tests import llm_endpoint as scripted
 from tests.suite.sources import MODULES, ROOT
@@ -17,7 +17,7 @@ MESSAGES = [{"role": "user", "content": "Hello"}]
 
 
 def asked(url):
-    return ask(Endpoint(url, KEY), model="small", messages=MESSAGES, max_tokens=5, seconds=60)
+    return ask_model(Endpoint(url, KEY), model="small", messages=MESSAGES, max_tokens=5, seconds=60)
 
 
 def refused(url):
@@ -41,7 +41,7 @@ def test_no_password_of_the_environment(monkeypatch, tmp_path):
     netrc.write_text("machine 127.0.0.1 login ada password secret\n")
     monkeypatch.setenv("NETRC", str(netrc))
     with scripted.Endpoint() as server:
-        ask(Endpoint(server.url, ""), model="small", messages=MESSAGES, max_tokens=5, seconds=60)
+        ask_model(Endpoint(server.url, ""), model="small", messages=MESSAGES, max_tokens=5, seconds=60)
     assert "Authorization" not in server.requests[0].headers
 
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from openclaw_web.llm.client import CallFailed, Failure, ToolCall, ask
+from openclaw_web.llm.client import CallFailed, Failure, ToolCall, ask_model
 from openclaw_web.llm.endpoint import Endpoint
 from tests import llm_endpoint as scripted
 
@@ -16,7 +16,7 @@ def asked(behaviour, tools=TOOLS, key="sk-secret"):
     with scripted.Endpoint(behaviour) as server:
         messages = [{"role": "user", "content": "Hello"}]
         try:
-            found = ask(
+            found = ask_model(
                 Endpoint(server.url, key), model="small", messages=messages, max_tokens=5, seconds=60, tools=tools
             )
         except CallFailed as failure:

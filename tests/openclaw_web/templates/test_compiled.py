@@ -13,8 +13,8 @@ import zstandard
 from jinja2 import DictLoader
 
 from openclaw_web.pages import templates
-from openclaw_web.pages.compiled import Compiled
-from tests.operations.backups import backing_up
+from openclaw_web.pages.template_cache import TemplateCache
+from tests.operations.backups import backup_homes
 
 SOURCE = {"a.html": "{% for one in found %}<p>{{ one }}</p>{% endfor %}"}
 
@@ -139,16 +139,16 @@ def test_those_of_other_versions_go(tmp_path, kept):
 
 
 def test_options_have_folders_of_their_own(tmp_path):
-    assert Compiled(tmp_path, ["a"]).folder != Compiled(tmp_path, ["b"]).folder
+    assert TemplateCache(tmp_path, ["a"]).folder != TemplateCache(tmp_path, ["b"]).folder
 
 
 def test_a_home_that_was_served_keeps_them_and_no_backup_has_them(tmp_path):
     home = tmp_path / "own"
-    backing_up.fill(home)
-    backing_up.python(home, "from openclaw_web.pages import templates; templates.compile_all()")
+    backup_homes.fill(home)
+    backup_homes.python(home, "from openclaw_web.pages import templates; templates.compile_all()")
     (folder,) = (home / "state").glob("templates-*")
     assert len(list(folder.iterdir())) > 80
-    archive = backing_up.receipt(home, "create")["backup"]["path"]
+    archive = backup_homes.receipt(home, "create")["backup"]["path"]
     with zstandard.open(archive) as packed, tarfile.open(fileobj=packed, mode="r|") as members:
         names = members.getnames()
     assert "state/openclaw.sqlite" in str(names) and "templates-" not in str(names)

@@ -24,7 +24,7 @@ TAG = re.compile(
 )
 # What makes HTML of texts, and the pages that agents of the demo look at: that is no page of ours.
 TEXTS_AS_HTML = {
-    "demo/files/output.py",
+    "demo/files/tool_output.py",
     "ledger/markup/markdown.py",
     "openclaw_web/pages/formatting.py",
     "openclaw_web/pages/glyphs.py",
@@ -134,4 +134,4 @@ def test_durations_lists_and_spaces_are_those_of_the_language():
     ):
         with translation.override(language):
             assert template.render(long=12_900_000, short=4200, names=["a", "b"]) == words
-            assert formatting.joined(["A.", "B."]) == ("A. B." if language == "en" else "A.B.")
+            assert formatting.join_sentences(["A.", "B."]) == ("A. B." if language == "en" else "A.B.")

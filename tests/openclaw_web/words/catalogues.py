@@ -16,7 +16,7 @@ def forms(text):
 
 
 @cache
-def found():
+def find_texts():
     """All texts that are there, collected once."""
     return words.collect(uses())
 
@@ -29,7 +29,7 @@ def uses():
 
 def texts():
     """Every text for translators in each of its forms, with the first place it stands at."""
-    for message in found():
+    for message in find_texts():
         if message.id:
             file, line = message.locations[0]
             yield from ((f"{file}:{line}", form) for form in forms(message.id))

@@ -6,7 +6,7 @@ import pytest
 
 from tests.suite.sources import fail_for
 
-from .catalogues import forms, found, uses, words
+from .catalogues import find_texts, forms, uses, words
 
 PLACEHOLDER = re.compile(r"%\(\w+\)[sd]|%%|\{\w*\}")
 TAG = re.compile(r"</?[a-z][^>]*>")
@@ -55,7 +55,7 @@ TRANSLATED = [language for language in words.LANGUAGES if language != "en"]
 
 @pytest.mark.parametrize("language", words.LANGUAGES)
 def test_they_are_up_to_date(language):
-    current = words.in_file(words.updated(language, found()))
+    current = words.in_file(words.updated(language, find_texts()))
     assert current == words.place(language).read_bytes(), "run ./dev words"
 
 

@@ -8,7 +8,7 @@ from artifacts import services
 from artifacts.store import layout
 from jobs import execution
 from jobs.models import JobRun
-from people.models.kept import AuditEntry
+from people.models.bookkeeping import AuditEntry
 
 URL = "/operations/artifacts/"
 CLEAR = "/operations/artifacts/clear/"

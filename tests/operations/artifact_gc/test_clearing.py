@@ -16,7 +16,7 @@ from openclaw_web.disk import packing
 from openclaw_web.errors import Refused
 from operations.artifact_gc import mentions
 from operations.artifact_gc import services as clearing
-from people.models.kept import AuditEntry
+from people.models.bookkeeping import AuditEntry
 from tests import faults
 from tests.factories import (
     CronJobFactory,
@@ -218,7 +218,7 @@ def test_a_mention_that_comes_while_it_runs_keeps_its_content(root, orphan):
         EventFactory(event_json=f'{{"message": "{late}"}}')
         CronJobFactory(prompt="Read it")
 
-    with faults.once("open", removing_begins, meanwhile):
+    with faults.before_file_event("open", removing_begins, meanwhile):
         clear()
     assert (is_there(root, late), is_there(root, gone)) == (True, False)
 
@@ -230,7 +230,7 @@ def test_a_text_that_changes_while_it_runs_keeps_its_content(root, orphan, facto
     def meanwhile():
         type(row).objects.filter(pk=row.pk).update(**{column: handle})
 
-    with faults.once("open", removing_begins, meanwhile):
+    with faults.before_file_event("open", removing_begins, meanwhile):
         assert clear().removed == 0
 
 

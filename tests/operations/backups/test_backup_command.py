@@ -11,8 +11,8 @@ from pathlib import Path
 import orjson
 import pytest
 
-from tests.operations.backups import backing_up
-from tests.operations.backups.backing_up import archives, receipt, run, start, tables
+from tests.operations.backups import backup_homes
+from tests.operations.backups.backup_homes import archives, receipt, run, start, tables
 from tests.processes import Home, is_locked, wait_for
 
 pytestmark = pytest.mark.kill
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.kill
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory):
     home = tmp_path_factory.mktemp("filled") / "home"
-    backing_up.fill(home)
+    backup_homes.fill(home)
     return home
 
 
@@ -44,10 +44,10 @@ def test_it_works(home, tmp_path):
     status, out, _err = run(tmp_path / "new", "backup", "restore", str(path))
     assert status == 0 and "2 agents, 1 user" in out and "sign in again" in out
     assert tables(tmp_path / "new") == tables(home)
-    assert backing_up.schema(tmp_path / "new") == backing_up.schema(home)
-    assert backing_up.artifacts(tmp_path / "new") == backing_up.artifacts(home) != {}
+    assert backup_homes.schema(tmp_path / "new") == backup_homes.schema(home)
+    assert backup_homes.artifacts(tmp_path / "new") == backup_homes.artifacts(home) != {}
     assert list((tmp_path / "new" / "exports").glob("*/manifest.json"))
-    assert backing_up.are_artifacts_sound(tmp_path / "new")
+    assert backup_homes.are_artifacts_sound(tmp_path / "new")
     assert not list(tmp_path.glob(".new*")) and not list(tmp_path.glob("new.before*"))
 
 
@@ -71,7 +71,7 @@ def test_nobody_stays_signed_in(home, tmp_path):
     python += "S.objects.create(session_key='k' * 32, session_data='x', expire_date=datetime(2099, 1, 1, tzinfo=UTC))\n"
     python += "SignIn.objects.create(id='1', user=User.objects.get(), session_key='k' * 32, how='link',"
     python += " created_at=now_ms(), last_seen_at=now_ms(), expires_at=now_ms() + 10**9)\n"
-    backing_up.python(home, python)
+    backup_homes.python(home, python)
     archive = receipt(home, "create")["backup"]["path"]
     subprocess.run(["tar", "--zstd", "-xf", archive, "-C", tmp_path], check=True)
     assert b"k" * 32 not in (tmp_path / "state" / "openclaw.sqlite").read_bytes()
@@ -118,7 +118,7 @@ def test_an_old_home_is_only_replaced_when_asked_and_kept(home, archive):
 
 
 def test_what_was_under_way_has_ended(home, tmp_path):
-    backing_up.python(home, "from jobs import services as jobs; jobs.start('export', {'export_id': 'x'}, by='mei')")
+    backup_homes.python(home, "from jobs import services as jobs; jobs.start('export', {'export_id': 'x'}, by='mei')")
     archive = receipt(home, "create")["backup"]["path"]
     receipt(tmp_path / "new", "restore", archive)
     found = {
@@ -209,21 +209,21 @@ def test_wrong_use(home, archive, tmp_path):
 def test_a_backup_while_others_write(tmp_path):
     """A collect, a writer of artifacts and a clearer are at work during the backup; what is restored fits together."""
     home = tmp_path / "own"
-    source = backing_up.fill(home)
+    source = backup_homes.fill(home)
     for number in range(12):
         script = source.transcript(agent=("main", "research")[number % 2])
-        script.add(*[backing_up.homes.user(f"More {number} {turn} " + "y" * 300) for turn in range(300)])
+        script.add(*[backup_homes.homes.user(f"More {number} {turn} " + "y" * 300) for turn in range(300)])
     collecting = start(home, "collect")
     stashing = start(
         home,
         "shell",
         "--no-imports",
         "-c",
-        "from agents import databases\ndatabases.alias('main')\n" + backing_up.ARTIFACTS.format(count=3000),
+        "from agents import databases\ndatabases.alias('main')\n" + backup_homes.ARTIFACTS.format(count=3000),
     )
     made = [Path(receipt(home, "create")["backup"]["path"])]
     while collecting.poll() is None or stashing.poll() is None:
-        clearing = start(home, "shell", "--no-imports", "-c", backing_up.CLEAR)
+        clearing = start(home, "shell", "--no-imports", "-c", backup_homes.CLEAR)
         made.append(Path(receipt(home, "create")["backup"]["path"]))
         assert clearing.communicate() and clearing.returncode == 0
     for process in (collecting, stashing):
@@ -232,7 +232,7 @@ def test_a_backup_while_others_write(tmp_path):
     for number, archive in enumerate(made):
         restored = tmp_path / f"restored-{number}"
         receipt(restored, "restore", str(archive))
-        assert backing_up.are_artifacts_sound(restored)
+        assert backup_homes.are_artifacts_sound(restored)
         assert run(restored, "collect", OPENCLAW_STATE_DIR=f"{home}-source")[0] == 0
         restored_rows, rows = tables(restored), tables(home)
         file = "agents/main/agent/openclaw-agent.sqlite"
@@ -250,10 +250,10 @@ def test_a_full_disk(home, archive, tmp_path):
         mounted = f'mount -t tmpfs -o size={size} tmpfs {small} && {{ "$@"; status=$?; ls -A {small}; exit $status; }}'
         command = ["unshare", "-Urm", "sh", "-c", mounted, "sh", *words]
         return subprocess.run(
-            command, cwd=backing_up.ROOT, env=backing_up.environment(home), capture_output=True, text=True
+            command, cwd=backup_homes.ROOT, env=backup_homes.environment(home), capture_output=True, text=True
         )
 
-    python = backing_up.sys.executable
+    python = backup_homes.sys.executable
     for size in ("64k", "500k"):
         done = on_small(size, python, "-m", "openclaw_web", "backup", "create", "--to", str(small), "--quiet")
         assert (done.returncode, done.stdout) == (3, ""), done.stderr

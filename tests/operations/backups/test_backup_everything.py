@@ -6,8 +6,8 @@ from contextlib import closing
 
 import pytest
 
-from tests.operations.backups import backing_up
-from tests.operations.backups.backing_up import NOT_COMPARED, receipt, run, tables
+from tests.operations.backups import backup_homes
+from tests.operations.backups.backup_homes import NOT_COMPARED, receipt, run, tables
 
 pytestmark = pytest.mark.kill
 # What nothing of the demo fills: a row for each, of every agent's file or of the global one.
@@ -48,7 +48,7 @@ def count(home, file, table):
 def test_it_works(tmp_path):
     home, new = tmp_path / "home", tmp_path / "new"
     assert run(home, "demo", "--no-serve")[0] == 0
-    backing_up.python(home, MORE)
+    backup_homes.python(home, MORE)
     for file, names in FILLED.items():
         for name in names:
             assert count(home, file, name), (file, name)
@@ -57,10 +57,10 @@ def test_it_works(tmp_path):
     old_rows, new_rows = tables(home), tables(new)
     assert new_rows.keys() == old_rows.keys()
     assert not [table for table in old_rows if new_rows[table] != old_rows[table]]
-    assert backing_up.schema(new) == backing_up.schema(home)
+    assert backup_homes.schema(new) == backup_homes.schema(home)
     assert files(new) == files(home)
     assert {path.partition("/")[0] for path in files(new)} == {"artifacts", "exports"}
-    assert backing_up.are_artifacts_sound(new)
+    assert backup_homes.are_artifacts_sound(new)
     # What differs on purpose still has all that was there before the backup began.
     for name in ("operator_audit", "job_runs", "agent_databases"):
         assert name in NOT_COMPARED

@@ -7,8 +7,8 @@ from contextlib import closing
 import pytest
 
 from tests import homes
-from tests.operations.backups import backing_up
-from tests.operations.backups.backing_up import python, receipt, run, tables
+from tests.operations.backups import backup_homes
+from tests.operations.backups.backup_homes import python, receipt, run, tables
 
 pytestmark = pytest.mark.kill
 COUNT, SESSIONS, TURNS = 10_000, 5, 40
@@ -104,18 +104,18 @@ def test_a_backup_gives_everything_back(filled, tmp_path):
     receipt(new, "restore", made["path"])
     after = tables(new)
     assert [key for key in before if after[key] != before[key]] == []
-    assert backing_up.artifacts(new) == backing_up.artifacts(filled) and backing_up.are_artifacts_sound(new)
+    assert backup_homes.artifacts(new) == backup_homes.artifacts(filled) and backup_homes.are_artifacts_sound(new)
 
 
 def test_sessions_that_are_archived_and_restored_are_what_they_were(filled):
-    before, stored = tables(filled), backing_up.artifacts(filled)
+    before, stored = tables(filled), backup_homes.artifacts(filled)
     assert run(filled, "archive", "--older-than", "30d")[0] == 0
     gone = tables(filled)
     for name in ("sessions", "conversation_turns", "conversation_contexts"):
         assert before[MAIN, name] and not gone[MAIN, name], name
     assert [name for name in (*GATE, *GUARDIAN) if gone[MAIN, name] != before[MAIN, name]] == []
-    python(filled, backing_up.CLEAR)
-    assert backing_up.artifacts(filled) == stored  # long responses
+    python(filled, backup_homes.CLEAR)
+    assert backup_homes.artifacts(filled) == stored  # long responses
     assert run(filled, "archive", "restore", str(filled / "archive"))[0] == 0
     after = tables(filled)
     noted = ("state/openclaw.sqlite", "collector_sessions")  # also says when

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.operations.backups import backing_up, without_exchange
-from tests.operations.backups.backing_up import receipt, run, start, tables
+from tests.operations.backups import backup_homes, exchange_failure
+from tests.operations.backups.backup_homes import receipt, run, start, tables
 from tests.processes import is_locked, wait_for
 
 pytestmark = pytest.mark.kill
@@ -21,7 +21,7 @@ LOCK = Path("state") / "home.lock"
 def filled(tmp_path_factory):
     """A home with a backup of what it was before lena came, and the tables it had then."""
     home = tmp_path_factory.mktemp("filled") / "home"
-    backing_up.fill(home, sessions=2, turns=3, artifacts=5)
+    backup_homes.fill(home, sessions=2, turns=3, artifacts=5)
     before = tables(home)
     receipt(home, "create")
     assert run(home, "create_user", "lena")[0] == 0
@@ -40,11 +40,11 @@ def restored(filled):
 
 
 def restore_in_steps(home, *, what=0, archive=None):
-    words = ("backup", "restore", str(archive or backing_up.archives(home)[0]), "--replace", "--quiet")
+    words = ("backup", "restore", str(archive or backup_homes.archives(home)[0]), "--replace", "--quiet")
     return subprocess.run(
-        [sys.executable, "-m", "tests.operations.backups.without_exchange", str(what), *words],
-        cwd=backing_up.ROOT,
-        env=backing_up.environment(home),
+        [sys.executable, "-m", "tests.operations.backups.exchange_failure", str(what), *words],
+        cwd=backup_homes.ROOT,
+        env=backup_homes.environment(home),
         capture_output=True,
         text=True,
     )
@@ -53,15 +53,15 @@ def restore_in_steps(home, *, what=0, archive=None):
 def manage(home, *words):
     """A command by way of `manage.py`, to its end."""
     command = [sys.executable, "manage.py", *words]
-    environment = backing_up.environment(home)
-    return subprocess.run(command, cwd=backing_up.ROOT, env=environment, capture_output=True, text=True)
+    environment = backup_homes.environment(home)
+    return subprocess.run(command, cwd=backup_homes.ROOT, env=environment, capture_output=True, text=True)
 
 
 def beside(home):
     return sorted(path.name for path in home.parent.iterdir() if path.name.startswith((f"{home.name}.", ".")))
 
 
-@pytest.mark.skipif(not without_exchange.is_possible(), reason="no seccomp here")
+@pytest.mark.skipif(not exchange_failure.is_possible(), reason="no seccomp here")
 class TestInSteps:
     def test_it_works(self, home, restored):
         old = tables(home)
@@ -114,7 +114,7 @@ class TestInSteps:
 
     def test_archives_that_get_no_second_name_are_copied(self, home, tmp_path, restored):
         """The home is blank but for them, so it goes: they may not go with it."""
-        archive = backing_up.archives(home)[0]
+        archive = backup_homes.archives(home)[0]
         blank = tmp_path / "blank"
         (blank / "backups").mkdir(parents=True)
         shutil.copy(archive, blank / "backups" / archive.name)
@@ -153,8 +153,8 @@ class TestWhoIsThere:
             wsgi = "import openclaw_web.wsgi"
             done = subprocess.run(
                 [sys.executable, "-c", wsgi],
-                cwd=backing_up.ROOT,
-                env=backing_up.environment(home),
+                cwd=backup_homes.ROOT,
+                env=backup_homes.environment(home),
                 capture_output=True,
                 text=True,
             )
@@ -163,11 +163,11 @@ class TestWhoIsThere:
 
     @pytest.mark.parametrize("way", [("-m", "openclaw_web"), ("manage.py",)], ids=["openclaw-web", "manage.py"])
     def test_every_command_keeps_a_home_where_it_is(self, home, way):
-        archive = str(backing_up.archives(home)[0])
+        archive = str(backup_homes.archives(home)[0])
         process = subprocess.Popen(
             [sys.executable, *way, "shell", "--no-imports"],
-            cwd=backing_up.ROOT,
-            env=backing_up.environment(home),
+            cwd=backup_homes.ROOT,
+            env=backup_homes.environment(home),
             stdin=subprocess.PIPE,
         )
         wait_for(lambda: is_locked(home / LOCK))
@@ -185,16 +185,16 @@ class TestWhoIsThere:
         )
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
         command = [sys.executable, "-c", code]
-        early = subprocess.Popen(command, cwd=backing_up.ROOT, env=backing_up.environment(home), **pipes)
+        early = subprocess.Popen(command, cwd=backup_homes.ROOT, env=backup_homes.environment(home), **pipes)
         assert early.stdout.readline() == "ready\n"
-        receipt(home, "restore", str(backing_up.archives(home)[0]), "--replace")
+        receipt(home, "restore", str(backup_homes.archives(home)[0]), "--replace")
         _out, err = early.communicate("\n")
         assert early.returncode == 3 and "was restored a moment ago" in err
 
 
 @pytest.mark.skipif(os.getuid(), reason="only root can mount")
 def test_backups_on_a_disk_of_their_own_are_not_touched(home, tmp_path):
-    archive = backing_up.archives(home)[0]
+    archive = backup_homes.archives(home)[0]
     blank = tmp_path / "blank"
     (blank / "backups").mkdir(parents=True)
     if subprocess.run(["mount", "-t", "tmpfs", "none", blank / "backups"], capture_output=True).returncode:
@@ -211,7 +211,7 @@ def test_backups_on_a_disk_of_their_own_are_not_touched(home, tmp_path):
 def test_backups_behind_a_link_stay_where_they_are(home, tmp_path):
     disk = (home / "backups").rename(tmp_path / "disk")
     (home / "backups").symlink_to(disk)
-    path = str(backing_up.archives(home)[0])
+    path = str(backup_homes.archives(home)[0])
     receipt(home, "restore", path, "--replace")
     assert (home / "backups").readlink() == disk
     assert [backup["path"] for backup in receipt(home, "list")["backups"]] == [path]

@@ -15,7 +15,7 @@ import zstandard
 from openclaw_web.errors import Refused
 from operations.backups import backup_paths as contents
 from operations.backups import backup_reader, manifest
-from tests.operations.backups import backing_up
+from tests.operations.backups import backup_homes
 
 pytestmark = pytest.mark.kill
 
@@ -24,9 +24,9 @@ pytestmark = pytest.mark.kill
 def sound(tmp_path_factory):
     """The bytes of a sound archive."""
     home = tmp_path_factory.mktemp("sound") / "home"
-    backing_up.fill(home, sessions=1, turns=2, artifacts=6)
-    backing_up.receipt(home, "create", "--with-exports")
-    return backing_up.archives(home)[0].read_bytes()
+    backup_homes.fill(home, sessions=1, turns=2, artifacts=6)
+    backup_homes.receipt(home, "create", "--with-exports")
+    return backup_homes.archives(home)[0].read_bytes()
 
 
 class Parts:
@@ -307,11 +307,11 @@ def test_a_restore_of_a_changed_archive_leaves_the_home(parts, tmp_path):
     other_bytes(parts)
     parts.write()
     home = tmp_path / "home"
-    backing_up.fill(home, sessions=1, turns=1, artifacts=1)
-    before = backing_up.tables(home)
-    status, _out, err = backing_up.run(home, "backup", "restore", str(parts.path), "--replace")
+    backup_homes.fill(home, sessions=1, turns=1, artifacts=1)
+    before = backup_homes.tables(home)
+    status, _out, err = backup_homes.run(home, "backup", "restore", str(parts.path), "--replace")
     assert status == 3 and "differs from the manifest" in err
-    assert backing_up.tables(home) == before
+    assert backup_homes.tables(home) == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["archive", "home", "home-source"]
 
 
@@ -319,11 +319,11 @@ def test_another_version_is_refused_and_other_rows_too(parts, tmp_path):
     first = parts.manifest["databases"][0]
     first["migrations"] = sorted([*first["migrations"], "operations.9999_from_the_future"])
     parts.write()
-    status, _out, err = backing_up.run(tmp_path / "new", "backup", "restore", str(parts.path))
+    status, _out, err = backup_homes.run(tmp_path / "new", "backup", "restore", str(parts.path))
     assert (status, err) == (3, f"{ANOTHER}\n")
     first["migrations"].remove("operations.9999_from_the_future")
     first["rows"]["users"] += 1
     parts.write()
-    status, _out, err = backing_up.run(tmp_path / "new", "backup", "restore", str(parts.path))
+    status, _out, err = backup_homes.run(tmp_path / "new", "backup", "restore", str(parts.path))
     assert status == 3 and "differ from the manifest" in err
     assert not (tmp_path / "new" / "agents").exists()

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from tests.operations.backups.backing_up import archives, fill, receipt, run
-from tests.operations.doctor.doctoring import change, doctor, rows
+from tests.operations.backups.backup_homes import archives, fill, receipt, run
+from tests.operations.doctor.doctor_homes import change, doctor, rows
 
 
 @pytest.fixture(scope="module")

@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from tests.operations.backups import backing_up
-from tests.operations.backups.backing_up import archives, receipt, run, start, tables
+from tests.operations.backups import backup_homes
+from tests.operations.backups.backup_homes import archives, receipt, run, start, tables
 from tests.processes import Killer, until_met
 
 pytestmark = pytest.mark.kill
@@ -30,7 +30,7 @@ def span(process, folder, pattern):
 
 def test_twenty_killed_backups_leave_no_archive_that_is_not_one(tmp_path):
     home = tmp_path / "home"
-    backing_up.fill(home, sessions=8, turns=60, artifacts=300)
+    backup_homes.fill(home, sessions=8, turns=60, artifacts=300)
     rows, left_behind = tables(home), 0
     (home / "backups").mkdir()
     killer = Killer(5, span(start(home, "backup", "create"), home / "backups", ".backup.*"))
@@ -52,7 +52,7 @@ def test_twenty_killed_backups_leave_no_archive_that_is_not_one(tmp_path):
 
 def test_twenty_killed_restores_leave_one_of_both_homes(tmp_path):
     home = tmp_path / "home"
-    backing_up.fill(home, sessions=8, turns=60, artifacts=300)
+    backup_homes.fill(home, sessions=8, turns=60, artifacts=300)
     receipt(home, "create")
     archive = archives(home)[0]
     wanted = tables(home)

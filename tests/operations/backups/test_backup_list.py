@@ -6,8 +6,8 @@ import pytest
 from jobs import automatic_tasks
 from jobs.models import JobRun
 from openclaw_web import clock
-from people.configuration import keys as configuration
-from people.models.kept import AuditEntry
+from people.configuration import setting_values as configuration
+from people.models.bookkeeping import AuditEntry
 from tests.factories import BackupRunFactory, UserFactory
 from tests.people.test_roles import browser_of
 

@@ -7,7 +7,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from ledger.models import Session
-from people.models.kept import AuditEntry
+from people.models.bookkeeping import AuditEntry
 from tests.homes import user
 from tests.ledger.checkpoints.checkpoints import compaction, worked
 from tests.ledger.outputs.stashing import blob

@@ -7,7 +7,7 @@ import pytest
 from artifacts import services
 from artifacts.models import Artifact
 from ledger.checkpoints.pack import KIND
-from people.models.kept import AuditEntry
+from people.models.bookkeeping import AuditEntry
 from tests.factories import DecisionFactory
 from tests.homes import assistant, result, user
 from tests.ledger.checkpoints.checkpoints import compaction, saved, worked

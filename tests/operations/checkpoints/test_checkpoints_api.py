@@ -2,7 +2,7 @@
 
 import pytest
 
-from people.models.kept import AuditEntry
+from people.models.bookkeeping import AuditEntry
 from tests.homes import user
 from tests.ledger.checkpoints.checkpoints import compaction, worked
 from tests.ledger.talks import tell

@@ -10,7 +10,7 @@ from collecting.models import MigrationRun, MigrationSource
 from jobs.models import JobRun
 from openclaw_web import clock
 from operations.doctor import ignored_sessions, report
-from people.models.kept import AuditEntry
+from people.models.bookkeeping import AuditEntry
 
 pytestmark = pytest.mark.django_db
 PAGE = "/operations/doctor/"

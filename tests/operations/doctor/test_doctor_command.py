@@ -9,13 +9,13 @@ import orjson
 import pytest
 
 from tests.homes import Home, assistant, user
-from tests.operations.backups.backing_up import run, tables
-from tests.operations.doctor import doctoring
-from tests.operations.doctor.doctoring import change, doctor, fill, picture, rows, unmigrate
+from tests.operations.backups.backup_homes import run, tables
+from tests.operations.doctor import doctor_homes
+from tests.operations.doctor.doctor_homes import change, doctor, fill, picture, rows, unmigrate
 from tests.sqlite_homes import SqliteHome
 
 pytestmark = pytest.mark.kill
-home, source = doctoring.home, doctoring.source
+home, source = doctor_homes.home, doctor_homes.source
 
 
 def checks(receipt):

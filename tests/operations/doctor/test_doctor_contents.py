@@ -7,8 +7,8 @@ import orjson
 import pytest
 
 from tests.homes import Home, assistant, result, user
-from tests.operations.backups.backing_up import receipt, run
-from tests.operations.doctor.doctoring import doctor, rows
+from tests.operations.backups.backup_homes import receipt, run
+from tests.operations.doctor.doctor_homes import doctor, rows
 
 LONG = "a line of a log\n" * 1_000
 pytestmark = pytest.mark.filterwarnings("ignore")

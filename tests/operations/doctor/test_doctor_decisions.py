@@ -7,8 +7,8 @@ from contextlib import closing
 import pytest
 
 from tests.homes import Home, assistant, user
-from tests.operations.backups.backing_up import python
-from tests.operations.doctor.doctoring import change, doctor, rows
+from tests.operations.backups.backup_homes import python
+from tests.operations.doctor.doctor_homes import change, doctor, rows
 
 pytestmark = pytest.mark.kill
 # Ten decisions as a plugin tells them, one with a long response; a call that failed, with its response, and another one

@@ -6,8 +6,8 @@ import json
 import pytest
 
 from tests.homes import Home
-from tests.operations.backups.backing_up import receipt, run
-from tests.operations.doctor.doctoring import change, doctor, fill
+from tests.operations.backups.backup_homes import receipt, run
+from tests.operations.doctor.doctor_homes import change, doctor, fill
 
 EXPORT = "01M802QPCKD3RD2B1CZH9PSDC7"
 

@@ -10,13 +10,13 @@ import pytest
 
 from tests.collecting.test_collect_kill import contents
 from tests.homes import Home
-from tests.operations.backups import backing_up
-from tests.operations.backups.backing_up import run, start
+from tests.operations.backups import backup_homes
+from tests.operations.backups.backup_homes import run, start
 from tests.operations.backups.test_backup_kill import begun, span
-from tests.operations.doctor.doctoring import doctor, picture, rows, talk
+from tests.operations.doctor.doctor_homes import doctor, picture, rows, talk
 from tests.processes import FEW, MOST_TRIES, Killer, until_met
 from tests.sqlite_homes import SqliteHome
-from tests.suite import prepared
+from tests.suite import fixture_cache
 
 pytestmark = pytest.mark.kill
 YESTERDAY = 1_795_000_000
@@ -41,7 +41,7 @@ def rest(root):
 
 def test_kills_lose_nothing_and_double_nothing(tmp_path):
     source, home = filled(tmp_path / "killed-source"), tmp_path / "killed"
-    prepared.copy_home(home)
+    fixture_cache.copy_home(home)
     (home / "backups").mkdir(mode=0o700)
     files: dict[Path, bytes] = {}
     remember(source, files)
@@ -106,11 +106,11 @@ def test_a_full_disk(tmp_path):
             f"mount -t tmpfs -o size={size} tmpfs {small} && cp -r {home}/. {small}/ && "
             f'{{ "$@"; status=$?; rm -rf {tmp_path}/after; cp -r {small} {tmp_path}/after; exit $status; }}'
         )
-        words = [backing_up.sys.executable, "-m", "openclaw_web", "doctor", "--fix", "--quiet"]
+        words = [backup_homes.sys.executable, "-m", "openclaw_web", "doctor", "--fix", "--quiet"]
         done = subprocess.run(
             ["unshare", "-Urm", "sh", "-c", script, "sh", *words],
-            cwd=backing_up.ROOT,
-            env=backing_up.environment(small, OPENCLAW_STATE_DIR=str(source.root)),
+            cwd=backup_homes.ROOT,
+            env=backup_homes.environment(small, OPENCLAW_STATE_DIR=str(source.root)),
             capture_output=True,
             text=True,
             check=False,

@@ -11,13 +11,13 @@ import pytest
 
 from tests.collecting.test_collect_real_homes import HOMES
 from tests.homes import Home, assistant, result, user
-from tests.operations.backups.backing_up import receipt, run
-from tests.operations.doctor import doctoring
-from tests.operations.doctor.doctoring import change, doctor, fill, picture, rows, sound, talk
+from tests.operations.backups.backup_homes import receipt, run
+from tests.operations.doctor import doctor_homes
+from tests.operations.doctor.doctor_homes import assert_sound, change, doctor, fill, picture, rows, talk
 from tests.sqlite_homes import SqliteHome
 
 pytestmark = pytest.mark.kill
-home = doctoring.home
+home = doctor_homes.home
 ONE, TWO, THREE = (f"00000000-0000-4000-8000-00000000000{number}" for number in range(1, 4))
 AGENT = "main"
 EVERY = """
@@ -285,7 +285,7 @@ def test_real_homes(home, name):
     shutil.copytree(HOMES / name, source)
     untouched = picture(source)
     collect(home, "--include-deleted")
-    assert sound(home, "--deep", "--include-deleted")["losses"] == []
+    assert assert_sound(home, "--deep", "--include-deleted")["losses"] == []
     agent = min((one for (one,) in agents(home)), key=lambda name: (name != AGENT, name))
     before = held(home, agent)
     change(home, DAMAGES["records"] + ";" + DAMAGES["what they are known by"] + ";" + CHANGES["tokens"], agent)
@@ -293,7 +293,7 @@ def test_real_homes(home, name):
     fixed = doctor(home, "--fix", "--deep", "--include-deleted", status=0)[0]["run"]
     assert fixed["losses"] == []
     assert held(home, agent) == before
-    found = sound(home, "--deep", "--include-deleted")
+    found = assert_sound(home, "--deep", "--include-deleted")
     assert found["compared"]["records"] == sum(found_records(home))
     assert picture(source) == untouched
 

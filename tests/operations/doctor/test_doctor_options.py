@@ -5,12 +5,12 @@ import os
 import pytest
 
 from tests.homes import Home, assistant, user
-from tests.operations.backups.backing_up import run
-from tests.operations.doctor import doctoring
-from tests.operations.doctor.doctoring import doctor, fill
+from tests.operations.backups.backup_homes import run
+from tests.operations.doctor import doctor_homes
+from tests.operations.doctor.doctor_homes import doctor, fill
 
 pytestmark = pytest.mark.kill
-home, source = doctoring.home, doctoring.source
+home, source = doctor_homes.home, doctor_homes.source
 
 
 def test_another_folder(home):

@@ -11,13 +11,13 @@ import zstandard
 
 from tests.collecting.test_collect_real_homes import HOMES
 from tests.homes import Home, assistant, result, user
-from tests.operations.backups.backing_up import run
-from tests.operations.doctor import doctoring
-from tests.operations.doctor.doctoring import doctor, fill, rows, sound, talk
+from tests.operations.backups.backup_homes import run
+from tests.operations.doctor import doctor_homes
+from tests.operations.doctor.doctor_homes import assert_sound, doctor, fill, rows, talk
 from tests.sqlite_homes import SqliteHome
 
 pytestmark = pytest.mark.kill
-home = doctoring.home
+home = doctor_homes.home
 GLOBAL = ("cron_jobs", "cron_run_logs", "subagent_runs", "task_runs", "flow_runs", "delivery_queue_entries")
 OF_AGENTS = ("sessions", "transcript_events", "trajectory_events", "indexed_files", "vfs_entries")
 FILES = ("file_snapshots", "workspace_files")
@@ -70,7 +70,7 @@ def compare(home, *words):
     for table in {*new, *after} - {"sessions"}:
         assert new[table] == after[table] - before[table], table
     assert sum(one["records"] for one in found["agents"]) == came["records"] == new["transcript_events"]
-    again = sound(home, *words)
+    again = assert_sound(home, *words)
     assert planned(again) == (Counter(), Counter()) and again["to_read"] == 0, again["sources"][:3]
     return came["records"]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.collecting.test_collect_real_homes import HOMES, counted
-from tests.operations.doctor.doctoring import doctor, picture, rows, sound
+from tests.operations.doctor.doctor_homes import assert_sound, doctor, picture, rows
 
 pytestmark = [
     pytest.mark.kill,
@@ -58,4 +58,4 @@ def test_counts_are_those_of_the_source(name, tmp_path):
         assert (status, sha256) == ("imported", before[path][0]), path
     assert Path(fixed["run"]["backup"]["path"]).is_file()
     again, _status = doctor(home, "--fix", *words)
-    assert again["run"] is None and sound(home, *words, "--deep")["losses"] == []
+    assert again["run"] is None and assert_sound(home, *words, "--deep")["losses"] == []

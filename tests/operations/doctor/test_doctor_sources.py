@@ -12,15 +12,15 @@ import pytest
 import zstandard
 
 from tests.homes import Home, user
-from tests.operations.backups import backing_up
-from tests.operations.backups.backing_up import start
-from tests.operations.doctor import doctoring
-from tests.operations.doctor.doctoring import doctor, fill, picture, rows
+from tests.operations.backups import backup_homes
+from tests.operations.backups.backup_homes import start
+from tests.operations.doctor import doctor_homes
+from tests.operations.doctor.doctor_homes import doctor, fill, picture, rows
 from tests.sqlite_homes import SqliteHome
-from tests.suite import prepared
+from tests.suite import fixture_cache
 
 pytestmark = pytest.mark.kill
-home = doctoring.home
+home = doctor_homes.home
 YESTERDAY = 1_795_000_000
 
 
@@ -147,7 +147,7 @@ def test_a_gateway_that_starts_meanwhile_keeps_its_files(home, source):
 @pytest.mark.parametrize("how", ["gone", "a link", "a folder"])
 def test_a_file_that_cannot_be_packed_stays_behind(home, source, tmp_path, how):
     """The plan saw it; when the backup is made it is there no more, or something else."""
-    prepared.copy_home(home)
+    fixture_cache.copy_home(home)
     (home / "backups").mkdir(mode=0o700)
     file = next(source.root.glob("agents/research/sessions/*.jsonl"))
     process = start(home, "doctor", "--fix", "--sources", "remove", "--json", "--quiet")
@@ -178,7 +178,7 @@ def test_a_home_is_not_exchanged_under_a_doctor(home, source):
     backup = doctor(home, "--fix", status=0)[0]["run"]["backup"]["path"]
     with (home / "state" / "doctor.lock").open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        status, _out, err = backing_up.run(home, "backup", "restore", backup, "--replace")
+        status, _out, err = backup_homes.run(home, "backup", "restore", backup, "--replace")
     assert status == 3 and "is in use (" in err and "doctor.lock" in err
 
 

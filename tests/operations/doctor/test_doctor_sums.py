@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from tests.homes import Home
-from tests.operations.doctor.doctoring import change, doctor, fill, rows
+from tests.operations.doctor.doctor_homes import change, doctor, fill, rows
 
 DERIVED = {
     "sessions": "id",

@@ -7,13 +7,13 @@ import orjson
 import pytest
 
 from tests.homes import assistant, user
-from tests.operations.backups.backing_up import python, run, tables
-from tests.operations.doctor import doctoring
-from tests.operations.doctor.doctoring import change, doctor, fill, rows, unmigrate
+from tests.operations.backups.backup_homes import python, run, tables
+from tests.operations.doctor import doctor_homes
+from tests.operations.doctor.doctor_homes import change, doctor, fill, rows, unmigrate
 from tests.sqlite_homes import SqliteHome
 
 pytestmark = pytest.mark.kill
-home, source = doctoring.home, doctoring.source
+home, source = doctor_homes.home, doctor_homes.source
 SAMPLE = """
 from datasets.models import DatasetSample as S
 S.objects.create(id="s", sample_type="annotated_turn", session_id="{session}", agent_id="main", content="{{}}",

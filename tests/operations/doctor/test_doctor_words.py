@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from tests.homes import Home, user
-from tests.operations.backups.backing_up import run
-from tests.operations.doctor import doctoring
-from tests.operations.doctor.doctoring import doctor, fill, rows
+from tests.operations.backups.backup_homes import run
+from tests.operations.doctor import doctor_homes
+from tests.operations.doctor.doctor_homes import doctor, fill, rows
 
 pytestmark = pytest.mark.kill
-home, source = doctoring.home, doctoring.source
+home, source = doctor_homes.home, doctor_homes.source
 
 
 def test_a_copy_that_a_living_process_works_on_is_no_leftover(home, source):

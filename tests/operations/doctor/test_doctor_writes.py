@@ -5,8 +5,8 @@ import json
 import pytest
 
 from tests.homes import Home, assistant, user
-from tests.operations.backups.backing_up import python, run
-from tests.operations.doctor.doctoring import change, doctor, rows
+from tests.operations.backups.backup_homes import python, run
+from tests.operations.doctor.doctor_homes import change, doctor, rows
 
 pytestmark = pytest.mark.kill
 # Six writes as a plugin tells them, one of them refused, and one that was rolled back in its database: a write as well.

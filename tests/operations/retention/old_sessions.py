@@ -9,7 +9,7 @@ from ledger.collectors.jsonl import Line, parse_line
 from ledger.transcripts import removal, transcript_store
 from operations.retention import session_selection
 from tests import homes
-from tests.operations.backups.backing_up import run
+from tests.operations.backups.backup_homes import run
 
 BIG = "\n".join(f"line {number} of an output" for number in range(2_000))
 SECRET = "password = hunter2hunter2\n" + "filling\n" * 2_000

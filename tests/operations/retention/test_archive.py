@@ -12,8 +12,8 @@ import pytest
 import zstandard
 
 from tests import homes
-from tests.operations.backups import backing_up
-from tests.operations.backups.backing_up import ROOT, environment, run, tables
+from tests.operations.backups import backup_homes
+from tests.operations.backups.backup_homes import ROOT, environment, run, tables
 from tests.operations.retention import old_sessions
 
 AGE = ("--older-than", "30d")
@@ -77,10 +77,10 @@ def test_it_works(tmp_path):
 
 def test_what_is_restored_is_what_was_there(home):
     before = tables(home)
-    stored = backing_up.artifacts(home)
+    stored = backup_homes.artifacts(home)
     receipt(home, *AGE)
-    backing_up.python(home, backing_up.CLEAR)
-    assert not backing_up.artifacts(home)
+    backup_homes.python(home, backup_homes.CLEAR)
+    assert not backup_homes.artifacts(home)
     sound = receipt(home, "verify", str(home / "archive"))
     assert (sound["sound"], sound["failed"]) == (3, [])
     told = receipt(home, "restore", *map(str, files(home)))
@@ -90,7 +90,7 @@ def test_what_is_restored_is_what_was_there(home):
     assert {key for key in before if before[key] != after[key]} == {noted}
     without_time = [[row.rpartition(",")[0] for row in side[noted]] for side in (before, after)]
     assert without_time[0] == without_time[1]
-    assert backing_up.artifacts(home) == stored and backing_up.are_artifacts_sound(home)
+    assert backup_homes.artifacts(home) == stored and backup_homes.are_artifacts_sound(home)
     told = receipt(home, "restore", str(home / "archive"))
     assert (told["restored"], told["there"]) == (0, 3)
     assert tables(home) == after
@@ -231,8 +231,8 @@ def test_wrong_use(home):
 
 def test_a_backup_has_the_archives(home, tmp_path):
     receipt(home, *AGE)
-    made = backing_up.receipt(home, "create")["backup"]["path"]
-    backing_up.receipt(tmp_path / "new", "restore", made)
+    made = backup_homes.receipt(home, "create")["backup"]["path"]
+    backup_homes.receipt(tmp_path / "new", "restore", made)
     names = [path.relative_to(home) for path in (home / "archive").rglob("*") if path.is_file()]
     assert len(names) == 6
     assert all((tmp_path / "new" / name).read_bytes() == (home / name).read_bytes() for name in names)

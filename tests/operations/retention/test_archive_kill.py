@@ -10,7 +10,7 @@ from itertools import chain
 import orjson
 import pytest
 
-from tests.operations.backups.backing_up import run, start, tables
+from tests.operations.backups.backup_homes import run, start, tables
 from tests.operations.retention import old_sessions
 from tests.processes import FEW, Killer, until_met
 

@@ -10,9 +10,9 @@ import zstandard
 from jobs.progress import Progress
 from ledger.models import PromptReport, RejectedRecord, Session
 from ledger.transcripts import removal, session_rows
-from openclaw_web.disk.drafts import draft_of
+from openclaw_web.disk.drafts import create_draft
 from operations.retention import archive_files, archive_restore
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 from tests import homes
 from tests.operations.retention import old_sessions
 from tests.operations.retention.old_sessions import BIG
@@ -107,7 +107,7 @@ def test_what_others_left_beside_drafts_stays(tmp_path):
     (tmp_path / ".archive.file").write_text("precious")
     (tmp_path / ".archive.01K8ZZZZZZZZZZZZZZZZZZZZZZ").mkdir()
     (tmp_path / ".archive.01K8YYYYYYYYYYYYYYYYYYYYYY").symlink_to(tmp_path / ".archive.2024")
-    with draft_of(tmp_path / "archive"):
+    with create_draft(tmp_path / "archive"):
         pass
     left = {path.name for path in tmp_path.iterdir()}
     assert left == {".archive.2024", ".archive.file", ".archive.01K8YYYYYYYYYYYYYYYYYYYYYY"}

@@ -12,8 +12,8 @@ from jobs.progress import Progress
 from ledger.models import ConversationTurn, Session
 from openclaw_web.errors import Refused
 from operations.retention import daily_files
-from people.configuration import keys as configuration
-from people.models.kept import AuditEntry
+from people.configuration import setting_values as configuration
+from people.models.bookkeeping import AuditEntry
 from tests.factories import SessionFactory
 from tests.homes import assistant
 from tests.ledger.talks import says, tell

@@ -7,7 +7,7 @@ from jobs.models import JobRun
 from openclaw_web import clock
 from operations import pruning
 from operations.models import BackupRun
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 from tests.factories import ExportFactory, JobFactory
 
 pytestmark = pytest.mark.django_db

@@ -6,9 +6,9 @@ import orjson
 import pytest
 
 from jobs.models import JobRun
-from people.models.kept import AuditEntry
+from people.models.bookkeeping import AuditEntry
 from tests.factories import SampleFactory, SessionFactory
-from tests.operations.backups.backing_up import python, run, tables
+from tests.operations.backups.backup_homes import python, run, tables
 from tests.operations.retention import old_sessions
 from tests.operations.retention.test_retention_api import run_it
 

@@ -12,7 +12,7 @@ from ledger.transcripts import removal, session_rows
 from openclaw_web.errors import Refused
 from operations.retention import session_selection
 from tests import faults
-from tests.collecting import collecting
+from tests.collecting import collect_runs
 from tests.factories import CronJobFactory, SampleFactory, SessionFactory, SnapshotFactory
 from tests.homes import assistant, user
 from tests.operations.retention.old_sessions import kept
@@ -88,7 +88,7 @@ def test_samples_of_another_agent_keep_nothing(old):
 def test_a_session_that_goes_while_a_sample_is_made_of_it(home):
     """Before the sample is written it is looked again, under the lock under which sessions are removed."""
     script = home.transcript(user("Is it done?"), assistant("Yes."))
-    collecting.run(home)
+    collect_runs.run(home)
     agent, late = Agent.objects.get(), 2**52
 
     def it_goes():
@@ -100,7 +100,7 @@ def test_a_session_that_goes_while_a_sample_is_made_of_it(home):
         seen.append(sql)
         return sql.startswith(("BEGIN", "SAVEPOINT")) and any("conversation_contexts" in one for one in seen)
 
-    with faults.before(agent.db, the_lock_is_next, it_goes):
+    with faults.before_statement(agent.db, the_lock_is_next, it_goes):
         made = datasets.make_samples(agent, script.session, [1], by="mei")
     assert made.made == [] and made.skipped and not DatasetSample.objects.exists()
 

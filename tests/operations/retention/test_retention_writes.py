@@ -7,7 +7,7 @@ from guardian.models import FileSnapshot, RollbackIntent, WriteGuardianAudit
 from ledger.models import ConversationTurn, Session
 from operations import pruning
 from operations.artifact_gc.mentions import Mentions
-from people.configuration import keys as configuration
+from people.configuration import setting_values as configuration
 from tests.factories import T0, SessionFactory, TurnFactory
 from tests.guardian.written import wrote
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from openclaw_web.sqlite import known
+from openclaw_web.sqlite import known_migrations
 from tests import homes
-from tests.operations.backups import backing_up
+from tests.operations.backups import backup_homes
 from tests.processes import Home
 
 pytestmark = pytest.mark.kill
@@ -70,7 +70,7 @@ def test_every_command_says_so_and_changes_nothing(home, migration):
     see(home.path / GLOBAL, migration)
     before, files = rows(home), sorted(home.path.glob("state/*.sqlite"))
     for words in COMMANDS:
-        status, out, err = backing_up.run(home.path, *words)
+        status, out, err = backup_homes.run(home.path, *words)
         assert (words, HOME in err, "Traceback" in out + err) == (words, True, False), out + err
         assert (words, status) == (words, 2 if words[0] == "doctor" else 3)
     assert (rows(home), sorted(home.path.glob("state/*.sqlite"))) == (before, files)
@@ -78,16 +78,16 @@ def test_every_command_says_so_and_changes_nothing(home, migration):
 
 def test_a_receipt_holds_the_sentence(home):
     see(home.path / GLOBAL, OTHERS[0])
-    status, out, _err = backing_up.run(home.path, "collect", "--json", "--quiet")
+    status, out, _err = backup_homes.run(home.path, "collect", "--json", "--quiet")
     assert (status, f'"error": "{HOME}"' in out) == (3, True)
 
 
 def test_an_agents_file_of_another_version_is_named_and_left(home):
     see(home.path / AGENT, OTHERS[2])
     before = rows(home)
-    assert OF_MAIN in backing_up.run(home.path, "migrate_agents")[2]
-    assert OF_MAIN in str(backing_up.run(home.path, "doctor"))
-    assert OF_MAIN in str(backing_up.run(home.path, "doctor", "--fix"))
+    assert OF_MAIN in backup_homes.run(home.path, "migrate_agents")[2]
+    assert OF_MAIN in str(backup_homes.run(home.path, "doctor"))
+    assert OF_MAIN in str(backup_homes.run(home.path, "doctor", "--fix"))
     server = home.serve()
     address = server.address()
     with urllib.request.urlopen(f"{address}/healthz") as answer:
@@ -97,8 +97,8 @@ def test_an_agents_file_of_another_version_is_named_and_left(home):
 
 
 def test_a_backup_of_another_version_is_not_restored(home, tmp_path):
-    file = backing_up.receipt(home.path, "create")["backup"]["path"]
-    assert backing_up.run(tmp_path / "restored", "backup", "restore", file)[0] == 0
+    file = backup_homes.receipt(home.path, "create")["backup"]["path"]
+    assert backup_homes.run(tmp_path / "restored", "backup", "restore", file)[0] == 0
     see(home.path / AGENT, OTHERS[2])
     create = (
         "from pathlib import Path\nfrom jobs.progress import Progress\nfrom operations.backups import creating\n"
@@ -107,14 +107,14 @@ def test_a_backup_of_another_version_is_not_restored(home, tmp_path):
     )
     file = home.python(create)
     for words in (("backup", "restore", file), ("backup", "verify", file)):
-        status, _out, err = backing_up.run(tmp_path / "other", *words)
+        status, _out, err = backup_homes.run(tmp_path / "other", *words)
         assert (status, err) == (3, f"{BACKUP}\n")
     assert not (tmp_path / "other" / AGENT).exists()
     assert not [*tmp_path.glob("other.*")]
 
 
 def test_what_was_not_applied_yet_is_known():
-    some = sorted(known.migrations())
-    assert not known.is_of_another(some[:3])
-    assert known.of_agents() < known.migrations()
-    assert known.is_of_another([*some, OTHERS[0]])
+    some = sorted(known_migrations.list_migrations())
+    assert not known_migrations.is_other_version(some[:3])
+    assert known_migrations.list_agent_migrations() < known_migrations.list_migrations()
+    assert known_migrations.is_other_version([*some, OTHERS[0]])

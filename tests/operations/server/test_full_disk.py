@@ -27,7 +27,7 @@ def told(tmp_path_factory, migrated):
     (folder / "disk").mkdir()
     (folder / "out").mkdir()
     arguments = [folder / "disk", migrated, source.root, folder / "out"]
-    command = ["unshare", "-Urm", sys.executable, "-m", "tests.operations.server.on_a_full_disk", *map(str, arguments)]
+    command = ["unshare", "-Urm", sys.executable, "-m", "tests.operations.server.full_disk", *map(str, arguments)]
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("OPENCLAW", "DJANGO"))}
     done = subprocess.run(command, cwd=CHECKOUT, env=inherited, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -7,7 +7,7 @@ from django.test import Client
 
 from people.accounts import invitations
 from people.models import Invitation, User
-from people.models.kept import AuditEntry
+from people.models.bookkeeping import AuditEntry
 from tests.factories import UserFactory
 
 LIST = "/operations/invitations/"

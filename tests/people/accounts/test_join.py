@@ -3,8 +3,8 @@
 import pytest
 
 from people.accounts import invitations
-from tests.operations.backups.backing_up import run, start
-from tests.people.signing_in import USERS
+from tests.operations.backups.backup_homes import run, start
+from tests.people.sign_in_steps import USERS
 from tests.people.test_one_time_link import CHOSEN
 
 

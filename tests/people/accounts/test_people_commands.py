@@ -9,7 +9,7 @@ from django.test import Client
 
 from people.accounts import services as accounts
 from people.models import ApiToken, User
-from people.models.kept import AuditEntry
+from people.models.bookkeeping import AuditEntry
 
 pytestmark = pytest.mark.django_db
 

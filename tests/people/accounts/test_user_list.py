@@ -8,7 +8,7 @@ from people.accounts import tokens
 from people.models import SignIn, User
 from tests.conftest import ROLES
 from tests.factories import UserFactory
-from tests.people.signing_in import TOKENS, USERS, ask, link_in, sign_in
+from tests.people.sign_in_steps import TOKENS, USERS, ask_with_token, link_in, sign_in
 
 pytestmark = pytest.mark.django_db
 
@@ -53,11 +53,11 @@ def test_deactivating_ends_sessions_tokens_and_links(as_admin, stranger):
     as_admin.post(f"{USERS}stranger/deactivate/")
     assert SignIn.objects.get().ended_because == "deactivated"
     assert browser.get(TOKENS).status_code == 302
-    assert ask(token).status_code == 401
+    assert ask_with_token(token).status_code == 401
     response = as_admin.post(f"{USERS}stranger/link/", follow=True)
     assert "Activate the account first" in response.text
     as_admin.post(f"{USERS}stranger/activate/")
-    assert ask(token).status_code == 200
+    assert ask_with_token(token).status_code == 200
     assert browser.get(TOKENS).status_code == 302
     assert Client().get(link_in(as_admin.post(f"{USERS}stranger/link/"))).status_code == 200
 

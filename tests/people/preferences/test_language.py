@@ -9,7 +9,7 @@ from jobs import services as jobs
 from jobs.models import JobRun
 from people.accounts import tokens
 from tests.factories import JobFactory
-from tests.people.signing_in import SIGN_IN, sign_in
+from tests.people.sign_in_steps import SIGN_IN, sign_in
 
 CHINESE = {"Accept-Language": "zh-CN,zh;q=0.9,en;q=0.8"}
 ACCOUNT = "/account/"

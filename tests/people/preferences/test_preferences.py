@@ -5,7 +5,7 @@ import pytest
 
 from openclaw_web.pages import zones
 from people.models import User
-from people.models.kept import AuditEntry
+from people.models.bookkeeping import AuditEntry
 
 ACCOUNT, SAVE, THEME = "/account/", "/account/preferences/", "/account/theme/"
 CHOSEN = {"language": "zh-hans", "time_zone": "Asia/Shanghai", "theme": "dark"}
@@ -64,8 +64,8 @@ def test_a_zone_is_known_by_its_name_however_it_is_typed(as_stranger):
 
 def test_every_zone_is_offered(as_stranger):
     text = as_stranger.get(ACCOUNT).content.decode()
-    assert len(zones.names()) > 400
-    assert all(f'<option value="{name}"></option>' in text for name in zones.names())
+    assert len(zones.list_zones()) > 400
+    assert all(f'<option value="{name}"></option>' in text for name in zones.list_zones())
 
 
 def test_a_zone_that_is_gone_from_the_system_is_as_none(as_stranger, stranger):

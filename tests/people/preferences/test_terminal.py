@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.operations.backups.backing_up import run
+from tests.operations.backups.backup_homes import run
 
 pytestmark = pytest.mark.kill
 BAD = ("create_user", "a b", "--role", "viewer")

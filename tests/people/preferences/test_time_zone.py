@@ -32,7 +32,7 @@ COOKIE = "openclaw_web_zone"
     ],
 )
 def test_a_moment_is_in_the_zone_with_utc_beside_it(zone, winter, summer):
-    with zones.shown_in(zones.find(zone)):
+    with zones.use_zone(zones.find_zone(zone)):
         assert formatting.moment(MOMENT) == f"{EXACT}{winter}</time>"
         assert formatting.clock(MOMENT) == f"{EXACT}{winter[11:]}</time>"
         assert formatting.moment(SUMMER).endswith(f' title="2026-07-13 11:13:07 UTC">{summer}</time>')
@@ -41,7 +41,7 @@ def test_a_moment_is_in_the_zone_with_utc_beside_it(zone, winter, summer):
 
 
 def test_the_hour_that_clocks_show_twice_is_told_apart_by_utc():
-    with zones.shown_in(zones.find("Europe/Berlin")):
+    with zones.use_zone(zones.find_zone("Europe/Berlin")):
         first, second = (round(datetime(2026, 10, 25, hour, 30, tzinfo=UTC).timestamp()) * 1000 for hour in (0, 1))
         assert [">2026-10-25 02:30:00<" in formatting.moment(ms) for ms in (first, second)] == [True, True]
         assert formatting.moment(first) != formatting.moment(second)
@@ -52,21 +52,21 @@ def test_the_hour_that_clocks_show_twice_is_told_apart_by_utc():
 )
 @pytest.mark.parametrize("zone", ["UTC", "Asia/Kolkata", "America/New_York", "Europe/Amsterdam"])
 def test_no_time_is_too_odd(ms, zone):
-    with zones.shown_in(zones.find(zone)):
+    with zones.use_zone(zones.find_zone(zone)):
         for shown in (formatting.moment(ms), formatting.ago(ms), formatting.due(ms), formatting.clock(ms)):
             assert shown == "–" or "<time datetime=" in shown
 
 
 def test_it_says_what_python_says():
     for name in ("UTC", "Asia/Kolkata", "America/St_Johns", "Europe/Berlin", "Pacific/Apia"):
-        with zones.shown_in(zones.find(name)):
+        with zones.use_zone(zones.find_zone(name)):
             for ms in range(0, 1_800_000_000_000, 13_337_331_377):
                 wanted = datetime.fromtimestamp(ms / 1000, ZoneInfo(name)).strftime("%Y-%m-%d %H:%M:%S")
                 assert f">{wanted}<" in formatting.moment(ms)
 
 
 def test_every_zone_of_the_system_is_known_and_nothing_else_is():
-    assert set(zones.names()) == {name for name in available_timezones() if name[0].isupper()} | {"UTC"}
+    assert set(zones.list_zones()) == {name for name in available_timezones() if name[0].isupper()} | {"UTC"}
     for name in (
         "",
         "asia/shanghai",
@@ -77,7 +77,7 @@ def test_every_zone_of_the_system_is_known_and_nothing_else_is():
         "Asia",
         "A" * 99,
     ):
-        assert zones.find(name) is None
+        assert zones.find_zone(name) is None
 
 
 @pytest.fixture
@@ -126,7 +126,7 @@ class TestPages:
 
     def test_nothing_of_it_is_left_behind(self, kolkata):
         kolkata.get("/operations/jobs/")
-        assert zones.here() is UTC
+        assert zones.get_zone() is UTC
 
     def test_lists_and_transcripts_as_well(self, kolkata, ada):
         session = SessionFactory(id="s1", created_at=MOMENT, last_activity_at=MOMENT)
@@ -149,8 +149,8 @@ class TestPages:
     [("UTC", "2026-02-21T00:00"), ("Asia/Kolkata", "2026-02-20T18:30"), ("America/New_York", "2026-02-21T05:00")],
 )
 def test_today_is_the_day_of_whoever_looks(zone, began):
-    with zones.shown_in(zones.find(zone)):
-        assert zones.day_began(MOMENT) == datetime.fromisoformat(f"{began}+00:00").timestamp() * 1000
+    with zones.use_zone(zones.find_zone(zone)):
+        assert zones.find_day_start(MOMENT) == datetime.fromisoformat(f"{began}+00:00").timestamp() * 1000
 
 
 @pytest.mark.django_db

@@ -32,7 +32,7 @@ def run(source, kind, meta_json, gzip, agent, **options):
             file = open(source, "rb")  # noqa: SIM115, PTH123 - closed below; only opening it may fail for the reason told
         except OSError as exc:
             raise WrongUse(
-                _("%(file)s cannot be read: %(reason)s.") % {"file": source, "reason": reasons.of_system(exc)}
+                _("%(file)s cannot be read: %(reason)s.") % {"file": source, "reason": reasons.describe_os_error(exc)}
             ) from exc
         with file:
             row, stored = _stash(db, file, kind, meta, gzip)

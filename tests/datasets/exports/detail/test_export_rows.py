@@ -11,7 +11,7 @@ from datasets.exports.detail.lines import Line, find_row_files
 from datasets.exports.detail.row_view import BRIEF, build_row_view
 from datasets.exports.detail.rows import RowOffsets
 from datasets.models import DatasetExport
-from people.models.kept import AuditEntry
+from people.models.bookkeeping import AuditEntry
 from tests.datasets.exports.exporting import make
 from tests.factories import SampleFactory
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.datasets.exports.test_export_kill import seed
-from tests.suite import prepared
+from tests.suite import fixture_cache
 
 ROOT = Path(__file__).resolve().parents[4]
 pytestmark = pytest.mark.kill
@@ -29,7 +29,7 @@ def test_a_full_disk(tmp_path):
     home = tmp_path / "home"
     environment = {**os.environ, "OPENCLAW_WEB_HOME": str(home), "DJANGO_SETTINGS_MODULE": "openclaw_web.settings"}
     environment.pop("PYTHONDEVMODE", None)
-    prepared.copy_home(home)
+    fixture_cache.copy_home(home)
     store = sqlite3.connect(home / "state" / "openclaw.sqlite")
     seed(store)
     store.close()

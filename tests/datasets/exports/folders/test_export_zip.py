@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from datasets.exports import exports
 from openclaw_web.pages import zips
-from people.models.kept import AuditEntry
+from people.models.bookkeeping import AuditEntry
 from tests.factories import ExportFactory
 
 API = "/api/v1/exports"
@@ -80,10 +80,10 @@ def test_it_takes_one_of_the_places_for_downloads(settings, as_reviewer, export)
 def test_a_file_that_changes_while_it_is_sent_breaks_off(tmp_path):
     for later in (b"longer than before", b"less"):
         (tmp_path / "a").write_bytes(b"as it was.")
-        parts = zips.zipped([zips.Packed("a", tmp_path / "a", 10)])
+        parts = zips.stream_zip([zips.ZipEntry("a", tmp_path / "a", 10)])
         head = next(part for part in parts if part)
         (tmp_path / "a").write_bytes(later)
-        with pytest.raises(zips.Changed):
+        with pytest.raises(zips.FileChanged):
             list(parts)
         assert head
 
@@ -99,9 +99,9 @@ def test_any_files_come_out_as_they_went_in(tmp_path, monkeypatch, files, most):
     packed = []
     for number, (name, data) in enumerate(files.items()):
         (tmp_path / str(number)).write_bytes(data)
-        packed.append(zips.Packed(name, tmp_path / str(number), len(data)))
-    made = b"".join(zips.zipped(packed))
-    assert len(made) == zips.length(packed)
+        packed.append(zips.ZipEntry(name, tmp_path / str(number), len(data)))
+    made = b"".join(zips.stream_zip(packed))
+    assert len(made) == zips.compute_length(packed)
     with zipfile.ZipFile(io.BytesIO(made)) as archive:
         assert archive.testzip() is None
         assert {info.filename: archive.read(info) for info in archive.infolist()} == files

@@ -4,7 +4,7 @@ import json
 
 from datasets.models import DatasetSample
 from datasets.services import make_samples
-from tests.collecting.collecting import run
+from tests.collecting.collect_runs import run
 from tests.datasets.exports.exporting import built
 from tests.homes import START, assistant, result, user
 

@@ -9,7 +9,7 @@ from django.urls import reverse
 from agents.models import Agent
 from datasets.models import DatasetExport
 from jobs import execution
-from tests.collecting.collecting import run
+from tests.collecting.collect_runs import run
 from tests.datasets.exports.exporting import WANTED
 from tests.datasets.exports.prompts.runs import (
     ONE,

@@ -9,8 +9,8 @@ from agents.models import Agent
 from artifacts.models import Artifact
 from datasets.models import DatasetExport, DatasetSample
 from ledger.models import TrajectoryEvent
-from people.configuration import keys as configuration
-from tests.collecting.collecting import MAIN, run
+from people.configuration import setting_values as configuration
+from tests.collecting.collect_runs import MAIN, run
 from tests.datasets.exports import exporting
 from tests.datasets.exports.prompts.runs import (
     FUNCTIONS,

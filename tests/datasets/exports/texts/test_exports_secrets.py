@@ -12,8 +12,8 @@ from datasets.exporters import text_scan
 from datasets.models import DatasetExport
 from ledger.models import ConversationTurn
 from openclaw_web.errors import Refused
-from people.configuration import keys as configuration
-from people.models.kept import AuditEntry
+from people.configuration import setting_values as configuration
+from people.models.bookkeeping import AuditEntry
 from tests.datasets.exports.branches import body
 from tests.datasets.exports.exporting import build, built, left_out, make
 from tests.factories import SampleFactory

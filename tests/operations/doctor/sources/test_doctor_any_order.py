@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.homes import Home, assistant, result, user
-from tests.operations.backups.backing_up import run
-from tests.suite import prepared
+from tests.operations.backups.backup_homes import run
+from tests.suite import fixture_cache
 
 pytestmark = pytest.mark.kill
 SESSIONS = [f"00000000-0000-4000-8000-00000000000{number}" for number in range(1, 4)]
@@ -92,10 +92,10 @@ def test_any_order_ends_with_what_a_plain_comparison_finds(tmp_path):
 def play_and_compare(folder, steps):
     """Whether anything is `lost` after the steps; fails when the doctor says something else."""
     home, source = folder / "home", fill(folder / "home-source")
-    prepared.copy_home(home)
+    fixture_cache.copy_home(home)
     steps = [("fix",), *steps, ("fix",), ("look",)]
     told = json.dumps({"home": str(home), "source": str(source.root), "steps": steps})
-    code = f"from tests.operations.doctor.sources.any_order import play; play({told!r})"
+    code = f"from tests.operations.doctor.sources.repair_steps import play; play({told!r})"
     status, out, err = run(home, "shell", "--no-imports", "-c", code)
     assert status == 0, err
     states = [json.loads(line) for line in out.splitlines()]

@@ -11,12 +11,12 @@ import pytest
 
 from operations.doctor import repairs
 from tests.homes import Home, user
-from tests.operations.backups.backing_up import ROOT, run, start
-from tests.operations.doctor import doctoring
-from tests.operations.doctor.doctoring import change, doctor, fill
+from tests.operations.backups.backup_homes import ROOT, run, start
+from tests.operations.doctor import doctor_homes
+from tests.operations.doctor.doctor_homes import change, doctor, fill
 
 pytestmark = pytest.mark.kill
-home = doctoring.home
+home = doctor_homes.home
 FOLDER = "agents/main/sessions"
 
 

@@ -1,0 +1,103 @@
+"""What the site takes before anybody asks: its installation, the time of a start, and memory at rest.
+
+    python benchmarks/footprint.py [--runs 3] [--json]
+
+An installation is a new virtual environment with requirements.lock, pip included. A start is processor time until the
+code is loaded for all forks; its floor is a Python that loads Django with nothing of ours. Memory is the sum of what
+the processes of `serve` have (PSS), with the watcher, on a new home after one request. Bars: 160 and 140 MB.
+"""
+
+import argparse
+import json
+import os
+import re
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+REST_SECONDS = 8
+FLOOR = (
+    "import django.conf as c; c.settings.configure(); import django; django.setup(); import ninja, jinja2, django.test"
+)
+START = "import django; django.setup(); from operations.server import preparation; preparation.load_site()"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="openclaw-web-rest-") as folder:
+        rows = {"installation, MB": installation(folder)}
+        rows |= {
+            name: statistics.median(run[name] for run in runs)
+            for runs in [measure(folder, options)]
+            for name in runs[0]
+        }
+    rows["start, times its floor"] = round(rows["start, s"] / rows["start, floor, s"], 2)
+    print(
+        json.dumps(rows, indent=1)
+        if options.json
+        else "\n".join(f"| {name} | {value} |" for name, value in rows.items())
+    )
+
+
+def installation(folder):
+    """Megabytes of a new virtual environment with what the site needs."""
+    place = f"{folder}/venv"
+    subprocess.run([sys.executable, "-m", "venv", place], check=True)
+    pip = [f"{place}/bin/python", "-m", "pip", "install", "-q", "--require-hashes", "-r", ROOT / "requirements.lock"]
+    subprocess.run(pip, check=True)
+    return int(subprocess.run(["du", "-sm", place], check=True, capture_output=True, text=True).stdout.split()[0])
+
+
+def measure(folder, options):
+    """The figures of each run, on one new home."""
+    from benchmarks.site_server import SiteServer
+
+    with SiteServer(f"{folder}/home"):  # makes the home: tables, static files
+        pass
+    env = {"OPENCLAW_WEB_HOME": f"{folder}/home", "DJANGO_SETTINGS_MODULE": "openclaw_web.settings"}
+    processor_time(START, env)  # writes bytecode where that is allowed
+    runs = []
+    for _ in range(options.runs):
+        times = {"start, s": processor_time(START, env), "start, floor, s": processor_time(FLOOR, {})}
+        with SiteServer(f"{folder}/home") as served:
+            host, port = served.address
+            urllib.request.urlopen(f"http://{host}:{port}/sign-in/").close()
+            time.sleep(REST_SECONDS)
+            times["memory at rest, MB"] = round(sum(map(shares, family(served.process.pid))) / 1024)
+        runs.append(times)
+    return runs
+
+
+def processor_time(program, env):
+    """Seconds of the processor that a process of its own takes."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run([sys.executable, "-c", program], cwd=ROOT, env=os.environ | env, check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return round(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, 2)
+
+
+def family(pid):
+    """A process and all that it has started."""
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        for child in (task / "children").read_text().split():
+            yield from family(int(child))
+    yield pid
+
+
+def shares(pid):
+    """Kilobytes of a process, of what it shares its part."""
+    return int(re.search(r"^Pss:\s+(\d+)", Path(f"/proc/{pid}/smaps_rollup").read_text(), re.M)[1])
+
+
+if __name__ == "__main__":
+    main()

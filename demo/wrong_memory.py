@@ -1,0 +1,195 @@
+"""A memory that went wrong, and what was done about it.
+
+A baker says that there is no sesame in a bread this week, and the plugin writes down that there never is; the shop's
+chat tells a customer so. An operator finds the line, rolls the write back, and makes a rule of what was wrong with it.
+Two more facts of this kind are stopped by that rule: the plugin's write is flagged, our own guardian refuses.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from django.conf import settings
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from agents.models import Agent, CollectorSource
+from datasets.kinds import review_requests, verdict_service
+from datasets.kinds.kind import NONE
+from datasets.kinds.write import WRITE
+from gate.models import MemoryGateDecision
+from guardian.corrections import correction_store, rules
+from guardian.models import FileSnapshot, WriteGuardianAudit
+from guardian.recording import api_import
+from guardian.recording.schemas import WriteIn
+from guardian.rollbacks import rollback_plan, service, workspace_access
+from guardian.runner import fact_handler, fact_selection
+from guardian.runner.llm.config import Guardian
+from openclaw_web import clock
+from openclaw_web.errors import Refused
+from openclaw_web.llm.endpoint import Endpoint
+
+from .files import memory
+from .files.workspace import Workspace
+from .gate_decisions import find_plugin_facts
+from .memory_writes import MODEL, PLUGIN
+
+AGENT = "main"
+WRONG = "The tide sourdough contains no sesame."
+WHY_BACK = "Wrong: the allergen sheet says traces of sesame. A customer with an allergy was told otherwise."
+WHY_RULE = "A remark about one week. What a product contains is in reference/allergens.md and nowhere else."
+NAME = "Says that a product contains no allergen"
+CONTAINS = (
+    ("contain no", "contains no", "free of", "free from", "without"),
+    ("wheat", "milk", "egg", "sesame", "nut", "soy"),
+)
+ELSEWHERE = "The pages of the shop ask for free slots every minute."
+WHY_ELSEWHERE = "How the shop's site works belongs in TOOLS.md: Arjun looks there."
+GOOD = "There is no calendar tool. Reminders come from scheduled tasks."
+MINUTE, AFTER_MS = 60_000, 4_000
+Status = WriteGuardianAudit.Status
+
+
+def play_story(*, by: str) -> None:
+    """Let the story happen, as far as it did not happen yet."""
+    agent = Agent.objects.filter(agent_id=AGENT).first()
+    wrong = agent and _write_of(agent, WRONG)
+    if not wrong or not _are_own():
+        return
+    with allow_own_workspaces(), clock.shift_to(_moment_of_rollback(agent)):
+        if wrong.status == Status.WRITTEN:
+            wish = service.RollbackRequest(by, WHY_BACK)
+            service.roll_back(agent, wrong.id, wish, seen=rollback_plan.plan_rollback(agent, wrong.id).seen)
+    if not correction_store.find_by_write(agent.db, wrong.id):
+        about = {"status": "refused", "reason": WHY_RULE, "apply_to_future": True, "contains": CONTAINS}
+        with clock.shift_to(_moment_of_rollback(agent) + MINUTE):
+            correction_store.correct_write(agent, wrong.id, by=by, name=NAME, **about)
+        _catch_up(agent, by)
+        _make_samples(agent, by)
+
+
+def is_story_over(source: Path) -> bool:
+    """Whether the files in a folder that the demo wrote are those after the story: the wrong line is gone."""
+    wrote = any(WRONG in kept.new for kept in memory.read_changes(source).get(AGENT, ()))
+    file = source / "workspace" / "MEMORY.md"
+    return wrote and file.is_file() and WRONG not in file.read_text(encoding="utf-8")
+
+
+def list_sights() -> list[tuple[str, str]]:
+    """What to look at, and where it is; nothing where the story did not happen."""
+    agent = Agent.objects.filter(agent_id=AGENT).first()
+    wrong = agent and _write_of(agent, WRONG)
+    if not wrong or wrong.status != Status.ROLLED_BACK:
+        return []
+    flagged = WriteGuardianAudit.objects.using(agent.db).exclude(rule_id=None).filter(status=Status.WRITTEN).first()
+    found = [
+        (_("A wrong fact in MEMORY.md, and how it was rolled back"), wrong.get_absolute_url()),
+        (_("The rule that followed from it"), reverse("guardian:rule_list", args=[AGENT])),
+        (_("Who put each line into MEMORY.md"), reverse("guardian:blame", args=[AGENT, "MEMORY.md"])),
+        (_("All writes by week"), reverse("guardian:chart", args=[AGENT])),
+    ]
+    if flagged:
+        found.insert(2, (_("A write that this rule flagged, to be rolled back"), flagged.get_absolute_url()))
+    return found
+
+
+@contextmanager
+def allow_own_workspaces() -> Iterator[None]:
+    """Allow writes into workspaces for the block, if there are none but those in the folder that the demo made.
+
+    OPENCLAW_WEB_WORKSPACE_WRITES protects the files of people's agents. With any other source, what it says holds.
+    """
+    said = settings.WORKSPACE_WRITES
+    settings.WORKSPACE_WRITES = said or _are_own()
+    try:
+        yield
+    finally:
+        settings.WORKSPACE_WRITES = said
+
+
+def _are_own():
+    own = settings.STATE_DIR.resolve()
+    sources = CollectorSource.objects.filter(kind=CollectorSource.Kind.AGENT)
+    if any(Path(root).resolve() != own for root in sources.values_list("root", flat=True)):
+        return False
+    try:
+        return all(workspace_access.get_workspace(agent).is_relative_to(own) for agent in Agent.objects.all())
+    except Refused:
+        return False
+
+
+def _moment_of_rollback(agent):
+    """A while before the first fact that the rule stops, and after all that the file held then; else now."""
+    _kept, decisions = _later_facts(agent)
+    versions = FileSnapshot.objects.using(agent.db).filter(file_name="MEMORY.md").order_by("-created_at")
+    newest = versions.values_list("created_at", flat=True).first() or 0
+    first = min((decision.created_at for decision in decisions.values()), default=0)
+    moment = max(first - 20 * MINUTE, newest + MINUTE)
+    return moment if moment + 5 * MINUTE < first else clock.now_ms()
+
+
+def _later_facts(agent):
+    """The facts that nobody has written down yet, and the decisions that kept them, by turn."""
+    kept = [one for one in find_plugin_facts(agent.agent_id).values() if one.by == "later"]
+    decisions = MemoryGateDecision.objects.using(agent.db).filter(turn_id__in=[one.turn for one in kept])
+    return kept, {decision.turn_id: decision for decision in decisions}
+
+
+def _catch_up(agent, by):
+    """The two facts that nobody has written down yet: the plugin does not ask for rules, our own guardian does."""
+    waiting, by_turn = _later_facts(agent)
+    told = [one for one in waiting if one.turn in by_turn]
+    rule_at = rules.find_active_rules(agent.db).values_list("corrected_at", flat=True).first() or 0
+    for number, one in enumerate(told):
+        decision = by_turn[one.turn]
+        with clock.shift_to(max(decision.created_at, rule_at) + AFTER_MS):
+            if number == 0:
+                _write_as_plugin(agent, one, decision)
+            elif fact_selection.is_open(agent.db, decision):
+                nobody = Guardian(Endpoint("", ""), "", {}, 1)  # the rule speaks before anybody would be asked
+                fact_handler.handle_fact(
+                    agent, nobody, fact_handler.build_run(decision, by=by), wait=lambda _seconds: None
+                )
+
+
+def _write_as_plugin(agent, kept: memory.MemoryChange, decision):
+    """Change the file, then tell of it: the write is made after the rule, so it is flagged."""
+    file = workspace_access.get_workspace(agent) / kept.file
+    workspace = Workspace(agent.agent_id, "")
+    before = workspace.files[kept.file] = file.read_text(encoding="utf-8")
+    after = memory.apply_change(workspace, kept)
+    file.write_text(after, encoding="utf-8", newline="\n")
+    write = WriteIn(
+        id="demo-write-late",
+        turn_id=decision.turn_id,
+        decision_id=decision.id,
+        session_id=kept.session_key,
+        target_file=kept.file,
+        candidate_fact=kept.fact,
+        status="written",
+        llm_model=MODEL,
+        llm_latency_ms=1_840,
+        agent_steps=3,
+        created_at=clock.now_ms(),
+        before=before,
+        after=after,
+    )
+    api_import.record_reports(agent, [write], by=PLUGIN)
+
+
+def _make_samples(agent, by):
+    """A write that waits for a verdict, one that went to the wrong file, and the one that was rolled back."""
+    if elsewhere := _write_of(agent, ELSEWHERE):
+        correction_store.correct_write(
+            agent, elsewhere.id, status="written", file="TOOLS.md", reason=WHY_ELSEWHERE, by=by
+        )
+    if good := _write_of(agent, GOOD):
+        verdict_service.give_verdict(WRITE, agent, good.id, NONE, by=by)
+    review_requests.queue_writes(agent)
+
+
+def _write_of(agent, fact):
+    """The write that put a fact into a file."""
+    rows = WriteGuardianAudit.objects.using(agent.db).filter(candidate_fact=fact)
+    rows = rows.filter(status__in=(Status.WRITTEN, Status.ROLLED_BACK), origin=WriteGuardianAudit.Origin.RECORDED)
+    return rows.order_by("created_at").first()

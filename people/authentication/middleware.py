@@ -1,0 +1,18 @@
+"""Sends requests without a sign-in to the sign-in page, which leads back to the page they came from."""
+
+from django.conf import settings
+from django.contrib.auth.middleware import LoginRequiredMiddleware
+from django.contrib.auth.views import redirect_to_login
+from django.shortcuts import resolve_url
+from django_htmx.http import HttpResponseClientRedirect
+
+from . import return_address
+
+
+class SignInRequiredMiddleware(LoginRequiredMiddleware):
+    """Asks for a sign-in; a form that HTMX sent leaves its page for that, as any other form does."""
+
+    def handle_no_permission(self, request, _view):
+        answer = redirect_to_login(return_address.find_return_address(request), resolve_url(settings.LOGIN_URL))
+        is_sent_by_htmx = request.method != "GET" and request.headers.get("HX-Request") == "true"
+        return HttpResponseClientRedirect(answer.url) if is_sent_by_htmx else answer

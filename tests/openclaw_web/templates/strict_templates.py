@@ -1,0 +1,76 @@
+"""Templates that forgive nothing: a method that is not called, which Jinja2 prints and takes for true, is an error.
+
+So is printing None. And pages say what they were made from: `response.context["rows"]` is what the view gave.
+"""
+
+import copy
+from types import BuiltinMethodType, MethodType
+
+from django.template.backends.jinja2 import Template
+from django.test.signals import template_rendered
+from jinja2 import Environment
+
+from openclaw_web.pages import templates
+from tests.suite import fixture_cache
+
+
+class Templates(templates.Templates):
+    """The backend of the site, whose pages can be asked for their context."""
+
+    def get_template(self, template_name):
+        return StrictTemplate(super().get_template(template_name).template, self)
+
+
+class StrictTemplate(Template):
+    """A template that tells the test client what it is rendered with."""
+
+    def render(self, context=None, request=None):
+        context = {} if context is None else context
+        made = super().render(context, request)
+        template_rendered.send(sender=self, template=self, context=copy.copy(context))
+        return made
+
+
+class Uncalled:
+    """A method that a template got and has to call."""
+
+    def __init__(self, method):
+        self.method = method
+
+    def __call__(self, *args, **kwargs):
+        return self.method(*args, **kwargs)
+
+    def __getattr__(self, name):
+        return getattr(self.method, name)
+
+    def _refuse(self, *_args):
+        raise TypeError(f"{self.method.__qualname__} is a method: call it")
+
+    __bool__ = __str__ = __iter__ = __len__ = __html__ = __eq__ = __lt__ = __gt__ = _refuse
+    __hash__ = None
+
+
+class Strict(Environment):
+    """The environment with these checks."""
+
+    def getattr(self, obj, attribute):
+        found = super().getattr(obj, attribute)
+        is_ours = isinstance(found, MethodType | BuiltinMethodType) and not isinstance(obj, str)
+        return Uncalled(found) if is_ours else found
+
+
+class NoneIsNoText:
+    """None would be printed as `None`."""
+
+    def __call__(self, value):
+        if value is None:
+            raise TypeError("None would be printed: say what stands for it")
+        return value
+
+    def __str__(self):
+        return "strict"  # in every process: compiled templates are kept under the names of options
+
+
+def environment(**options):
+    """The site's own, with compiled templates that outlive a run."""
+    return templates.environment(cls=Strict, finalize=NoneIsNoText(), kept_in=fixture_cache.templates(), **options)

@@ -1,0 +1,128 @@
+"""Homes of ours with something in them, backed up and restored by real processes; what is in one, table by table."""
+
+import hashlib
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import orjson
+
+from operations.backups import backup_paths
+from tests import homes
+from tests.jobs import fork_server
+from tests.suite import fixture_cache
+
+ROOT = Path(__file__).resolve().parents[3]
+# What a restored home says otherwise: emptied on purpose, ended, or written by the backup and the restore themselves.
+NOT_COMPARED = {
+    *backup_paths.EMPTIED_TABLES,
+    *("job_runs", "problems", "problem_checks", "backup_runs", "operator_audit", "sign_ins"),
+    *("agent_databases", "sqlite_sequence"),
+}
+CLEAR = "from artifacts.store import garbage; garbage.collect(garbage.Collected(is_dry_run=False))"
+ARTIFACTS = """
+from artifacts import services
+with services.stashing("agent_main") as batch:
+    for number in range({count}):
+        place = services.Place("s", record_id=str(number))
+        batch.add(b"content %d " % number * 400, place=place, is_compressed=number % 3 == 0)
+"""
+
+
+def environment(home, **more):
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("OPENCLAW", "DJANGO"))}
+    inherited.pop("PYTHONDEVMODE", None)
+    return inherited | {"OPENCLAW_WEB_HOME": str(home), "OPENCLAW_STATE_DIR": str(home) + "-source"} | more
+
+
+def start(home, *words, **more):
+    """`openclaw-web ...` on a home, in a process of its own."""
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    return fork_server.start("openclaw_web", *words, env=environment(home, **more), **pipes)
+
+
+def are_artifacts_sound(home):
+    """Whether the store's own check finds nothing."""
+    command = [sys.executable, "manage.py", "artifact", "verify"]
+    return subprocess.run(command, cwd=ROOT, env=environment(home), capture_output=True).returncode == 0
+
+
+def run(home, *words, **more):
+    """The same to its end, as (status, standard output, standard error). What reads OpenClaw folder finds tables."""
+    if {"collect", "--fix"} & {*words} and not Path(home).exists():
+        shutil.copytree(fixture_cache.home(), home)
+    process = start(home, *words, **more)
+    out, err = process.communicate()
+    return process.returncode, out, err
+
+
+def receipt(home, *words):
+    """What `backup ... --json` prints when it is done."""
+    status, out, err = run(home, "backup", *words, "--json", "--quiet")
+    assert status == 0, err + out
+    return orjson.loads(out)
+
+
+def python(home, code):
+    status, out, err = run(
+        home, "shell", "--no-imports", "-c", "from agents import databases\ndatabases.alias('main')\n" + code
+    )
+    assert status == 0, err
+    return out
+
+
+def fill(home, *, sessions=4, turns=10, artifacts=60):
+    """A home with two agents, a person who is signed in, artifacts and an export."""
+    source = homes.Home(Path(f"{home}-source"), agents=("main", "research"))
+    for number in range(sessions):
+        script = source.transcript(agent=("main", "research")[number % 2])
+        for turn in range(turns):
+            call = f"c{turn}"
+            script.add(homes.user(f"Question {turn}"), homes.assistant("", (call, "exec", {"n": turn})))
+            script.add(homes.result(call, "x" * 900), homes.assistant(f"Answer {turn}"))
+    assert run(home, "collect")[0] == 0
+    assert run(home, "create_user", "mei", "--role", "admin")[0] == 0
+    python(home, ARTIFACTS.format(count=artifacts))
+    export = home / "exports" / "01M802QPCKD3RD2B1CZH9PSDC7"
+    export.mkdir(parents=True)
+    (export / "manifest.json").write_text("{}")
+    return source
+
+
+def tables(home):
+    """Every row of every table that a restore gives back, by file and table."""
+    found = {}
+    for file in (home / backup_paths.GLOBAL_PATH, *sorted(home.glob("agents/*/agent/openclaw-agent.sqlite"))):
+        with closing(sqlite3.connect(file)) as db:
+            assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+            names = db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'").fetchall()
+            for (name,) in names:
+                if name not in NOT_COMPARED:
+                    rows = db.execute(f'SELECT * FROM "{name}"').fetchall()
+                    found[file.relative_to(home).as_posix(), name] = sorted(map(repr, rows))
+    return found
+
+
+def schema(home):
+    """Tables, indexes, triggers and views of every database."""
+    found = {}
+    for file in (home / backup_paths.GLOBAL_PATH, *sorted(home.glob("agents/*/agent/openclaw-agent.sqlite"))):
+        with closing(sqlite3.connect(file)) as db:
+            rows = db.execute("SELECT type, name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite%'").fetchall()
+            found[file.relative_to(home).as_posix()] = sorted(map(repr, rows))
+    return found
+
+
+def artifacts(home):
+    """The hash of every file of the artifact store."""
+    root = home / "artifacts"
+    files = [file for kind in ("blobs", "meta") for file in (root / kind).rglob("*") if file.is_file()]
+    return {file.relative_to(root).as_posix(): hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
+
+
+def archives(home):
+    return sorted((home / "backups").glob("*.tar.zst"))

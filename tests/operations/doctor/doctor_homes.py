@@ -1,0 +1,101 @@
+"""Doctors as real processes on homes of their own, and what they leave."""
+
+import hashlib
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import orjson
+import pytest
+
+from tests.homes import Home, assistant, result, user
+from tests.operations.backups.backup_homes import run
+from tests.test_databases import GATE_TABLES
+
+TABLES_OF = {"gate": GATE_TABLES, "problems": ("problem_checks", "problems")}
+
+
+# A file takes these by naming them (`home = doctoring.home`): in a conftest they would hide `home` from all others.
+@pytest.fixture
+def home(tmp_path):
+    """Where our home will be."""
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def source(home):
+    """An OpenClaw home beside ours, with two agents."""
+    return Home(Path(f"{home}-source"), agents=("main", "research"))
+
+
+def doctor(home, *words, status=None, **more):
+    """The receipt of `openclaw-web doctor ... --json`, and how it ended."""
+    ended, out, err = run(home, "doctor", *words, "--json", "--quiet", **more)
+    assert "Traceback" not in err, err
+    assert status is None or ended == status, (ended, err, out[:2000])
+    return orjson.loads(out), ended
+
+
+def assert_sound(home, *words):
+    """The receipt of a check that finds nothing but what is odd about the places of a recorded home."""
+    found, _status = doctor(home, *words)
+    findings = [one["sentence"] for one in found["store"] if one["level"] == "finding" and one["check"] != "place"]
+    assert findings == [] and found["to_read"] == 0, findings
+    return found
+
+
+def talk(number, turns=3):
+    """Records of a short conversation with a tool."""
+    for turn in range(turns):
+        call = f"c{turn}"
+        yield user(f"Question {number} {turn}")
+        yield assistant("", (call, "exec", {"n": turn}))
+        yield result(call, f"out {turn} " * 40)
+        yield assistant(f"Answer {number} {turn}")
+
+
+def fill(source, sessions=3):
+    """Transcripts, an index, schedules and workspace files in an OpenClaw home; the ids of its sessions."""
+    ids = []
+    for number in range(sessions):
+        script = source.transcript(*talk(number), agent=source.agents[number % len(source.agents)])
+        ids.append(script.session)
+    own = ids[0 :: len(source.agents)]
+    source.index({f"agent:main:irc:direct:p{n}": {"sessionId": one, "updatedAt": 1} for n, one in enumerate(own)})
+    source.write("cron/jobs.json", {"version": 1, "jobs": [{"id": "j1", "agentId": "main", "name": "Daily"}]})
+    source.write(
+        "cron/runs/j1.jsonl", orjson.dumps({"ts": 1_771_642_800_000, "jobId": "j1", "status": "ok"}).decode() + "\n"
+    )
+    source.write("workspace/MEMORY.md", "I remember.\n")
+    source.write("credentials/telegram.json", {"token": "sk-fake-canary"})
+    return ids
+
+
+def rows(home, sql, agent=None, values=()):
+    """Rows of the global file, or of an agent's, by plain sqlite3."""
+    file = home / "agents" / agent / "agent" / "openclaw-agent.sqlite" if agent else home / "state" / "openclaw.sqlite"
+    with closing(sqlite3.connect(file)) as db:
+        return db.execute(sql, values).fetchall()
+
+
+def change(home, sql, agent=None):
+    file = home / "agents" / agent / "agent" / "openclaw-agent.sqlite" if agent else home / "state" / "openclaw.sqlite"
+    with closing(sqlite3.connect(file)) as db:
+        db.executescript(sql)
+
+
+def unmigrate(home, app, agent=None):
+    """Let a file be one that has not seen the migration of an app: without its tables, which hold nothing."""
+    drop = "".join(f"DROP TABLE {name};" for name in TABLES_OF[app])
+    change(home, f"PRAGMA foreign_keys=OFF; {drop}", agent)
+    change(home, f"DELETE FROM django_migrations WHERE app = '{app}'", agent)
+
+
+def picture(root):
+    """Every file below a folder: content, mode, time."""
+    found = {}
+    for path in sorted(root.rglob("*")):
+        stat = path.lstat()
+        content = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
+        found[path.relative_to(root).as_posix()] = (content, stat.st_mode, stat.st_mtime_ns)
+    return found
