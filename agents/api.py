@@ -1,4 +1,4 @@
-"""Which agents exist."""
+"""API of agents."""
 
 from ninja import Query
 
@@ -17,7 +17,7 @@ router = Operations("agents_api", tags=["agents"])
 @router.get("/agents", Page[AgentOut], 409)
 @needs("viewer")
 def agent_list(request, filters: Query[PageQuery]):
-    """Every agent, by id."""
+    """All agents, by id."""
     agents = Agent.objects.select_related("database")
     return page_to_json(page_of(agents, order=("agent_id",), **filters.place))
 

@@ -1,4 +1,4 @@
-"""Which agents of an OpenClaw home are which here: names, claims, and names that cannot be used."""
+"""Assigns agents of an OpenClaw home to agents here, by names and claims."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -19,13 +19,13 @@ from .sources import compute_source_key
 
 
 def find_root(source: str | Path) -> Path:
-    """The path of a home that its rows have: how it was spelled when it was imported first, else its real path."""
+    """Return the path of a home in its rows: as first imported, else its real path."""
     path = Path(source).expanduser().absolute()
     real = path.resolve()
     try:
         rows = CollectorSource.objects.filter(kind=CollectorSource.Kind.AGENT).order_by()
         known = sorted(rows.values_list("root", flat=True).distinct())
-    except DatabaseError:  # a damaged store cannot tell: whoever reads it next says so
+    except DatabaseError:  # the store is damaged: its next reader reports that
         return real
     same = [root for root in known if Path(root).resolve() == real]
     return Path(next((root for root in (str(path), str(real)) if root in same), next(iter(same), str(real))))
@@ -33,7 +33,10 @@ def find_root(source: str | Path) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class ClaimResult:
-    """The agents of a home by their own names, and what is said of those whose file is gone, by their names here."""
+    """The agents of a home by their names there, and sentences on agents without a file.
+
+    `lost` has the sentences by the agents' names here.
+    """
 
     agents: dict[str, Agent]
     lost: dict[str, str]
@@ -42,9 +45,11 @@ class ClaimResult:
 def claim_agents(
     home: Home, *, as_name: str | None = None, folder: str | None = None, anew: frozenset[str] = frozenset()
 ) -> ClaimResult:
-    """The agents of a home; new ones are registered. Raises Refused for a name that is taken, or when all are lost.
+    """Return the agents of a home, and register new ones.
 
-    `as_name` and `folder` as for `names_here`. Those in `anew` get a new file when theirs is gone.
+    Raises Refused for a name that is taken, or when the files of all agents are lost.
+
+    `as_name` and `folder` as for `resolve_names`. Agents in `anew` get a new file when theirs is lost.
     """
     agents, lost = {}, {}
     for name, agent_id in resolve_names(home, as_name=as_name, folder=folder).items():
@@ -60,28 +65,31 @@ def claim_agents(
 
 
 def resolve_names(home: Home, *, as_name: str | None = None, folder: str | None = None) -> dict[str, str]:
-    """What `claim` would call the agents of a home; nothing is written. Raises Refused for a name that is taken.
+    """Return the names here by the names in the home; stores nothing, raises Refused.
 
-    `as_name` renames: `main`, or the only agent, becomes NAME, and every other one NAME-<its own name>; with `folder`
-    it renames the agent of this folder alone. An agent that cannot have an id, or whose id is another one's, is taken
-    out of the home and said to be odd.
+    These are the names that `claim_agents` would give. Refused is raised for a name that is taken. `as_name` renames:
+    `main`, or the only agent, becomes NAME, and every other one NAME-<its own name>; with `folder` it renames the agent
+    of this folder alone. An agent that cannot have an id, or whose id another one has, is removed from the home, with
+    an oddity.
     """
     names = [agent.home_name for agent in home.agents]
     claims = {row.agent_id: row for row in CollectorSource.objects.filter(kind=CollectorSource.Kind.AGENT)}
-    mine = {row.path: row.agent_id for row in claims.values() if row.root == str(home.root)}
-    wanted = {name: _wanted(name, names, as_name, folder) for name in names}
+    own_claims = {row.path: row.agent_id for row in claims.values() if row.root == str(home.root)}
+    agent_ids = {name: _choose_id(name, names, as_name, folder) for name in names}
     for name in names:
-        if wanted[name] not in ("", mine.get(name, wanted[name])) and (as_name if folder is None else name == folder):
+        if agent_ids[name] not in ("", own_claims.get(name, agent_ids[name])) and (
+            as_name if folder is None else name == folder
+        ):
             raise Refused(
                 _(
                     "This OpenClaw folder is already imported; its agent “%(name)s” is called “%(agent)s”. Import "
                     "the folder without another name."
                 )
-                % {"name": name, "agent": mine[name]}
+                % {"name": name, "agent": own_claims[name]}
             )
-        wanted[name] = mine.get(name, wanted[name])
-    wanted = _without_odd(home, wanted, mine)
-    for name, agent_id in wanted.items():
+        agent_ids[name] = own_claims.get(name, agent_ids[name])
+    agent_ids = _drop_conflicts(home, agent_ids, own_claims)
+    for name, agent_id in agent_ids.items():
         holder = claims.get(agent_id)
         is_ours = holder and holder.root == str(home.root) and normalise_or_empty(holder.path) == agent_id
         if holder and not is_ours and (holder.root, holder.path) != (str(home.root), name):
@@ -89,10 +97,10 @@ def resolve_names(home: Home, *, as_name: str | None = None, folder: str | None 
                 _("The agent “%(agent)s” was imported from %(root)s. Import these agents under another name.")
                 % {"agent": agent_id, "root": holder.root}
             )
-    return wanted
+    return agent_ids
 
 
-def _wanted(name, names, as_name, folder):
+def _choose_id(name, names, as_name, folder):
     if as_name is None or folder not in (None, name):
         return normalise_or_empty(name)
     base = services.normalise_agent_id(as_name)
@@ -100,29 +108,33 @@ def _wanted(name, names, as_name, folder):
     return base if name == first else normalise_or_empty(f"{base}-{name}")
 
 
-def _without_odd(home, wanted, mine):
-    """The names of the agents that can be told apart: of several with one id its own name wins, else the older one.
+def _drop_conflicts(home, agent_ids, own_claims):
+    """Return the names without conflicts; other agents are removed from the home.
 
-    An agent that was imported under another name keeps it.
+    Of several agents with one id, the one whose own name it is has precedence, then the older one. An agent that was
+    imported under another name keeps that name.
     """
 
     def rank(name):
-        is_renamed = name in mine and mine[name] != normalise_or_empty(name)
-        return not is_renamed, name != wanted[name], name not in mine, name
+        is_renamed = name in own_claims and own_claims[name] != normalise_or_empty(name)
+        return not is_renamed, name != agent_ids[name], name not in own_claims, name
 
-    kept = {}
-    for name in sorted(wanted, key=rank):
-        other = next((one for one, agent_id in kept.items() if agent_id == wanted[name]), None)
-        if wanted[name] and other is None:
-            kept[name] = wanted[name]
+    chosen = {}
+    for name in sorted(agent_ids, key=rank):
+        other = next((taken_name for taken_name, agent_id in chosen.items() if agent_id == agent_ids[name]), None)
+        if agent_ids[name] and other is None:
+            chosen[name] = agent_ids[name]
         else:
-            home.add(_odd_name(name, wanted[name], other))
-    home.agents = [agent for agent in home.agents if agent.home_name in kept]
-    return {name: kept[name] for name in wanted if name in kept}
+            home.add_oddities(_build_name_oddity(name, agent_ids[name], other))
+    home.agents = [agent for agent in home.agents if agent.home_name in chosen]
+    return {name: chosen[name] for name in agent_ids if name in chosen}
 
 
 def follow_reported_workspaces(home: Home, names: dict[str, str]) -> None:
-    """Have the workspace of each agent follow its newest report; `names` are those here by those of the home."""
+    """Set each agent's workspace to the one of its newest report.
+
+    `names` are the names here by the names in the home.
+    """
     rows = Agent.objects.filter(agent_id__in=names.values()).values_list("agent_id", "reported_workspace")
     reported = dict(rows)
     home.agents = [
@@ -133,39 +145,41 @@ def follow_reported_workspaces(home: Home, names: dict[str, str]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class HomeName:
-    """A folder by the shortest end of its path that no other one has."""
+    """A folder, named by the shortest end of its path that no other folder has."""
 
     short: str
     path: str
 
 
 def find_home_names() -> dict[str, HomeName]:
-    """The folder of each agent; of none where all come from the same one."""
+    """Return the folder of each agent; empty when all have the same one."""
     claims = CollectorSource.objects.filter(kind=CollectorSource.Kind.AGENT)
     roots = dict(claims.values_list("agent_id", "root"))
     if len(set(roots.values())) < 2:
         return {}
-    short = _short_names(set(roots.values()))
+    short = _find_short_names(set(roots.values()))
     return {agent_id: HomeName(short[root], root) for agent_id, root in roots.items()}
 
 
-def _odd_name(name, agent_id, other):
+def _build_name_oddity(name, agent_id, other):
     words = {"name": escape_name(name), "agent": agent_id, "other": escape_name(other or "")}
     if other is None:
         sentence = _("agents/%(name)s was not imported: its name is not a valid agent name.")
     else:
         sentence = _("agents/%(name)s was not imported: the agent %(agent)s is imported from agents/%(other)s.")
-    way = _("Rename the folder, or import it under another name: “openclaw-web collect --agent %(name)s --as NAME”.")
-    return Oddity(OddityReason.NAME, f"agents/{name}", f"{sentence % words} {way % words}", name)
+    advice = _("Rename the folder, or import it under another name: “openclaw-web collect --agent %(name)s --as NAME”.")
+    return Oddity(OddityReason.NAME, f"agents/{name}", f"{sentence % words} {advice % words}", name)
 
 
 def _register(root, name, agent_id, *, anew):
     agent = services.register(agent_id, home_name=name, anew=anew)
-    databases.get_alias(agent_id)  # whether its file can be used
+    databases.get_alias(agent_id)  # raises if its file cannot be used
     key = compute_source_key(root, CollectorSource.Kind.AGENT, name)
     with transaction.atomic():
         earlier = CollectorSource.objects.filter(kind=CollectorSource.Kind.AGENT, root=str(root), agent_id=agent_id)
-        if earlier.exclude(source_key=key).delete()[0]:  # its folder has another name now, or another one goes first
+        if earlier.exclude(source_key=key).delete()[
+            0
+        ]:  # its folder has another name now, or another folder has precedence
             Agent.objects.filter(agent_id=agent_id).update(home_name=name)
             agent.home_name = name
         CollectorSource.objects.get_or_create(
@@ -180,7 +194,7 @@ def _register(root, name, agent_id, *, anew):
     return agent
 
 
-def _short_names(roots):
+def _find_short_names(roots):
     parts, names = {root: PurePath(root).parts for root in roots}, {}
     for length in range(1, max(map(len, parts.values())) + 1):
         ends = Counter("/".join(path[-length:]) for path in parts.values())

@@ -1,6 +1,8 @@
-"""Agents' files that a thread keeps open from one request to the next: the last one it used, while it is the same file.
+"""Keeps the agent file that a thread used last open between requests.
 
-Opening a file for each request competes with whoever writes to it, and closing the last connection moves its log.
+It is closed when another file has its place.
+
+Opening a file for each request competes with its writers, and closing the last connection moves its log.
 """
 
 import threading
@@ -15,48 +17,54 @@ _used = threading.local()
 
 
 def get_file_identity(file: Path) -> tuple[int, int] | None:
-    """What tells a file from another one that is put in its place; None when there is none."""
+    """Return device and inode of a file, which identify it; None when it is missing."""
     try:
-        about = file.stat()
+        stat = file.stat()
     except FileNotFoundError:
         return None
-    return about.st_dev, about.st_ino
+    return stat.st_dev, stat.st_ino
 
 
 def unwatch(name: str) -> None:
-    """Forget an alias that is taken away."""
+    """Remember no longer which file an alias is opened to."""
     _watched.pop(name, None)
 
 
 def watch(name: str, file: Path) -> None:
-    """Know from now on which file the connections of this alias are opened to."""
+    """Remember which file the connections of an alias are opened to."""
     _watched[name] = file
 
 
-def close_if_replaced(name: str, found: tuple[int, int]) -> None:
-    """Close what this thread has open of an alias when it is another file than `found`; it is opened anew when used."""
+def close_if_replaced(name: str, current: tuple[int, int]) -> None:
+    """Close this thread's connection of an alias when it is to another file.
+
+    `current` is the identity of the file that is at its place now. The connection is opened again on its next use.
+    """
     _used.last = name
     if name not in connections.settings:
         return
     connection = connections[name]
-    opened = getattr(connection, "opened_file", found)
-    if connection.connection is not None and opened != found and not connection.in_atomic_block:
+    opened = getattr(connection, "opened_file", current)
+    if connection.connection is not None and opened != current and not connection.in_atomic_block:
         connection.close()
 
 
-def _opened(connection, **_told):
+def _remember_file(connection, **_signal):
     if file := _watched.get(connection.alias):
         connection.opened_file = get_file_identity(file)
 
 
-def _close_others(**_told):
-    """After a request: with hundreds of agents and many threads the files would be too many to keep."""
+def _close_others(**_signal):
+    """Close all files but the last used one after a request.
+
+    With hundreds of agents and many threads, too many files would stay open.
+    """
     last = getattr(_used, "last", None)
     for connection in connections.all(initialized_only=True):
-        is_open = connection.connection is not None  # closing what is closed takes time where there are hundreds
+        is_open = connection.connection is not None  # with hundreds of aliases, closing closed connections takes time
         if is_open and connection.alias in _watched and connection.alias != last and not connection.in_atomic_block:
             connection.close()
 
 
-connection_created.connect(_opened, dispatch_uid="agents.connection_cache.opened")
+connection_created.connect(_remember_file, dispatch_uid="agents.connection_cache.opened")
 request_finished.connect(_close_others, dispatch_uid="agents.connection_cache.close_others")

@@ -1,8 +1,10 @@
-"""Databases that another program writes to, copied before they are opened: opening one in place would write beside it.
+"""Copies databases of other programs before they are opened.
 
-A copy is the file and its `-wal`; the `-shm` is SQLite's own affair and is made anew. Copies lie in a folder of our
-home that only we may read, and go when they have been read. A process that was killed leaves its folder behind; the
-next one to copy anything removes it.
+Opening a database in place would write beside it.
+
+A copy is the file and its `-wal`; SQLite creates the `-shm` again. Copies are in a folder of our home that only we may
+read, and are removed when they have been read. A process that was killed leaves its folder; the next process that
+copies removes it.
 """
 
 import os
@@ -24,15 +26,15 @@ from openclaw_web.pages.formatting import size as in_words
 from .homes import NotReadable, open_regular
 
 CHUNK = 1024 * 1024
-SPARE_BYTES = 64 * 1024 * 1024  # what stays free after a copy
-PAUSES = (0.05, 0.1, 0.2, 0.4, 0.8)  # seconds between tries, while somebody writes
+SPARE_BYTES = 64 * 1024 * 1024  # bytes that must remain free after a copy
+PAUSES = (0.05, 0.1, 0.2, 0.4, 0.8)  # seconds between attempts while the source changes
 WAL, JOURNAL = "-wal", "-journal"
 JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
 DATABASE_HEADER, WAL_HEADER = 100, 32
 
 
 class NotCopied(Exception):
-    """There is no copy that hangs together: no room, or the source never held still."""
+    """There is no consistent copy: too little room, or the source kept changing."""
 
 
 class _Torn(Exception):
@@ -41,17 +43,23 @@ class _Torn(Exception):
 
 @dataclass(slots=True)
 class Copy:
-    """A database as it was at one moment. `is_checked` is for whoever reads it: a kept copy is checked once."""
+    """A database as it was at one moment.
+
+    `is_checked` belongs to the reader of a copy: a kept copy is checked once.
+    """
 
     path: Path
     size: int
     is_checked: bool = False
-    source: tuple[int, ...] = ()  # what the source's file looked like
-    wal: tuple[int, ...] = ()  # and its -wal
+    source: tuple[int, ...] = ()  # state of the source's file
+    wal: tuple[int, ...] = ()  # and of its -wal
 
 
 class Copies:
-    """The copies of one process. With `is_kept` they stay, and only a `-wal` that changed is copied again."""
+    """The copies of one process.
+
+    With `is_kept` they are kept, and only a `-wal` that changed is copied again.
+    """
 
     def __init__(self, *, is_kept: bool = False):
         self.is_kept = is_kept
@@ -60,10 +68,13 @@ class Copies:
         self._lock: int | None = None
 
     def __enter__(self) -> "Copies":
-        """Also removes what killed processes left: whether this one will need a copy is not known yet."""
+        """Remove leftovers of killed processes, and return the copies.
+
+        Done here because it is not known yet whether this process needs a copy.
+        """
         parent = _parent()
         if parent.is_dir():
-            with _turn(parent):
+            with _lock_copies(parent):
                 remove_leftovers(parent)
         return self
 
@@ -80,26 +91,26 @@ class Copies:
         self._known.clear()
 
     def get_path(self, name: str) -> Path:
-        """Where something else of this process can lie that goes with its copies."""
-        return self._own_folder() / name
+        """Return the path for another file that is removed with the copies."""
+        return self._ensure_folder() / name
 
     @contextmanager
     def open_copy(self, root: Path, source: Path) -> Iterator[Copy]:
-        """A copy of the database `source` in the home `root`, there while the block runs.
+        """Copy the database `source` of the home `root`, for the time of the block.
 
-        Raises NotReadable for what is not opened, and NotCopied with a sentence.
+        Raises NotReadable for a file that is not opened, and NotCopied with a sentence.
         """
-        copy = self._refreshed(root, source)
+        copy = self._refresh(root, source)
         try:
             yield copy
         finally:
             _remove(copy.path, ("-shm",) if self.is_kept else ("", WAL, "-shm"))
 
-    def _refreshed(self, root, source):
+    def _refresh(self, root, source):
         known = self._known.get(source)
         for pause in (*PAUSES, None):
             try:
-                copy = self._copied(root, source, known)
+                copy = self._copy_database(root, source, known)
             except _Torn as exc:
                 if pause is None:
                     raise NotCopied(_("the file kept changing while it was copied")) from exc
@@ -112,23 +123,23 @@ class Copies:
                 return copy
         raise NotCopied(_("the file kept changing while it was copied"))
 
-    def _copied(self, root, source, known):
+    def _copy_database(self, root, source, known):
         with open_regular(root, source) as database:
-            before = _look(database, DATABASE_HEADER)
+            before = _read_state(database, DATABASE_HEADER)
             _refuse_journal(root, source)
-            with _wal_of(root, source) as wal:
-                wal_before = _look(wal, WAL_HEADER) if wal else ()
+            with _open_wal(root, source) as wal:
+                wal_before = _read_state(wal, WAL_HEADER) if wal else ()
                 copy = known if known and known.source == before[1:] else None
                 if copy and copy.wal == wal_before[1:]:
                     return copy
                 if copy is None:
                     self._check_room(source, before[0] + (wal_before[0] if wal else 0))
-                    copy = Copy(self._place(source, known), before[0], source=before[1:])
+                    copy = Copy(self._choose_path(source, known), before[0], source=before[1:])
                     _write(database, copy.path)
                 else:
                     self._check_room(source, wal_before[0] if wal else 0)
                 self._copy_wal(copy, wal)
-                if _look(database, DATABASE_HEADER) != before or _has_changed(wal, wal_before):
+                if _read_state(database, DATABASE_HEADER) != before or _has_changed(wal, wal_before):
                     raise _Torn
         if (wal is None) != (not _exists(source, WAL)):
             raise _Torn
@@ -143,20 +154,22 @@ class Copies:
             _write(wal, target)
 
     def _check_room(self, source, size):
-        free = shutil.disk_usage(self._own_folder()).free
+        free = shutil.disk_usage(self._ensure_folder()).free
         if size + SPARE_BYTES > free:
             sizes = {"size": in_words(size), "spare": in_words(SPARE_BYTES), "free": in_words(free)}
             words = _("a copy needs %(size)s and must leave %(spare)s free, but only %(free)s are free")
             raise NotCopied(words % sizes)
 
-    def _place(self, source, known):
-        return known.path if known else self._own_folder() / f"{len(self._known)}-{time.monotonic_ns()}-{source.name}"
+    def _choose_path(self, source, known):
+        return (
+            known.path if known else self._ensure_folder() / f"{len(self._known)}-{time.monotonic_ns()}-{source.name}"
+        )
 
-    def _own_folder(self):
+    def _ensure_folder(self):
         if self._folder is None:
             parent = _parent()
             parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with _turn(parent):
+            with _lock_copies(parent):
                 remove_leftovers(parent)
                 self._folder = Path(tempfile.mkdtemp(prefix=f"{os.getpid()}-", dir=parent))
                 self._lock = locks.hold_lock(self._folder / "lock")
@@ -167,56 +180,62 @@ def _parent():
     return settings.HOME_DIR / "state" / "copies"
 
 
-def _turn(parent):
-    """One process at a time: nobody takes a folder for a leftover that has no lock yet."""
+def _lock_copies(parent):
+    """Lock the folders of all copies, so that no new folder counts as a leftover."""
     return locks.lock(parent / "lock")
 
 
 def find_leftovers() -> list[Path]:
-    """Folders of copies whose process is gone; those that a living process works on are none."""
+    """Return folders of copies whose process has ended."""
     parent = _parent()
     if not parent.is_dir():
         return []
-    with _turn(parent):
+    with _lock_copies(parent):
         return sorted(entry for entry in parent.iterdir() if entry.is_dir() and not locks.is_held(entry / "lock"))
 
 
 def remove_leftovers(parent: Path) -> int:
-    """Remove the folders of processes that are gone: their locks went with them. How many there were."""
+    """Remove the folders of ended processes, and return how many there were.
+
+    Their locks ended with the processes.
+    """
     removed = 0
     for folder in [entry for entry in parent.iterdir() if entry.is_dir()]:
-        with locks.lock(folder / "lock", wait=False) as is_left:
-            if is_left:
+        with locks.lock(folder / "lock", wait=False) as is_leftover:
+            if is_leftover:
                 shutil.rmtree(folder, ignore_errors=True)
                 removed += 1
     return removed
 
 
 def stat_wal(source: Path) -> os.stat_result | None:
-    """The `-wal` of a database, when there is something in it."""
+    """Return the stat of a database's `-wal`; None when it is missing or empty."""
     with suppress(OSError):
-        found = source.with_name(source.name + WAL).lstat()
-        return found if found.st_size else None
+        stat = source.with_name(source.name + WAL).lstat()
+        return stat if stat.st_size else None
     return None
 
 
-def _look(file, header):
-    """Size first, then what must stay as it is while the file is copied."""
+def _read_state(file, header):
+    """Return the size of a file, and values that must not change while it is copied."""
     stat = os.fstat(file.fileno())
     first = os.pread(file.fileno(), header, 0)
     return (stat.st_size, stat.st_ino, stat.st_size, stat.st_mtime_ns, hash(first))
 
 
 def _has_changed(wal, before):
-    """A log that only grew is as good: a frame that is cut off at the end is not read."""
+    """Return whether a log changed in another way than by growing.
+
+    A grown log is as good: an incomplete frame at its end is not read.
+    """
     if not wal:
         return False
-    size, inode, _size, _mtime, header = _look(wal, WAL_HEADER)
+    size, inode, _size, _mtime, header = _read_state(wal, WAL_HEADER)
     return size < before[0] or (inode, header) != (before[1], before[4])
 
 
 @contextmanager
-def _wal_of(root, source):
+def _open_wal(root, source):
     if not _exists(source, WAL):
         yield None
         return
@@ -225,13 +244,16 @@ def _wal_of(root, source):
     except NotReadable as exc:
         if _exists(source, WAL):
             raise
-        raise _Torn from exc  # gone in this moment
+        raise _Torn from exc  # removed in this moment
     with opened:
         yield opened
 
 
 def _refuse_journal(root, source):
-    """A rollback journal means that the file is being changed in place, or was when its writer died."""
+    """Raise _Torn when there is a rollback journal.
+
+    The file is then being changed in place, or was when its writer ended.
+    """
     if not _exists(source, JOURNAL):
         return
     with suppress(NotReadable), open_regular(root, source.with_name(source.name + JOURNAL)) as journal:

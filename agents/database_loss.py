@@ -1,4 +1,7 @@
-"""Whether an agent's file is there and holds what was noted: said wherever somebody would take it for whole."""
+"""Checks whether an agent's file exists and has the noted records.
+
+Pages report its problems wherever the file might be taken for complete.
+"""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -16,28 +19,32 @@ SHOWN = 5
 
 
 class Loss(NamedTuple):
-    """Records that an agent's file lacks: it holds `held` (None: it is not there) of those that were noted."""
+    """Records that an agent's file lacks.
+
+    `held` of the noted records are there; None: the file is missing.
+    """
 
     held: int | None
     noted: int
 
 
 def find_loss(agent: Agent) -> Loss | None:
-    """The records that an agent's file lacks; None when nothing is missing.
+    """Return the records that an agent's file lacks; None when it is complete.
 
-    A page may ask every time: the file is opened when it is another one, or has changed, every five seconds at most.
+    Pages may call this every time: the file is opened when it is another one, or has changed, every five seconds at
+    most.
     """
-    noted = _noted(agent)  # first: records are stored before they are noted
+    noted = _get_noted_count(agent)  # read first, as records are stored before they are noted
     file = databases.get_path(agent.agent_id)
     try:
-        held = _records(file, noted)
+        record_count = _count_records(file, noted)
     except FileNotFoundError:
         return Loss(None, noted) if databases.is_on_disk(agent.agent_id) else None
-    return None if held is None or held >= noted else Loss(held, noted)
+    return None if record_count is None or record_count >= noted else Loss(record_count, noted)
 
 
 def describe_loss(agent_id: str, loss: Loss) -> str:
-    """Say what an agent's file lacks."""
+    """Say which records an agent's file lacks."""
     if loss.held is None:
         return databases.describe_missing(agent_id, loss.noted)
     words = {"agent": agent_id, "noted": amounts.format_amount("records", loss.noted), "held": f"{loss.held:,}"}
@@ -45,20 +52,20 @@ def describe_loss(agent_id: str, loss: Loss) -> str:
 
 
 def problem_of(agent: Agent) -> str:
-    """The problem of an agent's file, with the ways out, in sentences; empty when there is none."""
+    """Say the problem of an agent's file, and how to recover it; empty without a problem."""
     loss = find_loss(agent)
     return f"{describe_loss(agent.agent_id, loss)} {databases.describe_recovery(agent.agent_id)}" if loss else ""
 
 
 def find_problems() -> dict[str, str]:
-    """Agent -> what is wrong with its file, of those with something wrong."""
+    """Return by agent the problem of its file, for agents with a problem."""
     agents = Agent.objects.select_related("database").order_by("agent_id")
-    told = ((agent.agent_id, problem_of(agent)) for agent in agents)
-    return {agent_id: sentence for agent_id, sentence in told if sentence}
+    problem_by_agent = ((agent.agent_id, problem_of(agent)) for agent in agents)
+    return {agent_id: sentence for agent_id, sentence in problem_by_agent if sentence}
 
 
 def describe_problems() -> list[str]:
-    """What is wrong with the files of agents, in sentences for a page: the first few, and how many more there are."""
+    """Return sentences about problems of agents' files: the first few, and a count of others."""
     sentences = list(find_problems().values())
     rest = len(sentences) - SHOWN
     if rest <= 0:
@@ -67,34 +74,34 @@ def describe_problems() -> list[str]:
     return [*sentences[:SHOWN], more]
 
 
-def _noted(agent):
+def _get_noted_count(agent):
     try:
         return agent.database.record_count
-    except AgentDatabase.DoesNotExist:  # the doctor says so
+    except AgentDatabase.DoesNotExist:  # the doctor reports this
         return 0
 
 
-def _records(file: Path, noted: int) -> int | None:
-    about, log = file.stat(), file.with_name(f"{file.name}-wal")
-    written = log.stat() if log.exists() else about
-    state = (about.st_ino, about.st_mtime_ns, written.st_size, written.st_mtime_ns)
+def _count_records(file: Path, noted: int) -> int | None:
+    stat, log = file.stat(), file.with_name(f"{file.name}-wal")
+    written = log.stat() if log.exists() else stat
+    state = (stat.st_ino, stat.st_mtime_ns, written.st_size, written.st_mtime_ns)
     known = _known.get(file)
     if known is None or (known.state != state and not known.still_counts(state, noted)):
-        known = _known[file] = _Look(state, inspection.read_record_count(file), clock.now_ms())
+        known = _known[file] = _FileCheck(state, inspection.read_record_count(file), clock.now_ms())
     return known.records
 
 
-class _Look(NamedTuple):
-    """What a file held when it was opened last, and the state it was in."""
+class _FileCheck(NamedTuple):
+    """The records of a file when it was last opened, and its state then."""
 
     state: tuple[int, ...]
     records: int | None
     at: int
 
     def still_counts(self, state: tuple[int, ...], noted: int) -> bool:
-        """Whether it is the same file, had enough then, and that was not long ago."""
+        """Return whether it is the same file, had enough records, and was opened recently."""
         is_enough = self.records is not None and self.records >= noted
         return is_enough and self.state[0] == state[0] and clock.is_recent(self.at, AGAIN_MS)
 
 
-_known: dict[Path, _Look] = {}
+_known: dict[Path, _FileCheck] = {}

@@ -1,4 +1,4 @@
-"""One file and one Django alias per agent."""
+"""The database file and the Django alias of each agent."""
 
 import hashlib
 import os
@@ -21,7 +21,8 @@ from openclaw_web.sqlite.connection_tuning import settings_lock
 
 from . import connection_cache
 
-# Of a new agent's file: a record is often longer than half a page of SQLite's 4,096, which then holds only one.
+# Page size of a new agent's file. Records are often longer than half of SQLite's default page of 4,096 bytes, which
+# then holds only one.
 PAGE_BYTES = 8_192
 KEPT_SECONDS = 60
 _current: set[str] = set()
@@ -29,7 +30,7 @@ _files: set[str] = set()  # aliases that were registered here
 
 
 class UnusableAgent(UserFacingError):
-    """An agent's file is not there, or cannot be used."""
+    """An agent's file is missing, or cannot be used."""
 
 
 class UnknownAgent(UnusableAgent, LookupError):
@@ -47,27 +48,27 @@ class AgentExists(ValueError):
 
 
 class OldAgentFile(UnusableAgent, RuntimeError):
-    """An agent's file cannot be used as it is: it has another schema than this code, or cannot be read."""
+    """An agent's file cannot be used: it has another schema, or cannot be read."""
 
     status = 503
     is_of_store = True
 
 
 class LostAgentFile(OldAgentFile):
-    """An agent that is registered has no file any more. Nothing makes an empty one in its place."""
+    """The file of a registered agent is missing; no empty one is created in its place."""
 
     def __init__(self, agent_id, noted):
         super().__init__(f"{describe_missing(agent_id, noted)} {describe_recovery(agent_id)}")
 
 
 def describe_missing(agent_id: str, noted: int) -> str:
-    """Say that an agent's file is not there; `noted` is how many records it held."""
+    """Say that an agent's file is missing; `noted` is how many records it held."""
     words = {"agent": agent_id, "noted": amounts.format_amount("records", noted)}
     return _("The database of agent %(agent)s is missing, and %(noted)s with it.") % words
 
 
 def describe_recovery(agent_id: str) -> str:
-    """How an agent's file that is gone or damaged comes back, in sentences."""
+    """Say how to recover an agent's file that is missing or damaged."""
     return _(
         "Restore a backup, or import the agent again: on the Doctor page, or in a terminal with "
         "“openclaw-web backup restore FILE” or “openclaw-web collect --again --agent %(agent)s”."
@@ -75,17 +76,17 @@ def describe_recovery(agent_id: str) -> str:
 
 
 def get_path(agent_id):
-    """Where the file of `agent_id` is, whether or not it exists."""
+    """Return the path of an agent's file, whether or not it exists."""
     return settings.HOME_DIR / "agents" / agent_id / "agent" / "openclaw-agent.sqlite"
 
 
 def get_alias(agent_id):
-    """The alias for an agent's file, registered with Django on first use.
+    """Return the alias of an agent's file, registered with Django on first use.
 
-    Raises UnknownAgent without a file, OldAgentFile when `migrate_agents` has not brought it up to date.
+    Raises UnknownAgent without a file, and OldAgentFile when `migrate_agents` has not brought it up to date.
     """
     name = f"agent_{agent_id}"
-    _find(name, agent_id)
+    _ensure_registered(name, agent_id)
     if name not in _current:
         _refuse_old(name, agent_id)
         _current.add(name)
@@ -93,7 +94,7 @@ def get_alias(agent_id):
 
 
 def find_alias(agent_id: str) -> str | None:
-    """The alias for an agent's file; None when there is none, or it cannot be used."""
+    """Return the alias of an agent's file; None when it is missing or cannot be used."""
     try:
         return str(get_alias(agent_id))
     except UnusableAgent:
@@ -101,9 +102,10 @@ def find_alias(agent_id: str) -> str | None:
 
 
 def create(agent_id):
-    """Give a new agent its file, a copy of an empty, fully migrated template; returns the alias.
+    """Create the file of a new agent, and return its alias.
 
-    Raises AgentExists when the file is there already, also when another process was quicker.
+    It is a copy of an empty, fully migrated template. Raises AgentExists when the file exists, also when another
+    process has just created it.
     """
     target = get_path(agent_id)
     target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -122,19 +124,19 @@ def create(agent_id):
 def migrate(agent_id):
     """Bring one agent's file up to the current schema."""
     name = f"agent_{agent_id}"
-    _find(name, agent_id)
-    if known_migrations.is_other_version(_seen(name, agent_id)):
+    _ensure_registered(name, agent_id)
+    if known_migrations.is_other_version(_read_migrations(name, agent_id)):
         raise OldAgentFile(describe_other_version(agent_id))
     _migrate(name)
 
 
 def get_schema_version():
-    """How many agent migrations this code knows: the `schema_version` of `agent_databases`."""
+    """Return how many agent migrations this code knows: `schema_version` of `agent_databases`."""
     return len(known_migrations.list_agent_migrations())
 
 
 def remove_alias(name):
-    """Close this thread's connection to `name` and take the alias away."""
+    """Close this thread's connection to an alias, and remove the alias."""
     connections[name].close()
     del connections[name]
     _current.discard(name)
@@ -146,7 +148,10 @@ def remove_alias(name):
 
 @contextmanager
 def open_scratch_database(file):
-    """The alias of an empty agent's file at `file`, of nobody's, while the block runs; then it is removed."""
+    """Create an empty agent's file at `file` for the time of the block; yields its alias.
+
+    It belongs to no agent, and is removed at the end.
+    """
     name = f"agent__{file.stem}"
     shutil.copyfile(_template(), file)
     _register(name, file)
@@ -159,7 +164,7 @@ def open_scratch_database(file):
 
 
 def build_empty(file):
-    """Write a fully migrated, empty agent file, safe to copy: nothing is left in a -wal."""
+    """Write a fully migrated, empty agent file, without a `-wal`, so that it can be copied."""
     name = "agent__template"
     _register(name, file, is_new=True)
     try:
@@ -170,18 +175,24 @@ def build_empty(file):
 
 
 def is_on_disk(agent_id):
-    """Whether the file of an agent has to be at `path`: an alias of the settings may have its own elsewhere."""
+    """Return whether an agent's file has to be at `get_path`.
+
+    An alias of the settings may have its file elsewhere.
+    """
     name = f"agent_{agent_id}"
     return name in _files or name not in connections.settings
 
 
-def _find(name, agent_id):
-    """Register the alias of an agent's file. Raises UnknownAgent without one, also when it went since."""
+def _ensure_registered(name, agent_id):
+    """Register the alias of an agent's file.
+
+    Raises UnknownAgent without a file, also when it was removed since.
+    """
     if is_on_disk(agent_id):
-        found = connection_cache.get_file_identity(get_path(agent_id))
-        if found is None:
+        identity = connection_cache.get_file_identity(get_path(agent_id))
+        if identity is None:
             raise UnknownAgent(agent_id)
-        connection_cache.close_if_replaced(name, found)
+        connection_cache.close_if_replaced(name, identity)
     if name not in connections.settings:
         _register(name, get_path(agent_id))
 
@@ -204,14 +215,17 @@ def _register(name, file, *, is_new=False):
 
 
 def _migrate(name):
-    # As the command migrate, which would read the migrations again for each app.
+    # Does the same as the command migrate, which would read the migrations again for each app.
     executor = MigrationExecutor(connections[name])
     executor.migrate([key for key in executor.loader.graph.leaf_nodes() if key[0] in settings.AGENT_APPS])
     connections[name].close()
 
 
-def _seen(name, agent_id):
-    """The migrations that an agent's file has seen. Raises OldAgentFile for one that cannot be read."""
+def _read_migrations(name, agent_id):
+    """Return the migrations that were applied to an agent's file.
+
+    Raises OldAgentFile for a file that cannot be read.
+    """
     try:
         return set(MigrationRecorder(connections[name]).migration_qs.values_list("app", "name"))
     except DatabaseError as exc:
@@ -220,7 +234,7 @@ def _seen(name, agent_id):
 
 
 def _refuse_old(name, agent_id):
-    applied = _seen(name, agent_id)
+    applied = _read_migrations(name, agent_id)
     if known_migrations.is_other_version(applied):
         raise OldAgentFile(describe_other_version(agent_id))
     if known_migrations.list_agent_migrations() - applied:
@@ -229,7 +243,7 @@ def _refuse_old(name, agent_id):
 
 
 def describe_other_version(agent_id):
-    """What is said of an agent's file that was made by another version of this program."""
+    """Return the sentence about a file that another version of this program created."""
     sentence = _(
         "The database of agent %(agent)s was created by another version; keep it and import again into a new home."
     )
@@ -237,7 +251,7 @@ def describe_other_version(agent_id):
 
 
 def _template():
-    """An empty agent file for the current set of migrations, built once and kept."""
+    """Return an empty agent file for the current migrations, built once."""
     version = hashlib.sha256(repr((PAGE_BYTES, sorted(known_migrations.list_agent_migrations()))).encode()).hexdigest()[
         :12
     ]

@@ -1,4 +1,4 @@
-"""The doors of a view: whose file, and may this person."""
+"""The decorator for views of an agent."""
 
 from functools import wraps
 
@@ -9,17 +9,18 @@ from .models import Agent
 
 
 def agent_view(view):
-    """Turn the `agent` of the URL into an Agent. The one door to an agent's file.
+    """Turn the `agent` of the URL into an Agent.
 
-    What is wrong with that file is said above the page (`request.agent_problem`); one that is gone is 503.
+    Every view that opens an agent's file needs it. A problem with that file appears above the page
+    (`request.agent_problem`); a missing file is answered with 503.
     """
 
     @wraps(view)
     def wrapper(request, agent, *args, **kwargs):
-        found = Agent.objects.select_related("database").filter(agent_id=agent).first()
-        if found is None:
+        agent_row = Agent.objects.select_related("database").filter(agent_id=agent).first()
+        if agent_row is None:
             raise MissingPart("agent")
-        request.agent_problem = database_loss.problem_of(found)
-        return view(request, found, *args, **kwargs)
+        request.agent_problem = database_loss.problem_of(agent_row)
+        return view(request, agent_row, *args, **kwargs)
 
     return wrapper

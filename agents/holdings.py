@@ -1,7 +1,9 @@
-"""What the store has to hold of each session: noted when a source was read, in another file than the records.
+"""Notes of the records that the store must have of each session.
 
-The notes are what the doctor compares the rows of an agent's file with; without them nobody could tell a session that
-was lost from one that never was. A note is lowered only when sessions go on purpose.
+They are stored when a source is read, in another file than the records.
+
+The doctor compares the rows of an agent's file with these notes; without them, a lost session could not be told from
+one that never was. A note is lowered only when sessions are removed on purpose.
 """
 
 import hashlib
@@ -27,7 +29,10 @@ NOTED = ("kind_counts", "record_count", "id_checksum", "removed_why", "noted_at"
 
 @dataclass(slots=True)
 class Holding:
-    """Records of one session: how many of each kind, and the checksum of their ids (empty: not known)."""
+    """Records of a session: how many of each kind, and the checksum of their ids.
+
+    The checksum is empty when it is not known.
+    """
 
     kinds: Counter[str] = field(default_factory=Counter)
     checksum: str = EMPTY
@@ -37,152 +42,172 @@ class Holding:
         return self.kinds.total()
 
     def plus(self, other: "Holding") -> "Holding":
-        """Both together; no record may be in both."""
+        """Return the records of both; no record may be in both."""
         return Holding(self.kinds + other.kinds, add_checksums(self.checksum, other.checksum))
 
     def minus(self, other: "Holding") -> "Holding":
-        """What is left without `other`, which is a part of it."""
+        """Return the records without those of `other`, which must be a part of them."""
         return Holding(self.kinds - other.kinds, add_checksums(self.checksum, other.checksum, sign=-1))
 
     def has_same_ids(self, other: "Holding") -> bool:
-        """Whether both have the same ids, as far as checksums are known: unknown ones say nothing."""
+        """Return whether both have the same ids; unknown checksums count as the same."""
         return not (self.checksum and other.checksum) or self.checksum == other.checksum
 
     def is_same_records(self, other: "Holding") -> bool:
-        """Whether both are known to have the same records, whatever these are called."""
+        """Return whether both are known to have the same records, of any kind."""
         return self.count == other.count and self.checksum == other.checksum != ""
 
-    def lacks(self, wanted: "Holding") -> bool:
-        """Whether records of `wanted` are missing here: fewer of a kind, or as many as wanted and others."""
-        return bool(wanted.kinds - self.kinds) or (self.count == wanted.count and not self.has_same_ids(wanted))
+    def lacks(self, expected: "Holding") -> bool:
+        """Return whether records of `expected` are missing: fewer of a kind, or other ids."""
+        return bool(expected.kinds - self.kinds) or (self.count == expected.count and not self.has_same_ids(expected))
 
 
-Note = tuple[str, Holding | None, Holding | None]  # of a session: what it holds, and what of that was just added
+Note = tuple[str, Holding | None, Holding | None]  # of a session: all its records, and those that were just added
 
 
 def compute_checksum(ids: Iterable[str]) -> str:
-    """The checksum of record ids in any order: the sum of a hash of each, modulo 2^64.
+    """Return the checksum of record ids in any order: a sum of hashes modulo 2^64.
 
-    A record without an id of its own is named after its place (`@<offset>`), which may change: it does not count.
+    A record without an id of its own is named after its place (`@<offset>`), which may change: it is not included.
     """
-    own = (one for one in ids if not one.startswith("@"))
-    total = sum(int.from_bytes(hashlib.blake2b(one.encode(), digest_size=8).digest(), "big") for one in own)
+    own = (record_id for record_id in ids if not record_id.startswith("@"))
+    total = sum(int.from_bytes(hashlib.blake2b(record_id.encode(), digest_size=8).digest(), "big") for record_id in own)
     return f"{total % 2**64:0{WIDTH}x}"
 
 
 def add_checksums(first: str, second: str, *, sign: int = 1) -> str:
-    """The checksum of both sets of ids together; not known when one of them is not."""
+    """Return the checksum of both sets of ids; empty when one of them is not known."""
     if not (first and second):
         return ""
     return f"{(int(first, 16) + sign * int(second, 16)) % 2**64:0{WIDTH}x}"
 
 
 def note_holding(
-    agent_id: str, session_id: str, held: Holding | None, *, added: Holding | None = None, anew: bool = False
+    agent_id: str, session_id: str, holding: Holding | None, *, added: Holding | None = None, anew: bool = False
 ) -> None:
-    """Note what the store holds of a session now; call it where the source's place is saved.
+    """Note the records that the store has of a session.
 
-    What is missing of the records noted before stays noted: then only those `added` just now count in. Unless the
-    session was removed since, or `anew` says that it holds what it has to. `None` (nothing was stored) notes nothing.
+    Call it where the position in the source is saved.
+
+    When records that were noted before are missing, they stay noted, and only those `added` just now are counted; not
+    so when the session was removed since, or with `anew`, which says that the session is complete. With None (nothing
+    was stored) no note is stored.
     """
-    note_holdings(agent_id, [(session_id, held, added)], anew=anew)
+    note_holdings(agent_id, [(session_id, holding, added)], anew=anew)
 
 
 def note_holdings(agent_id: str, notes: Iterable[Note], *, anew: bool = False) -> None:
-    """Note what the store holds of many sessions, as for `note`, in two statements."""
-    held_now = [(session_id, held, added) for session_id, held, added in notes if held is not None]
+    """Note the records of many sessions, as `note_holding` does, in two statements."""
+    current = [(session_id, holding, added) for session_id, holding, added in notes if holding is not None]
     with transaction.atomic():
-        rows = _rows(agent_id, [session_id for session_id, *_ in held_now])
+        rows = _get_rows(agent_id, [session_id for session_id, *_ in current])
         changed, records = {}, 0
-        for session_id, held, added in held_now:
+        for session_id, holding, added in current:
             before = rows[session_id].record_count if not rows[session_id].removed_why else 0
-            if _apply(rows[session_id], held, added, anew=anew):
+            if _update_row(rows[session_id], holding, added, anew=anew):
                 changed[session_id] = rows[session_id]
                 records += rows[session_id].record_count - before
         if records:
-            _add(agent_id, records)
-        _save(changed.values())
+            _add_record_count(agent_id, records)
+        _save_rows(changed.values())
 
 
-def _apply(row, held, added, *, anew):
-    """Bring a row up to what its session holds; whether that changes it."""
-    noted = Holding() if row.removed_why else _holding(row)
-    if not anew and held.minus(added or Holding()).lacks(noted):
+def _update_row(row, holding, added, *, anew):
+    """Update a row to the records of its session, and return whether it changes."""
+    noted = Holding() if row.removed_why else _build_holding(row)
+    if not anew and holding.minus(added or Holding()).lacks(noted):
         if not added or not added.count:
             return False
-        held = noted.plus(added)
-    if not held.checksum and held.kinds == noted.kinds:
-        held = Holding(held.kinds, noted.checksum)
-    kinds = orjson.dumps(held.kinds, option=orjson.OPT_SORT_KEYS).decode()  # of every session of an import
-    columns = (kinds, held.checksum, "")
+        holding = noted.plus(added)
+    if not holding.checksum and holding.kinds == noted.kinds:
+        holding = Holding(holding.kinds, noted.checksum)
+    kinds = orjson.dumps(
+        holding.kinds, option=orjson.OPT_SORT_KEYS
+    ).decode()  # done for every session of an import, so it must be fast
+    columns = (kinds, holding.checksum, "")
     if not row._state.adding and (row.kind_counts, row.id_checksum, row.removed_why) == columns:
         return False
     row.kind_counts, row.id_checksum, row.removed_why = columns
-    row.record_count = held.count
+    row.record_count = holding.count
     return True
 
 
 def note_removed(agent_id: str, session_ids: Iterable[str], why: str) -> None:
-    """Note that sessions were taken out on purpose, and why (a value of `Why`): their absence is no loss."""
+    """Note that sessions were removed on purpose, and why (a `RemovalReason`).
+
+    They are then not reported as lost.
+    """
     for session_id in session_ids:
         with transaction.atomic():
-            row = _row(agent_id, session_id)
+            row = _get_row(agent_id, session_id)
             if row.removed_why != why:
-                _add(agent_id, 0 if row.removed_why else -row.record_count)
+                _add_record_count(agent_id, 0 if row.removed_why else -row.record_count)
                 row.removed_why = why
-                _save([row])
+                _save_rows([row])
 
 
-def _row(agent_id, session_id):
-    return _rows(agent_id, [session_id])[session_id]
+def _get_row(agent_id, session_id):
+    return _get_rows(agent_id, [session_id])[session_id]
 
 
-def _rows(agent_id, session_ids):
+def _get_rows(agent_id, session_ids):
     known = CollectedSession.objects.filter(agent_id=agent_id, session_id__in=session_ids)
-    new = {one: CollectedSession(agent_id=agent_id, session_id=one, id_checksum=EMPTY) for one in session_ids}
+    new = {
+        session_id: CollectedSession(agent_id=agent_id, session_id=session_id, id_checksum=EMPTY)
+        for session_id in session_ids
+    }
     return new | {row.session_id: row for row in known}
 
 
-def _holding(row):
+def _build_holding(row):
     return Holding(Counter(row.kinds), row.id_checksum)
 
 
-def _save(rows):
+def _save_rows(rows):
     now = clock.now_ms()
     for row in rows:
         row.noted_at = now
     CollectedSession.objects.bulk_create(rows, update_conflicts=True, unique_fields=PLACE, update_fields=NOTED)
 
 
-def _add(agent_id, count):
+def _add_record_count(agent_id, count):
     AgentDatabase.objects.filter(agent_id=agent_id).update(record_count=F("record_count") + count)
 
 
 def read_holdings(agent_id: str) -> dict[str, Holding]:
-    """Session -> what the store has to hold of it; without sessions that were taken out."""
+    """Return by session the records that the store must have.
+
+    Without sessions that were removed.
+    """
     rows = CollectedSession.objects.filter(agent_id=agent_id, removed_why="").order_by()
-    return {row.session_id: _holding(row) for row in rows.iterator(BATCH)}
+    return {row.session_id: _build_holding(row) for row in rows.iterator(BATCH)}
 
 
 def read_noted_times(agent_id: str, session_ids: Iterable[str]) -> dict[str, int]:
-    """When each of these sessions was imported last, of those that are noted and were not taken out."""
+    """Return by session when it was last imported (milliseconds).
+
+    Without sessions that are not noted, or that were removed.
+    """
     rows = CollectedSession.objects.filter(agent_id=agent_id, removed_why="", session_id__in=list(session_ids))
     return dict(rows.order_by().values_list("session_id", "noted_at"))
 
 
 def find_noted_sessions(agent_id: str) -> set[str]:
-    """The sessions that the store has to hold, without what of them."""
+    """Return the sessions that the store must have."""
     rows = CollectedSession.objects.filter(agent_id=agent_id, removed_why="").order_by()
     return set(rows.values_list("session_id", flat=True))
 
 
 def read_removed(agent_id: str) -> dict[str, str]:
-    """Session -> why it was taken out."""
+    """Return by session why it was removed."""
     rows = CollectedSession.objects.filter(agent_id=agent_id).exclude(removed_why="").order_by()
     return dict(rows.values_list("session_id", "removed_why"))
 
 
 def read_holding(agent_id: str, session_id: str) -> Holding:
-    """What the store has to hold of one session: nothing when nobody noted it, or it was taken out."""
-    row = _row(agent_id, session_id)
-    return Holding() if row.removed_why or row._state.adding else _holding(row)
+    """Return the records that the store must have of one session.
+
+    Empty when none are noted, or when it was removed.
+    """
+    row = _get_row(agent_id, session_id)
+    return Holding() if row.removed_why or row._state.adding else _build_holding(row)

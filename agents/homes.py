@@ -1,7 +1,6 @@
-"""An OpenClaw home on disk: what is known of it and of its agents, and the only way a file of it is opened.
+"""An OpenClaw home on disk, its agents, and the safe opening of its files.
 
-Everything here reads. Of `openclaw.json` the agents and the places they are given are kept and nothing else: it holds
-keys.
+Everything here only reads. Of `openclaw.json` only the agents and their places are kept, as the file holds keys.
 """
 
 import os
@@ -22,7 +21,7 @@ from openclaw_web.pages.glyphs import escape_name
 from .layout.places import Oddity, OddityReason
 from .services import normalise_agent_id
 
-# Secrets, other programs' state, or large and useless: never opened, whoever asks.
+# Secrets, other programs' state, or large and useless files: never opened.
 NEVER_NAMES = frozenset(
     {"auth-profiles.json", "models.json", "exec-approvals.json", "update-check.json", ".env", "oauth.json"}
 )
@@ -48,53 +47,54 @@ STATE_DATABASE = "state/openclaw.sqlite"
 INDEX = "sessions.json"
 MOST_NAMED = 5  # names that a sentence lists
 READ_AHEAD = 256 * 1024
-FOLDER = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC  # a folder that may only be passed through will do
+FOLDER = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC  # search permission on the folder is enough
 FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class NotReadable(Exception):
-    """A path that is not opened: a link, a device, a place of secrets, or gone."""
+    """A path that is not opened: a link, a device, a place of secrets, or missing."""
 
 
 class NoHome(Refused):
-    """There is no home of OpenClaw, or no agent in it has spoken yet."""
+    """There is no home of OpenClaw, or no agent in it has written anything yet."""
 
 
 @dataclass(frozen=True, slots=True)
 class HomeAgent:
-    """One agent of a home: the name its folder has, and where its files are (None: not there).
+    """One agent of a home: its folder's name, and the places of its files (None: missing).
 
-    `more_sessions` and `more_databases` are read as well: what it wrote before the configuration named another place.
+    `more_sessions` and `more_databases` are read as well: the agent wrote them before the configuration named another
+    place.
     """
 
     home_name: str
-    sessions: Path | None  # where it writes its transcripts now
-    workspace: Path | None  # that of the newest report of a prompt, else the configured one
+    sessions: Path | None  # the folder of its current transcripts
+    workspace: Path | None  # the workspace of the newest report of a prompt, else the configured one
     folder: Path | None = None
     database: Path | None = None
-    index: Path | None = None  # its session index, whether or not there is one
-    agent_dir: Path | None = None  # where the configuration puts its database, when that is elsewhere
+    index: Path | None = None  # its session index, which may be missing
+    agent_dir: Path | None = None  # the configured folder of its database, when that is another one
     more_sessions: tuple[Path, ...] = ()
     more_databases: tuple[Path, ...] = ()
-    configured: Path | None = None  # the workspace that the configuration leads to
-    written: str = ""  # and that as the configuration writes it, `~` and `{agentId}` replaced
-    reported: str = ""  # the workspace that the newest report of a prompt names, as it is written there
-    is_reported: bool = False  # whether that is the workspace that is read
+    configured: Path | None = None  # the workspace of the configuration
+    written: str = ""  # the same as written there, `~` and `{agentId}` replaced
+    reported: str = ""  # the workspace of the newest report of a prompt, as written there
+    is_reported: bool = False  # whether the reported workspace is read
     is_default: bool = False  # in the configuration
 
     @property
     def session_folders(self) -> tuple[Path, ...]:
-        """Every folder with transcripts of it, the one in use last."""
+        """Return every folder with its transcripts, the current one last."""
         return (*self.more_sessions, *([self.sessions] if self.sessions else []))
 
     @property
     def databases(self) -> tuple[Path, ...]:
-        """Every database of it, the one in use last."""
+        """Return every database of it, the current one last."""
         return (*self.more_databases, *([self.database] if self.database else []))
 
     @property
     def parts(self) -> tuple["HomeAgent", ...]:
-        """The agent once for each older folder of transcripts and each other database, and as it is now at last."""
+        """Return the agent once for each older folder and database, and as it is now last."""
         bare = HomeAgent(self.home_name, None, None)
         folders = [replace(bare, sessions=folder, index=folder / INDEX) for folder in self.more_sessions]
         return (*folders, *(replace(bare, database=path) for path in self.more_databases), self)
@@ -102,9 +102,10 @@ class HomeAgent:
 
 @dataclass(slots=True)
 class Home:
-    """What a home holds; `notes` are sentences about what was odd, `problems` those about a broken configuration.
+    """The content of a home.
 
-    `version` is that of the OpenClaw that last wrote the configuration, as written there.
+    `notes` are sentences about oddities, `problems` those about a broken configuration. `version` is that of the
+    OpenClaw that last wrote the configuration, as written there.
     """
 
     root: Path
@@ -115,59 +116,68 @@ class Home:
     oddities: list[Oddity] = field(default_factory=list)
 
     def add_oddities(self, *oddities: Oddity | None) -> None:
-        """Note what is odd about a place, once."""
+        """Note oddities of places, each once."""
         for oddity in oddities:
             if oddity is not None and oddity not in self.oddities:
                 self.oddities.append(oddity)
                 self.notes.append(oddity.sentence)
 
     def forget_oddities(self, agent: str, *whys: OddityReason) -> None:
-        """Take back what was said of the places of an agent for these reasons: it is said anew."""
-        for oddity in [one for one in self.oddities if one.agent == agent and one.why in whys]:
+        """Remove the oddities of an agent with these reasons, as they are noted again."""
+        for oddity in [candidate for candidate in self.oddities if candidate.agent == agent and candidate.why in whys]:
             self.oddities.remove(oddity)
             self.notes.remove(oddity.sentence)
 
 
 def open_regular(root: Path, path: Path, *, may_be_linked: bool = False) -> BinaryIO:
-    """Open a regular file for reading, if it may be read. Raises NotReadable otherwise.
+    """Open a regular file for reading. Raises NotReadable when it may not be read.
 
     Agents write their own workspaces, so a link there could lead to a key: no link below the root is followed, and
-    without `may_be_linked` no file is read that has a second name, which may be that of a secret.
+    without `may_be_linked` no file with a second name is read, which may be that of a secret.
     """
     _refuse_secrets(root, path)
     try:
-        handle = _opened(root, path)
+        handle = _open_below(root, path)
     except (OSError, RuntimeError) as exc:  # RuntimeError: links in a circle
         raise NotReadable(reasons.describe_os_error(exc) if isinstance(exc, OSError) else type(exc).__name__) from exc
-    found = os.fstat(handle)  # of what was opened: its name may lead elsewhere by now
-    if problem := _why_not(found, may_be_linked):
+    stat_result = os.fstat(handle)  # stat of the opened file: its name may belong to another file by now
+    if problem := _find_reason(stat_result, may_be_linked):
         os.close(handle)
         raise NotReadable(problem)
     return os.fdopen(handle, "rb", buffering=READ_AHEAD)
 
 
-def find_refusal_reason(root: Path, path: Path, found: os.stat_result) -> str:
-    """Why `open_regular` would not open a file that was looked at, without trying; empty when nothing shows it."""
+def find_refusal_reason(root: Path, path: Path, stat_result: os.stat_result) -> str:
+    """Say why `open_regular` would refuse a file, without opening it.
+
+    `stat_result` is its stat. Empty when no reason is visible from outside.
+    """
     try:
         _refuse_secrets(root, path)
     except NotReadable as exc:
         return str(exc)
-    if problem := _why_not(found, False):
+    if problem := _find_reason(stat_result, False):
         return problem
     is_there = os.path.lexists(path)
     return "" if not is_there or os.access(path, os.R_OK) else _("permission to open or write is missing")
 
 
 def stat_regular(path: Path) -> os.stat_result | None:
-    """The regular file at `path` as it is now; None for anything else, and when it was renamed or removed."""
+    """Return the stat of the regular file at `path`.
+
+    None for anything else, and when it was renamed or removed.
+    """
     with suppress(OSError):
-        found = path.lstat()
-        return found if stat.S_ISREG(found.st_mode) else None
+        stat_result = path.lstat()
+        return stat_result if stat.S_ISREG(stat_result.st_mode) else None
     return None
 
 
 def is_folder(path: Path, notes: list[str] | None = None) -> bool:
-    """Whether a folder is there that may be looked into; one behind a link is a sentence in `notes` instead."""
+    """Return whether there is a folder that may be read.
+
+    A folder behind a link is not one, and adds a sentence to `notes`.
+    """
     with suppress(OSError):
         mode = path.lstat().st_mode
         if stat.S_ISLNK(mode) and notes is not None and path.is_dir():
@@ -177,10 +187,10 @@ def is_folder(path: Path, notes: list[str] | None = None) -> bool:
 
 
 def list_names(folder: Path | None, notes: list[str]) -> list[str]:
-    """The names in a folder that can be stored, in order; none of a link or where there is no folder.
+    """Return the names in a folder, in order; empty for a link or a missing folder.
 
-    A folder that cannot be listed, or is gone in this moment, is a sentence in `notes`, and so are names that are not
-    UTF-8.
+    Names that are not UTF-8 are left out, with a sentence in `notes`, and so is a folder that cannot be listed or is
+    removed in this moment.
     """
     try:
         if folder is None or not folder.is_dir() or folder.is_symlink():
@@ -196,14 +206,14 @@ def list_names(folder: Path | None, notes: list[str]) -> list[str]:
 
 
 def describe_undecodable(folder: Path, names: list[str]) -> str:
-    """The sentence about files and folders whose names no page and no table can hold."""
+    """Return the sentence about files and folders whose names are not UTF-8."""
     named = listed([*map(escape_name, names[:MOST_NAMED]), *(["…"] if len(names) > MOST_NAMED else [])])
     words = {"folder": escape_name(str(folder)), "names": named}
     return _("In %(folder)s these names are not UTF-8 and were not read; rename them: %(names)s.") % words
 
 
 def describe_note_limits(folder: Path, folders: int, notes: int, levels: int) -> str:
-    """The sentence about a folder of notes that is larger than what is read of one."""
+    """Return the sentence about a folder of notes that is larger than the limits."""
     words = {"path": escape_name(str(folder)), "folders": f"{folders:,}", "notes": f"{notes:,}", "deep": levels}
     sentence = _(
         "Below %(path)s, not all notes were read. Limits: folders %(folders)s, notes %(notes)s, levels %(deep)s."
@@ -212,12 +222,12 @@ def describe_note_limits(folder: Path, folders: int, notes: int, levels: int) ->
 
 
 def describe_gone(name: str) -> str:
-    """The sentence about a file that was listed and is not there when it is to be read."""
+    """Return the sentence about a file that was listed, and was missing when it was read."""
     return _("%(file)s was not read: the file was renamed or removed in the meantime.") % {"file": name}
 
 
 def is_utf8_name(name: str) -> bool:
-    """Whether a file's name is UTF-8; one that is not cannot be stored or shown."""
+    """Return whether a file's name is UTF-8; others cannot be stored or displayed."""
     try:
         name.encode()
     except UnicodeEncodeError:
@@ -226,17 +236,17 @@ def is_utf8_name(name: str) -> bool:
 
 
 def normalise_or_empty(name: str) -> str:
-    """An agent id made of `name`, or an empty text when nothing is left of it."""
+    """Return the agent id of a name; empty when the name has no valid characters."""
     try:
         return normalise_agent_id(name)
     except Refused:
         return ""
 
 
-def _why_not(found, may_be_linked):
-    if not stat.S_ISREG(found.st_mode):
+def _find_reason(stat_result, may_be_linked):
+    if not stat.S_ISREG(stat_result.st_mode):
         return _("the path is not a regular file")
-    if found.st_nlink > 1 and not may_be_linked:
+    if stat_result.st_nlink > 1 and not may_be_linked:
         return _("the file is a hard link and may be a secret under another name; replace it with a copy")
     return ""
 
@@ -247,10 +257,12 @@ def _refuse_secrets(root, path):
         raise NotReadable(_("such files may contain secrets and are never read"))
 
 
-def _opened(root, path):
-    """The file, opened from the root on, one name after the other: whoever exchanges a folder for a link is too late.
+def _open_below(root, path):
+    """Open a file from the root on, one folder after the other.
 
-    `path` is what an audit of opened files is told: the system gets its last name alone.
+    So a folder that is exchanged for a link meanwhile is not followed.
+
+    `path` is given to audits of opened files: the system call gets the last name alone.
     """
     is_below = path.is_relative_to(root)
     parts = path.parent.relative_to(root).parts if is_below else ()
@@ -267,7 +279,7 @@ def _opened(root, path):
 
 
 def _step_into(folder, part):
-    """A folder within an opened one, which is closed once this one is open."""
+    """Open a folder within an opened one, and close the outer one."""
     try:
         inner = os.open(part, FOLDER, dir_fd=folder)
     except NotADirectoryError as exc:

@@ -1,4 +1,4 @@
-"""Which agents exist, where their files are, what was read from where, and what an operator tuned."""
+"""Agents, their files, the sources that were read, and skipped sources."""
 
 from contextlib import contextmanager
 
@@ -12,14 +12,17 @@ from . import databases
 
 
 class Agent(models.Model):
-    """One OpenClaw agent; its rows are in a file of its own (columns of the database-first state spec)."""
+    """One OpenClaw agent (columns of the database-first state spec).
+
+    Its rows are in a file of its own.
+    """
 
     agent_id = PlainText(primary_key=True)
     config_fingerprint = PlainText(null=True)
     created_at = EpochMs()
     updated_at = EpochMs()
     agent_db_path = PlainText()
-    # Ours: the name its own home gives it, when --as chose another one here.
+    # Our own column: the agent's name in its home, when --as chose another one here.
     home_name = PlainText(default="")
     workspace = OperatorText(default="", blank=True, help_text="the real path of the workspace that was read last")
     reported_workspace = OperatorText(
@@ -41,12 +44,18 @@ class Agent(models.Model):
 
     @property
     def db(self):
-        """The alias of this agent's own file; opening it is left to the first query. Raises OldAgentFile."""
+        """Return the alias of this agent's own file. Raises OldAgentFile.
+
+        The file is opened by the first query.
+        """
         return self._kept_db or self._find_db()
 
     @contextmanager
     def keep_db(self):
-        """Look for the file once in the block: an import asks for its alias with every session."""
+        """Find the file once for the time of the block.
+
+        An import needs the alias for every session.
+        """
         self._kept_db = self.db
         try:
             yield
@@ -79,12 +88,15 @@ class AgentDatabase(models.Model):
 
     @classmethod
     def get_record_count(cls, agent_id: str) -> int:
-        """How many records an agent's file has to hold."""
+        """Return how many records an agent's file must have."""
         return cls.objects.filter(agent_id=agent_id).values_list("record_count", flat=True).first() or 0
 
 
 class CollectorSource(models.Model):
-    """One thing that was read: a home's agent (its claim), a transcript, an index. The only place with file paths."""
+    """A source that was read: a home's agent (its claim), a transcript, an index, ….
+
+    This is the only table with file paths.
+    """
 
     class Kind(models.TextChoices):
         AGENT = "agent"
@@ -136,9 +148,9 @@ class CollectorSource(models.Model):
 
 
 class ReaderState(models.Model):
-    """What the reader of a growing log had in memory where it stopped: later lines follow from earlier ones.
+    """The memory of a growing log's reader where it stopped, as later lines depend on it.
 
-    None is kept while somebody has opted out, as it may hold what people said.
+    None is kept while somebody has opted out, as it may hold their words.
     """
 
     source_key = PlainText(primary_key=True, help_text="as of collector_sources")
@@ -153,7 +165,10 @@ class ReaderState(models.Model):
 
 
 class CollectedSession(models.Model):
-    """What the store has to hold of one session, written down apart from it: see `agents.holdings`."""
+    """The records that the store must have of a session: see `agents.holdings`.
+
+    Stored in another file than the records.
+    """
 
     class Why(models.TextChoices):
         RETENTION = "retention"
@@ -179,7 +194,7 @@ class CollectedSession(models.Model):
 
 
 class SkippedSource(models.Model):
-    """One file, folder or index entry of an agent that the last import did not read, and why.
+    """A file, folder or index entry that the last import did not read, and the reason.
 
     Written by `agents.skipped_sources`.
     """
@@ -190,12 +205,12 @@ class SkippedSource(models.Model):
         INDEX_ENTRY = "index_entry"
 
     class Reason(models.TextChoices):
-        """Why something was not read.
+        """The reason why a source was not read.
 
-        NO_RECORDS is the only one that explains nothing: an index entry that leads to no records. It is a finding.
+        NO_RECORDS is the only one that is a finding: an index entry without records anywhere.
         """
 
-        # The content was looked at, and is not opened again until the file changes.
+        # The content was read, and is not opened again until the file changes.
         NOT_TRANSCRIPT = "not_transcript", "neither a session header nor a record"
         # Records that are elsewhere, or are imported with --include-deleted.
         CHECKPOINT = "checkpoint", "repeats records of its transcript"
@@ -209,7 +224,7 @@ class SkippedSource(models.Model):
         UNNAMED = "unnamed", "participants not known while somebody is opted out"
         REMOVED = "removed", "session that was removed or archived here"
         UNDONE = "undone", "session whose import was undone"
-        # What is beside transcripts; known by its name and never opened.
+        # Files beside transcripts, which are known by name and never opened.
         LOCK = "lock", "lock"
         TEMPORARY = "temporary", "temporary file"
         TRAJECTORY = "trajectory", "pointer to a trajectory"
@@ -218,7 +233,7 @@ class SkippedSource(models.Model):
         DATABASE = "database", "part of a database"
         SECRET = "secret", "may hold a secret"
         NOT_LISTED = "not_listed", "not among what is read"
-        # What cannot be opened or listed.
+        # Files and folders that cannot be opened or listed.
         LINK = "link", "link"
         UNREADABLE = "unreadable", "cannot be opened"
         ODD_NAME = "odd_name", "name that is no text"

@@ -1,4 +1,4 @@
-"""How many reset and deleted sessions imports left out, for pages with totals."""
+"""Counts of reset and deleted sessions that imports left out, for pages with totals."""
 
 from collections.abc import Iterable
 
@@ -12,11 +12,14 @@ from .skipped_sources import Kind, Reason, SkippedItem
 
 
 def store_omissions(agent_id: str, skipped: Iterable[SkippedItem]) -> None:
-    """Write down how many sessions an import of an agent left out; each once, however many files it has."""
+    """Store how many sessions an import of an agent left out.
+
+    Each session counts once, however many files it has.
+    """
     left_out: dict[str, set[str]] = {Reason.RESET: set(), Reason.DELETED: set()}
-    for each in skipped:
-        if each.kind == Kind.FILE and each.reason in left_out:
-            left_out[each.reason].add(each.session_id or each.path)
+    for item in skipped:
+        if item.kind == Kind.FILE and item.reason in left_out:
+            left_out[item.reason].add(item.session_id or item.path)
     reset, deleted = len(left_out[Reason.RESET]), len(left_out[Reason.DELETED])
     agents = Agent.objects.filter(agent_id=agent_id)
     agents.exclude(reset_left_out_count=reset, deleted_left_out_count=deleted).update(
@@ -25,7 +28,10 @@ def store_omissions(agent_id: str, skipped: Iterable[SkippedItem]) -> None:
 
 
 def describe_omissions(agent_id: str | None = None) -> str:
-    """Say how many sessions the totals of an agent, or of all, do not hold; empty when there are none."""
+    """Say how many sessions are missing from an agent's totals, or from all.
+
+    Empty when there are none.
+    """
     agents = Agent.objects.all() if agent_id is None else Agent.objects.filter(agent_id=agent_id)
     counts = list(agents.values_list("reset_left_out_count", "deleted_left_out_count"))
     reset, deleted = (sum(numbers) for numbers in zip(*counts, strict=True)) if counts else (0, 0)

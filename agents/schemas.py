@@ -1,4 +1,4 @@
-"""What the API says about agents."""
+"""API schemas of agents."""
 
 from openclaw_web.endpoints.schemas import Schema
 
@@ -13,16 +13,16 @@ class AgentOut(Schema):
 
     @staticmethod
     def resolve_schema_version(agent):
-        return _of_file(agent, "schema_version")
+        return _get_file_column(agent, "schema_version")
 
     @staticmethod
     def resolve_size_bytes(agent):
-        return _of_file(agent, "size_bytes")
+        return _get_file_column(agent, "size_bytes")
 
     @staticmethod
     def resolve_last_seen_at(agent):
-        return _of_file(agent, "last_seen_at")
+        return _get_file_column(agent, "last_seen_at")
 
 
-def _of_file(agent, name):
+def _get_file_column(agent, name):
     return getattr(getattr(agent, "database", None), name, None)

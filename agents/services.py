@@ -1,4 +1,4 @@
-"""The registry of agents: every write to it, and the agent of a name."""
+"""The registry of agents: registers agents, and finds them by name."""
 
 import re
 from contextlib import suppress
@@ -17,9 +17,9 @@ AGENT_ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,55}")
 
 
 def normalise_agent_id(name: str) -> str:
-    """An agent's name as OpenClaw spells ids: lower case, other characters as dashes, at most 56.
+    """Return a name as OpenClaw spells ids: lower case, other characters as dashes.
 
-    Raises Refused when nothing is left of it.
+    At most 56 characters. Raises Refused when no valid character is left.
     """
     agent_id = re.sub(r"[^a-z0-9_-]+", "-", name.strip().lower()).lstrip("-_")[:56].rstrip("-")
     if not AGENT_ID.fullmatch(agent_id):
@@ -32,7 +32,7 @@ class NoAgent(Refused):
 
 
 def get(agent_id: str) -> Agent:
-    """The agent of this name, whose file can be used. Raises NoAgent."""
+    """Return the agent of this name, whose file can be used. Raises NoAgent."""
     agent = Agent.objects.filter(agent_id=agent_id).first()
     if agent is None:
         raise NoAgent(databases.UnknownAgent(agent_id).sentence)
@@ -41,7 +41,7 @@ def get(agent_id: str) -> Agent:
 
 
 def get_alias(agent_id: str) -> str:
-    """The alias for the file of an agent. Raises NoAgent when it cannot be used."""
+    """Return the alias of an agent's file. Raises NoAgent when it cannot be used."""
     try:
         return str(databases.get_alias(agent_id))
     except databases.UnusableAgent as exc:
@@ -49,10 +49,10 @@ def get_alias(agent_id: str) -> str:
 
 
 def register(agent_id: str, *, home_name: str = "", anew: bool = False) -> Agent:
-    """The agent `agent_id`, with its file; both are made when they are not there yet.
+    """Return an agent with its file, and create both when they are missing.
 
-    Raises LostAgentFile when it was registered before and its file is gone: an empty one in its place would hide that.
-    `anew` makes one all the same, for whoever fills it again.
+    Raises LostAgentFile when it was registered before and its file is missing: an empty one in its place would hide
+    that. `anew` creates one all the same, for callers who fill it again.
     """
     if not AGENT_ID.fullmatch(agent_id):
         raise Refused(_("“%(name)s” is not a valid agent name. Use letters, digits, - and _.") % {"name": agent_id})
@@ -73,13 +73,13 @@ def register(agent_id: str, *, home_name: str = "", anew: bool = False) -> Agent
 
 
 def is_lost(agent_id: str) -> bool:
-    """Whether an agent is registered and its file is gone."""
+    """Return whether an agent is registered and its file is missing."""
     is_missing = databases.is_on_disk(agent_id) and not databases.get_path(agent_id).exists()
     return is_missing and Agent.objects.filter(agent_id=agent_id).exists()
 
 
 def refresh_database_row(agent: Agent) -> None:
-    """Write down how big the agent's file is, its schema and that it was seen."""
+    """Store the size and schema of an agent's file, and that it was seen."""
     AgentDatabase.objects.update_or_create(
         agent=agent,
         defaults={

@@ -1,4 +1,4 @@
-"""Decisions of memory_gate: tell of them, find them, and what each was made on."""
+"""API of memory_gate's decisions, their calls and prompts."""
 
 from dataclasses import replace
 
@@ -24,22 +24,28 @@ router = Operations("gate_api", tags=["gate"])
 @agent_view
 @needs("operator")
 def gate_record(request, agent, body: DecisionsIn):
-    """Record decisions of a running plugin: up to 100, all or none. The same id with other content: 409."""
+    """Record decisions of a running plugin: up to 100, all or none.
+
+    The same id with other content is refused with 409.
+    """
     stored = api_import.record_reports(agent, body.decisions)
-    answer = {"recorded": stored.new, "known": stored.known, "withheld": stored.withheld}
-    return Status(201 if stored.new else 200, answer)
+    body_out = {"recorded": stored.new, "known": stored.known, "withheld": stored.withheld}
+    return Status(201 if stored.new else 200, body_out)
 
 
 @router.get("/agents/{agent}/gate/decisions", Page[DecisionOut], 404, 409, 503)
 @agent_view
 @needs("viewer")
 def gate_decision_list(request, agent, filters: Query[DecisionQuery]):
-    """Decisions of the memory gate, newest first. A search may return fewer than `limit`, and a `next`."""
-    found = DECISIONS.fits(agent, **filters.asked())
-    rows = found.rows.defer(None) if filters.with_response and request.user.has_role("operator") else found.rows
-    found = replace(found, rows=api_detail.annotate_responses(rows))
+    """Decisions of the memory gate, newest first.
+
+    A search may return fewer than `limit`, and a `next`.
+    """
+    matches = DECISIONS.fits(agent, **filters.criteria())
+    rows = matches.rows.defer(None) if filters.with_response and request.user.has_role("operator") else matches.rows
+    matches = replace(matches, rows=api_detail.annotate_responses(rows))
     return page_to_json(
-        found.page(**filters.place, **api_detail.build_page_limits(agent.db, with_context=filters.with_context))
+        matches.page(**filters.place, **api_detail.build_page_limits(agent.db, with_context=filters.with_context))
     )
 
 
@@ -47,7 +53,10 @@ def gate_decision_list(request, agent, filters: Query[DecisionQuery]):
 @agent_view
 @needs("viewer")
 def gate_decision_detail(request, agent, decision_id: str):
-    """One decision with its turn, what the gate saw, and for operators the response of the model."""
+    """One decision with its turn and the messages that the gate was given.
+
+    Operators get the response of the model, too.
+    """
     return api_detail.read_decision(agent, decision_id, is_operator=request.user.has_role("operator"))
 
 
@@ -55,9 +64,12 @@ def gate_decision_detail(request, agent, decision_id: str):
 @agent_view
 @needs("viewer")
 def gate_call_list(request, agent, filters: Query[CallQuery]):
-    """Calls of models for the gate, newest first. A search may return fewer than `limit`, and a `next`."""
-    found = CALLS.fits(agent, **filters.asked())
-    return page_to_json(replace(found, rows=api_detail.annotate_responses(found.rows)).page(**filters.place))
+    """Calls of models for the gate, newest first.
+
+    A search may return fewer than `limit`, and a `next`.
+    """
+    matches = CALLS.fits(agent, **filters.criteria())
+    return page_to_json(replace(matches, rows=api_detail.annotate_responses(matches.rows)).page(**filters.place))
 
 
 @router.get("/agents/{agent}/gate/calls/{call_id}", CallDetail, 404, 503)

@@ -1,4 +1,4 @@
-"""What the doctor looks for in decisions: their windows, responses and turns, their receipts, and their sums."""
+"""Checks of the doctor: decisions, windows, responses, turns, receipts, and sums."""
 
 from django.db.models import Q, Value
 from django.db.models.functions import Length, StrIndex
@@ -23,13 +23,20 @@ from .models import GateCall, GateReceipt, GateWindow, MemoryGateDecision
 from .statistics import deep_checks, quick_checks, sums
 
 
-def _wrong_sums(db):
-    """All rows of sums, with their histograms, which takes much longer; what waits to be made is not wrong."""
-    return [f"{one.table} {one.key}" for one in deep_checks.find_differences(db) if one.what != deep_checks.NOT_MADE]
+def _find_wrong_sums(db):
+    """List wrong rows of sums, histograms included, which takes much longer.
+
+    A row that is not built yet is not wrong.
+    """
+    return [
+        f"{difference.table} {difference.key}"
+        for difference in deep_checks.find_differences(db)
+        if difference.problem != deep_checks.NOT_MADE
+    ]
 
 
 def _rebuild_sums(agent):
-    count = sum(1 for _row in quick_checks.find_differences(agent.db)) or len(_wrong_sums(agent.db))
+    count = sum(1 for _row in quick_checks.find_differences(agent.db)) or len(_find_wrong_sums(agent.db))
     sums.rebuild(agent.db)
     return count
 
@@ -37,8 +44,10 @@ def _rebuild_sums(agent):
 SESSION = Reference(MemoryGateDecision, "session_id", Session)
 TURN = Reference(MemoryGateDecision, "turn_id", ConversationTurn, within=SESSION)
 WINDOW = Reference(MemoryGateDecision, "window_hash", GateWindow, key="hash")
-RECEIPT = Reference(GateReceipt, "decision_id", MemoryGateDecision)  # told again, a lost one would be taken for known
-# A long response is the handle of an artifact and nothing else.
+RECEIPT = Reference(
+    GateReceipt, "decision_id", MemoryGateDecision
+)  # a repeated report would count as known although its decision is lost
+# The column of a long response holds the handle of an artifact and nothing else.
 IS_HANDLE = Q(Exact(Length("raw_response"), handles.LENGTH)) & Q(
     Exact(StrIndex("raw_response", Value(handles.PREFIX)), 1)
 )
@@ -65,7 +74,7 @@ CHECKS = (
         noun="totals",
         target=_("the decisions"),
         find=quick_checks.find_differences,
-        find_deep=_wrong_sums,
+        find_deep=_find_wrong_sums,
         repair=_rebuild_sums,
     ),
     build_reference_check("gate_turns", TURN, noun="decisions", target=_("a turn"), is_note=True),

@@ -1,4 +1,4 @@
-"""Decisions of memory_gate, for whoever tells of a session."""
+"""Reads decisions of memory_gate for pages of sessions and for checkpoints."""
 
 from collections.abc import Collection, Iterable, Iterator
 
@@ -9,9 +9,9 @@ from .recording.reports import RANK
 
 
 def read_for_checkpoints(db: str, session_id: str, until: int) -> Iterator[Decision]:
-    """The decisions of a session to write something, made up to `until` (milliseconds), in order.
+    """Yield a session's decisions to write, made up to `until` (milliseconds), in order.
 
-    A decision that nothing be written states nothing that has to outlive a compaction.
+    A decision to write nothing states nothing that has to outlive a compaction.
     """
     rows = MemoryGateDecision.objects.using(db).filter(session_id=session_id, created_at__lte=until)
     rows = rows.exclude(decision=MemoryGateDecision.Decision.NO_WRITE).order_by("created_at", "id")
@@ -22,15 +22,16 @@ def read_for_checkpoints(db: str, session_id: str, until: int) -> Iterator[Decis
 
 
 def find_by_turn(db: str, turn_ids: Collection[str]) -> dict[str, MemoryGateDecision]:
-    """The decision that counts for each of these turns that has one, by turn id, without its raw response.
+    """Return the decision that counts for each of these turns, by turn id.
 
-    Where several judged a turn: a recorded one before an imported one before one of our own gate, of those the last.
+    Turns without one are left out, and raw responses are not read. Where several decided on a turn: a recorded one goes
+    before an imported one, that before one of our own gate; of equals the last counts.
     """
     rows = MemoryGateDecision.objects.using(db).filter(turn_id__in=turn_ids).defer("raw_response")
     return {row.turn_id: row for row in reversed(rank_decisions(rows)) if row.turn_id}
 
 
 def rank_decisions(rows: Iterable[MemoryGateDecision]) -> list[MemoryGateDecision]:
-    """Decisions of one turn, the one that counts first."""
+    """Return decisions of one turn, the one that counts first."""
     latest = sorted(rows, key=lambda row: (row.created_at, row.id), reverse=True)
     return sorted(latest, key=lambda row: RANK[MemoryGateDecision.Origin(row.origin)])

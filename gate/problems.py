@@ -1,4 +1,4 @@
-"""Problems of gates: one that sees no message of the user, one whose calls fail, one that decides otherwise."""
+"""Problems of gates: without the user's message, with failed calls, or with changed decisions."""
 
 from collections.abc import Iterable
 
@@ -15,11 +15,11 @@ from .models import GateCall, GateHour, MemoryGateDecision
 from .statistics import drift, sums
 from .statistics.sum_changes import DAY_MS, FAILED_OUTCOMES, HOUR_MS
 
-NEWEST, RECENT_MS = 200, 28 * DAY_MS  # the decisions that are asked whether the gate saw the user
+NEWEST, RECENT_MS = 200, 28 * DAY_MS  # decisions that are checked for a message of the user
 LEAST_DECISIONS, BLIND_SHARE = 10, 0.1
-IN_A_ROW = 5  # calls of our own gate
-LOOKED_AT = 200  # the newest calls, of whoever they are
-LEAST_CALLS, FAILING_SHARE = 10, 0.2  # of a day
+IN_A_ROW = 5  # last calls of our own gate that failed
+LOOKED_AT = 200  # newest calls that are read, those of other gates included
+LEAST_CALLS, FAILING_SHARE = 10, 0.2  # calls of the last 24 hours
 FAILED_OF_A_DAY = ngettext_lazy(
     "%(failed)s of %(count)s call of the gate's model for %(agent)s failed in the last 24 hours.",
     "%(failed)s of %(count)s calls of the gate's model for %(agent)s failed in the last 24 hours.",
@@ -29,25 +29,28 @@ STEPS = 10  # a share is worse when it rises by a tenth of all
 
 
 def check_blind(agent: Agent) -> Iterable[Finding]:
-    """That the gate had no message of the user in more than a tenth of its newest decisions."""
+    """Report a gate that had no user message in a tenth of its newest decisions."""
     since = clock.now_ms() - RECENT_MS
     rows = MemoryGateDecision.objects.using(agent.db).filter(created_at__gte=since, created_at__lte=clock.now_ms())
     newest = list(rows.order_by("-created_at").values_list("saw_user", "created_at")[:NEWEST])
-    unseen = [at for saw_user, at in newest if saw_user is False]
-    if len(newest) >= LEAST_DECISIONS and len(unseen) > BLIND_SHARE * len(newest):
-        facts = {"unseen": len(unseen), "count": len(newest)}
-        yield Finding(facts=facts, level=STEPS * len(unseen) // len(newest), since=unseen[-1])
+    unseen_times = [at for saw_user, at in newest if saw_user is False]
+    if len(newest) >= LEAST_DECISIONS and len(unseen_times) > BLIND_SHARE * len(newest):
+        facts = {"unseen": len(unseen_times), "count": len(newest)}
+        yield Finding(facts=facts, level=STEPS * len(unseen_times) // len(newest), since=unseen_times[-1])
 
 
 def check_calls(agent: Agent) -> Iterable[Finding]:
-    """That the last calls of our own gate all failed, or many calls of a day, whoever made them."""
-    found = _in_a_row(agent.db) or _of_a_day(agent.db)
-    if found:
-        yield found
+    """Report failed calls: the last of our own gate, or many of a day.
+
+    The calls of a day are those of all gates.
+    """
+    finding = _check_last_calls(agent.db) or _check_day(agent.db)
+    if finding:
+        yield finding
 
 
 def describe_calls(facts: Facts) -> Words:
-    """Which calls failed."""
+    """Say which calls failed."""
     if facts["in_a_row"]:
         sentence = _("The last %(count)s calls of the gate's model for %(agent)s failed. Check its endpoint.")
         return sentence % {"agent": facts["agent"], "count": facts["in_a_row"]}
@@ -55,7 +58,7 @@ def describe_calls(facts: Facts) -> Words:
 
 
 def check_drift(agent: Agent) -> Iterable[Finding]:
-    """The decision whose share changed most, when it is another than it was."""
+    """Report the decision whose share changed most, when it changed."""
     if not sums.is_on() or not sums.is_complete(agent.db):
         return
     for change in drift.find_drifts(agent.db)[:1]:
@@ -70,7 +73,7 @@ def check_drift(agent: Agent) -> Iterable[Finding]:
 
 
 def describe_drift(facts: Facts) -> str:
-    """How the share of a decision changed."""
+    """Say how the share of a decision changed."""
     sentence = (
         _(
             "%(decision)s of %(agent)s fell from %(before)s%% (%(count_before)s, four weeks before) to %(now)s%% "
@@ -87,17 +90,20 @@ def describe_drift(facts: Facts) -> str:
         "decision": facts["decision"],
         "now": facts["share"],
         "before": facts["share_before"],
-        "count": _decisions(facts["count"]),
-        "count_before": _decisions(facts["count_before"]),
+        "count": _format_decision_count(facts["count"]),
+        "count_before": _format_decision_count(facts["count_before"]),
     }
 
 
-def _decisions(count):
+def _format_decision_count(count):
     return ngettext("%(count)s decision", "%(count)s decisions", count) % {"count": number(count)}
 
 
-def _in_a_row(db):
-    """That the last calls of our own gate all failed, the newest of them less than a day ago."""
+def _check_last_calls(db):
+    """Report that the last calls of our own gate all failed.
+
+    The newest of them must be less than a day old.
+    """
     rows = GateCall.objects.using(db).order_by("-created_at").values("origin", "outcome", "replay_id", "created_at")
     ended = (*FAILED_OUTCOMES, GateCall.Outcome.DECIDED)
     own = [
@@ -111,8 +117,8 @@ def _in_a_row(db):
     return Finding("row", {"in_a_row": IN_A_ROW}, since=own[-1]["created_at"])
 
 
-def _of_a_day(db):
-    """That many calls of the last 24 hours failed."""
+def _check_day(db):
+    """Report that many calls of the last 24 hours failed."""
     now = clock.now_ms()
     start = now - DAY_MS
     hours = GateHour.objects.using(db).filter(hour__gte=start - start % HOUR_MS, hour__lte=now)

@@ -1,4 +1,4 @@
-"""What goes into the API of memory_gate and comes out of it; commands take and give the same."""
+"""Input and output of the gate's API; commands take and return the same."""
 
 from collections.abc import Callable
 from functools import cache
@@ -22,11 +22,11 @@ Number = Annotated[int, Field(ge=0, le=BIGGEST, strict=True)]
 Amount = Annotated[float, Field(ge=0, le=1_000_000, allow_inf_nan=False, strict=True)]
 Moment = Annotated[int, Field(ge=0, le=LATEST_MS, strict=True)]  # sums are of days that have a date
 Name = Annotated[str, Field(min_length=1, max_length=500, pattern=r"^[^\x00-\x1f]*[^\x00-\x20][^\x00-\x1f]*$")]
-# A piece of the address of a decision: nothing that a browser resolves, and no page of ours.
+# Part of the address of a decision: no text that a browser resolves, and no page of ours.
 Id = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x20/?#%\\]+$")]
 NOT_IDS = frozenset((".", "..", "calls", "own", "prompts", "replays", "statistics"))
 Text = Annotated[str, Field(max_length=MOST_TEXT, pattern=r"^[^\x00]*$")]
-CALL = "llmCall"  # the spec nests what is known of the call
+CALL = "llmCall"  # the spec nests the columns of the call
 # What a report may say in a column of each type.
 TYPES: dict[type[models.Field], Any] = {
     fields.Count: Number,
@@ -38,23 +38,26 @@ TYPES: dict[type[models.Field], Any] = {
 
 
 class ReportBody(Body):
-    """What a plugin tells of an event. Names as in the spec's table, or as in its interface."""
+    """The report of an event by a plugin.
+
+    Names are those of the spec's table, or those of its interface.
+    """
 
     nested: ClassVar[tuple[str, ...]] = (CALL,)  # objects of the interface whose keys are columns
 
     @model_validator(mode="before")
     @classmethod
     def spelled(cls, value: Any) -> Any:
-        """The names of the table, whichever were used."""
+        """Return the values under the names of the table."""
         if not isinstance(value, dict):
             return value
         names, of_call = _spellings(cls)
-        found = {names.get(key, key): part for key, part in value.items() if key not in cls.nested}
+        values = {names.get(key, key): part for key, part in value.items() if key not in cls.nested}
         for name in cls.nested:
             columns = of_call if name == CALL else names
             if isinstance(inner := value.get(name), dict):
-                found = {columns.get(key, key): part for key, part in inner.items()} | found
-        return found
+                values = {columns.get(key, key): part for key, part in inner.items()} | values
+        return values
 
 
 T = TypeVar("T", bound=ReportBody)
@@ -62,14 +65,20 @@ T = TypeVar("T", bound=ReportBody)
 
 @cache
 def _spellings(schema):
-    """Columns by their names in the interface, and by those within a call: `latencyMs` and `latency_ms`."""
+    """Return columns by their names in the interface, and by those within a call.
+
+    Within a call both `latencyMs` and `latency_ms` name a column.
+    """
     names = {spellings.to_camel_case(name): name for name in schema.model_fields}
     of_call = {name.removeprefix("llm_"): name for name in schema.model_fields}
     return names, {spellings.to_camel_case(short): name for short, name in of_call.items()} | of_call
 
 
 def with_reported_columns(table: type[models.Model], *left_out: str) -> Callable[[type[T]], type[T]]:
-    """Give a report the other columns of its table that reports complete; who does not know one leaves it out."""
+    """Add the other reported columns of its table to a schema.
+
+    They are optional.
+    """
 
     def complete(schema: type[T]) -> type[T]:
         known = {*schema.model_fields, *left_out}
@@ -113,7 +122,7 @@ class DecisionIn(ReportBody):
 
     @model_validator(mode="after")
     def is_one(self) -> "DecisionIn":
-        """A decision says why, and one to write says what."""
+        """Check that a decision has a reason, and a fact if it is one to write."""
         if self.id in NOT_IDS:
             raise ValueError(f"{self.id} cannot be the id of a decision")
         if not self.reason.strip():

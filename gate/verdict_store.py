@@ -1,4 +1,7 @@
-"""What people said of decisions, as the gate's own tables have it: samples are above, and are copied from there."""
+"""Copies people's verdicts on decisions from the samples into the gate's own tables.
+
+Samples belong to `datasets`, which this app may not import.
+"""
 
 from django.conf import settings
 from django.db import OperationalError, transaction
@@ -16,9 +19,9 @@ Verdict = MemoryGateDecision.Verdict
 
 
 def refresh(agent: Agent) -> bool:
-    """Copy what people said since the last look; whether everything is copied now.
+    """Copy verdicts given since the last call, and return whether everything is copied now.
 
-    A page that only reads goes on with what it has while the agent's file cannot be written.
+    A page goes on with the verdicts it has while the agent's file cannot be written.
     """
     try:
         return _copy(agent)
@@ -29,7 +32,10 @@ def refresh(agent: Agent) -> bool:
 
 
 def copy_all(agent: Agent) -> None:
-    """Copy everything that people said, in as many pieces as that takes: some seconds for 100,000 new verdicts."""
+    """Copy all verdicts, in as many pieces as that takes.
+
+    100,000 new verdicts take some seconds.
+    """
     while not _copy(agent):
         pass
 
@@ -39,20 +45,20 @@ def _copy(agent):
 
 
 def read_label_place(db: str) -> int:
-    """The place of the last label that was copied; 0 before the first one."""
+    """Return the place of the last label that was copied; 0 before the first one."""
     return GateVerdictsState.objects.using(db).values_list("labels_read", flat=True).first() or 0
 
 
 def store_verdicts(db: str, verdicts: dict[str, str | None], *, before: int, place: int) -> int:
-    """Store the verdicts of decisions (None: none any more), their sums, and the `place` of the last label read.
+    """Store the verdicts of decisions and their sums, and the `place` of the last label.
 
-    Returns the place up to which labels are read now: when another process has read on from `before`, that of its own,
-    and nothing is stored.
+    A verdict of None removes one. Returns the place up to which labels are read now. When another process has read on
+    from `before`, that is its place, and no verdict is stored.
     """
     with transaction.atomic(using=db):
-        known = read_label_place(db)
-        if known != before:
-            return known
+        labels_place = read_label_place(db)
+        if labels_place != before:
+            return labels_place
         decisions, days = MemoryGateDecision.objects.using(db), set()
         changed: dict[str | None, list[str]] = {}
         for name, created_at, verdict in decisions.filter(id__in=verdicts).values_list("id", "created_at", "verdict"):
@@ -68,7 +74,7 @@ def store_verdicts(db: str, verdicts: dict[str, str | None], *, before: int, pla
 
 
 def delete_all(db: str) -> None:
-    """Take away all copies: they are made again from the first label."""
+    """Delete all copies; they are made again from the first label."""
     with transaction.atomic(using=db):
         MemoryGateDecision.objects.using(db).filter(verdict__isnull=False).update(verdict=None)
         GateVerdictDay.objects.using(db).all().delete()
@@ -76,7 +82,7 @@ def delete_all(db: str) -> None:
 
 
 def _sum_day(db, day):
-    """Count the judged decisions of a day again."""
+    """Count the decisions of a day that have verdicts again."""
     rows = MemoryGateDecision.objects.using(db).filter(created_at__gte=day, created_at__lt=day + DAY_MS)
     model, prompt = (Coalesce(name, Value(""), output_field=TextField()) for name in ("llm_model", "prompt_version"))
     judged = rows.filter(verdict__isnull=False).order_by().annotate(model=model, prompt=prompt)

@@ -1,4 +1,4 @@
-"""What pages call the values of decisions: where they come from, and how their turns were found."""
+"""Interface words for origins, matches, sources and verdicts of decisions."""
 
 from django.utils.translation import gettext_lazy as _
 
@@ -8,7 +8,7 @@ from openclaw_web.pages.formatting import listed, money
 from .models import MemoryGateDecision
 
 Origin, Match, Source = MemoryGateDecision.Origin, MemoryGateDecision.Match, MemoryGateDecision.Source
-SMALLEST = 0.0001  # dollars
+SMALLEST = 0.0001  # US dollars
 ORIGIN_WORDS = {
     Origin.RECORDED: _("Recorded"),
     Origin.IMPORTED: states.word("imported"),
@@ -36,45 +36,48 @@ SOURCE_WORDS = {
 
 
 def build_row_words() -> dict[str, dict[str, str]]:
-    """The words of origins and of matches in the language of the request, for lists: each row says two of them."""
+    """Return the words of origins and matches in the language of the request.
+
+    For lists: each row has two of them.
+    """
     tables = {"origins": ORIGIN_WORDS, "matches": MATCH_WORDS}
     return {name: {value: str(word) for value, word in table.items()} for name, table in tables.items()}
 
 
 def gate_origin_word(origin):
-    """`recorded` as “Recorded”."""
+    """Return “Recorded” for `recorded`."""
     return str(ORIGIN_WORDS.get(origin, origin))
 
 
 def match_word(match):
-    """`near` as “Near in time”."""
+    """Return “Near in time” for `near`."""
     return str(MATCH_WORDS.get(match, match))
 
 
 def match_sentence(match):
-    """What `near` means, in a sentence."""
+    """Return a sentence that explains a match such as `near`."""
     return str(MATCH_SENTENCES.get(match, match))
 
 
 def source_words(sources):
-    """The bits of where a decision was told, in words; `–` for none."""
+    """Return the words of the bits of `sources`; `–` for none."""
     return listed(SOURCE_WORDS[source] for source in Source if sources & source) or "–"
 
 
 def known_cost(usd):
-    """What a call cost: `$0.0016`, `<$0.0001`, and `–` when it is not known, which is not nothing."""
+    """Return the cost of a call: `$0.0016`, `<$0.0001`, or `–` when it is not known."""
     if usd is None:
         return "–"
     return "<$0.0001" if 0 < usd < SMALLEST else money(usd)
 
 
 def percent_of(part, whole):
-    """`34%`, `<1%`, and `>99%` of what is not quite all; `–` of nothing."""
+    """Return a share: `34%`, `<1%`, `>99%` of not quite all, or `–` of nothing."""
     if not whole:
         return "–"
     percent = 100 * part / whole
     return "<1%" if 0 < percent < 1 else ">99%" if 99 < percent < 100 else f"{percent:.0f}%"
 
 
-MADE = (gate_origin_word, match_word, match_sentence, source_words, known_cost, percent_of)
-FILTERS = {made.__name__: made for made in MADE}
+FILTER_FUNCTIONS = (gate_origin_word, match_word, match_sentence, source_words, known_cost, percent_of)
+FILTERS = {function.__name__: function for function in FILTER_FUNCTIONS}

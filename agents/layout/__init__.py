@@ -1,1 +1,1 @@
-"""Where an OpenClaw home keeps what belongs to each agent: its configuration, folders, and what is odd about them."""
+"""The layout of an OpenClaw home: configuration, agents' folders, and oddities."""

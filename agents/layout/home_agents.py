@@ -1,4 +1,4 @@
-"""The agents of an OpenClaw home: who is there, and where the files of each are, by folders and configuration."""
+"""Finds the agents of an OpenClaw home and their files, by folders and configuration."""
 
 import os
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ from .places import FolderState, Oddity, OddityReason, Place
 
 
 def read_home(root: Path) -> Home:
-    """The agents of the home at `root`. Raises NoHome when there are none."""
+    """Return the agents of the home at `root`. Raises NoHome when there are none."""
     try:
         is_there = root.is_dir()
     except OSError:
@@ -37,10 +37,10 @@ def read_home(root: Path) -> Home:
     if not is_there:
         raise NoHome(_("There is no OpenClaw folder at %(path)s. Choose another location.") % {"path": root})
     home = Home(root)
-    configured = _configured(home)
-    folders = _folders(home)
-    for name, entry in sorted(_roster(configured, folders).items()):
-        agent = _agent(home, configured, name, entry, folders.get(name))
+    configured = _read_configuration(home)
+    folders = _find_folders(home)
+    for name, entry in sorted(_build_roster(configured, folders).items()):
+        agent = _build_agent(home, configured, name, entry, folders.get(name))
         if agent.sessions or agent.database or agent.workspace:
             home.agents.append(agent)
     _divide_databases(home)
@@ -49,70 +49,79 @@ def read_home(root: Path) -> Home:
             "There are no OpenClaw agents in %(path)s (no agents/<name>/sessions and no "
             "agents/<name>/agent/openclaw-agent.sqlite)."
         ) % {"path": root}
-        unread = [one.sentence for one in home.oddities if one.is_unread]
+        unread = [oddity.sentence for oddity in home.oddities if oddity.is_unread]
         raise NoHome(" ".join([sentence, *unread]))
     return home
 
 
 def find_default_agent(agents: Sequence[HomeAgent]) -> HomeAgent:
-    """The agent that has what belongs to no other one: main, else the default one, else the first."""
-    ranked = (*(agent for agent in agents if agent.home_name == "main"), *(one for one in agents if one.is_default))
+    """Return the agent that gets files of no particular agent.
+
+    That is main, else the default agent, else the first.
+    """
+    ranked = (
+        *(agent for agent in agents if agent.home_name == "main"),
+        *(agent for agent in agents if agent.is_default),
+    )
     return next(iter((*ranked, *agents)))
 
 
 def _divide_databases(home):
-    """A database that several agents would read is read for one of them."""
+    """Assign a database that several agents would read to one of them."""
     for path in {path for agent in home.agents for path in agent.databases}:
         sharing = [agent for agent in home.agents if path in agent.databases]
         for agent in sharing:
             if agent is not find_default_agent(sharing):
-                *others, last = [None, *(one for one in agent.databases if one != path)]
-                place = home.agents.index(agent)
-                home.agents[place] = replace(agent, database=last, more_databases=tuple(filter(None, others)))
+                *others, last = [None, *(database for database in agent.databases if database != path)]
+                index = home.agents.index(agent)
+                home.agents[index] = replace(agent, database=last, more_databases=tuple(filter(None, others)))
 
 
-def _folders(home) -> dict[str, Path]:
-    """The folders of agents that may be read, by their names; what is odd about the others is said."""
+def _find_folders(home) -> dict[str, Path]:
+    """Return the readable folders of agents, by name; notes oddities of the others."""
     parent = home.root / "agents"
     state = places.read_folder_state(home.root, parent)
-    home.add(places.build_oddity(state, parent), places.check_owner(home.root, parent))
+    home.add_oddities(places.build_oddity(state, parent), places.check_owner(home.root, parent))
     if state != FolderState.FOLDER:
         return {}
     folders = {}
     for folder in sorted(parent.iterdir()):
         state = places.read_folder_state(home.root, folder)
         if not is_utf8_name(folder.name):
-            home.add(
+            home.add_oddities(
                 Oddity(OddityReason.NOT_UTF8, escape_name(str(folder)), describe_undecodable(parent, [folder.name]))
             )
         elif state == FolderState.FOLDER:
-            home.add(places.check_owner(home.root, folder, folder.name))
+            home.add_oddities(places.check_owner(home.root, folder, folder.name))
             folders[folder.name] = folder
-        elif state != FolderState.NO_FOLDER:  # a file beside the folders of agents is none
-            home.add(places.build_oddity(state, folder, folder.name))
+        elif state != FolderState.NO_FOLDER:  # a file beside the folders of agents is not an agent
+            home.add_oddities(places.build_oddity(state, folder, folder.name))
     return folders
 
 
-def _roster(configured: HomeConfiguration, folders) -> dict[str, AgentEntry]:
-    """Every agent by the name of its folder, else that of the configuration: OpenClaw spells ids in lower case."""
+def _build_roster(configured: HomeConfiguration, folders) -> dict[str, AgentEntry]:
+    """Return every agent by the name of its folder, or else by its configured name.
+
+    OpenClaw spells ids in lower case.
+    """
     entries = dict(configured.agents)
     roster = {name: entries.pop(name, None) for name in folders}
     of_ids = {normalise_or_empty(name): name for name in sorted(folders, reverse=True)}
     of_ids |= {name: name for name in folders}
     for name, entry in entries.items():
-        place = of_ids.get(normalise_or_empty(name), name)
-        roster[place] = roster.get(place) or entry
+        roster_name = of_ids.get(normalise_or_empty(name), name)
+        roster[roster_name] = roster.get(roster_name) or entry
     return {name: entry or AgentEntry() for name, entry in roster.items()}
 
 
-def _agent(home, configured, name, entry, folder) -> HomeAgent:
+def _build_agent(home, configured, name, entry, folder) -> HomeAgent:
     agent_id = normalise_or_empty(name)
-    usual = _place(home, folder / "sessions" if folder else None, name)
-    index, sessions = _store(home, configured, name, agent_id)
+    usual = _find_usual_folder(home, folder / "sessions" if folder else None, name)
+    index, sessions = _find_index(home, configured, name, agent_id)
     sessions = sessions or usual
-    agent_dir = _named_folder(home, entry.agent_dir, name, agent_id, "agentDir")
-    databases = _databases(home, name, index, agent_dir, folder)
-    workspace, written = _workspace(home, configured, name, entry)
+    agent_dir = _find_named_folder(home, entry.agent_dir, name, agent_id, "agentDir")
+    databases = _find_databases(home, name, index, agent_dir, folder)
+    workspace, written = _find_workspace(home, configured, name, entry)
     return HomeAgent(
         name,
         sessions,
@@ -129,88 +138,88 @@ def _agent(home, configured, name, entry, folder) -> HomeAgent:
     )
 
 
-def _place(home, folder, agent) -> Path | None:
-    """A folder where it usually is, if it may be read."""
+def _find_usual_folder(home, folder, agent) -> Path | None:
+    """Return a folder at its usual place, if it may be read."""
     if folder is None:
         return None
     state = places.read_folder_state(home.root, folder)
-    home.add(places.build_oddity(state, folder, agent))
+    home.add_oddities(places.build_oddity(state, folder, agent))
     if state != FolderState.FOLDER:
         return None
-    home.add(places.check_owner(home.root, folder, agent))
+    home.add_oddities(places.check_owner(home.root, folder, agent))
     return folder
 
 
-def _named_folder(home, written, agent, agent_id, what) -> Path | None:
-    """A folder that the configuration names, where it is here."""
+def _find_named_folder(home, written, agent, agent_id, setting) -> Path | None:
+    """Return a folder that the configuration names, if it exists here."""
     if not written:
         return None
-    wanted = places.expand_path(written, agent_id)
-    if wanted is None:
-        home.add(_relative(written, agent, what))
+    expanded = places.expand_path(written, agent_id)
+    if expanded is None:
+        home.add_oddities(_build_relative_oddity(written, agent, setting))
         return None
-    return _kept(home, places.find_folder(home.root, wanted, agent))
+    return _note_oddities(home, places.find_folder(home.root, expanded, agent))
 
 
-def _kept(home, place: Place) -> Path | None:
-    home.add(*place.oddities)
+def _note_oddities(home, place: Place) -> Path | None:
+    home.add_oddities(*place.oddities)
     return place.folder
 
 
-def _relative(written, agent, what):
+def _build_relative_oddity(written, agent, setting):
     sentence = _("%(what)s of the agent %(agent)s was not read: “%(path)s” is not an absolute path.")
-    words = {"what": what, "agent": escape_name(agent), "path": escape_name(written)}
+    words = {"what": setting, "agent": escape_name(agent), "path": escape_name(written)}
     return Oddity(OddityReason.RELATIVE, written, sentence % words, agent)
 
 
-def _store(home, configured, agent, agent_id) -> tuple[Path | None, Path | None]:
-    """The index that `session.store` names, and its folder where that is here."""
+def _find_index(home, configured, agent, agent_id) -> tuple[Path | None, Path | None]:
+    """Return the index of `session.store`, and its folder, if it exists here."""
     if not configured.store:
         return None, None
     index = places.expand_path(configured.store, agent_id)
     if index is None:
-        home.add(_relative(configured.store, agent, "session.store"))
+        home.add_oddities(_build_relative_oddity(configured.store, agent, "session.store"))
         return None, None
-    folder = _kept(home, places.find_folder(home.root, index.parent, agent))
+    folder = _note_oddities(home, places.find_folder(home.root, index.parent, agent))
     return (folder / index.name if folder else None), folder
 
 
-def _databases(home, agent, index, agent_dir, folder) -> list[Path]:
-    """The databases of an agent that are there, that of its present place first."""
+def _find_databases(home, agent, index, agent_dir, folder) -> list[Path]:
+    """Return the existing databases of an agent, the current one first."""
     candidates = [agent_dir / AGENT_DATABASE] if agent_dir else []
     if index is not None:
         own = f"{AGENT_DATABASE.removesuffix('.sqlite')}.{normalise_or_empty(agent)}.sqlite"
         candidates += [index] if index.suffix == ".sqlite" else [index.with_name(own), index.with_name(AGENT_DATABASE)]
     candidates += [folder / "agent" / AGENT_DATABASE] if folder else []
     if folder:
-        _place(home, folder / "agent", agent)
+        _find_usual_folder(home, folder / "agent", agent)
     databases = []
     for path in dict.fromkeys(candidates):
         if stat_regular(path):
             databases.append(path)
         elif places.is_link(path):
-            home.add(places.build_oddity(FolderState.LINK, path, agent))
+            home.add_oddities(places.build_oddity(FolderState.LINK, path, agent))
     return databases
 
 
-def _workspace(home, configured, agent, entry) -> tuple[Path | None, str]:
-    """The workspace that the configuration leads to, and its path as it is written there, spelled out."""
+def _find_workspace(home, configured, agent, entry) -> tuple[Path | None, str]:
+    """Return the configured workspace of an agent, and its path as written, expanded."""
     agent_id = normalise_or_empty(agent)
-    candidates = _implied(home.root, configured, agent, agent_id)
+    candidates = _list_implied(home.root, configured, agent, agent_id)
     if entry.workspace:
-        wanted = places.expand_path(entry.workspace, agent_id)
-        if wanted is None:
-            home.add(_relative(entry.workspace, agent, "workspace"))
+        expanded = places.expand_path(entry.workspace, agent_id)
+        if expanded is None:
+            home.add_oddities(_build_relative_oddity(entry.workspace, agent, "workspace"))
             return None, ""
-        candidates = [wanted]
+        candidates = [expanded]
     place = places.find_first_folder(home.root, candidates, agent, is_workspace=True)
     if not entry.workspace and place.folder is None:
-        place = Place(None, tuple(one for one in place.oddities if one.why != OddityReason.ABSENT))
-    return _kept(home, place), str(candidates[0])
+        place = Place(None, tuple(oddity for oddity in place.oddities if oddity.why != OddityReason.ABSENT))
+    return _note_oddities(home, place), str(candidates[0])
 
 
-def _implied(root, configured, agent, agent_id) -> list[Path]:
-    """Where the workspace of an agent may be whose entry names none, the likeliest place first."""
+def _list_implied(root, configured, agent, agent_id) -> list[Path]:
+    """Return possible workspaces of an agent without a configured one, likeliest first."""
     shared = places.expand_path(configured.workspace, agent_id) if configured.workspace else None
     own = [root / f"workspace-{agent}", root / f"workspace-{agent_id}"]
     is_listed = any(normalise_or_empty(name) == agent_id for name in configured.agents)
@@ -223,31 +232,33 @@ def _implied(root, configured, agent, agent_id) -> list[Path]:
 
 
 def follow_reported_workspace(home: Home, agent: HomeAgent, reported: str) -> HomeAgent:
-    """The agent with the workspace that the newest report of a prompt names, which wins over the configured one.
+    """Return the agent with the workspace of its newest report of a prompt.
 
-    Where the two differ, or the reported one is not there, that is said; then the configured one is read.
+    The reported workspace is used instead of the configured one.
+
+    An oddity is noted when the two differ, or when the reported one is missing; the configured one is then read.
     """
     if not reported:
         return agent
-    home.forget(agent.home_name, OddityReason.DIFFERS)
-    wanted = places.expand_path(reported, normalise_or_empty(agent.home_name))
-    place = places.find_folder(home.root, wanted, agent.home_name, is_workspace=True) if wanted else Place(None)
-    home.add(*(one for one in place.oddities if one.is_unread))
+    home.forget_oddities(agent.home_name, OddityReason.DIFFERS)
+    expanded = places.expand_path(reported, normalise_or_empty(agent.home_name))
+    place = places.find_folder(home.root, expanded, agent.home_name, is_workspace=True) if expanded else Place(None)
+    home.add_oddities(*(oddity for oddity in place.oddities if oddity.is_unread))
     followed = replace(
         agent, workspace=place.folder or agent.configured, reported=reported, is_reported=bool(place.folder)
     )
     if agent.configured and not (place.folder and _is_same(place.folder, agent.configured)):
-        home.add(_differing(followed))
+        home.add_oddities(_build_differing_oddity(followed))
     return followed
 
 
 def check_memory_folder(home: Home, agent: HomeAgent) -> None:
-    """Say what is odd about the folder of daily notes in the workspace that is read."""
+    """Note oddities of the folder of daily notes in the agent's workspace."""
     if agent.workspace:
-        _place(home, agent.workspace / "memory", agent.home_name)
+        _find_usual_folder(home, agent.workspace / "memory", agent.home_name)
 
 
-def _differing(agent):
+def _build_differing_oddity(agent):
     words = {"agent": escape_name(agent.home_name), "reported": escape_name(agent.reported)}
     words |= {"configured": escape_name(str(agent.configured))}
     if agent.is_reported:
@@ -270,8 +281,8 @@ def _is_same(first: Path, second: Path) -> bool:
     return False
 
 
-def _configured(home) -> HomeConfiguration:
-    """What the configuration says of agents and their places."""
+def _read_configuration(home) -> HomeConfiguration:
+    """Return the agents and places of the configuration."""
     if not os.path.lexists(home.root / home_configuration.NAME):
         home.notes.append(_("There is no openclaw.json: agents and workspaces were found by their folders."))
         return HomeConfiguration()

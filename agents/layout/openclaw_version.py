@@ -1,6 +1,6 @@
-"""The version of OpenClaw that last wrote the configuration of a home, and whether this site was checked with it.
+"""The OpenClaw version of each home, and whether it is newer than tested versions.
 
-A row of `kv` for each home, by its path, brought up to date by imports.
+It is the version that last wrote the home's configuration. Imports keep a row of `kv` for each home, by its path.
 """
 
 import re
@@ -12,7 +12,7 @@ from people.models.bookkeeping import KeyValue
 
 from ..models import CollectorSource
 
-NEWEST_CHECKED = "2026.9.6"  # of the homes that the tests read: docs/collectors.md, Versions
+NEWEST_CHECKED = "2026.9.6"  # the newest version of the tests' homes: docs/collectors.md, Versions
 SCOPE = "openclaw_version"
 # 2026.9.6, 2026.9.7-beta.1, 2026.1.24-1: the suffix of an early or repeated release is shown and not compared.
 PATTERN = re.compile(r"v?((\d{4})\.(\d{1,2})(?:\.(\d{1,4}))?(?!\d)(?:[-+][0-9A-Za-z.-]{1,40})?)", re.ASCII)
@@ -27,7 +27,10 @@ class Release(NamedTuple):
 
 
 class NewerHome(NamedTuple):
-    """A home that a newer OpenClaw wrote than this site was checked with: since when that is known."""
+    """A home that an OpenClaw newer than the tested versions wrote.
+
+    `since` is when this became known (milliseconds).
+    """
 
     root: str
     version: str
@@ -36,14 +39,14 @@ class NewerHome(NamedTuple):
 
 
 def parse(version: str) -> Release | None:
-    """The release that a text begins with; None for what is no version."""
+    """Return the release that a text begins with; None when it is no version."""
     match = PATTERN.match(version)
     release = Release(int(match[2]), int(match[3]), int(match[4] or 0)) if match else None
     return release if release and 1 <= release.month <= 12 else None
 
 
 def note_version(root: Path, version: str) -> None:
-    """Note the version that wrote a home; what is no version takes back what was noted."""
+    """Store the version that wrote a home; a text that is no version deletes it."""
     match = PATTERN.match(version) if parse(version) else None
     rows = KeyValue.objects.filter(scope=SCOPE, key=str(root))
     noted = rows.decoded(str).get(str(root))
@@ -54,7 +57,7 @@ def note_version(root: Path, version: str) -> None:
 
 
 def find_newer_homes() -> list[NewerHome]:
-    """The homes with agents here that a newer OpenClaw wrote, the newest version first."""
+    """Return homes with agents here that a newer OpenClaw wrote, the newest version first."""
     rows = KeyValue.objects.filter(scope=SCOPE).values_list("key", "value_json", "updated_at")
     newest = parse(NEWEST_CHECKED)
     newer = [

@@ -1,4 +1,4 @@
-"""Problems of the agents themselves: a file that is gone or short, databases of a newer OpenClaw."""
+"""Problems of agents: missing or incomplete files, and databases of a newer OpenClaw."""
 
 from collections.abc import Iterable
 
@@ -10,19 +10,19 @@ from problems.kinds import Facts, Finding, Kind, Link
 
 
 def check_files() -> Iterable[Finding]:
-    """Agents whose file is gone, or holds less than was noted."""
+    """Report agents whose file is missing, or has fewer records than noted."""
     for agent in Agent.objects.select_related("database").order_by("agent_id"):
         if loss := database_loss.find_loss(agent):
             yield Finding(facts={"held": loss.held, "noted": loss.noted}, agent_id=agent.agent_id)
 
 
 def describe_file(facts: Facts) -> str:
-    """What is wrong with an agent's file."""
+    """Say which records an agent's file lacks."""
     return database_loss.describe_loss(facts["agent"], database_loss.Loss(facts["held"], facts["noted"]))
 
 
 def check_schemas() -> Iterable[Finding]:
-    """Databases of OpenClaw with a higher schema than is known here."""
+    """Report OpenClaw's databases with a higher schema than this version knows."""
     for path, parts in unread_parts.find_newer_parts():
         facts = {"path": path, "version": parts["version"], "known": parts["known"]}
         yield Finding(path, facts | {"unread": len(parts["unfamiliar"])}, level=parts["version"])

@@ -1,4 +1,4 @@
-"""The agents as checks for problems need them: with what changes when their file does."""
+"""Agents for checks for problems, with the state of their files."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,10 @@ from ..models import Agent
 
 @dataclass(slots=True)
 class CheckedAgent:
-    """An agent, and what of its file shows from outside that it was written to (empty: nothing on this disk does)."""
+    """An agent, and the state of its file, which changes when the file is written to.
+
+    The state is empty when the file is not on this disk.
+    """
 
     agent: Agent
     state: str
@@ -21,46 +24,50 @@ class CheckedAgent:
 
     @property
     def name(self) -> str:
-        """The id of the agent."""
+        """Return the id of the agent."""
         return self.agent.agent_id
 
     def have_rows(self, places: list[str]) -> list[bool] | None:
-        """Whether its file, which stays as it is, has a row in each of some places; None when it cannot be asked."""
+        """Return whether the file has a row in each of these places; None when unreadable.
+
+        The file is not changed by this.
+        """
         return inspection.have_rows(databases.get_path(self.name), places) if self.state else None
 
     def open(self) -> tuple[Agent, str]:
-        """The agent with the alias of its file. Raises OldAgentFile for one that cannot be used."""
+        """Return the agent and the alias of its file. Raises OldAgentFile."""
         db = self.agent.db
         self.opened_version = inspection.read_data_version(db)
         return self.agent, db
 
     def close(self) -> str:
-        """Close the file, as with hundreds of agents too many would stay open; its state from now on.
+        """Close the file, and return its state from now on.
 
-        To open a file and to close it changes it. Empty when somebody else wrote to it meanwhile.
+        With hundreds of agents too many files would stay open. Opening and closing a file changes it. The state is
+        empty when another process wrote to it meanwhile.
         """
         db = self.agent.db
         is_same = inspection.read_data_version(db) == self.opened_version
         if not connections[db].in_atomic_block:
             connections[db].close()
-        return _look(self.name)[0] if is_same else ""
+        return _read_state(self.name)[0] if is_same else ""
 
 
 def list_checked_agents() -> list[CheckedAgent]:
-    """Every agent."""
-    return [CheckedAgent(agent, *_look(agent.agent_id)) for agent in Agent.objects.order_by("agent_id")]
+    """Return all agents."""
+    return [CheckedAgent(agent, *_read_state(agent.agent_id)) for agent in Agent.objects.order_by("agent_id")]
 
 
-def _look(agent_id):
-    """The state of an agent's file and its log, and when they were written to."""
+def _read_state(agent_id):
+    """Return the state of an agent's file and its log, and when they were written to."""
     file = databases.get_path(agent_id)
-    seen, changed_at = [], 0
-    for one in (file, file.with_name(f"{file.name}-wal")):
+    states, changed_at = [], 0
+    for path in (file, file.with_name(f"{file.name}-wal")):
         try:
-            about = one.stat()
+            stat = path.stat()
         except OSError:
             continue
-        if about.st_size:  # an empty log comes and goes with whoever reads
-            seen.append(f"{about.st_ino} {about.st_size} {about.st_mtime_ns}")
-            changed_at = max(changed_at, about.st_mtime_ns)
-    return " ".join(seen), changed_at
+        if stat.st_size:  # readers create and remove empty logs
+            states.append(f"{stat.st_ino} {stat.st_size} {stat.st_mtime_ns}")
+            changed_at = max(changed_at, stat.st_mtime_ns)
+    return " ".join(states), changed_at

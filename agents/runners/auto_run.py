@@ -1,7 +1,8 @@
-"""New things of agents whose switch is on: a job that starts when there are some, without anybody asking.
+"""Scheduled jobs that run a runner on new items of agents whose switch is on.
 
-It looks back a week at most. A thing that a model was asked about three times in vain is left to whoever starts a run
-by hand; after a run that ended early nobody is asked for a quarter of an hour.
+An item is what the runner asks about: a turn, a fact. The job looks back a week at most. An item that a model was asked
+about three times without an answer is left to runs that people start; after a run that ended early the job pauses for a
+quarter of an hour.
 """
 
 import time
@@ -22,21 +23,22 @@ from . import switches
 from .runner import Runner
 from .switches import Switch
 
-BACK_MS = 7 * DAY_MS
+LOOK_BACK_MS = 7 * DAY_MS
 PAUSE_MS = 15 * MINUTE_MS
-GIVE_UP_AFTER = 3  # attempts at one thing
-SECONDS = 300  # after which a run begins with nothing more, so that other jobs get their turn
+GIVE_UP_AFTER = 3  # attempts at one item
+SECONDS = 300  # after which a run begins no other item, so that other jobs can run
 MayGoOn = Callable[[], bool]
 Results = list[dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AutoRun:
-    """What a runner does by itself.
+    """The scheduled run of a runner.
 
-    `model` is who is asked. `choose(model, agent, switches, since, most)` gives what waits of an agent, the oldest
-    first and nothing from before `since`. `handle(model, agent, things, progress, may_go_on)` gives the result of
-    asking about it, in which `count` names how many things came to something. `message` says it of all agents.
+    `model` returns the model that is asked. `choose(model, agent, switches, since, most)` returns the waiting items of
+    an agent, the oldest first and none from before `since` (milliseconds). `handle(model, agent, items, progress,
+    may_go_on)` asks about them and returns a result, in which `count` is the name of the number of handled items.
+    `message` describes the results of all agents.
     """
 
     kind: str  # of its job
@@ -49,56 +51,70 @@ class AutoRun:
 
     @property
     def every(self) -> Schedule:
-        """How often it is looked whether it has anything to do."""
+        """Return the schedule on which waiting items are looked for."""
         return Schedule(self.runner.enabled, MINUTE_MS, dict, lambda: is_possible(self), is_switch=True)
 
     def run(self, params: dict[str, Any], progress: Progress) -> dict[str, Any]:
-        """The job. Raises Refused when nothing may be sent, and when a model gave no answer about anything."""
+        """Run the job.
+
+        Raises Refused when nothing may be sent, and when no question was answered.
+        """
         self.runner.check()
-        began, model = time.monotonic(), self.model()
+        started, model = time.monotonic(), self.model()
         results: Results = []
-        for agent_id, on in switches.read_all_switches(self.runner).items():
+        for agent_id, agent_switches in switches.read_all_switches(self.runner).items():
 
             def may_go_on(agent_id=agent_id):
-                return time.monotonic() - began < SECONDS and bool(switches.read_agent_switches(self.runner, agent_id))
+                return time.monotonic() - started < SECONDS and bool(
+                    switches.read_agent_switches(self.runner, agent_id)
+                )
 
-            if may_go_on() and (result := _handle(self, model, agent_id, on, progress, may_go_on)):
+            if may_go_on() and (result := _run_agent(self, model, agent_id, agent_switches, progress, may_go_on)):
                 results.append(result)
                 if result["failure"]:
                     break
-        return _summary(self, results)
+        return _build_summary(self, results)
 
 
 def is_possible(automatic: AutoRun) -> bool:
-    """Whether something waits, and nothing speaks against asking about it."""
+    """Return whether an item waits that may be asked about now."""
     runner = automatic.runner
     switches.correct_future_times(runner)
-    on = switches.read_all_switches(runner)
-    if not on or runner.problem_of() or _is_pausing(automatic.kind):
+    runner_switches = switches.read_all_switches(runner)
+    if not runner_switches or runner.problem_of() or _is_pausing(automatic.kind):
         return False
     model = automatic.model()
-    return any(_waiting(automatic, model, agent_id, switched, most=1) for agent_id, switched in on.items())
+    return any(
+        _find_waiting(automatic, model, agent_id, switched, max_items=1)
+        for agent_id, switched in runner_switches.items()
+    )
 
 
-def _handle(automatic, model, agent_id, on, progress, may_go_on):
-    """What became of the new things of an agent; None when there were none, or somebody else is at them."""
-    with locks.lock(automatic.runner.lock_of(agent_id), wait=False) as is_ours:
-        if not is_ours or not (things := _waiting(automatic, model, agent_id, on)):
+def _run_agent(automatic, model, agent_id, agent_switches, progress, may_go_on):
+    """Return the result for an agent's new items.
+
+    None when there are none, or when another process runs for the agent.
+    """
+    with locks.lock(automatic.runner.lock_name(agent_id), wait=False) as is_ours:
+        if not is_ours or not (items := _find_waiting(automatic, model, agent_id, agent_switches)):
             return None
         agent = Agent.objects.get(agent_id=agent_id)
-        return automatic.handle(model, agent, things, progress, may_go_on)
+        return automatic.handle(model, agent, items, progress, may_go_on)
 
 
-def _waiting(automatic, model, agent_id, on, most=None):
-    """What waits of an agent; nothing of one whose limit is reached, or whose files cannot be used."""
+def _find_waiting(automatic, model, agent_id, agent_switches, max_items=None):
+    """Return the waiting items of an agent.
+
+    Empty when its limit is reached, or its files cannot be used.
+    """
     agent = Agent.objects.filter(agent_id=agent_id).first()
     if agent is None:
         return []
     try:
-        room = automatic.runner.allowance.left(databases.get_alias(agent_id))
+        room = automatic.runner.allowance.remaining_tokens(databases.get_alias(agent_id))
         if room is not None and room < model.least_tokens:
             return []
-        return automatic.choose(model, agent, on, clock.now_ms() - BACK_MS, most)
+        return automatic.choose(model, agent, agent_switches, clock.now_ms() - LOOK_BACK_MS, max_items)
     except (databases.UnusableAgent, Refused):
         return []
 
@@ -110,7 +126,7 @@ def _is_pausing(kind):
     return last.state != JobRun.State.FINISHED or bool(last.result.get("stopped"))
 
 
-def _summary(automatic, results):
+def _build_summary(automatic, results):
     stopped = " ".join(result["stopped"] for result in results if result["stopped"])
     if stopped and not any(result[automatic.count] for result in results):
         raise Refused(stopped)

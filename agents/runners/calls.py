@@ -1,8 +1,8 @@
-"""Calls of a model, each with a row that is committed before anything is sent; the limit of tokens for each UTC day.
+"""Calls of a model, stored before they are sent, and the daily limit of tokens.
 
-What a call may use at most is taken from the limit (`reserved_tokens`) in the transaction that stores its row, so no
-two processes take the same tokens; once it has ended it is what the endpoint said. A call whose end nobody heard of
-keeps what was taken for it.
+The most that a call may use is taken from the limit (`reserved_tokens`) in the transaction that stores its row, so no
+two processes take the same tokens. When the call has ended, the row has the endpoint's numbers. A call whose end is not
+known keeps its reserved tokens.
 """
 
 from collections.abc import Callable
@@ -22,9 +22,9 @@ from openclaw_web.sqlite import write_queue
 from people.configuration import setting_values as configuration
 
 ATTEMPTS = 3
-PATIENCE = 120.0  # seconds after the first attempt in which another one begins
-# An endpoint that failed like this has not let the model speak: what was taken from the limit is given back.
-UNSPOKEN = frozenset({Failure.unreachable, Failure.redirected, Failure.rate_limited, Failure.http_error})
+RETRY_SECONDS = 120.0  # seconds after the first attempt in which another one may begin
+# After such a failure the model has not run: its reserved tokens are given back.
+UNUSED_FAILURES = frozenset({Failure.unreachable, Failure.redirected, Failure.rate_limited, Failure.http_error})
 Cost = Callable[[int | None, int | None], float | None]
 Wait = Callable[[float], object]
 
@@ -35,9 +35,10 @@ class LimitReached(Refused):
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """The tokens of a UTC day and agent: the setting with the limit, the table of calls, and what a refusal says.
+    """The tokens of a UTC day and agent.
 
-    `reached` has places for the limit and for the room that is left.
+    `setting` has the limit, `calls` is the table of calls, `reached` the text of a refusal, with places for the limit
+    and for the remaining tokens.
     """
 
     setting: str
@@ -54,18 +55,24 @@ class Allowance:
         return self._sum_today(db, "reserved_tokens") or 0
 
     def cost_today(self, db: str) -> float | None:
-        """US dollars that calls of this UTC day cost, as far as that is known; None when it is known of none."""
+        """US dollars that calls of this UTC day cost; None when no cost is known.
+
+        Calls of unknown cost are not included.
+        """
         return self._sum_today(db, "cost_usd")
 
     def remaining_tokens(self, db: str) -> int | None:
-        """Tokens that this UTC day leaves; None without a limit."""
+        """Tokens that remain of this UTC day's limit; None without a limit."""
         return max(0, limit - self.used_tokens(db)) if (limit := self.limit) else None
 
     def check(self, db: str, tokens: int) -> None:
-        """Raises LimitReached when a call may use more tokens than this day leaves; in its transaction."""
-        room = self.remaining_tokens(db)
-        if room is not None and tokens > room:
-            raise LimitReached(str(self.reached) % {"limit": f"{self.limit:,}", "room": f"{room:,}"})
+        """Raises LimitReached when a call may use more tokens than remain today.
+
+        Must be called in the transaction that stores the call.
+        """
+        remaining = self.remaining_tokens(db)
+        if remaining is not None and tokens > remaining:
+            raise LimitReached(str(self.reached) % {"limit": f"{self.limit:,}", "room": f"{remaining:,}"})
 
     def _sum_today(self, db, column):
         start, end = clock.today_ms()
@@ -75,10 +82,10 @@ class Allowance:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRequest:
-    """One request of a model, which is sent up to three times, each time with a row of its own.
+    """A request of a model, sent up to three times, each time with its own row.
 
-    `row` makes the row of a call from the columns that all calls have. `keep` stores what the row refers to, in its
-    transaction. `save_failed` stores the row of a call without an answer, and what was answered instead.
+    `row` builds the row of a call from the columns that all calls have. `keep` stores rows that it refers to, in its
+    transaction. `save_failed` stores the row of a call without an answer, and the text that was answered instead.
     """
 
     row: Callable[[dict[str, Any]], Any]
@@ -91,15 +98,16 @@ class ModelRequest:
 
 
 def send_request(allowance: Allowance, db: str, request: ModelRequest, *, wait: Wait) -> tuple[Any, Answer]:
-    """What a model answers, and the row of the last call, still `sent`.
+    """Send a request to a model, and return the last call's row and the answer.
 
-    `wait` is told how many seconds to let pass between two attempts. Raises LimitReached before a call that the limit
-    of the day does not leave room for, and CallFailed when there is no answer: every call's row then says why.
+    The row's outcome is still `sent`. `wait` lets so many seconds pass between two attempts. Raises LimitReached before
+    a call that needs more than the limit of the day leaves, and CallFailed when there is no answer: each call's row
+    then has the reason.
     """
     calls: list[Any] = []
 
     def attempt():
-        call = request.row(_columns(request, len(calls) + 1))
+        call = request.row(_build_columns(request, len(calls) + 1))
         with write_queue.agent_transaction(db):
             allowance.check(db, call.reserved_tokens)
             request.keep()
@@ -108,38 +116,40 @@ def send_request(allowance: Allowance, db: str, request: ModelRequest, *, wait: 
         return request.send()
 
     def end_failed(failure, _attempt):
-        _note_failure(calls[-1], request.cost, failure)
+        _set_failure(calls[-1], request.cost, failure)
         request.save_failed(calls[-1], failure)
 
-    answer = client.call_with_retries(attempt, attempts=ATTEMPTS, seconds=PATIENCE, on_failure=end_failed, wait=wait)
+    answer = client.call_with_retries(
+        attempt, attempts=ATTEMPTS, seconds=RETRY_SECONDS, on_failure=end_failed, wait=wait
+    )
     last = calls[-1]
     last.llm_latency_ms, last.cost_usd = answer.latency_ms, None
-    _note_usage(last, request.cost, Usage(answer.prompt_tokens, answer.completion_tokens, answer.cost_usd))
+    _set_usage(last, request.cost, Usage(answer.prompt_tokens, answer.completion_tokens, answer.cost_usd))
     return last, answer
 
 
-def _columns(request, attempt):
+def _build_columns(request, attempt):
     return {
         "id": str(ULID()),
         "attempt": attempt,
         "outcome": "sent",
         "reserved_tokens": request.prompt_tokens + request.most_answer,
-        # The most that it may cost: it stays when nobody hears what it was.
+        # The most that it may cost: this stays when the end of the call is not known.
         "cost_usd": request.cost(request.prompt_tokens, request.most_answer),
         "created_at": clock.now_ms(),
     }
 
 
-def _note_failure(call, cost: Cost, failure: CallFailed):
+def _set_failure(call, cost: Cost, failure: CallFailed):
     call.outcome, call.failure, call.reason = "failed", str(failure.kind), failure.sentence
     call.llm_latency_ms = failure.latency_ms
-    if failure.kind in UNSPOKEN:
+    if failure.kind in UNUSED_FAILURES:
         call.reserved_tokens, call.cost_usd = 0, None
-    _note_usage(call, cost, failure.usage)
+    _set_usage(call, cost, failure.usage)
 
 
-def _note_usage(call, cost: Cost, usage: Usage):
-    """What the endpoint says that a call used; what it does not say stays as it is."""
+def _set_usage(call, cost: Cost, usage: Usage):
+    """Store the usage that the endpoint reports; other columns do not change."""
     call.prompt_tokens, call.completion_tokens = usage.prompt_tokens, usage.completion_tokens
     if usage.prompt_tokens is not None and usage.completion_tokens is not None:
         call.reserved_tokens = usage.prompt_tokens + usage.completion_tokens

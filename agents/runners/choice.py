@@ -1,4 +1,7 @@
-"""Which things of an agent somebody wants a model asked about, as pages, the API and commands say it."""
+"""The choice of items of an agent that a model is asked about.
+
+Pages, the API and commands build it.
+"""
 
 from dataclasses import dataclass, fields
 from typing import Any, Self
@@ -17,9 +20,10 @@ class NoSuchSession(Refused):
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Of more things than `limit`, the newest; times are milliseconds.
+    """A choice of items; when there are more than `limit`, the newest.
 
-    `before_at`: what was stored since then is as if it were not there yet. `give_up_after`: attempts at one thing.
+    Times are milliseconds. `before_at`: items stored since then count as not stored. `give_up_after`: attempts at one
+    item.
     """
 
     session: str | None = None
@@ -30,12 +34,15 @@ class Choice:
     give_up_after: int | None = None
 
     def to_params(self, agent: Agent) -> dict[str, Any]:
-        """The parameters of a job; it begins now, and a later attempt of it is about the same things."""
+        """Return the parameters of a job that begins now.
+
+        A later attempt of the job is about the same items.
+        """
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         given = {name: value for name, value in values.items() if value not in (None, False, ())}
         return {"agent": agent.agent_id, **given, "before_at": clock.now_ms()}
 
     @classmethod
     def from_params(cls, params: dict[str, Any]) -> Self:
-        """The choice of a job with these parameters."""
+        """Return the choice of a job with these parameters."""
         return cls(**{field.name: params[field.name] for field in fields(cls) if field.name in params})

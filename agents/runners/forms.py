@@ -1,4 +1,4 @@
-"""What people type about a run, as the choice that is planned or run."""
+"""Forms for a run, which build the choice of items."""
 
 from datetime import UTC, datetime, time, timedelta
 from typing import Any, ClassVar
@@ -10,17 +10,20 @@ from openclaw_web.errors import Refused
 
 from .choice import Choice, NoSuchSession
 
-MAX_LIMIT = 10_000  # things in one run that is started here
+MAX_LIMIT = 10_000  # items in one run that a page or the API starts
 DEFAULT_LIMIT = 100
 
 
 def limit_field(label: Any, help_text: Any) -> forms.IntegerField:
-    """How many things at most."""
+    """Build the field for the maximum number of items."""
     return forms.IntegerField(label=label, min_value=1, max_value=MAX_LIMIT, initial=DEFAULT_LIMIT, help_text=help_text)
 
 
 class RunForm(forms.Form):
-    """Sessions and times of the things to ask about; a runner adds its limit, and what else it can be told."""
+    """A form for the sessions and times of items to ask about.
+
+    Each runner adds its limit and its own options.
+    """
 
     choice_type: ClassVar[type[Choice]] = Choice
 
@@ -32,16 +35,19 @@ class RunForm(forms.Form):
 
     @property
     def choice(self) -> Any:
-        """As a plan and a run are asked for; days end at midnight UTC."""
+        """Return the choice of a plan or run; days end at midnight UTC."""
         values = self.cleaned_data
         until = values["until"]
-        days = {"since": _start(values["since"]), "until": _start(until + timedelta(days=1)) if until else None}
+        days = {
+            "since": _get_day_start(values["since"]),
+            "until": _get_day_start(until + timedelta(days=1)) if until else None,
+        }
         return self.choice_type(**{**values, **days, "session": values["session"] or None})
 
-    def refuse(self, refused: Refused) -> None:
-        """Say beside the field that is meant why nothing was planned."""
-        self.add_error("session" if isinstance(refused, NoSuchSession) else None, refused.sentence)
+    def refuse(self, refusal: Refused) -> None:
+        """Add the reason of a refusal to the field that it is about."""
+        self.add_error("session" if isinstance(refusal, NoSuchSession) else None, refusal.sentence)
 
 
-def _start(day):
+def _get_day_start(day):
     return int(datetime.combine(day, time.min, UTC).timestamp() * 1000) if day else None

@@ -1,4 +1,4 @@
-"""What the page of every runner does: it plans what somebody names, and starts a run of that."""
+"""Views that every runner's page shares: planning a run, and starting it."""
 
 from collections.abc import Callable
 from typing import Any
@@ -20,31 +20,31 @@ from .runner import Runner
 def read_plan_form(
     request: Any, form_type: type[RunForm], plan: Callable[[Any], Estimate]
 ) -> tuple[RunForm, Estimate | None]:
-    """The form of the page, with the plan that the address asks for when an operator does."""
+    """Return the form of the page, and the plan that an operator asked for."""
     if "limit" not in request.GET or not request.user.has_role("operator"):
         return form_type(), None
     form = form_type(request.GET)
     if form.is_valid():
         try:
-            return form, plan(form.asked)
-        except Refused as refused:
-            form.refuse(refused)
+            return form, plan(form.choice)
+        except Refused as refusal:
+            form.refuse(refusal)
     return form, None
 
 
 def start_run(request: Any, runner: Runner, agent: Agent, start: Callable[[], JobRun]) -> HttpResponse:
-    """Queue a run; the page of the runner follows it, or says why there is none."""
+    """Queue a run, and redirect to the runner's page, with the reason when refused."""
     try:
         job = start()
-    except Refused as refused:
-        return refuse_post(request, refused, to=runner.address(agent))
+    except Refused as refusal:
+        return refuse_post(request, refusal, to=runner.address(agent))
     return redirect_after_start(request, job, to=runner.address(agent))
 
 
 def render_runner_page(
     request: Any, runner: Runner, template: str, agent: Agent, own: Any, form: RunForm, plan: Estimate | None = None
 ) -> HttpResponse:
-    """The page of a runner."""
+    """Render the page of a runner."""
     tasks = automatic_tasks.read_tasks({runner.enabled})
     context = {"agent": agent, "form": form, "plan": plan, "own": own, "tasks": tasks}
     return render_page(request, template, context, status=422 if form.errors else 200)

@@ -1,7 +1,7 @@
-"""What a runner is: a language model that is asked about many things of one agent, one after the other.
+"""The declaration of a runner: a language model that is asked about items of an agent.
 
-Each app declares its own beside whom it asks. What is asked about and how stays in that app; what all of them do
-around it reads this declaration.
+Each app declares its own runner. The questions about an item stay in that app; the code that all runners share reads
+this declaration.
 """
 
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ MODEL, PRICES = "llm.model", "llm.prices"
 
 @dataclass(frozen=True, slots=True)
 class LanguageModel:
-    """A model, where it is asked, and the prices that are set."""
+    """A model, its endpoint, and the configured prices."""
 
     endpoint: endpoint.Endpoint
     model: str
@@ -34,34 +34,34 @@ class LanguageModel:
 
     @property
     def prompt_version(self) -> str:
-        """What its prompt is called."""
+        """Return the version of its prompt."""
         raise NotImplementedError
 
     @property
     def least_tokens(self) -> int:
-        """What no call of it takes less of from the limit of a day."""
+        """Return the least tokens that a call takes from the limit of a day."""
         raise NotImplementedError
 
     def cost(self, prompt_tokens: int | None, completion_tokens: int | None) -> float | None:
-        """US dollars by the price that is set for the model; None when none is."""
+        """Return the cost in US dollars; None when the model has no configured price."""
         return prices.cost(self.prices, self.model, prompt_tokens, completion_tokens)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Runner:
-    """A kind of run over things of one agent, of which there is one at a time.
+    """A kind of run over items of an agent; only one runs at a time.
 
-    `kind` is that of its job. `enabled` and `kept` are the settings without which nothing is sent, `is_off` and
-    `not_kept` say so. `is_running` names the agent whose run holds up another one, `gave_up` counts the things in a row
-    without an answer that ended a run. A call that fails leaves its thing unanswered, and the run goes on. A refusal
-    ends the run, unless `passes_over_refused`.
+    `kind` is that of its job. `enabled` and `recording_setting` are the settings without which nothing is sent,
+    `is_off` and `not_kept` are the sentences that say so. `is_running` names the agent whose run blocks another one,
+    `gave_up` counts the items in a row without an answer that ended a run. A call that fails leaves its item
+    unanswered, and the run continues. A refusal ends the run, unless `passes_over_refused`.
     """
 
     kind: str
-    page: str  # the route of its page of an agent
+    page: str  # the route of its page for an agent
     allowance: Allowance
     enabled: str
-    kept: str
+    recording_setting: str
     is_off: Words
     not_kept: Words
     is_running: Words
@@ -69,55 +69,61 @@ class Runner:
     passes_over_refused: bool = False
 
     def lock_name(self, agent_id: str) -> str:
-        """The file that a run of an agent holds."""
+        """Return the name of the lock file that a run of an agent holds."""
         return f"{self.kind.replace('_', '-')}-{agent_id}.lock"
 
     def problem_of(self, model: str = "") -> str:
-        """Why nothing may be sent now, in a sentence; empty when something may be. `model`: another than is set."""
+        """Say why nothing may be sent now; empty when something may.
+
+        `model`: the model to ask instead of the configured one.
+        """
         if problem := endpoint.describe_problem():
             return problem
-        values = configuration.get_many(self.enabled, MODEL, self.kept)
+        values = configuration.get_many(self.enabled, MODEL, self.recording_setting)
         if not (model or values[MODEL]):
             return _("No model is chosen: llm.model is empty in the settings.")
-        if not values[self.kept]:
+        if not values[self.recording_setting]:
             return str(self.not_kept)
         return "" if values[self.enabled] else str(self.is_off)
 
     def address(self, agent: Agent) -> str:
-        """Where its page of an agent is."""
+        """Return the address of its page for an agent."""
         return reverse(self.page, args=[agent.agent_id])
 
     def check(self) -> None:
-        """Raises Refused with what is missing when nothing may be sent now."""
+        """Raises Refused with the setting that is missing or off when nothing may be sent."""
         if problem := self.problem_of():
             raise Refused(problem)
 
 
 def build_estimate(
-    runner: Runner, agent: Agent, model: LanguageModel, asked: int, answered: int, problem: str
+    runner: Runner, agent: Agent, model: LanguageModel, prompt_tokens: int, answer_tokens: int, problem: str
 ) -> dict[str, Any]:
-    """What every plan says of a run that asks and answers so many tokens, and why nothing can be sent."""
+    """Build the values that every plan has, from the estimated tokens of a run.
+
+    `problem` says why nothing can be sent.
+    """
     return {
         "agent": agent.agent_id,
         "host": model.endpoint.host,
         "model": model.model,
         "prompt_version": model.prompt_version,
-        "tokens": asked + answered,
-        "cost_usd": model.cost(asked, answered),
+        "tokens": prompt_tokens + answer_tokens,
+        "cost_usd": model.cost(prompt_tokens, answer_tokens),
         "limit_today": runner.allowance.limit,
-        "left_today": runner.allowance.left(agent.db),
+        "left_today": runner.allowance.remaining_tokens(agent.db),
         "problem": problem,
     }
 
 
 def read_configured_model(*settings: str) -> tuple[LanguageModel, dict[str, Any]]:
-    """The model of the settings, also while nothing may be sent: its endpoint has no host then, or it no name.
+    """Return the model of the settings, also while nothing may be sent.
 
-    With it what other settings say, read at once.
+    Its endpoint has no host then, or it has no name. The second value has the other settings, read in the same query.
     """
     values = configuration.get_many(MODEL, PRICES, *settings)
     try:
-        place = endpoint.from_environment()
+        configured_endpoint = endpoint.from_environment()
     except Refused:
-        place = endpoint.Endpoint("", "")
-    return LanguageModel(place, values[MODEL], catalogue.parse_prices(values[PRICES])), values
+        configured_endpoint = endpoint.Endpoint("", "")
+    return LanguageModel(configured_endpoint, values[MODEL], catalogue.parse_prices(values[PRICES])), values

@@ -1,4 +1,4 @@
-"""What goes into the API of every runner and comes out of it."""
+"""Input and output that the APIs of all runners share."""
 
 from typing import Any
 
@@ -59,7 +59,10 @@ class RunnerOut(Schema):
     runs: list[JobOut] = Field(description="the latest runs over things of this agent, newest first")
 
 
-def build_choice(query: Any, chooses: type[Choice], **more: Any) -> Any:
-    """What a query or a body asks for; `more` is what only this runner can be told."""
+def build_choice(query: Any, choice_type: type[Choice], **options: Any) -> Any:
+    """Build the choice of a query or a body.
+
+    `more` are the options of one runner.
+    """
     moments = {"since": query.from_ts, "until": query.to_ts}
-    return chooses(session=query.session, limit=query.limit, **moments, **more)
+    return choice_type(session=query.session, limit=query.limit, **moments, **options)

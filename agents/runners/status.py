@@ -1,4 +1,4 @@
-"""How a runner of an agent stands: what its page and the API show."""
+"""Status of a runner for an agent, for its page and the API."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,18 +13,21 @@ from .switches import Switch
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunnerStatus:
-    """Who is asked, why nothing may be sent (empty: something may), what this UTC day has used, and the latest runs."""
+    """The model, today's use, and the latest runs of a runner.
+
+    `problem` says why nothing may be sent; it is empty when something may. The numbers are of this UTC day.
+    """
 
     model: LanguageModel
     problem: str
     tokens_today: int
     cost_today: float | None
     limit: int
-    left: int | None
+    remaining_tokens: int | None
     runs: list[JobRun]
 
     def as_json(self) -> dict[str, Any]:
-        """What the API says of every runner."""
+        """Return the values that the API of every runner has."""
         return {
             "problem": self.problem,
             "host": self.model.endpoint.host,
@@ -33,26 +36,26 @@ class RunnerStatus:
             "tokens_today": self.tokens_today,
             "cost_today": self.cost_today,
             "limit_today": self.limit,
-            "left_today": self.left,
+            "left_today": self.remaining_tokens,
             "runs": self.runs,
         }
 
 
 def read_runner_status(runner: Runner, agent: Agent, model: LanguageModel, problem: str) -> dict[str, Any]:
-    """What follows from the settings, the calls of this UTC day and the jobs."""
-    limit, used = runner.allowance.limit, runner.allowance.used(agent.db)
+    """Return the values of a status: from the settings, today's calls and the jobs."""
+    limit, used = runner.allowance.limit, runner.allowance.used_tokens(agent.db)
     return {
         "model": model,
         "problem": problem,
         "tokens_today": used,
         "limit": limit,
-        "left": max(0, limit - used) if limit else None,
+        "remaining_tokens": max(0, limit - used) if limit else None,
         "runs": launch.find_latest_jobs(runner, agent),
     }
 
 
 def switch_as_json(switched: Switch | None) -> dict[str, Any]:
-    """Whether something is on, as the API says it."""
+    """Return the state of a switch as the API has it."""
     if switched is None:
         return {"is_on": False, "since": None, "by": None, "host": None}
     return {"is_on": True, "since": switched.since, "by": switched.by, "host": switched.host}

@@ -1,4 +1,7 @@
-"""What a runner does by itself, for which agents, or which files of theirs: nothing until an admin switches it on."""
+"""Switches of scheduled runs, by agent, or by file of an agent.
+
+All are off until an admin turns them on.
+"""
 
 from dataclasses import asdict, dataclass
 
@@ -14,7 +17,10 @@ from .runner import Runner
 
 @dataclass(frozen=True, slots=True)
 class Switch:
-    """That it is on: since when (milliseconds), who said so, and the endpoint that was named then, if one was."""
+    """A switch that is on: since when (milliseconds), by whom, and for which endpoint.
+
+    `host` is empty where no endpoint was named.
+    """
 
     since: int
     by: str
@@ -22,12 +28,15 @@ class Switch:
 
 
 def read_agent_switches(runner: Runner, agent_id: str) -> dict[str, Switch]:
-    """What is on of an agent, by the name of its file; that of the agent as a whole has none."""
+    """Return the switches of an agent by the name of a file.
+
+    The switch of the agent as a whole has an empty name.
+    """
     return read_all_switches(runner).get(agent_id, {})
 
 
 def read_all_switches(runner: Runner) -> dict[str, dict[str, Switch]]:
-    """Everything that is on, by agent and name."""
+    """Return all switches that are on, by agent and name."""
     switches: dict[str, dict[str, Switch]] = {}
     for key, value in KeyValue.objects.filter(scope=runner.kind).decoded().items():
         agent_id, _slash, name = key.partition("/")
@@ -36,43 +45,49 @@ def read_all_switches(runner: Runner) -> dict[str, dict[str, Switch]]:
 
 
 def correct_future_times(runner: Runner) -> None:
-    """Let what was switched on in the future be on since now: nothing would ever be new enough."""
+    """Change switches that were turned on in the future to be on since now.
+
+    Otherwise no item would ever be new enough.
+    """
     for agent_id, switches in read_all_switches(runner).items():
         for name, switched in switches.items():
             if clock.is_future(switched.since):
-                value = _value(Switch(clock.now_ms(), switched.by, switched.host))
-                KeyValue.objects.put(runner.kind, _key(agent_id, name), value)
+                value = _build_value(Switch(clock.now_ms(), switched.by, switched.host))
+                KeyValue.objects.put(runner.kind, _build_key(agent_id, name), value)
 
 
 def turn_on(runner: Runner, agent: Agent, name: str = "", *, by: str, host: str = "") -> Switch:
-    """Do it by itself from now on; what is on for this endpoint already stays as it is."""
+    """Turn a switch on.
+
+    A switch that is on for this endpoint already does not change.
+    """
     with transaction.atomic():
         switched = read_agent_switches(runner, agent.agent_id).get(name)
         if switched and switched.host == host:
             return switched
         switched = Switch(clock.now_ms(), by, host)
-        KeyValue.objects.put(runner.kind, _key(agent.agent_id, name), _value(switched))
-        _record(f"{runner.kind}_turned_on", agent, name, by)
+        KeyValue.objects.put(runner.kind, _build_key(agent.agent_id, name), _build_value(switched))
+        _record_audit(f"{runner.kind}_turned_on", agent, name, by)
         return switched
 
 
 def turn_off(runner: Runner, agent: Agent, name: str = "", *, by: str) -> None:
-    """Do it no more by itself; what is under way ends after the thing that it is at."""
+    """Turn a switch off; a run that is active ends after its current item."""
     with transaction.atomic():
-        if KeyValue.objects.filter(scope=runner.kind, key=_key(agent.agent_id, name)).delete()[0]:
-            _record(f"{runner.kind}_turned_off", agent, name, by)
+        if KeyValue.objects.filter(scope=runner.kind, key=_build_key(agent.agent_id, name)).delete()[0]:
+            _record_audit(f"{runner.kind}_turned_off", agent, name, by)
 
 
-def _key(agent_id, name):
+def _build_key(agent_id, name):
     return f"{agent_id}/{name}" if name else agent_id
 
 
-def _value(switched):
+def _build_value(switched):
     return {key: value for key, value in asdict(switched).items() if value != ""}
 
 
-def _record(action, agent, name, by):
-    thing = (
+def _record_audit(action, agent, name, by):
+    audit_object = (
         {"object_type": "file", "object_id": name} if name else {"object_type": "agent", "object_id": agent.agent_id}
     )
-    audit.record(by, action, **thing, agent_id=agent.agent_id)
+    audit.record(by, action, **audit_object, agent_id=agent.agent_id)

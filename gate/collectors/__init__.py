@@ -1,1 +1,4 @@
-"""What openclaw-reflection leaves behind, read into plain dataclasses: no Django, no tables."""
+"""Readers of openclaw-reflection's files, which return plain dataclasses.
+
+They use neither Django nor tables.
+"""

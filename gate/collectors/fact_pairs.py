@@ -7,25 +7,30 @@ from typing import Any
 from .guardian_log import WriteAttempt
 from .source_decisions import UPDATES
 
-WITHIN_MS = 60_000  # between a decision and the write that follows from it
-EARLY_MS = 10_000  # facts that may be read before their decisions
-MOST_DECISIONS = 100_000  # that wait for a fact during one import
-MOST_FACTS = 1_000  # that wait for a decision
+WITHIN_MS = 60_000  # milliseconds between a decision and the write that follows from it
+EARLY_MS = 10_000  # milliseconds; facts may be read before their decisions
+MOST_DECISIONS = 100_000  # waiting for a fact during one import
+MOST_FACTS = 1_000  # waiting for a decision
 Waiting = tuple[int, str, str]  # the moment of a decision, its id and its agent
 
 
 class FactPairs:
-    """Pairs the facts of one workspace: with the nearest decision of their kind before them that has none yet."""
+    """Pairs the facts of one workspace with decisions.
+
+    A fact goes to the nearest decision of its kind before it that has no fact yet.
+    """
 
     def __init__(self, state: dict[str, Any] | None = None):
-        """Begin, or go on where an import before stopped."""
+        """Begin, or continue from the state of an earlier import."""
         waiting = state["waiting"] if state else {}
-        self._waiting: dict[str, list[Waiting]] = {kind: [(*one,) for one in some] for kind, some in waiting.items()}
-        self._facts = [WriteAttempt(*one) for one in state["facts"]] if state else []
+        self._waiting: dict[str, list[Waiting]] = {
+            kind: [(*decision,) for decision in decisions] for kind, decisions in waiting.items()
+        }
+        self._facts = [WriteAttempt(*attempt) for attempt in state["facts"]] if state else []
         self._latest: int = state["latest"] if state else 0
 
     def add_decision(self, at: int, kind: str, decision_id: str, agent_id: str) -> None:
-        """A decision without a fact."""
+        """Add a decision without a fact, made at `at` (milliseconds)."""
         if kind not in UPDATES:
             return
         waiting = self._waiting.setdefault(kind, [])
@@ -34,33 +39,38 @@ class FactPairs:
         if len(waiting) > MOST_DECISIONS:
             del waiting[: MOST_DECISIONS // 10]
 
-    def pairs(self, written: Iterable[WriteAttempt]) -> Iterator[tuple[str, str, str]]:
-        """Agent, decision and fact of each pair: first of the facts that wait, then of these."""
+    def pairs(self, attempts: Iterable[WriteAttempt]) -> Iterator[tuple[str, str, str]]:
+        """Yield agent, decision and fact of each pair: first of waiting facts, then of these."""
         waiting, self._facts = self._facts, []
-        for some in (waiting, written):
-            for one in some:
-                if one.fact is None:
+        for attempt_list in (waiting, attempts):
+            for attempt in attempt_list:
+                if attempt.fact is None:
                     continue
-                if found := self._decision(one):
-                    yield found[2], found[1], one.fact
+                if decision := self._take_decision(attempt):
+                    yield decision[2], decision[1], attempt.fact
                 else:
-                    self._facts.append(one)
+                    self._facts.append(attempt)
                     if len(self._facts) > MOST_FACTS:
                         del self._facts[: MOST_FACTS // 10]
 
     def state(self) -> dict[str, Any]:
-        """What may still find its other half, for the next import."""
-        latest = max([self._latest, *(one.at for one in self._facts)])
+        """Return, for the next import, decisions and facts that may still be paired."""
+        latest = max([self._latest, *(attempt.at for attempt in self._facts)])
         waiting = {
-            kind: [one for one in some if one[0] >= latest - WITHIN_MS] for kind, some in self._waiting.items() if some
+            kind: [item for item in items if item[0] >= latest - WITHIN_MS]
+            for kind, items in self._waiting.items()
+            if items
         }
-        facts = [one for one in self._facts if one.at >= self._latest - EARLY_MS]
-        told = [[one.at, one.decision, one.target_file, one.status, one.reason, one.fact] for one in facts]
-        return {"waiting": waiting, "facts": told, "latest": self._latest}
+        facts = [attempt for attempt in self._facts if attempt.at >= self._latest - EARLY_MS]
+        fact_rows = [
+            [attempt.at, attempt.decision, attempt.target_file, attempt.status, attempt.reason, attempt.fact]
+            for attempt in facts
+        ]
+        return {"waiting": waiting, "facts": fact_rows, "latest": self._latest}
 
-    def _decision(self, written):
-        waiting = self._waiting.get(written.decision, [])
-        place = bisect_right(waiting, written.at, key=lambda one: one[0])
-        if place and written.at - waiting[place - 1][0] <= WITHIN_MS:
-            return waiting.pop(place - 1)
+    def _take_decision(self, attempt):
+        waiting = self._waiting.get(attempt.decision, [])
+        index = bisect_right(waiting, attempt.at, key=lambda decision: decision[0])
+        if index and attempt.at - waiting[index - 1][0] <= WITHIN_MS:
+            return waiting.pop(index - 1)
         return None

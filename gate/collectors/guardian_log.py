@@ -1,6 +1,8 @@
-"""What write_guardian did with decisions (`.openclaw-reflection/write-guardian.log.jsonl` of a workspace).
+"""The log of write_guardian (`.openclaw-reflection/write-guardian.log.jsonl` of a workspace).
 
-Only this file has the facts that decisions were about; it has neither ids nor conversations.
+It says how decisions were written.
+
+Only this file has the facts of decisions; it has neither ids nor conversations.
 """
 
 from collections.abc import Iterable, Iterator
@@ -16,7 +18,7 @@ STATUSES = ("written", "refused", "failed", "skipped")
 
 @dataclass(frozen=True, slots=True)
 class WriteAttempt:
-    """One attempt to write a fact; what the line does not say is None."""
+    """One attempt to write a fact; values that the line lacks are None."""
 
     at: int
     decision: str
@@ -27,16 +29,16 @@ class WriteAttempt:
 
 
 def read(lines: Iterable[bytes]) -> Iterator[WriteAttempt | Rejection]:
-    """The attempts that lines tell of, and what is wrong with the other lines."""
+    """Yield the attempts of lines, and a problem for each line that cannot be used."""
     for raw in lines:
         entry = parse_object(raw)
         if isinstance(entry, Rejection):
             yield entry
         elif entry is not None:
-            yield _written(entry)
+            yield _parse_attempt(entry)
 
 
-def _written(entry):
+def _parse_attempt(entry):
     at, decision, status = parse_moment_ms(entry.get("timestamp")), entry.get("decision"), entry.get("status")
     target, reason, fact = (entry.get(name) for name in ("targetFile", "reason", "candidateFact"))
     if at is None:

@@ -1,4 +1,4 @@
-"""Lines of the plugin's files as objects, or why one is none."""
+"""Parses lines of the plugin's files to objects and their values."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from .source_decisions import Rejection
 
 
 def parse_object(raw: bytes) -> dict[str, Any] | Rejection | None:
-    """The object on a line; None for an empty line."""
+    """Return the object on a line, a problem, or None for an empty line."""
     if len(raw) > MAX_LINE:
         return Rejection("too_long", f"over {MAX_LINE} bytes")
     text = raw.strip()
@@ -19,24 +19,24 @@ def parse_object(raw: bytes) -> dict[str, Any] | Rejection | None:
 
 
 def get_text(entry: Any, name: str) -> str:
-    """A text of an object; empty for anything else."""
+    """Return a text of an object; empty for anything else."""
     value = entry.get(name) if isinstance(entry, dict) else None
     return value if isinstance(value, str) else ""
 
 
 def get_object(entry: dict[str, Any], name: str) -> dict[str, Any]:
-    """An object within an object; an empty one for anything else."""
+    """Return an object within an object; an empty one for anything else."""
     value = entry.get(name)
     return value if isinstance(value, dict) else {}
 
 
 def get_flag(entry: dict[str, Any], name: str) -> bool | None:
-    """Whether something is so; None when that is not said."""
+    """Return a boolean of an object; None for anything else."""
     value = entry.get(name)
     return value if isinstance(value, bool) else None
 
 
 def get_count(entry: dict[str, Any], name: str) -> int | None:
-    """A number of things; None for anything else."""
+    """Return a count of an object; None for anything else."""
     value = entry.get(name)
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53 else None

@@ -1,6 +1,6 @@
-"""What openclaw-reflection is known to say besides what the reader of its log makes something of."""
+"""Events that openclaw-reflection writes and that have no meaning for decisions."""
 
-# By component; of one of None, anything.
+# Events by component; None: all events of the component.
 IRRELEVANT: dict[str, frozenset[str] | None] = {
     "PluginLifecycle": frozenset(
         {
@@ -46,6 +46,6 @@ IRRELEVANT: dict[str, frozenset[str] | None] = {
 
 
 def is_known_event(component: str, event: str) -> bool:
-    """Whether an event without meaning for decisions is one that the plugin is known to write."""
+    """Return whether the plugin is known to write an event without meaning for decisions."""
     known = IRRELEVANT.get(component, frozenset())
     return known is None or event in known

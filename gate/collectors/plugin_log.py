@@ -1,4 +1,4 @@
-"""The log of openclaw-reflection (`logs/reflection-<date>.log`), read into decisions of memory_gate."""
+"""Reads the log of openclaw-reflection (`logs/reflection-<date>.log`) into decisions of memory_gate."""
 
 import hashlib
 from collections import Counter, deque
@@ -27,12 +27,12 @@ from .source_decisions import (
 Found = SourceDecision | Rejection
 Entry = dict[str, Any]
 
-# The plugin writes that a decision was generated, and in the next moment whose it is. When that line does not come
-# within this time, it does not come.
-PATIENCE_MS = 5_000
+# The plugin writes that a decision was generated, and right after it the conversation of the decision. A second line
+# that is later than this is missing.
+MAX_DELAY_MS = 5_000
 MAX_PENDING = 100
 MAX_KEY, MAX_REASON = 1_000, 100_000  # characters
-MAX_SEEN = 1_000  # decisions of one moment, to know an equal line by
+MAX_SEEN = 1_000  # decisions of one moment, by which an equal line is recognized
 MAX_ORIGINALS = 2_000
 MAX_UNKNOWN, MAX_NAME = 1_000, 120
 STARTING = ("PluginLifecycle", "Plugin starting")
@@ -41,26 +41,31 @@ ASKED, EVALUATED = "Starting memory_gate analysis", "memory_gate decision evalua
 GENERATED, CALL_FAILED = "memory_gate decision generated", "memory_gate LLM request failed"
 CONSOLIDATING = frozenset({"Consolidator", "ConsolidationScheduler"})
 GATE = frozenset({ASKED, GENERATED, CALL_FAILED, EVALUATED})
-# Lines between a message and the question that it leads to.
+# Lines that may stand between a message and its question.
 BETWEEN = frozenset({"Creating new session buffer", "Evicted oldest message", "Skipped duplicate agent message event"})
 
 
 @dataclass(slots=True, eq=False)
 class PendingDecision:
-    """A decision whose conversation is not known yet; `found` is None when it cannot be used."""
+    """A decision whose conversation is not known yet.
+
+    `decision` is None when it cannot be used.
+    """
 
     at: int
-    digest: str  # of the decision and its reason
-    asked: Question | None
-    found: SourceDecision | None
+    digest: str  # hash of the decision and its reason
+    question: Question | None
+    decision: SourceDecision | None
 
 
 class LogReader:
-    """Reads the lines of one plugin's logs in order, file after file: conversations go on after midnight.
+    """Reads the lines of one plugin's logs in order, file after file.
 
-    `unknown` counts what this version does not know: events, roles, hooks, and messages that cannot be read.
-    `consolidations` are the moments of lines about rewriting memory files unasked, each with the plugin's workspace.
-    `equal` counts decisions that were told again in the same moment and words: they are one.
+    Conversations continue after midnight, in the next file.
+
+    `unknown` counts events, roles and hooks that this version does not know, and messages that cannot be read.
+    `consolidations` are the moments of lines about unprompted rewriting of memory files, each with the plugin's
+    workspace. `equal` counts repeated decisions of the same moment and words, which are one decision.
     """
 
     def __init__(self) -> None:
@@ -75,9 +80,9 @@ class LogReader:
         self._moment: int | None = None
 
     def feed(self, line: bytes) -> Found | None:
-        """Read a line, and give a decision or a problem that is ready; more decisions may come with the next lines.
+        """Read a line, and return a decision or problem that is ready.
 
-        A problem is always one of this line.
+        More decisions may come with the next lines. A problem is always one of this line.
         """
         entry = parse_object(line)
         if isinstance(entry, Rejection):
@@ -88,16 +93,19 @@ class LogReader:
         return self._ready.popleft() if self._ready else None
 
     def begin_file(self) -> None:
-        """Another file begins: what it tells again, as a copy does, is the same and not the next one of that moment."""
+        """Begin another file, whose lines may repeat those of an earlier one.
+
+        A repeated decision of a copied file is the same decision, not another one of its moment.
+        """
         self._moment = None
 
     def ready(self) -> Iterator[Found]:
-        """What is ready and was not given yet."""
+        """Yield decisions and problems that are ready and were not given yet."""
         while self._ready:
             yield self._ready.popleft()
 
     def finish(self) -> Iterator[Found]:
-        """No more lines will come: also decisions that lack the line of their conversation."""
+        """Yield the rest at the end of the lines, decisions without a conversation included."""
         self._release(self._pending)
         yield from self.ready()
 
@@ -108,7 +116,7 @@ class LogReader:
             get_object(entry, "details"),
         )
         if len(key) > MAX_KEY:
-            self._count("a session key that is too long")
+            self._count_unknown("a session key that is too long")
             self._held.note_gap()
             return
         component, event = get_text(entry, "component"), get_text(entry, "event")
@@ -123,69 +131,69 @@ class LogReader:
                 self._moment = at
                 self._seen.clear()
             self._held.set_time(at)
-            self._release([one for one in self._pending if abs(at - one.at) > PATIENCE_MS])
+            self._release([generated for generated in self._pending if abs(at - generated.at) > MAX_DELAY_MS])
             if component in CONSOLIDATING:
                 self.consolidations.append((at, self._held.workspace))
         if event in GATE:
             self._held = self._held.note_gate_line()
-        if take := TAKES.get((component, event)):
+        if take := HANDLERS.get((component, event)):
             take(self, at, key, details)
         elif (component, event) == ("memory_gate", ASKED):
-            self._asked(at, details, near)
+            self._take_question(at, details, near)
         elif (component, event) == ("MessageHandler", EVALUATED):
-            self._evaluated(at, entry.get("sessionKey"), details)
+            self._take_evaluated(at, entry.get("sessionKey"), details)
         elif (component, event) != STARTING and not is_known_event(component, event):
-            self._count(f"{component}: {event}")
+            self._count_unknown(f"{component}: {event}")
 
-    # How the plugin starts.
+    # The start of the plugin.
 
-    def _configured(self, _at, _key, details):
-        self._held.model = _key_in(get_object(details, "llm"), "model") or self._held.model
+    def _take_configuration(self, _at, _key, details):
+        self._held.model = _get_key(get_object(details, "llm"), "model") or self._held.model
         self._held.capacity = get_count(details, "bufferSize") or self._held.capacity
         width = get_count(get_object(details, "memoryGate"), "windowSize")
         self._held.width = None if width is None else max(width, 1)
         self._held.is_silent = get_text(details, "logLevel") == "info"
 
-    def _gate_ready(self, _at, _key, details):
-        self._held.model = _key_in(details, "model") or self._held.model
+    def _take_model(self, _at, _key, details):
+        self._held.model = _get_key(details, "model") or self._held.model
 
-    def _buffers_ready(self, _at, _key, details):
+    def _take_capacity(self, _at, _key, details):
         self._held.capacity = get_count(details, "bufferSize") or self._held.capacity
 
-    def _workspace_found(self, _at, _key, details):
-        self._held.workspace = _key_in(details, "workspaceDir") or None
+    def _take_workspace(self, _at, _key, details):
+        self._held.workspace = _get_key(details, "workspaceDir") or None
 
-    def _began(self, at, _key, details):
+    def _take_heartbeat_start(self, at, _key, details):
         uptime = get_count(details, "uptimeMs")
         if at is not None and uptime is not None:
             self._held.process = at - uptime
 
-    def _ticked(self, at, _key, details):
+    def _take_heartbeat(self, at, _key, details):
         uptime = get_count(details, "uptimeMs")
         if at is not None and uptime is not None:
             self._held = self._held.note_heartbeat(at - uptime)
 
-    # What is said.
+    # Messages.
 
-    def _canonical(self, _at, _key, details):
-        key, original = (_key_in(details, f"{kind}SessionKey") for kind in ("canonical", "original"))
+    def _take_canonical_key(self, _at, _key, details):
+        key, original = (_get_key(details, f"{kind}SessionKey") for kind in ("canonical", "original"))
         if key and original:
             self._originals.pop(key, None)
             self._originals[key] = original
             if len(self._originals) > MAX_ORIGINALS:
                 del self._originals[next(iter(self._originals))]
 
-    def _said(self, _at, key, details):
+    def _take_message(self, _at, key, details):
         message = get_object(details, "bufferMessage")
-        key = key or _key_in(message, "sessionKey")
+        key = key or _get_key(message, "sessionKey")
         hook, role = get_text(details, "hookName"), get_text(message, "role")
         text, moment = message.get("message"), parse_moment_ms(message.get("timestamp"))
         if hook not in HOOKS:
-            self._count(f"hook {hook}")
+            self._count_unknown(f"hook {hook}")
         if role not in ROLES:
-            self._count(f"role {role}")
+            self._count_unknown(f"role {role}")
         if not key or role not in ROLES or not isinstance(text, str) or moment is None:
-            self._count("Buffer message snapshot that cannot be read")
+            self._count_unknown("Buffer message snapshot that cannot be read")
             if key:
                 self._held.reset_buffer(key)
             else:
@@ -194,73 +202,73 @@ class LogReader:
         sender = get_text(message.get("metadata"), "from")[:MAX_NAME]
         self._held.add_message(key, SourceMessage(role, text, moment, sender), self._originals.get(key))
 
-    def _created(self, _at, key, details):
-        self._held.create_buffer(key or _key_in(details, "sessionKey"))
+    def _take_new_buffer(self, _at, key, details):
+        self._held.create_buffer(key or _get_key(details, "sessionKey"))
 
-    def _repeated(self, _at, key, _details):
+    def _take_repeated_message(self, _at, key, _details):
         self._held.drop_repeated(key)
 
-    def _cleared(self, _at, key, details):
-        self._held.clear_buffer(key or _key_in(details, "sessionKey"))
+    def _take_cleared_session(self, _at, key, details):
+        self._held.clear_buffer(key or _get_key(details, "sessionKey"))
 
-    # What the gate is asked, and decides.
+    # Questions to the gate, and its decisions.
 
-    def _asked(self, at, details, near):
+    def _take_question(self, at, details, near):
         count, user = get_count(details, "recentMessages"), get_flag(details, "hasCurrentUserMessage")
         self._held.open_question(Question(at, count, user, get_flag(details, "hasCurrentAgentReply")), near)
 
-    def _generated(self, at, _key, details):
-        asked = self._held.find_only_question()
-        found = self._decision(at, None, details, asked, _latency(asked, at))
-        if isinstance(found, Rejection):
-            self._ready.appendleft(found)
-        usable = None if isinstance(found, Rejection) else found
-        self._pending.append(PendingDecision(at or 0, _digest(details), asked, usable))
+    def _take_generated(self, at, _key, details):
+        question = self._held.find_only_question()
+        result = self._build_decision(at, None, details, question, _compute_latency(question, at))
+        if isinstance(result, Rejection):
+            self._ready.appendleft(result)
+        usable = None if isinstance(result, Rejection) else result
+        self._pending.append(PendingDecision(at or 0, _hash_decision(details), question, usable))
         if len(self._pending) > MAX_PENDING:
             self._release(self._pending[:1])
 
-    def _call_failed(self, at, key, details):
-        self._generated(at, key, {"hasCandidateFact": False, **details, "decision": NO_WRITE})
+    def _take_failed_call(self, at, key, details):
+        self._take_generated(at, key, {"hasCandidateFact": False, **details, "decision": NO_WRITE})
 
-    def _evaluated(self, at, key, details):
-        digest = _digest(details)
-        alike = [one for one in self._pending if one.digest == digest]
-        generated = alike[0] if alike else None
+    def _take_evaluated(self, at, key, details):
+        digest = _hash_decision(details)
+        equal = [other for other in self._pending if other.digest == digest]
+        generated = equal[0] if equal else None
         if generated is not None:
             self._pending.remove(generated)
-        asked = None
+        question = None
         if isinstance(key, str):
-            asked = self._held.close_question(key, writes=details.get("decision") != NO_WRITE)
-        if generated is not None and generated.found is None:
-            return  # given as a problem already
-        latency = _latency(asked, generated.at) if generated is not None and len(alike) == 1 else None
-        found = self._decision(at, key, details, asked, latency)
-        if isinstance(found, Rejection):
-            self._ready.appendleft(found)
+            question = self._held.close_question(key, writes=details.get("decision") != NO_WRITE)
+        if generated is not None and generated.decision is None:
+            return  # its problem was given already
+        latency = _compute_latency(question, generated.at) if generated is not None and len(equal) == 1 else None
+        result = self._build_decision(at, key, details, question, latency)
+        if isinstance(result, Rejection):
+            self._ready.appendleft(result)
         else:
-            self._give(found)
+            self._add_ready(result)
 
-    def _gate_failed(self, _at, key, _details):
+    def _take_failed_gate(self, _at, key, _details):
         self._held.close_question(key, writes=False)
 
-    def _applied(self, _at, key, _details):
+    def _take_applied_write(self, _at, key, _details):
         self._held.end_write(key, is_applied=True)
 
-    def _not_written(self, _at, key, _details):
+    def _take_unapplied_write(self, _at, key, _details):
         self._held.end_write(key)
 
-    def _decision(self, at, key, details, asked, latency):
-        """A decision, its id still to be given; a Problem when it cannot be used."""
+    def _build_decision(self, at, key, details, question, latency):
+        """Return a decision that has no id yet, or a problem when it cannot be used."""
         decision, reason = details.get("decision"), details.get("reason")
-        if problem := _flaw(at, key, decision, reason):
+        if problem := _describe_flaw(at, key, decision, reason):
             return Rejection("bad_decision", problem)
         key = key or None
-        asked = asked or Question()
+        question = question or Question()
         return SourceDecision(
             id="",
             at=at,
             session_key=key,
-            original_key=asked.original or self._originals.get(key) if key else None,
+            original_key=question.original or self._originals.get(key) if key else None,
             decision=decision,
             reason=reason,
             fact=None,
@@ -268,74 +276,80 @@ class LogReader:
             failure=parse_failure(decision, reason),
             model=self._held.model,
             latency_ms=latency,
-            window=asked.window,
-            left_out=asked.left_out,
-            expected=asked.expected,
-            saw_user=asked.saw_user,
-            saw_reply=asked.saw_reply,
-            reply=asked.reply,
+            window=question.window,
+            left_out=question.left_out,
+            expected=question.expected,
+            saw_user=question.saw_user,
+            saw_reply=question.saw_reply,
+            reply=question.reply,
             workspace=self._held.workspace,
         )
 
-    def _give(self, found):
-        """Have the decision ready with its id. Equal ones of one moment are one, however often it is told."""
-        id_ = compute_decision_id(found.at, found.session_key, found.decision, found.reason, 0)
+    def _add_ready(self, decision):
+        """Add a decision with its id to those that are ready.
+
+        Equal decisions of one moment are one decision.
+        """
+        id_ = compute_decision_id(decision.at, decision.session_key, decision.decision, decision.reason, 0)
         if id_ in self._seen:
             self.equal += 1
             return
         if len(self._seen) >= MAX_SEEN:
             self._seen.clear()
         self._seen.add(id_)
-        self._ready.append(replace(found, id=id_))
+        self._ready.append(replace(decision, id=id_))
 
     def _release(self, pending):
-        """Give decisions whose conversation stays unknown."""
-        for one in list(pending):
-            self._pending.remove(one)
-            if one.found is not None:
-                self._held.drop_question(one.asked)
-                self._give(one.found)
+        """Make decisions ready whose conversation stays unknown."""
+        for generated in list(pending):
+            self._pending.remove(generated)
+            if generated.decision is not None:
+                self._held.drop_question(generated.question)
+                self._add_ready(generated.decision)
 
-    def _count(self, what):
-        name = what[:MAX_NAME]
+    def _count_unknown(self, label):
+        name = label[:MAX_NAME]
         self.unknown[name if name in self.unknown or len(self.unknown) < MAX_UNKNOWN else "others"] += 1
 
 
-TAKES = {
-    ("PluginLifecycle", "Configuration loaded"): LogReader._configured,
-    ("PluginLifecycle", "SessionBufferManager initialized"): LogReader._buffers_ready,
-    ("PluginLifecycle", "Workspace resolved"): LogReader._workspace_found,
-    ("PluginLifecycle", "Workspace unavailable"): LogReader._workspace_found,
-    ("PluginLifecycle", "memory_gate initialized"): LogReader._gate_ready,
-    ("Heartbeat", "heartbeat started"): LogReader._began,
-    ("Heartbeat", "heartbeat tick"): LogReader._ticked,
-    ("MessageHandler", "Canonicalized session key to channel scope"): LogReader._canonical,
-    ("MessageHandler", "Buffer message snapshot"): LogReader._said,
-    ("MessageHandler", "Skipped duplicate agent message event"): LogReader._repeated,
-    ("SessionBufferManager", "Creating new session buffer"): LogReader._created,
-    ("SessionBufferManager", "Session cleared"): LogReader._cleared,
-    ("memory_gate", GENERATED): LogReader._generated,
-    ("memory_gate", CALL_FAILED): LogReader._call_failed,
-    ("MessageHandler", "memory_gate trigger failed"): LogReader._gate_failed,
-    ("MessageHandler", "write_guardian applied update"): LogReader._applied,
-    ("MessageHandler", "write_guardian refused update"): LogReader._not_written,
-    ("MessageHandler", "write_guardian failed"): LogReader._not_written,
-    ("MessageHandler", "write_guardian skipped update"): LogReader._not_written,
-    ("MessageHandler", "UPDATE_* skipped because write_guardian is unavailable"): LogReader._not_written,
+HANDLERS = {
+    ("PluginLifecycle", "Configuration loaded"): LogReader._take_configuration,
+    ("PluginLifecycle", "SessionBufferManager initialized"): LogReader._take_capacity,
+    ("PluginLifecycle", "Workspace resolved"): LogReader._take_workspace,
+    ("PluginLifecycle", "Workspace unavailable"): LogReader._take_workspace,
+    ("PluginLifecycle", "memory_gate initialized"): LogReader._take_model,
+    ("Heartbeat", "heartbeat started"): LogReader._take_heartbeat_start,
+    ("Heartbeat", "heartbeat tick"): LogReader._take_heartbeat,
+    ("MessageHandler", "Canonicalized session key to channel scope"): LogReader._take_canonical_key,
+    ("MessageHandler", "Buffer message snapshot"): LogReader._take_message,
+    ("MessageHandler", "Skipped duplicate agent message event"): LogReader._take_repeated_message,
+    ("SessionBufferManager", "Creating new session buffer"): LogReader._take_new_buffer,
+    ("SessionBufferManager", "Session cleared"): LogReader._take_cleared_session,
+    ("memory_gate", GENERATED): LogReader._take_generated,
+    ("memory_gate", CALL_FAILED): LogReader._take_failed_call,
+    ("MessageHandler", "memory_gate trigger failed"): LogReader._take_failed_gate,
+    ("MessageHandler", "write_guardian applied update"): LogReader._take_applied_write,
+    ("MessageHandler", "write_guardian refused update"): LogReader._take_unapplied_write,
+    ("MessageHandler", "write_guardian failed"): LogReader._take_unapplied_write,
+    ("MessageHandler", "write_guardian skipped update"): LogReader._take_unapplied_write,
+    ("MessageHandler", "UPDATE_* skipped because write_guardian is unavailable"): LogReader._take_unapplied_write,
 }
 
 
 def read(lines: Iterable[bytes], reader: LogReader | None = None) -> Iterator[Found]:
-    """Decisions and problems of the lines of a log; with a reader, of a part of one that goes on."""
-    own = LogReader() if reader is None else reader
+    """Yield the decisions and problems of a log's lines.
+
+    With a reader, the lines continue a log that it has read before.
+    """
+    log_reader = LogReader() if reader is None else reader
     for line in lines:
-        if (found := own.feed(line)) is not None:
-            yield found
-    yield from own.finish() if reader is None else own.ready()
+        if (result := log_reader.feed(line)) is not None:
+            yield result
+    yield from log_reader.finish() if reader is None else log_reader.ready()
 
 
-def _flaw(at, key, decision, reason):
-    """What is wrong with a decision, in a few words; empty when it can be used."""
+def _describe_flaw(at, key, decision, reason):
+    """Say why a decision cannot be used, in a few words; empty when it can."""
     if not isinstance(decision, str) or decision not in DECISIONS:
         return f"unknown decision {str(decision)[:MAX_NAME]}"
     if not isinstance(reason, str):
@@ -347,19 +361,22 @@ def _flaw(at, key, decision, reason):
     return "" if key is None or isinstance(key, str) else "no session key"
 
 
-def _key_in(entry, name):
-    """A key or a name; empty for one that is too long to be one."""
+def _get_key(entry, name):
+    """Return a key or a name; empty when it is too long to be one."""
     value = get_text(entry, name)
     return value if len(value) <= MAX_KEY else ""
 
 
-def _latency(asked, at):
-    """How long the gate took to answer a question."""
-    if asked is None or asked.at is None or at is None or at < asked.at:
+def _compute_latency(question, at):
+    """Return the milliseconds between a question and its answer, or None."""
+    if question is None or question.at is None or at is None or at < question.at:
         return None
-    return at - asked.at
+    return at - question.at
 
 
-def _digest(details):
-    """The hash of a decision and its reason, whatever they are: by it both lines about one are known."""
+def _hash_decision(details):
+    """Return the hash of a decision and its reason, of any type.
+
+    The two lines about one decision have the same hash.
+    """
     return hashlib.sha256(orjson.dumps([details.get("decision"), details.get("reason")])).hexdigest()

@@ -1,6 +1,6 @@
-"""A `reflection.db` of the shape that Reflection's requirements give it, read into decisions.
+"""Reads a `reflection.db`, whose shape Reflection's requirements define, into decisions.
 
-No released version of the plugin writes one; whoever has one has it from something that follows the document. Any
+No released version of the plugin writes one; such a file comes from other software that follows the document. Any
 column but those of a decision itself may be missing.
 """
 
@@ -45,10 +45,10 @@ TABLES: Tables = {
     SESSION: ("id", "metadata"),
     CONTEXT: ("turn_id", "role", "message", "timestamp", "sequence_number"),
 }
-AT_ONCE = 50  # decisions for which the tables beside them are asked: those may have no index
+AT_ONCE = 50  # decisions whose related rows are read together: their tables may have no index
 NEEDED = ("id", "decision", "created_at")
-# The tables beside the decisions: how their rows are found, and what they must have to be of use.
-BESIDE = {
+# Tables with rows about decisions: the column that is compared, the decision's column, and the required columns.
+RELATED_TABLES = {
     TURN: ("id", "turn_id", ("id",)),
     SESSION: ("id", "session_id", ("id", "metadata")),
     CONTEXT: ("turn_id", "turn_id", ("turn_id", "role", "message", "timestamp")),
@@ -58,10 +58,10 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class DatabaseDecision(SourceDecision):
-    """A decision that has an id of its own, and what a database can say of it besides."""
+    """A decision with an id of its own, and the other values of a database."""
 
     turn_id: str | None
-    session_id: str | None  # the key that the plugin has for the conversation
+    session_id: str | None  # the plugin's key of the conversation
     prompt_tokens: int | None
     completion_tokens: int | None
     raw_response: str | None
@@ -71,26 +71,27 @@ class DatabaseDecision(SourceDecision):
     agent_message_id: str | None
 
 
-# What is beside a decision, as long as it is not known.
-NOTHING: dict[str, None] = dict.fromkeys(
+# The values of the related tables, until they are read.
+NO_RELATED_VALUES: dict[str, None] = dict.fromkeys(
     ("turn_number", "user_message_id", "user_message", "agent_message_id", "reply", "window")
 )
 
 
 class _Unusable(Exception):
-    """A value is not what its column is for."""
+    """A value does not fit its column."""
 
 
 def read(connection: sqlite3.Connection | Database) -> Iterator[DatabaseDecision | Rejection]:
-    """The decisions of a database, and what is wrong with the others; never raises for what is in it.
+    """Yield the decisions of a database, and a problem for each that cannot be used.
 
-    The connection is one to a private copy, opened for nothing else: from now on it reads only TABLES.
+    Never raises for the content of the database. The connection must be one to a private copy, opened for this alone:
+    from now on it reads only TABLES.
     """
     try:
         database = connection if isinstance(connection, Database) else Database(connection, TABLES)
-        yield from _not_tables(database)
+        yield from _check_tables(database)
         if database.has(DECISION, *NEEDED):
-            yield from _decisions(database)
+            yield from _read_decisions(database)
         elif DECISION in database.columns:
             yield Rejection("bad_database", f"{DECISION} lacks one of the columns {', '.join(NEEDED)}")
         else:
@@ -99,168 +100,179 @@ def read(connection: sqlite3.Connection | Database) -> Iterator[DatabaseDecision
         yield Rejection("damaged_database", str(exc))
 
 
-def _not_tables(database):
-    """What has the name of a table and is something else: it is not read."""
+def _check_tables(database):
+    """Yield a problem for each view, virtual or computed table with the name of a table."""
     for kind, name in database.ask("SELECT type, name FROM sqlite_master"):
         known = name.decode(errors="replace")
         if known in TABLES and known not in database.columns:
-            what = "virtual table" if kind == b"table" else kind.decode(errors="replace")
+            table_kind = "virtual table" if kind == b"table" else kind.decode(errors="replace")
             is_computed = known in database.computed
-            words = f"{known} has generated columns" if is_computed else f"{known} is a {what}, not a table"
+            words = f"{known} has generated columns" if is_computed else f"{known} is a {table_kind}, not a table"
             yield Rejection("bad_database", words)
 
 
-def _decisions(database):
-    """Each decision with what is beside it, a bounded number at once: the other tables may have no index.
+def _read_decisions(database):
+    """Yield the decisions with their related rows, in bounded batches.
 
-    Those of one turn follow one another, so that the messages before it are read once.
+    The other tables may have no index. Decisions of one turn follow one another, so that the messages before it are
+    read once.
     """
     names = TABLES[DECISION]
     windows: dict[Any, RecentMessages | str] = {}
     for batch in split_batches(database.rows(DECISION, *names, order="turn_id"), count_row_bytes, AT_ONCE):
         rows = [dict(zip(names, row, strict=True)) for row in batch]
-        keys = _keys_of_sessions(database, rows)
-        windows = _windows(database, rows, windows)
-        turns = {row["id"]: _short(row) for row in _beside(database, TURN, rows)}
+        keys = _read_session_keys(database, rows)
+        windows = _read_windows(database, rows, windows)
+        turns = {row["id"]: _drop_long_texts(row) for row in _read_related(database, TURN, rows)}
         for row in rows:
-            yield from _decision(database, row, turns.get(row["turn_id"]), windows, keys)
+            yield from _build_decision(database, row, turns.get(row["turn_id"]), windows, keys)
 
 
-def _short(turn):
-    """A turn without the texts that are too long for a window; how many those are."""
+def _drop_long_texts(turn):
+    """Return a turn without texts that are too long for a window, and their count."""
     sides = [f"{who}_message_content" for who in ("user", "agent")]
     long = [name for name in sides if isinstance(turn[name], bytes) and len(turn[name]) > WINDOW_BYTES]
     return turn | dict.fromkeys(long) | {"left_out": len(long)}
 
 
-def _beside(database, table, rows, order=""):
-    """The rows that a table has beside these decisions, one after the other."""
-    own, named, needed = BESIDE[table]
+def _read_related(database, table, rows, order=""):
+    """Yield the rows of a table that are related to these decisions."""
+    own, named, needed = RELATED_TABLES[table]
     values = tuple({row[named] for row in rows if row[named] is not None})
     if not values or not database.has(table, *needed) or not database.has(DECISION, named):
         return
-    # Texts come as bytes, which no text of a table equals.
+    # Texts are read as bytes, which are not equal to any text of a table.
     texts = tuple(value.decode(errors="replace") if isinstance(value, bytes) else value for value in values)
     where = f"{own} IN ({', '.join('?' * len(texts))})"
     for row in database.rows(table, *TABLES[table], where=where, values=texts, order=order):
         yield dict(zip(TABLES[table], row, strict=True))
 
 
-def _keys_of_sessions(database, rows):
-    """OpenClaw's own keys of conversations, where the plugin kept them, by the session."""
-    return {row["id"]: _original_key(row) for row in _beside(database, SESSION, rows)}
+def _read_session_keys(database, rows):
+    """Return OpenClaw's own keys of conversations by session, where the plugin stored them."""
+    return {row["id"]: _get_original_key(row) for row in _read_related(database, SESSION, rows)}
 
 
-def _windows(database, rows, before):
-    """The newest messages that the gate was given on each of these turns; a sentence where one cannot be read."""
+def _read_windows(database, rows, before):
+    """Return the newest messages that the gate was given, by turn.
+
+    The value is a sentence where a message cannot be read. `before` has turns that were read with the batch before.
+    """
     known = {row["turn_id"]: before[row["turn_id"]] for row in rows if row["turn_id"] in before}
-    found: dict[Any, RecentMessages | str] = {}
+    new_windows: dict[Any, RecentMessages | str] = {}
     new = [row for row in rows if row["turn_id"] not in known]
-    for row in _beside(database, CONTEXT, new, "sequence_number"):
-        newest = found.setdefault(row["turn_id"], RecentMessages())
+    for row in _read_related(database, CONTEXT, new, "sequence_number"):
+        newest = new_windows.setdefault(row["turn_id"], RecentMessages())
         if isinstance(newest, str):
             continue
         try:
-            said = _message(row)
+            message = _read_message(row)
         except _Unusable as exc:
-            found[row["turn_id"]] = str(exc)
+            new_windows[row["turn_id"]] = str(exc)
             continue
-        if said not in newest.messages:
-            newest.add(said)
-    return known | {turn: newest if isinstance(newest, str) else _window(newest) for turn, newest in found.items()}
+        if message not in newest.messages:
+            newest.add(message)
+    return known | {
+        turn: newest if isinstance(newest, str) else _pack_window(newest) for turn, newest in new_windows.items()
+    }
 
 
-def _message(row):
-    role, message = _text(row, "role"), _text(row, "message")
-    at, _place = _moment(row, "timestamp"), _count(row, "sequence_number")
+def _read_message(row):
+    role, message = _get_text(row, "role"), _get_text(row, "message")
+    at, _place = _get_moment(row, "timestamp"), _get_count(row, "sequence_number")
     if role not in ROLES or message is None or at is None:
         raise _Unusable("a message of its context cannot be read")
     return SourceMessage(role, message, at)
 
 
-def _window(newest):
+def _pack_window(newest):
     return tuple(newest.messages), newest.left_out
 
 
-def _decision(database, row, turn, windows, keys):
-    """A decision, and problems: what is beside one may be unusable without harm to the decision itself."""
-    if not database.has(DECISION, "reason"):  # a NULL in a column that is there is damage
+def _build_decision(database, row, turn, windows, keys):
+    """Yield a decision, and problems.
+
+    Related rows may be unusable without harm to the decision itself.
+    """
+    if not database.has(DECISION, "reason"):  # a NULL in an existing column is damage
         row["reason"] = b""
     try:
-        own = _own(row)
+        own = _read_own_values(row)
     except _Unusable as exc:
         yield Rejection("bad_decision", str(exc))
         return
-    beside: dict[str, Any] = dict(NOTHING)
+    related: dict[str, Any] = dict(NO_RELATED_VALUES)
     window = windows.get(row["turn_id"])
     try:
-        beside |= _turn(turn, own["at"]) if turn else {}
+        related |= _read_turn_values(turn, own["at"]) if turn else {}
     except _Unusable as exc:
         yield Rejection("bad_decision", f"{own['id']}: {exc}")
     if isinstance(window, str):
         yield Rejection("bad_decision", f"{own['id']}: {window}")
         window = None
-    heard, left_out = window or ((), 0)
-    left_out += beside.pop("left_out", 0)
-    beside["window"] = heard or None
+    messages, left_out = window or ((), 0)
+    left_out += related.pop("left_out", 0)
+    related["window"] = messages or None
     yield DatabaseDecision(
         **own,
-        **beside,
+        **related,
         left_out=left_out,
         original_key=keys.get(row["session_id"]),
         expected=None,
-        saw_user=_saw(beside["user_message"], heard, "user"),
-        saw_reply=_saw(beside["reply"], heard, "agent"),
+        saw_user=_has_message(related["user_message"], messages, "user"),
+        saw_reply=_has_message(related["reply"], messages, "agent"),
         workspace=None,
     )
 
 
-def _own(row):
-    """What the row of a decision says."""
-    id_, decision, reason = (_text(row, name) for name in ("id", "decision", "reason"))
-    at = _moment(row, "created_at")
+def _read_own_values(row):
+    """Return the values of a decision's own row; raises _Unusable."""
+    id_, decision, reason = (_get_text(row, name) for name in ("id", "decision", "reason"))
+    at = _get_moment(row, "created_at")
     if not id_ or len(id_) > MAX_NAME:
         raise _Unusable("no usable id")
     if decision not in DECISIONS:
         raise _Unusable(f"{id_}: unknown decision {str(decision)[:MAX_NAME]}")
     if reason is None or at is None:
         raise _Unusable(f"{id_}: no {'reason' if reason is None else 'time'}")
-    session_id, fact = _text(row, "session_id"), _text(row, "candidate_fact")
+    session_id, fact = _get_text(row, "session_id"), _get_text(row, "candidate_fact")
     return {
         "id": id_,
         "at": at,
         "session_key": session_id,
         "session_id": session_id,
-        "turn_id": _text(row, "turn_id"),
+        "turn_id": _get_text(row, "turn_id"),
         "decision": decision,
         "reason": reason,
         "fact": fact,
         "has_fact": bool(fact),
         "failure": parse_failure(decision, reason),
-        "model": _text(row, "llm_model"),
-        "latency_ms": _count(row, "llm_latency_ms"),
-        "prompt_tokens": _count(row, "prompt_tokens"),
-        "completion_tokens": _count(row, "completion_tokens"),
-        "raw_response": _text(row, "raw_response"),
+        "model": _get_text(row, "llm_model"),
+        "latency_ms": _get_count(row, "llm_latency_ms"),
+        "prompt_tokens": _get_count(row, "prompt_tokens"),
+        "completion_tokens": _get_count(row, "completion_tokens"),
+        "raw_response": _get_text(row, "raw_response"),
     }
 
 
-def _turn(row, decided_at):
-    """The turn that was judged."""
-    at = _moment(row, "created_at") or decided_at
-    asked, answered = (_text(row, f"{who}_message_content") for who in ("user", "agent"))
+def _read_turn_values(row, decided_at):
+    """Return the values of the turn that was judged; raises _Unusable."""
+    at = _get_moment(row, "created_at") or decided_at
+    user_text, agent_text = (_get_text(row, f"{who}_message_content") for who in ("user", "agent"))
     return {
-        "turn_number": _count(row, "turn_number"),
-        "user_message_id": _text(row, "user_message_id"),
-        "user_message": None if asked is None else SourceMessage("user", asked, at, _text(row, "user_from") or ""),
-        "agent_message_id": _text(row, "agent_message_id"),
-        "reply": None if answered is None else SourceMessage("agent", answered, at),
+        "turn_number": _get_count(row, "turn_number"),
+        "user_message_id": _get_text(row, "user_message_id"),
+        "user_message": None
+        if user_text is None
+        else SourceMessage("user", user_text, at, _get_text(row, "user_from") or ""),
+        "agent_message_id": _get_text(row, "agent_message_id"),
+        "reply": None if agent_text is None else SourceMessage("agent", agent_text, at),
         "left_out": row["left_out"],
     }
 
 
-def _original_key(row):
-    """OpenClaw's own key of the conversation, when the plugin kept it."""
+def _get_original_key(row):
+    """Return OpenClaw's own key of the conversation, when the plugin stored it."""
     data = row["metadata"]
     if not isinstance(data, bytes) or len(data) > WINDOW_BYTES:
         return None
@@ -270,14 +282,14 @@ def _original_key(row):
         return None
 
 
-def _saw(message, window, role):
-    """Whether there was a message of somebody; None when nothing is known of the conversation."""
+def _has_message(message, window, role):
+    """Return whether the gate had a message of a role; None when none are known."""
     if message is None and not window:
         return None
-    return bool(message and message.message.strip()) or any(said.role == role for said in window)
+    return bool(message and message.message.strip()) or any(recent.role == role for recent in window)
 
 
-def _text(row, name):
+def _get_text(row, name):
     value = row[name]
     if value is None:
         return None
@@ -289,7 +301,7 @@ def _text(row, name):
         raise _Unusable(f"{name} is not UTF-8") from exc
 
 
-def _count(row, name):
+def _get_count(row, name):
     value = row[name]
     if value is None:
         return None
@@ -298,12 +310,12 @@ def _count(row, name):
     return int(value)
 
 
-def _moment(row, name):
+def _get_moment(row, name):
     value = row[name]
     if value is None:
         return None
     if isinstance(value, bytes):
         value = value.decode(errors="replace")
-    if (found := parse_moment_ms(value)) is None:
+    if (at := parse_moment_ms(value)) is None:
         raise _Unusable(f"{name} is no time")
-    return found
+    return at

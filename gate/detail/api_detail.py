@@ -1,4 +1,7 @@
-"""Decisions as the API tells them: with what the gate saw, and for operators with the response of the model."""
+"""Decisions and calls for the API, with their windows.
+
+Operators also get the response of the model.
+"""
 
 from typing import Any
 
@@ -12,20 +15,23 @@ from ledger.session.evidence import read_evidence
 from ..models import GateCall, MemoryGateDecision
 from . import window_state
 
-BUDGET = 2_000_000  # characters of texts in one answer
+BUDGET = 2_000_000  # maximum characters of texts in one answer
 
 
 def annotate_responses(rows: QuerySet[Any]) -> QuerySet[Any]:
-    """Rows that say whether they have a raw response, which is not read."""
+    """Annotate rows with whether they have a raw response, which is not read."""
     return rows.annotate(has_raw_response=Q(raw_response__isnull=False))
 
 
 def build_page_limits(db: str, *, with_context: bool) -> dict[str, Any]:
-    """How a page of decisions ends before its texts get too long (`page_of`); with contexts, each row gets its own."""
+    """Return arguments for `page_of` that end a page before its texts get too long.
+
+    With contexts, each row gets its window.
+    """
 
     def weigh(row):
         if with_context and not hasattr(row, "context"):
-            _give_context(db, row)
+            _add_context(db, row)
         texts = (row.reason, row.candidate_fact, row.__dict__.get("raw_response"))
         return sum(len(text or "") for text in texts) + getattr(row, "context_length", 0)
 
@@ -33,28 +39,31 @@ def build_page_limits(db: str, *, with_context: bool) -> dict[str, Any]:
 
 
 def read_decision(agent: Agent, decision_id: str, *, is_operator: bool) -> MemoryGateDecision:
-    """A decision with its turn and its context. Raises Http404 when there is none."""
+    """Return a decision with its turn and its window. Raises Http404."""
     row = get_object_or_404(MemoryGateDecision.objects.using(agent.db), id=decision_id)
     row.turn = ConversationTurn.objects.using(agent.db).filter(id=row.turn_id).first() if row.turn_id else None
     row.evidence = read_evidence(agent.db, row)
-    _give_context(agent.db, row)
-    return _for(row, is_operator=is_operator)
+    _add_context(agent.db, row)
+    return _hide_response(row, is_operator=is_operator)
 
 
 def read_call(agent: Agent, call_id: str, *, is_operator: bool) -> GateCall:
-    """A call. Raises Http404 when there is none."""
-    return _for(get_object_or_404(GateCall.objects.using(agent.db), id=call_id), is_operator=is_operator)
+    """Return a call. Raises Http404."""
+    return _hide_response(get_object_or_404(GateCall.objects.using(agent.db), id=call_id), is_operator=is_operator)
 
 
-def _for(row, *, is_operator):
-    """A row with its raw response for operators, for others with nothing but that there is one."""
+def _hide_response(row, *, is_operator):
+    """Remove the raw response from a row, unless it is for an operator.
+
+    `has_raw_response` says whether there is one.
+    """
     row.has_raw_response = row.raw_response is not None
     if not is_operator:
         row.raw_response = None
     return row
 
 
-def _give_context(db, row):
-    found = window_state.read_window_state(db, row)
-    row.context_length = found.length
-    row.context_state, row.context = found.state, found.as_json()
+def _add_context(db, row):
+    seen_window = window_state.read_window_state(db, row)
+    row.context_length = seen_window.length
+    row.context_state, row.context = seen_window.state, seen_window.as_json()

@@ -1,4 +1,7 @@
-"""What the page of one decision shows: what the gate saw, what was asked of a model for it, and what is around it."""
+"""Contexts of the pages of a decision and a call.
+
+The gate's window, the calls of the model, and related decisions.
+"""
 
 from dataclasses import dataclass
 from typing import Any
@@ -21,13 +24,16 @@ from ..models import GateCall, MemoryGateDecision
 from ..recording.decision_store import RAW_SETTING
 from . import window_state
 
-LONGEST = 8_000  # characters that are shown of a message
+LONGEST = 8_000  # characters of a message on the page
 MOST = 50  # calls, and other decisions on one turn
 
 
 @dataclass(frozen=True, slots=True)
 class MessageExcerpt:
-    """A message as the page shows it; `length` counts the characters of the whole, `at` is None where nobody said."""
+    """A message on the page, shortened.
+
+    `length` counts the characters of the whole message; `at` is None where the time is not known.
+    """
 
     role: str
     text: str
@@ -36,50 +42,59 @@ class MessageExcerpt:
 
     @property
     def is_cut(self) -> bool:
-        """Whether there is more than is shown."""
+        """Return whether the text is shortened."""
         return len(self.text) < self.length
 
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """The response of a model: the text, or the name of the artifact that holds it; neither where there is none."""
+    """The response of a model: its text, or the artifact that holds it.
+
+    Both are empty where there is none.
+    """
 
     text: str = ""
     sha256: str = ""
-    is_kept_now: bool = True  # whether the settings let responses be kept
+    is_kept_now: bool = True  # whether the settings allow storing responses
 
 
 def build_decision_context(agent: Agent, row: MemoryGateDecision, *, is_operator: bool) -> dict[str, Any]:
-    """Everything about a decision but its neighbours; raw responses for operators alone."""
+    """Return the context of a decision's page, but for its neighbours.
+
+    Only operators get raw responses.
+    """
     return {
-        **_around(agent, row, is_operator=is_operator),
+        **_build_shared_context(agent, row, is_operator=is_operator),
         "evidence": evidence.read_evidence(agent.db, row),
-        "calls": list(_calls(agent.db, row)),
-        "others": _others(agent.db, row),
+        "calls": list(_find_calls(agent.db, row)),
+        "others": _find_other_decisions(agent.db, row),
     }
 
 
 def build_call_context(agent: Agent, row: GateCall, *, is_operator: bool) -> dict[str, Any]:
-    """Everything about a call; the raw response for operators alone."""
-    return _around(agent, row, is_operator=is_operator)
+    """Return the context of a call's page.
+
+    Only operators get the raw response.
+    """
+    return _build_shared_context(agent, row, is_operator=is_operator)
 
 
-def _around(agent, row, *, is_operator):
+def _build_shared_context(agent, row, *, is_operator):
     turn = ConversationTurn.objects.using(agent.db).filter(id=row.turn_id).first() if row.turn_id else None
-    found = window_state.read_window_state(agent.db, row)
+    seen_window = window_state.read_window_state(agent.db, row)
     return {
         "row": row,
         "turn": turn,
         "session": Session.objects.using(agent.db).filter(id=row.session_id).only("id", "title").first(),
-        "seen": found,
-        **_messages(found, turn),
+        "window_state": seen_window,
+        **_build_messages(seen_window, turn),
         "has_response": row.raw_response is not None,
         "response": response(row.raw_response) if is_operator else None,
     }
 
 
 def response(raw: str | None) -> Response:
-    """What there is of a raw response."""
+    """Return the response from a raw response, which may be None."""
     is_kept = configuration.is_on(RAW_SETTING)
     if raw is None:
         return Response(is_kept_now=is_kept)
@@ -89,27 +104,39 @@ def response(raw: str | None) -> Response:
         return Response(text=raw, is_kept_now=is_kept)
 
 
-def _messages(found, turn):
-    """The window as messages: those before the turn, and both sides of it; and what the gate did not see of it."""
-    if found.window is None:
-        return {"earlier": [], "question": None, "reply": None, "unseen": None, "is_cut": False}
-    earlier = [_said(each["role"], each["message"], each["timestamp"]) for each in found.window.recent]
-    question, reply = _side("user", found.window.user), _side("agent", found.window.reply)
-    unseen = _said("user", turn.user_message_content) if turn and question is None else None
-    is_cut = any(said.is_cut for said in (*earlier, question, reply) if said)
-    return {"earlier": earlier, "question": question, "reply": reply, "unseen": unseen, "is_cut": is_cut}
+def _build_messages(seen_window, turn):
+    """Return the window as messages: those before the turn, and both sides of the turn.
+
+    `unseen_message` is the user's message of the turn where the gate was not given it.
+    """
+    if seen_window.window is None:
+        return {"earlier": [], "question": None, "reply": None, "unseen_message": None, "is_cut": False}
+    earlier = [
+        _build_excerpt(message["role"], message["message"], message["timestamp"])
+        for message in seen_window.window.recent
+    ]
+    question, reply = _build_side("user", seen_window.window.user), _build_side("agent", seen_window.window.reply)
+    unseen_message = _build_excerpt("user", turn.user_message_content) if turn and question is None else None
+    is_cut = any(excerpt.is_cut for excerpt in (*earlier, question, reply) if excerpt)
+    return {
+        "earlier": earlier,
+        "question": question,
+        "reply": reply,
+        "unseen_message": unseen_message,
+        "is_cut": is_cut,
+    }
 
 
-def _side(role, text):
-    return None if text is None else _said(role, text)
+def _build_side(role, text):
+    return None if text is None else _build_excerpt(role, text)
 
 
-def _said(role, text, at=None):
+def _build_excerpt(role, text, at=None):
     return MessageExcerpt(role, text[:LONGEST], len(text), at)
 
 
-def _calls(db, row):
-    """The calls that were made for a decision, and those before them on its turn that failed, in order."""
+def _find_calls(db, row):
+    """Return the calls for a decision, and failed calls before them on its turn."""
     own = Q(decision_id=row.id)
     if row.turn_id:
         own |= Q(turn_id=row.turn_id, decision_id=None)
@@ -117,8 +144,8 @@ def _calls(db, row):
     return rows.order_by("created_at", "attempt", "id")[:MOST]
 
 
-def _others(db, row):
-    """Other decisions on the same turn, the one that is shown for the turn first."""
+def _find_other_decisions(db, row):
+    """Return other decisions on the same turn, the one that counts first."""
     if not row.turn_id:
         return []
     rows = MemoryGateDecision.objects.using(db).filter(turn_id=row.turn_id).exclude(id=row.id).defer("raw_response")
@@ -126,16 +153,19 @@ def _others(db, row):
 
 
 def read_list_filters(query: Any) -> ListFilters:
-    """The filters of the list in an address; none where they do not hold."""
+    """Return the filters of the list in an address; none where they are not valid."""
     return neighbours.read_list_filters(DecisionFilters, query)
 
 
 def find_list_neighbours(agent: Agent, row: MemoryGateDecision, filters: ListFilters) -> Neighbours:
-    """The neighbours of a decision in the list with these filters; `row` is `placed`."""
-    return neighbours.find_neighbours(DECISIONS.fits(agent, sort=filters.sorting, **filters.asked), row)
+    """Return the neighbours of a decision in the list with these filters.
+
+    `row` must come from `placed()`.
+    """
+    return neighbours.find_neighbours(DECISIONS.fits(agent, sort=filters.sorting, **filters.criteria), row)
 
 
 def find_session_neighbours(agent: Agent, row: MemoryGateDecision) -> Neighbours:
-    """The decisions of the same session before and after it in time."""
+    """Return the decisions of the same session before and after a decision."""
     rows = MemoryGateDecision.objects.using(agent.db).placed().filter(session_id=row.session_id)
     return neighbours.find_neighbours(Listing(rows, ("created_at", "place")), row)

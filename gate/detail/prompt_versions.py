@@ -1,4 +1,4 @@
-"""Versions of prompts: their texts, and what changed from one to another."""
+"""Versions of prompts: their texts, and the changes between two of them."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -9,12 +9,15 @@ from openclaw_web.lists.list_counts import RowCount, count_rows
 
 from ..models import GateCall, GatePrompt, MemoryGateDecision
 
-OFFERED = 50  # versions to compare with
+MAX_OFFERED = 50  # versions to compare with
 
 
 @dataclass(frozen=True, slots=True)
 class PromptVersion:
-    """A version of a prompt. A plugin names versions whose texts it does not tell: then there is no row."""
+    """A version of a prompt.
+
+    A plugin names versions without their texts: `row` is None for those.
+    """
 
     id: str
     row: GatePrompt | None
@@ -22,10 +25,13 @@ class PromptVersion:
 
 
 def find_prompt(agent: Agent, prompt_id: str) -> PromptVersion | None:
-    """A version that has a text, or that a decision or a call names; None when nobody knows it."""
+    """Return a version that has a text, or that a decision or a call names.
+
+    None for an unknown version.
+    """
     row = GatePrompt.objects.using(agent.db).filter(id=prompt_id).first()
-    made = MemoryGateDecision.objects.using(agent.db).filter(prompt_version=prompt_id)
-    count = count_rows(made, column="created_at")
+    version_decisions = MemoryGateDecision.objects.using(agent.db).filter(prompt_version=prompt_id)
+    count = count_rows(version_decisions, column="created_at")
     if row is None and not count.count:
         calls = GateCall.objects.using(agent.db).filter(prompt_version=prompt_id)
         if not calls.exists():
@@ -34,10 +40,13 @@ def find_prompt(agent: Agent, prompt_id: str) -> PromptVersion | None:
 
 
 def build_prompt_context(agent: Agent, prompt: PromptVersion, *, from_id: str = "", line: int = 1) -> dict[str, Any]:
-    """What the page of a version shows: its text, and what changed since `from_id` or the version before it."""
+    """Return the context of a version's page.
+
+    Its text, and the changes since `from_id`, or since the version before it.
+    """
     if prompt.row is None:
         return {"prompt": prompt, "piece": None, "others": [], "old": None, "diff": None, "view": None}
-    others = GatePrompt.objects.using(agent.db).exclude(id=prompt.id).order_by("-created_at", "id")[:OFFERED]
+    others = GatePrompt.objects.using(agent.db).exclude(id=prompt.id).order_by("-created_at", "id")[:MAX_OFFERED]
     old = next((other for other in others if other.id == from_id), None)
     if old is None and not from_id:
         old = next((other for other in others if other.created_at <= prompt.row.created_at), None)

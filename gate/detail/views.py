@@ -1,4 +1,4 @@
-"""One decision, one call, one version of a prompt; and the decisions of the turns that a page shows."""
+"""Pages of a decision, a call and a prompt version, and a session's decisions."""
 
 from django.http import Http404
 from django.shortcuts import get_object_or_404, render
@@ -20,7 +20,10 @@ from .forms import PromptForm
 @agent_view
 @needs("viewer")
 def decision_detail(request, agent, decision_id):
-    """One decision: why, on what, by which model, and what is around it. Keeps the filters of the list in its links."""
+    """Show one decision.
+
+    The links keep the filters of the list.
+    """
     row = get_object_or_404(MemoryGateDecision.objects.using(agent.db).placed(), id=decision_id)
     filters = page.read_list_filters(request.GET)
     context = {
@@ -37,7 +40,7 @@ def decision_detail(request, agent, decision_id):
 @agent_view
 @needs("viewer")
 def call_detail(request, agent, call_id):
-    """One call of a model: how it ended, and for operators what the model answered."""
+    """Show one call of a model, and its response to operators."""
     row = get_object_or_404(GateCall.objects.using(agent.db), id=call_id)
     context = {"agent": agent, **page.build_call_context(agent, row, is_operator=request.user.has_role("operator"))}
     return render_page(request, "gate/call_detail.html", context)
@@ -47,7 +50,7 @@ def call_detail(request, agent, call_id):
 @agent_view
 @needs("viewer")
 def prompt_detail(request, agent, prompt_id):
-    """One version of a prompt: its text, and what changed since another one."""
+    """Show one version of a prompt, and the changes since another one."""
     prompt = prompt_versions.find_prompt(agent, prompt_id)
     if prompt is None:
         raise Http404
@@ -62,10 +65,13 @@ def prompt_detail(request, agent, prompt_id):
 @agent_view
 @needs("viewer")
 def session_decisions(request, agent, session_id):
-    """The decisions on turns that the session's page shows, each for its place beside the turn (HTMX, out of band)."""
+    """Return the decisions on the turns of a session's page (HTMX, out of band).
+
+    Each has the place beside its turn.
+    """
     numbers = TurnNumbersForm(request.GET).read_numbers()
     turns = ConversationTurn.objects.using(agent.db).filter(session_id=session_id, turn_number__in=numbers)
     ids = dict(turns.values_list("id", "turn_number"))
-    found = decisions.find_by_turn(agent.db, list(ids))
-    context = {"agent": agent, "rows": [(ids[turn_id], row) for turn_id, row in found.items()]}
+    decision_by_turn = decisions.find_by_turn(agent.db, list(ids))
+    context = {"agent": agent, "rows": [(ids[turn_id], row) for turn_id, row in decision_by_turn.items()]}
     return render(request, "gate/session_decisions.html", context)

@@ -1,4 +1,7 @@
-"""What the gate saw when it decided: as it was told, as it can be told from the transcript, or that it is not known."""
+"""The window that a gate saw, and how it is known.
+
+It was reported, is derived from the transcript, or is not known.
+"""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -8,16 +11,16 @@ from ..models import GateCall, MemoryGateDecision
 from ..recording import windows
 from ..recording.windows import Window
 
-TOLD, DERIVED, LOST, UNKNOWN = "told", "derived", "lost", "unknown"
-STATES = (TOLD, DERIVED, LOST, UNKNOWN)
+REPORTED, DERIVED, LOST, UNKNOWN = "told", "derived", "lost", "unknown"
+STATES = (REPORTED, DERIVED, LOST, UNKNOWN)
 
 
 @dataclass(frozen=True, slots=True)
 class WindowState:
-    """What is known of the window of a decision: one of STATES, and the window where there is one.
+    """The window of a decision, where there is one, and its state, one of STATES.
 
-    `told`: as whoever told of the decision said. `derived`: made of the turns before it, because nobody told. `lost`:
-    it was kept, and is not there any more or was changed. `unknown`: there never was one.
+    `told`: the report of the decision had the window. `derived`: it was built from the turns before, as no report had
+    it. `lost`: it was stored, and is missing or was changed. `unknown`: there never was one.
     """
 
     state: str
@@ -26,14 +29,14 @@ class WindowState:
 
     @property
     def length(self) -> int:
-        """The characters of its texts."""
+        """Return the number of characters of its texts."""
         if self.window is None:
             return 0
         messages = sum(len(message["message"]) for message in self.window.recent)
         return messages + len(self.window.user or "") + len(self.window.reply or "")
 
     def as_json(self) -> dict[str, Any] | None:
-        """The window as the API tells it."""
+        """Return the window as the API has it."""
         return self.window and {
             "recent_messages": list(self.window.recent),
             "current_user_message": self.window.user,
@@ -43,10 +46,10 @@ class WindowState:
 
 
 def read_window_state(db: str, row: MemoryGateDecision | GateCall) -> WindowState:
-    """What the gate saw when it made this decision, or was sent with this call."""
+    """Return the window of a decision or a call."""
     if row.window_hash is None:
         return WindowState(UNKNOWN)
     window = windows.read_window(db, row.window_hash)
     if window is None:
         return WindowState(LOST)
-    return WindowState(DERIVED if getattr(row, "is_window_derived", False) else TOLD, window)
+    return WindowState(DERIVED if getattr(row, "is_window_derived", False) else REPORTED, window)

@@ -1,4 +1,4 @@
-"""The list of an agent's calls of models for the gate: those that failed first, which are no decisions."""
+"""The list of an agent's calls of models for the gate, failed calls first."""
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
@@ -17,8 +17,8 @@ from .decision_list import SEARCH_MS
 
 TABLE = "gate_calls"
 COLUMNS = {"model": "llm_model"}
-SEEKS = ("session_id", "outcome", "llm_model")  # their indexes go on with the time
-# Each is a value of its own, which an index serves; the numbers beside them say where there is something.
+SEEKS = ("session_id", "outcome", "llm_model")  # the time is the last column of their indexes
+# Each segment is one value of the column, which has an index; the counts beside the segments show where calls are.
 SEGMENTS = Segments(
     label=_("Status"),
     column="outcome",
@@ -49,13 +49,18 @@ class CallFilters(AgentFilters):
     session = forms.CharField(label=_("Session"), required=False, max_length=500)
 
 
-def fits(agent, *, sort=CallFilters.DEFAULT, segment="", session="", **asked) -> Listing:
-    """The calls of an agent that fit, without their raw responses; `session` is an id or a key."""
+def fits(agent, *, sort=CallFilters.DEFAULT, segment="", session="", **filters) -> Listing:
+    """The calls of an agent that fit, without their raw responses.
+
+    `session` is an id or a key.
+    """
     rows = GateCall.objects.using(agent.db).placed().defer("raw_response")
-    wanted = [list_context.build_session_term(agent, rows, session)] if session else []
-    time_ms = SEARCH_MS if any(term.lookup == "in" for term in wanted) else 0
-    wanted += [*SEGMENTS.term(segment), *build_terms(asked, COLUMNS, moment="created_at")]
-    return build_listing(rows, wanted, order=get_order_columns(CallFilters.ORDERS, sort), seeks=SEEKS, time_ms=time_ms)
+    conditions = [list_context.build_session_term(agent, rows, session)] if session else []
+    time_ms = SEARCH_MS if any(term.lookup == "in" for term in conditions) else 0
+    conditions += [*SEGMENTS.term(segment), *build_terms(filters, COLUMNS, moment="created_at")]
+    return build_listing(
+        rows, conditions, order=get_order_columns(CallFilters.ORDERS, sort), seeks=SEEKS, time_ms=time_ms
+    )
 
 
 CALLS = List(

@@ -1,4 +1,4 @@
-"""The list of an agent's decisions: its filters and what fits them, its columns and its words."""
+"""The list of an agent's decisions: filters, query, columns and texts."""
 
 from dataclasses import replace
 from typing import Any
@@ -18,7 +18,7 @@ from ..models import MemoryGateDecision
 from ..models.decisions import SLOW_MS
 from . import list_context
 
-SEARCH_MS = 200  # for each page of a search for words
+SEARCH_MS = 200  # milliseconds for each page of a text search
 COLUMNS = {
     "slow": Term("llm_latency_ms", "gte", SLOW_MS),
     "unmatched": Term("turn_id", "isnull", True),
@@ -34,7 +34,8 @@ VERDICTS = {
     "judged": Term("verdict", "isnull", False),
     "unjudged": Term("verdict", "isnull", True),
 }
-# Their indexes go on with the time; of several the first of COLUMNS is used, which mostly leaves the fewest.
+# Filter columns whose index ends with the time. If several are set, the first of COLUMNS drives the scan: it usually
+# leaves the fewest rows.
 SEEKS = ("verdict", "session_id", "llm_latency_ms", "turn_id", "prompt_version", "llm_model", "decision", "saw_user")
 FIELDS = file_columns(
     MemoryGateDecision,
@@ -68,28 +69,33 @@ class DecisionFilters(AgentFilters):
     unmatched = forms.BooleanField(label=_("Without a turn"), required=False)
 
 
-def fits(agent, *, sort=DecisionFilters.DEFAULT, session="", q="", verdict="", **asked) -> Listing:
-    """The decisions of an agent that fit, without their raw responses; `session` is an id or a key."""
+def fits(agent, *, sort=DecisionFilters.DEFAULT, session="", q="", verdict="", **filters) -> Listing:
+    """The decisions of an agent that fit, without their raw responses.
+
+    `session` is an id or a key; `q` are words of the reason or the fact.
+    """
     if verdict:
         verdict_store.copy_all(agent)
     rows = MemoryGateDecision.objects.using(agent.db).placed().defer("raw_response")
-    said = [VERDICTS[verdict]] if verdict else []
-    wanted = said if verdict != "unjudged" else []  # nearly all are: whatever else is asked for leaves fewer
-    wanted = wanted + ([list_context.build_session_term(agent, rows, session)] if session else [])
-    is_searched = bool(q) or any(term.lookup == "in" for term in wanted)
-    wanted += build_terms(asked, COLUMNS, moment="created_at")
-    wanted += said if verdict == "unjudged" else []
+    verdict_conditions = [VERDICTS[verdict]] if verdict else []
+    conditions = (
+        verdict_conditions if verdict != "unjudged" else []
+    )  # nearly all decisions are unjudged: other filters leave fewer rows
+    conditions = conditions + ([list_context.build_session_term(agent, rows, session)] if session else [])
+    is_searched = bool(q) or any(term.lookup == "in" for term in conditions)
+    conditions += build_terms(filters, COLUMNS, moment="created_at")
+    conditions += verdict_conditions if verdict == "unjudged" else []
     time_ms = SEARCH_MS if is_searched else 0
     order = get_order_columns(DecisionFilters.ORDERS, sort)
-    found = build_listing(rows, wanted, order=order, seeks=SEEKS, time_ms=time_ms)
+    listing = build_listing(rows, conditions, order=order, seeks=SEEKS, time_ms=time_ms)
     if not q:
-        return found
-    said = Q(reason__icontains=q) | Q(candidate_fact__icontains=q)
-    return replace(found, condition=said if found.condition is None else found.condition & said)
+        return listing
+    matching = Q(reason__icontains=q) | Q(candidate_fact__icontains=q)
+    return replace(listing, condition=matching if listing.condition is None else listing.condition & matching)
 
 
-def _read(rows: QuerySet[MemoryGateDecision]) -> QuerySet[MemoryGateDecision, dict[str, Any]]:
-    """Decisions as dictionaries, with `why` and `fact`: how the reason and the fact begin."""
+def _read_rows(rows: QuerySet[MemoryGateDecision]) -> QuerySet[MemoryGateDecision, dict[str, Any]]:
+    """Decisions as dictionaries, with the beginnings of reason and fact as `why` and `fact`."""
     return rows.values(
         *READ,
         "place",
@@ -128,5 +134,5 @@ DECISIONS = List(
         **list_context.read_row_context(agent.db, page),
         **words.build_row_words(),
     },
-    read=_read,
+    read=_read_rows,
 )

@@ -1,4 +1,7 @@
-"""What the API says of decisions and of calls, and the filters of both, the same as on the pages."""
+"""API schemas of decisions, calls and prompts, and of the filters of their lists.
+
+The filters are the same as on the pages.
+"""
 
 from typing import Any, Literal
 
@@ -45,7 +48,7 @@ class SeenMessage(table_schema(ConversationContext, "role", "message", "timestam
 
 
 class SeenOut(Schema):
-    """What the gate saw."""
+    """The messages that the gate was given."""
 
     recent_messages: list[SeenMessage] = Field(description="messages before the turn, oldest first")
     current_user_message: str | None = Field(description="null: the gate was not given the message of the user")
@@ -67,12 +70,15 @@ class DecisionOut(table_schema(MemoryGateDecision)):
 
     @staticmethod
     def resolve_raw_response(row: Any) -> str | None:
-        """What was read of it: a list that nobody asked for it does not read it."""
+        """The response, if it was read.
+
+        A list reads it only on request.
+        """
         return row.__dict__.get("raw_response")
 
     @staticmethod
     def resolve_sources(row: Any) -> list[str]:
-        """The bits as words."""
+        """The names of the bits of `sources`."""
         return [source.name.lower() for source in MemoryGateDecision.Source if row.sources & source]
 
 

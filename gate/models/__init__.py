@@ -1,6 +1,8 @@
-"""What memory_gate decided, and what it saw and said: evidence, never rebuilt. Sums of it are derived.
+"""Decisions of memory_gate, their windows, calls and prompts, and their sums.
 
-Columns of the Reflection spec (REQ-002) keep its names and types; ours come after them.
+All but the sums are evidence and never rebuilt; sums are derived.
+
+Columns of the Reflection spec (REQ-002) keep its names and types; our own columns come after them.
 """
 
 from .calls import GateCall, GatePrompt, GateReplay, GateReplayDecision  # noqa: F401 - Django looks for models here

@@ -1,4 +1,4 @@
-"""Calls of language models, the prompts they were made with, and replays of decisions with another gate."""
+"""Calls of language models, their prompts, and replays of decisions with another gate."""
 
 from django.db import models
 from django.db.models import Q
@@ -16,9 +16,9 @@ class GateCall(models.Model):
 
     class Outcome(models.TextChoices):
         DECIDED = "decided"
-        SENT = "sent"  # nobody heard how it ended: the process died, or is at it
+        SENT = "sent"  # its end is not known: the process died, or is still waiting
         FAILED = "failed"  # the endpoint did not answer, or answered with an error
-        MALFORMED = "malformed"  # it answered something else than a decision
+        MALFORMED = "malformed"  # its answer is no decision
 
     id = PlainText(primary_key=True, shown="api file")
     turn_id = PlainText(null=True, shown="api file")
@@ -60,7 +60,7 @@ class GateCall(models.Model):
 
 
 class GatePrompt(models.Model):
-    """A prompt of the gate, kept with the first call that was made with it."""
+    """A prompt of the gate, stored with the first call that was made with it."""
 
     id = PlainText(primary_key=True, help_text="the first 12 hex digits of the text's sha256")
     text = OperatorText()
@@ -74,7 +74,10 @@ class GatePrompt(models.Model):
 
 
 class GateReplay(models.Model):
-    """Decisions made again by another model or prompt, to be compared. They count nowhere else."""
+    """A replay: decisions made again by another model or prompt, for comparison.
+
+    They count nowhere else.
+    """
 
     class State(models.TextChoices):
         RUNNING = "running"
@@ -109,7 +112,7 @@ class GateReplay(models.Model):
 
 
 class GateReplayDecision(models.Model):
-    """A decision that a replay is about: first that it waits, then what the other gate decided on its window."""
+    """A decision of a replay: it waits, and then has the other gate's answer."""
 
     class Outcome(models.TextChoices):
         WAITING = "waiting"

@@ -1,4 +1,4 @@
-"""Decisions, the windows they were made on, and the names they came in under."""
+"""Decisions, the windows they were made on, and the ids they were reported under."""
 
 from django.db import models
 from django.db.models import Q
@@ -11,7 +11,10 @@ SLOW_MS = 5_000  # from here on a decision is slow: an index holds these
 
 
 class MemoryGateDecision(models.Model):
-    """One decision (Reflection spec REQ-002). Names its turn without a foreign key: turns go and come back."""
+    """One decision (Reflection spec REQ-002).
+
+    It names its turn without a foreign key, since turns are removed and imported again.
+    """
 
     class Decision(models.TextChoices):
         NO_WRITE = "NO_WRITE", "NO_WRITE"
@@ -29,13 +32,16 @@ class MemoryGateDecision(models.Model):
     class Match(models.TextChoices):
         """How its turn was found."""
 
-        GIVEN = "given"  # whoever told of the decision named the turn
+        GIVEN = "given"  # the report of the decision named the turn
         EXACT = "exact"  # the reply it was made on is the turn's
         NEAR = "near"  # by session key and time alone
         NONE = "none"
 
     class Source(models.IntegerChoices):
-        """Where it was told: each is a bit, and one event that was told twice has both."""
+        """The sources that reported a decision, as bits.
+
+        An event that two sources reported has both bits.
+        """
 
         API = 1
         LOG = 2
@@ -60,7 +66,7 @@ class MemoryGateDecision(models.Model):
         null=True, shown="api", reported=True, help_text="or the handle of an artifact that holds it"
     )
     created_at = EpochMs(shown="api file")
-    # Ours.
+    # Our own columns.
     origin = PlainText(choices=Origin.choices, default=Origin.RECORDED, shown="api file")
     match = PlainText(
         choices=Match.choices,
@@ -122,7 +128,7 @@ class MemoryGateDecision(models.Model):
             # Of few decisions: those that people judged.
             models.Index(fields=["verdict", "created_at"], name="idx_gate_verdict", condition=Q(verdict__isnull=False)),
             models.Index(fields=["created_at"], name="idx_gate_judged", condition=Q(verdict__isnull=False)),
-            # And of the others, which a list counts: without it each is read whole.
+            # And of the others, which a list counts: without this index each row is read whole.
             models.Index(fields=["created_at"], name="idx_gate_unjudged", condition=Q(verdict__isnull=True)),
         ]
 
@@ -134,7 +140,10 @@ class MemoryGateDecision(models.Model):
 
 
 class GateWindow(models.Model):
-    """What a gate was shown: the messages of its window and the turn itself. Equal ones are one row."""
+    """The input of a gate: the messages of its window and the turn itself.
+
+    Equal windows are one row.
+    """
 
     hash = PlainText(primary_key=True, help_text="sha256 of the JSON")
     body_zstd = SpeechBytes(help_text="the JSON of gate.recording.windows.Window, packed")
@@ -149,7 +158,10 @@ class GateWindow(models.Model):
 
 
 class GateReceipt(models.Model):
-    """An id under which somebody told of a decision, and the hash of all that was told: told again, it is known."""
+    """An id under which a decision was reported, with the hash of the report.
+
+    By it a repeated report is known.
+    """
 
     id = PlainText(primary_key=True)
     decision_id = PlainText()

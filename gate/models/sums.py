@@ -1,4 +1,4 @@
-"""What decisions, and verdicts on them, add up to: derived when they are written, and made again at any time."""
+"""Sums of decisions and verdicts, derived when those are written, and rebuilt at any time."""
 
 from django.db import models
 
@@ -73,7 +73,10 @@ class GateHour(GateSums):
 
 
 class GateDay(GateSums):
-    """The decisions of one UTC day by one model with one prompt: pages of weeks read few of these."""
+    """The decisions of one UTC day by one model with one prompt.
+
+    Pages of several weeks read few of these rows.
+    """
 
     pk = models.CompositePrimaryKey("day", "llm_model", "prompt_version")
     day = EpochMs(help_text="its first millisecond")
@@ -106,7 +109,7 @@ class GateSessionSums(GateSums):
 
 
 class GateSumsState(models.Model):
-    """How far the sums have been made, while they are; without a row they hold everything."""
+    """How far the sums are built, while they are; without a row they are complete."""
 
     id = PlainText(primary_key=True, default="sums")
     hours_made = EpochMs(help_text="the last hour whose sums are made, with all hours before it")
@@ -138,7 +141,7 @@ class GateVerdictDay(models.Model):
 
 
 class GateVerdictsState(models.Model):
-    """How far the verdicts of decisions were copied from the samples; without a row nothing was."""
+    """How far the verdicts were copied from the samples; without a row, none were."""
 
     id = PlainText(primary_key=True, default="verdicts")
     labels_read = Count(default=0, help_text="the place of the last row of sample_labels that was read")

@@ -1,4 +1,7 @@
-"""Decisions that a running plugin tells of: checked, placed and stored, all of a batch or none."""
+"""Stores decisions that a running plugin reports through the API.
+
+They are checked, matched with their turns and stored: all of a request, or none.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -28,72 +31,76 @@ class NoSuchTurn(Refused):
 
 
 def record_reports(agent: Agent, decisions: Sequence[DecisionIn]) -> StoreResult:
-    """Store what a plugin tells. Raises Refused when recording is off, Conflict for an id with other content.
+    """Store decisions that a plugin reports.
 
-    NoSuchTurn when a turn is not one of this agent, or not of the session that is named. Decisions on words of
-    somebody who opted out are counted, not stored.
+    Raises Refused when recording is off, Conflict for a known id with other content, and NoSuchTurn when a turn is not
+    one of this agent, or not of the session that is named. Decisions on words of somebody who opted out are counted,
+    not stored.
     """
     if not configuration.is_on(ENABLED_SETTING):
         raise Refused(_("Decisions of memory_gate are not kept: memoryGateAuditing.enabled is off in the settings."))
-    named = [one.turn_id for one in decisions if one.turn_id]
+    named = [decision.turn_id for decision in decisions if decision.turn_id]
     turns = ConversationTurn.objects.using(agent.db).in_bulk(named)
     _check_turns(agent, decisions, turns)
-    told = [_told(agent, one, turns.get(one.turn_id)) for one in decisions]
-    hidden = consent.find_withheld_keys(agent.db, [one.row.turn_id for one in told])
-    usable = [one for one in told if one.row.turn_id not in hidden]
-    return replace(decision_store.store_reports(agent.db, usable), withheld=len(told) - len(usable))
+    reports = [_build_report(agent, decision, turns.get(decision.turn_id)) for decision in decisions]
+    hidden = consent.find_withheld_keys(agent.db, [report.row.turn_id for report in reports])
+    usable = [report for report in reports if report.row.turn_id not in hidden]
+    return replace(decision_store.store_reports(agent.db, usable), withheld=len(reports) - len(usable))
 
 
 def _check_turns(agent, decisions, turns):
-    missing = [one for one in decisions if one.turn_id and one.turn_id not in turns]
+    missing = [decision for decision in decisions if decision.turn_id and decision.turn_id not in turns]
     if missing:
         sentence = _(
             "This agent has no turn %(turn)s. Nothing was stored. Leave turn_id out to have the turn found by time."
         )
-        reasons = [{"id": one.id, "reason": _("no such turn")} for one in missing]
+        reasons = [{"id": decision.id, "reason": _("no such turn")} for decision in missing]
         raise NoSuchTurn(sentence % {"turn": missing[0].turn_id}, reasons=reasons)
     keys = dict(
         Session.objects.using(agent.db)
         .filter(id__in={turn.session_id for turn in turns.values()})
         .values_list("id", "session_key")
     )
-    for one in decisions:
-        turn = turns.get(one.turn_id)
+    for decision in decisions:
+        turn = turns.get(decision.turn_id)
         if turn and not turn_matching.is_session_name(
-            agent.agent_id, one.session_id, turn.session_id, keys.get(turn.session_id)
+            agent.agent_id, decision.session_id, turn.session_id, keys.get(turn.session_id)
         ):
-            words = {"turn": turn.id, "session": one.session_id}
+            words = {"turn": turn.id, "session": decision.session_id}
             raise NoSuchTurn(_("The session %(session)s has no turn %(turn)s. Nothing was stored.") % words)
 
 
-def _told(agent, one, turn):
-    place = (
+def _build_report(agent, decision, turn):
+    match = (
         turn_matching.TurnMatch(turn.session_id, turn.id, Match.GIVEN)
         if turn
-        else turn_matching.match_turn(agent.db, agent.agent_id, [one.session_id], one.created_at, None)
+        else turn_matching.match_turn(agent.db, agent.agent_id, [decision.session_id], decision.created_at, None)
     )
-    columns = one.dict(exclude={"context", "session_id", "turn_id"})
-    columns["candidate_fact"] = one.candidate_fact or None
+    columns = decision.dict(exclude={"context", "session_id", "turn_id"})
+    columns["candidate_fact"] = decision.candidate_fact or None
     row = MemoryGateDecision(
         **columns,
-        session_id=place.session_id,
-        turn_id=place.turn_id,
-        match=place.match,
-        session_key=one.session_id,
+        session_id=match.session_id,
+        turn_id=match.turn_id,
+        match=match.match,
+        session_key=decision.session_id,
         origin=Origin.RECORDED,
     )
-    body = orjson.dumps(one.dict(exclude_none=True), option=orjson.OPT_SORT_KEYS)
+    body = orjson.dumps(decision.dict(exclude_none=True), option=orjson.OPT_SORT_KEYS)
     return Report(
-        row=row, source=Source.API, window=_window(agent, one, place), body_sha256=decision_store.hash_body(body)
+        row=row,
+        source=Source.API,
+        window=_build_window(agent, decision, match),
+        body_sha256=decision_store.hash_body(body),
     )
 
 
-def _window(agent, one, place):
-    if one.context is None:
+def _build_window(agent, decision, match):
+    if decision.context is None:
         return None
-    turn = ConversationTurn.objects.using(agent.db).filter(id=place.turn_id).first() if place.turn_id else None
+    turn = ConversationTurn.objects.using(agent.db).filter(id=match.turn_id).first() if match.turn_id else None
     return Window(
-        tuple(message.dict() for message in one.context),
+        tuple(message.dict() for message in decision.context),
         turn.user_message_content if turn else None,
         (turn.agent_message_content or None) if turn else None,
     )

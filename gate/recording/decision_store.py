@@ -1,4 +1,7 @@
-"""Every write of decisions: told once or often, by whom ever, each event is one row and counted once."""
+"""Stores decisions and failed calls; several reports of one event become one row.
+
+The sums of decisions change in the same transaction, so that each event is counted once.
+"""
 
 import hashlib
 from collections.abc import Sequence
@@ -18,47 +21,48 @@ from .reports import Report, StoreResult
 from .turn_matching import TurnMatch
 
 RAW_SETTING = "memoryGateAuditing.storeRawLLMResponse"
-MOST_RAW = 64_000  # bytes of a response in its row; a longer one is an artifact
+MOST_RAW = 64_000  # bytes of a response in a row; a longer response is an artifact
 RESPONSE = "gate_response"  # the kind of such an artifact
 
 
-def store_reports(db: str, told: Sequence[Report]) -> StoreResult:
-    """Store decisions: all, or with a Conflict none. Those that are known already stay as they are.
+def store_reports(db: str, reports: Sequence[Report]) -> StoreResult:
+    """Store reports of decisions: all of them, or none.
 
-    Told again under the same id with the same words, it is the same decision; one that another source told within two
-    seconds of it, in the same session and words, as well: it then takes from each what the others do not know.
+    Raises Conflict when an id belongs to another decision. A report with a known id and the same words is the same
+    decision, and the stored row does not change. So is a report that another source made within two seconds, of the
+    same session and words: the row then gets the columns that it does not have yet.
     """
-    _forget_windows(db, told)
-    _keep_responses(db, told)
-    stored = StoreResult()
+    _forget_windows(db, reports)
+    _keep_responses(db, reports)
+    result = StoreResult()
     with write_queue.agent_transaction(db):
-        fresh = _fresh(db, told, stored)
-        twins = find_duplicates(db, fresh)
+        fresh_reports = _find_fresh(db, reports, result)
+        duplicates = find_duplicates(db, fresh_reports)
         changes = sums.SumChanges()
-        new = []
-        for one in fresh:
-            if twin := twins.get(one.key):
-                changes.add(twin, -1)
-                merge_report(twin, one)
-                changes.add(twin)
-                stored.known.append(twin.id)
-                stored.merged.append(twin.id)
-                stored.ids[one.key] = twin.id
+        new_reports = []
+        for report in fresh_reports:
+            if duplicate := duplicates.get(report.key):
+                changes.add(duplicate, -1)
+                merge_report(duplicate, report)
+                changes.add(duplicate)
+                result.known.append(duplicate.id)
+                result.merged.append(duplicate.id)
+                result.ids[report.key] = duplicate.id
             else:
-                new.append(one)
-        _see_windows(db, new)
-        _insert(db, new, stored)
-        for one in new:
-            changes.add(one.row)
-        _save_merged(db, fresh, twins)
-        _write_receipts(db, fresh, stored)
-        if fresh:
+                new_reports.append(report)
+        _derive_windows(db, new_reports)
+        _insert(db, new_reports, result)
+        for report in new_reports:
+            changes.add(report.row)
+        _save_merged(db, fresh_reports, duplicates)
+        _write_receipts(db, fresh_reports, result)
+        if fresh_reports:
             sums.apply_changes(db, changes)
-    return stored
+    return result
 
 
 def store_calls(db: str, calls: Sequence[GateCall]) -> int:
-    """Store calls that failed, each once; how many are new."""
+    """Store calls that failed, each once, and return how many are new."""
     with write_queue.agent_transaction(db):
         known = set(GateCall.objects.using(db).filter(id__in=[call.id for call in calls]).values_list("id", flat=True))
         new = [call for call in calls if call.id not in known]
@@ -74,143 +78,174 @@ def store_calls(db: str, calls: Sequence[GateCall]) -> int:
 
 
 def add_facts(db: str, facts: dict[str, str]) -> None:
-    """Add the facts of decisions that were stored without: the plugin writes them down later, elsewhere."""
+    """Add facts to decisions that were stored without one.
+
+    The plugin writes facts down later, in another file. `facts` are texts by the id of a decision.
+    """
     rows = MemoryGateDecision.objects.using(db).filter(id__in=facts, candidate_fact=None)
     for row in rows.only("id"):
         MemoryGateDecision.objects.using(db).filter(id=row.id).update(candidate_fact=facts[row.id])
 
 
-def assign_turn(db: str, decision_id: str, place: TurnMatch) -> None:
-    """Say which turn a decision belongs to, that had none; what it adds up to moves to the turn's session."""
+def assign_turn(db: str, decision_id: str, match: TurnMatch) -> None:
+    """Assign a turn to a decision that had none.
+
+    Its numbers move to the sums of the turn's session.
+    """
     with write_queue.agent_transaction(db):
         row = MemoryGateDecision.objects.using(db).filter(id=decision_id, turn_id=None).first()
         if row is None:
             return
         changes = sums.SumChanges()
         changes.add(row, -1)
-        row.turn_id, row.session_id, row.match = place.turn_id, place.session_id, place.match
+        row.turn_id, row.session_id, row.match = match.turn_id, match.session_id, match.match
         changes.add(row)
-        one = Report(row=row, source=MemoryGateDecision.Source.LOG, window=windows.read_window(db, row.window_hash))
-        _see_windows(db, [one])
-        if one.is_window_derived and one.window:
-            windows.store_windows(db, [one.window])
-            row.window_hash, row.is_window_derived = one.window.hash, True
+        report = Report(row=row, source=MemoryGateDecision.Source.LOG, window=windows.read_window(db, row.window_hash))
+        _derive_windows(db, [report])
+        if report.is_window_derived and report.window:
+            windows.store_windows(db, [report.window])
+            row.window_hash, row.is_window_derived = report.window.hash, True
         row.save(using=db)
         sums.apply_changes(db, changes)
 
 
 def store_response(db: str, text: str | None, session_id: str, turn_id: str | None) -> str | None:
-    """What is kept of a raw response: itself, or the handle of an artifact, or by the setting nothing."""
+    """Return the value for `raw_response`: the text, an artifact's handle, or None.
+
+    None where the setting `memoryGateAuditing.storeRawLLMResponse` is off.
+    """
     if text is None or not configuration.is_on(RAW_SETTING):
         return None
-    return _short(db, text, session_id, turn_id)
+    return _stash_if_long(db, text, session_id, turn_id)
 
 
-def _forget_windows(db, told):
-    """Take away what a gate was given where it is withheld: what is derived instead is of turns that are stored."""
-    named = [(one.row, one.window) for one in told if one.window and one.source != MemoryGateDecision.Source.OWN]
-    hidden = windows.find_withheld_windows(db, named)
-    for one in told:
-        if one.key in hidden:
-            one.window = None
+def _forget_windows(db, reports):
+    """Remove the windows of reports whose messages are withheld.
+
+    A window that is derived instead holds messages of stored turns only.
+    """
+    row_windows = [
+        (report.row, report.window)
+        for report in reports
+        if report.window and report.source != MemoryGateDecision.Source.OWN
+    ]
+    hidden = windows.find_withheld_windows(db, row_windows)
+    for report in reports:
+        if report.key in hidden:
+            report.window = None
 
 
-def _keep_responses(db, told):
-    """Give each decision what is kept of its response. Of what is refused or known no artifact is made."""
+def _keep_responses(db, reports):
+    """Replace the raw responses of reports by the values to store.
+
+    Rejected and known reports get no artifact.
+    """
     if not configuration.is_on(RAW_SETTING):
-        for one in told:
-            one.row.raw_response = None
-    elif any(_is_long(one.row.raw_response) for one in told):
-        fresh = _fresh(db, told, StoreResult())
-        find_duplicates(db, fresh)  # raises Conflict
-        for row in (one.row for one in fresh if one.row.raw_response):
-            row.raw_response = _short(db, row.raw_response, row.session_id, row.turn_id)
+        for report in reports:
+            report.row.raw_response = None
+    elif any(_is_long(report.row.raw_response) for report in reports):
+        fresh_reports = _find_fresh(db, reports, StoreResult())
+        find_duplicates(db, fresh_reports)  # raises Conflict
+        for row in (report.row for report in fresh_reports if report.row.raw_response):
+            row.raw_response = _stash_if_long(db, row.raw_response, row.session_id, row.turn_id)
 
 
 def _is_long(text):
     return text is not None and len(text.encode(errors="replace")) > MOST_RAW
 
 
-def _short(db, text, session_id, turn_id):
-    """A response, or the handle of the artifact that holds it."""
+def _stash_if_long(db, text, session_id, turn_id):
+    """Return a response, or the handle of the artifact that holds it."""
     if not _is_long(text):
         return text
-    # No place: it belongs to the decision, and stays when the session is removed.
+    # Without a place: the artifact belongs to the decision, and is kept when the session is removed.
     meta = {"session_id": session_id, "turn_id": turn_id}
     row, _stored = artifacts.stash(db, text.encode(errors="replace"), kind=RESPONSE, meta=meta)
     return row.handle
 
 
-def _fresh(db, told, stored):
-    """Those that nobody told under their id before. Raises Conflict for an id that means something else."""
-    ids = {one.key for one in told}
+def _find_fresh(db, reports, result):
+    """Return the reports whose ids were not reported before.
+
+    The others are added to `result` as known. Raises Conflict for an id that means another decision.
+    """
+    ids = {report.key for report in reports}
     receipts = sql.read_receipts(db, ids)
     rows = sql.find_stored_ids(db, ids)
-    fresh: dict[str, Report] = {}
+    fresh_reports: dict[str, Report] = {}
     clashes = []
-    for one in told:
-        before = receipts.get(one.key)
-        if one.key in fresh:
-            clashes += [one.key] if one.body_sha256 != fresh[one.key].body_sha256 else []
-        elif before and before.body_sha256 != one.body_sha256 and one.body_sha256:
-            clashes.append(one.key)
-        elif before or (one.key in rows and not one.body_sha256):
-            row_id = before.decision_id if before else one.key
-            stored.known.append(row_id)
-            stored.ids[one.key] = row_id
+    for report in reports:
+        receipt = receipts.get(report.key)
+        if report.key in fresh_reports:
+            clashes += [report.key] if report.body_sha256 != fresh_reports[report.key].body_sha256 else []
+        elif receipt and receipt.body_sha256 != report.body_sha256 and report.body_sha256:
+            clashes.append(report.key)
+        elif receipt or (report.key in rows and not report.body_sha256):
+            row_id = receipt.decision_id if receipt else report.key
+            result.known.append(row_id)
+            result.ids[report.key] = row_id
         else:
-            fresh[one.key] = one
+            fresh_reports[report.key] = report
     if clashes:
         raise Conflict(clashes)
-    return list(fresh.values())
+    return list(fresh_reports.values())
 
 
-def _save_merged(db, fresh, twins):
-    windows.store_windows(db, [one.window for one in fresh if one.key in twins and one.window])
-    for row in twins.values():
+def _save_merged(db, fresh_reports, duplicates):
+    windows.store_windows(db, [report.window for report in fresh_reports if report.key in duplicates and report.window])
+    for row in duplicates.values():
         row.save(using=db)
 
 
-def _insert(db, new, stored):
-    windows.store_windows(db, [one.window for one in new if one.window])
-    for one in new:
-        one.row.sources = one.source
-        if one.window:
-            one.row.window_hash, one.row.is_window_derived = one.window.hash, one.is_window_derived
-        stored.new.append(one.key)
-        stored.ids[one.key] = one.key
-        stored.unmatched += one.row.turn_id is None
-    sql.insert_rows(db, [one.row for one in new])
+def _insert(db, new_reports, result):
+    windows.store_windows(db, [report.window for report in new_reports if report.window])
+    for report in new_reports:
+        report.row.sources = report.source
+        if report.window:
+            report.row.window_hash, report.row.is_window_derived = report.window.hash, report.is_window_derived
+        result.new.append(report.key)
+        result.ids[report.key] = report.key
+        result.unmatched += report.row.turn_id is None
+    sql.insert_rows(db, [report.row for report in new_reports])
 
 
-def _write_receipts(db, fresh, stored):
+def _write_receipts(db, fresh_reports, result):
     receipts = [
-        GateReceipt(id=one.key, decision_id=stored.ids[one.key], body_sha256=one.body_sha256)
-        for one in fresh
-        if one.body_sha256 or stored.ids[one.key] != one.key
+        GateReceipt(id=report.key, decision_id=result.ids[report.key], body_sha256=report.body_sha256)
+        for report in fresh_reports
+        if report.body_sha256 or result.ids[report.key] != report.key
     ]
     sql.insert_rows(db, receipts)
 
 
-def _see_windows(db, new):
-    """Keep the messages before each turn, as the spec's own SQL asks for them; they are the window nobody told of."""
-    turns = ConversationTurn.objects.using(db).in_bulk([one.row.turn_id for one in new if one.row.turn_id])
-    given = {one.row.turn_id: list(one.window.recent) for one in new if one.window and one.row.turn_id in turns}
+def _derive_windows(db, new_reports):
+    """Store the messages before each turn, and give reports without a window a derived one.
+
+    The messages are those that the spec's own SQL selects.
+    """
+    turns = ConversationTurn.objects.using(db).in_bulk(
+        [report.row.turn_id for report in new_reports if report.row.turn_id]
+    )
+    given = {
+        report.row.turn_id: list(report.window.recent)
+        for report in new_reports
+        if report.window and report.row.turn_id in turns
+    }
     by_session: dict[str, list[ConversationTurn]] = {}
     for turn in turns.values():
         by_session.setdefault(turn.session_id, []).append(turn)
-    size, kept = configuration.get_number(contexts.SETTING), {}
-    for some in by_session.values():
-        before = contexts.store_contexts(db, some, size, given=given)
-        kept |= consent.filter_messages(db, before)
-    for one in new:
-        turn = turns.get(one.row.turn_id)
-        if turn and not one.window:
+    size, usable = configuration.get_number(contexts.SETTING), {}
+    for session_turns in by_session.values():
+        before = contexts.store_contexts(db, session_turns, size, given=given)
+        usable |= consent.filter_messages(db, before)
+    for report in new_reports:
+        turn = turns.get(report.row.turn_id)
+        if turn and not report.window:
             reply = turn.agent_message_content or None
-            one.window = windows.Window(tuple(kept.get(turn.id, ())), turn.user_message_content, reply)
-            one.is_window_derived = True
+            report.window = windows.Window(tuple(usable.get(turn.id, ())), turn.user_message_content, reply)
+            report.is_window_derived = True
 
 
 def hash_body(body: bytes) -> str:
-    """The hash by which a body that is told again is known."""
+    """Return the SHA-256 of a request body, by which a repeated report is known."""
     return hashlib.sha256(body).hexdigest()

@@ -1,4 +1,4 @@
-"""One event that two sources told of: found by session, time and words, and made one row."""
+"""Finds several reports of one event by session, time and words, and merges them."""
 
 from functools import partial
 
@@ -11,12 +11,12 @@ from ..models import MemoryGateDecision
 from . import sql
 from .reports import RANK, Match, Origin, Report
 
-DUPLICATE_MS = 2_000  # between two reports of one event
+DUPLICATE_MS = 2_000  # milliseconds between two reports of one event
 REPORTED = [field.attname for field in get_reported_fields(MemoryGateDecision)]
 
 
 class Conflict(Refused):
-    """Ids that were used for other decisions."""
+    """Ids that other decisions have already."""
 
     status = 409
 
@@ -25,80 +25,89 @@ class Conflict(Refused):
         super().__init__(sentence, reasons=[{"id": name, "reason": sentence} for name in ids])
 
 
-def find_duplicates(db: str, fresh: list[Report]) -> dict[str, MemoryGateDecision]:
-    """By key, the row of the same event that another source told of; each row is the twin of one at most.
+def find_duplicates(db: str, reports: list[Report]) -> dict[str, MemoryGateDecision]:
+    """Return by id the stored row of each event that another source reported.
 
-    Raises Conflict when a row has the id of one, and is another event.
+    Each row is the duplicate of one report at most. Raises Conflict when a row has the id of a report, and is another
+    event.
     """
-    if not fresh or fresh[0].row.origin == Origin.OWN:
+    if not reports or reports[0].row.origin == Origin.OWN:
         return {}
-    found = _by_id(db, fresh)
-    near = sql.find_nearby_ids(db, _spans(fresh), {one.row.reason for one in fresh}, fresh[0].source)
+    duplicates = _find_by_id(db, reports)
+    near = sql.find_nearby_ids(db, _find_spans(reports), {report.row.reason for report in reports}, reports[0].source)
     rows = MemoryGateDecision.objects.using(db).defer("raw_response").filter(id__in=near)
-    others = rows.order_by("created_at") if near else []
-    left = [row for row in others if row.id not in {twin.id for twin in found.values()}]
-    for one in fresh:
-        twins = [row for row in left if one.key not in found and _is_same_event(row, one)]
-        if twins:
-            found[one.key] = min(twins, key=partial(_distance, one))
-            left.remove(found[one.key])
-    return found
+    nearby = rows.order_by("created_at") if near else []
+    remaining = [row for row in nearby if row.id not in {duplicate.id for duplicate in duplicates.values()}]
+    for report in reports:
+        candidates = [row for row in remaining if report.key not in duplicates and _is_same_event(row, report)]
+        if candidates:
+            duplicates[report.key] = min(candidates, key=partial(_distance, report))
+            remaining.remove(duplicates[report.key])
+    return duplicates
 
 
-def _spans(fresh):
-    """The stretches of time in which twins may be, none of which overlap."""
-    found: list[list[int]] = []
-    for moment in sorted(one.row.created_at for one in fresh):
-        if found and moment - DUPLICATE_MS <= found[-1][1]:
-            found[-1][1] = moment + DUPLICATE_MS
+def _find_spans(reports):
+    """Return the spans of time in which duplicates may be, none of which overlap."""
+    spans: list[list[int]] = []
+    for moment in sorted(report.row.created_at for report in reports):
+        if spans and moment - DUPLICATE_MS <= spans[-1][1]:
+            spans[-1][1] = moment + DUPLICATE_MS
         else:
-            found.append([moment - DUPLICATE_MS, moment + DUPLICATE_MS])
-    return found
+            spans.append([moment - DUPLICATE_MS, moment + DUPLICATE_MS])
+    return spans
 
 
-def _by_id(db, fresh):
-    """Rows that have the very ids: a database told of them, and now somebody else does."""
-    ids = sql.find_stored_ids(db, [one.key for one in fresh])
-    found = MemoryGateDecision.objects.using(db).in_bulk(ids) if ids else {}
-    clashes = [one.key for one in fresh if one.key in found and not _says_the_same(found[one.key], one.row)]
+def _find_by_id(db, reports):
+    """Return stored rows with the ids of reports.
+
+    A source may give the ids that another source, a database, gave before. Raises Conflict.
+    """
+    ids = sql.find_stored_ids(db, [report.key for report in reports])
+    rows = MemoryGateDecision.objects.using(db).in_bulk(ids) if ids else {}
+    clashes = [
+        report.key for report in reports if report.key in rows and not _is_same_decision(rows[report.key], report.row)
+    ]
     if clashes:
         raise Conflict(clashes)
-    return found
+    return rows
 
 
-def _distance(one, row):
-    return abs(row.created_at - one.row.created_at)
+def _distance(report, row):
+    return abs(row.created_at - report.row.created_at)
 
 
-def _says_the_same(row, told):
-    return (row.decision, row.reason) == (told.decision, told.reason)
+def _is_same_decision(row, reported):
+    return (row.decision, row.reason) == (reported.decision, reported.reason)
 
 
-def _is_same_event(row, one):
-    if abs(row.created_at - one.row.created_at) > DUPLICATE_MS:
+def _is_same_event(row, report):
+    if abs(row.created_at - report.row.created_at) > DUPLICATE_MS:
         return False
-    if Origin.OWN in (row.origin, one.row.origin):
+    if Origin.OWN in (row.origin, report.row.origin):
         return False
-    if not _says_the_same(row, one.row):
+    if not _is_same_decision(row, report.row):
         return False
     ours = {row.session_id, row.session_key, row.turn_id} - {None}
-    theirs = {one.row.session_id, one.row.session_key, one.row.turn_id, one.other_key} - {None}
+    theirs = {report.row.session_id, report.row.session_key, report.row.turn_id, report.other_key} - {None}
     return not ours.isdisjoint(theirs)
 
 
-def merge_report(row: MemoryGateDecision, one: Report) -> None:
-    """Let a row know what another source knows of the same event."""
-    told = one.row
-    is_better = RANK[told.origin] < RANK[row.origin]
+def merge_report(row: MemoryGateDecision, report: Report) -> None:
+    """Complete a row with the columns that another source reports.
+
+    Columns of a source that ranks higher replace those of the row.
+    """
+    reported = report.row
+    is_better = RANK[reported.origin] < RANK[row.origin]
     for name in REPORTED:
-        value = getattr(told, name)
+        value = getattr(reported, name)
         if value is not None and (is_better or getattr(row, name) is None):
             setattr(row, name, value)
-    if told.turn_id and row.turn_id == told.turn_id:
-        row.session_id = told.session_id
-        row.match = Match.GIVEN if Match.GIVEN in (row.match, told.match) else told.match
+    if reported.turn_id and row.turn_id == reported.turn_id:
+        row.session_id = reported.session_id
+        row.match = Match.GIVEN if Match.GIVEN in (row.match, reported.match) else reported.match
     if is_better:
-        row.origin = told.origin
-    if one.window and (row.window_hash is None or row.is_window_derived):
-        row.window_hash, row.is_window_derived = one.window.hash, one.is_window_derived
-    row.sources |= one.source
+        row.origin = reported.origin
+    if report.window and (row.window_hash is None or row.is_window_derived):
+        row.window_hash, row.is_window_derived = report.window.hash, report.is_window_derived
+    row.sources |= report.source

@@ -1,6 +1,6 @@
-"""Decisions in logs of the plugin that belong to no agent of an OpenClaw folder: counted, never stored.
+"""Counts decisions in the plugin's logs that belong to no agent of an OpenClaw folder.
 
-A row of `kv` for each folder: by workspace, how many there are and when the latest was made.
+They are never stored. Each folder has one row of `kv`: by workspace, how many there are and when the latest was made.
 """
 
 from pathlib import Path
@@ -16,11 +16,14 @@ from ..collectors.source_decisions import SourceDecision
 SCOPE = "foreign_decisions"
 MOST_WORKSPACES = 20
 LONGEST = 500
-Moments = dict[str, list[int]]  # by workspace: when each decision was made
+Moments = dict[str, list[int]]  # by workspace: the times of its decisions, milliseconds
 
 
 def add_decision(moments: Moments, decision: SourceDecision, *, is_of_workspace: bool) -> None:
-    """Take note of a decision that is left out: because of its workspace, else because of its session."""
+    """Take note of a decision that is left out.
+
+    It is left out because of its workspace, or else because of its session.
+    """
     if decision.failure:
         return
     workspace = (decision.workspace or "")[:LONGEST] if is_of_workspace else ""
@@ -29,27 +32,27 @@ def add_decision(moments: Moments, decision: SourceDecision, *, is_of_workspace:
 
 
 def count_new(root: Path, moments: Moments) -> dict[str, int]:
-    """Count decisions that were not counted before; how many are new of each workspace.
+    """Count decisions that were not counted before, and return the new ones by workspace.
 
-    Logs are read again and again: what is not later than the latest that was counted is known.
+    Logs are read again and again: a decision no later than the latest counted one is known.
     """
-    news = {}
+    new_counts = {}
     with transaction.atomic():
-        counted = _counted(root)
+        counts = _read_counts(root)
         for workspace, times in moments.items():
-            count, latest = counted.get(workspace, (0, -1))
+            count, latest = counts.get(workspace, (0, -1))
             later = [at for at in times if at > latest]
-            if later and (workspace in counted or len(counted) < MOST_WORKSPACES):
-                counted[workspace] = (count + len(later), max(later))
-                news[workspace] = len(later)
-        if news:
-            KeyValue.objects.put(SCOPE, str(root), counted)
-    return news
+            if later and (workspace in counts or len(counts) < MOST_WORKSPACES):
+                counts[workspace] = (count + len(later), max(later))
+                new_counts[workspace] = len(later)
+        if new_counts:
+            KeyValue.objects.put(SCOPE, str(root), counts)
+    return new_counts
 
 
 def describe_all(root: Path) -> list[str]:
-    """What was left out of a folder so far."""
-    return [describe_workspace(workspace, count) for workspace, (count, _latest) in _counted(root).items()]
+    """Return a sentence for each workspace whose decisions were left out."""
+    return [describe_workspace(workspace, count) for workspace, (count, _latest) in _read_counts(root).items()]
 
 
 def describe_workspace(workspace: str, count: int) -> str:
@@ -71,6 +74,6 @@ def describe_workspace(workspace: str, count: int) -> str:
     return words % {"count": f"{count:,}", "workspace": escape_name(workspace)}
 
 
-def _counted(root):
-    counted = KeyValue.objects.filter(scope=SCOPE, key=str(root)).decoded().get(str(root), {})
-    return {name: tuple(values) for name, values in counted.items()}
+def _read_counts(root):
+    counts = KeyValue.objects.filter(scope=SCOPE, key=str(root)).decoded().get(str(root), {})
+    return {name: tuple(values) for name, values in counts.items()}

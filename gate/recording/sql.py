@@ -1,4 +1,7 @@
-"""Decisions, windows and receipts as rows, and what is there already: written out, since plugins wait for it."""
+"""SQL that inserts decisions, windows and receipts, and finds those that are stored.
+
+Written out as SQL because plugins wait for it.
+"""
 
 from collections.abc import Iterable, Sequence
 
@@ -10,10 +13,11 @@ from openclaw_web.sqlite.json_columns import encode
 
 from ..models import GateReceipt, GateWindow, MemoryGateDecision
 
-RECEIPTS = f"SELECT id, decision_id, body_sha256 FROM gate_receipts WHERE id IN (SELECT value FROM {dialect.json_array('listed')})"  # noqa: S608
+RECEIPTS = f"""SELECT id, decision_id, body_sha256 FROM gate_receipts
+    WHERE id IN (SELECT value FROM {dialect.json_array("listed")})"""  # noqa: S608
 DECISIONS = f"SELECT id FROM memory_gate_decisions WHERE id IN (SELECT value FROM {dialect.json_array('listed')})"  # noqa: S608
 WINDOWS = f"SELECT hash FROM gate_windows WHERE hash IN (SELECT value FROM {dialect.json_array('listed')})"  # noqa: S608
-# Stretches of time first: each is sought in the index.
+# Spans of time come first, so that each is a search in the index.
 NEAR = f"""
     SELECT d.id FROM (
         SELECT {dialect.json_text("listed.value", "start")} AS first, {dialect.json_text("listed.value", "end")} AS last
@@ -26,32 +30,35 @@ FIELDS = {
     for model in (MemoryGateDecision, GateReceipt, GateWindow)
 }
 SQL = {model: sqlite_rows.insert_sql(model._meta.db_table, names) for model, names in FIELDS.items()}
-SQL[GateWindow] = SQL[GateWindow].replace("INSERT", dialect.INSERT_OR_LEAVE, 1)  # equal ones are one
+SQL[GateWindow] = SQL[GateWindow].replace("INSERT", dialect.INSERT_OR_LEAVE, 1)  # equal windows are one row
 
 
 def read_receipts(db: str, ids: Iterable[str]) -> dict[str, GateReceipt]:
-    """The receipts of these ids, by id."""
-    found = statements.read_rows(db, RECEIPTS, [encode(list(ids))])
-    return {row[0]: GateReceipt(*row) for row in found}
+    """Return the receipts of these ids, by id."""
+    rows = statements.read_rows(db, RECEIPTS, [encode(list(ids))])
+    return {row[0]: GateReceipt(*row) for row in rows}
 
 
 def find_stored_ids(db: str, ids: Iterable[str]) -> set[str]:
-    """Those of these ids that decisions have."""
+    """Return those of these ids that decisions have."""
     return {name for (name,) in statements.read_rows(db, DECISIONS, [encode(list(ids))])}
 
 
 def find_known_ids(db: str, ids: Sequence[str]) -> set[str]:
-    """Those of these ids under which a decision was told, or that a decision has."""
+    """Return those of these ids that a decision or a receipt has."""
     return find_stored_ids(db, ids) | read_receipts(db, ids).keys()
 
 
 def find_stored_windows(db: str, hashes: Iterable[str]) -> set[str]:
-    """Those of these windows that are stored."""
+    """Return the hashes of those windows that are stored."""
     return {name for (name,) in statements.read_rows(db, WINDOWS, [encode(list(hashes))])}
 
 
 def find_nearby_ids(db: str, spans: Iterable[Sequence[int]], reasons: Iterable[str], source: int) -> list[str]:
-    """Ids of decisions of some stretches of time that this source has not told of, and that have one of the reasons."""
+    """Return ids of decisions within some spans of time that this source did not report.
+
+    Only decisions with one of the reasons. `spans` are pairs of milliseconds, both included; at most 2,000 ids.
+    """
     listed = encode([{"start": start, "end": end} for start, end in spans])
     return [name for (name,) in statements.read_rows(db, NEAR, [listed, int(source), encode(list(reasons))])]
 

@@ -1,4 +1,7 @@
-"""Which turn a decision was made on, when nobody named it: by session key and time."""
+"""Finds the turn that a decision was made on, by session key and time.
+
+For decisions whose source did not name the turn.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -9,14 +12,17 @@ from ..models import MemoryGateDecision
 
 Match = MemoryGateDecision.Match
 NEAR_MS = 10_000  # between the end of a turn's reply and a decision on it
-EXACT_MS = 600_000  # the same, when the reply is the same text
-EARLY_MS = 2_000  # clocks and roundings: a decision that seems to be made before the reply
-LOOKED_AT = 20  # turns of each session
+EXACT_MS = 600_000  # the same where the reply has the same text
+EARLY_MS = 2_000  # tolerance for clocks and rounding: a decision may seem to be made before the reply
+MAX_TURNS = 20  # turns that are compared with a decision
 
 
 @dataclass(frozen=True, slots=True)
 class TurnMatch:
-    """Where a decision belongs: a session, or only its key, and a turn, or None."""
+    """The session and turn that a decision belongs to.
+
+    `session_id` is the key of the session where no session was found. `turn_id` is None where no turn was found.
+    """
 
     session_id: str
     turn_id: str | None
@@ -24,7 +30,11 @@ class TurnMatch:
 
 
 def match_turn(db: str, agent_id: str, keys: Iterable[str | None], at: int, reply: str | None) -> TurnMatch:
-    """The place of a decision of the moment `at` (milliseconds) in a session of one of these keys."""
+    """Return the turn of a decision made at `at` in one of these sessions.
+
+    `at` is in milliseconds, `keys` are names of the session. `reply` is the text that the decision was made on: a turn
+    with the same reply goes before a nearer one.
+    """
     known = [key for key in keys if key]
     sessions = find_session_ids(db, agent_id, known)
     rows = ConversationTurn.objects.using(db).filter(
@@ -32,26 +42,34 @@ def match_turn(db: str, agent_id: str, keys: Iterable[str | None], at: int, repl
     )
     best: tuple[int, int, TurnMatch] | None = None
     columns = ("id", "session_id", "created_at", "latency_ms", "agent_message_content")
-    for turn_id, session_id, asked_at, latency, said in rows.order_by("-created_at").values_list(*columns)[:LOOKED_AT]:
-        away = abs(at - asked_at - (latency or 0))
-        is_same = bool(reply and reply.strip() and reply.strip() == said.strip())
-        if away > (EXACT_MS if is_same else NEAR_MS):
+    for turn_id, session_id, asked_at, latency, reply_text in rows.order_by("-created_at").values_list(*columns)[
+        :MAX_TURNS
+    ]:
+        distance_ms = abs(at - asked_at - (latency or 0))
+        is_same = bool(reply and reply.strip() and reply.strip() == reply_text.strip())
+        if distance_ms > (EXACT_MS if is_same else NEAR_MS):
             continue
-        found = TurnMatch(session_id, turn_id, Match.EXACT if is_same else Match.NEAR)
-        if best is None or (not is_same, away) < best[:2]:
-            best = (not is_same, away, found)
+        match = TurnMatch(session_id, turn_id, Match.EXACT if is_same else Match.NEAR)
+        if best is None or (not is_same, distance_ms) < best[:2]:
+            best = (not is_same, distance_ms, match)
     if best:
         return best[2]
-    return TurnMatch(_last(db, sessions, at) or (known[0] if known else "unknown"), None, Match.NONE)
+    return TurnMatch(_find_latest_session(db, sessions, at) or (known[0] if known else "unknown"), None, Match.NONE)
 
 
 def is_session_name(agent_id: str, name: str, session_id: str, session_key: str | None) -> bool:
-    """Whether somebody who says `name` may mean this session: its id, its key, or the plugin's name for it."""
+    """Return whether `name` may mean this session.
+
+    It may be the session's id, its key, or the plugin's name for it.
+    """
     return name == session_id or session_key in (name, *_spellings(agent_id, name))
 
 
 def find_session_ids(db: str, agent_id: str, keys: Iterable[str]) -> list[str]:
-    """Ids of the sessions that may be meant: their own id, their key, or the plugin's name for it."""
+    """Return ids of the sessions that these keys may mean.
+
+    A key may be a session's id, its key, or the plugin's name for it.
+    """
     names = {*keys, *(spelled for key in keys for spelled in _spellings(agent_id, key))}
     by_key = Session.objects.using(db).filter(session_key__in=names).values_list("id", flat=True)
     by_id = Session.objects.using(db).filter(id__in=keys).values_list("id", flat=True)
@@ -59,12 +77,18 @@ def find_session_ids(db: str, agent_id: str, keys: Iterable[str]) -> list[str]:
 
 
 def _spellings(agent_id, key):
-    """`channel:irc:group:#lab` is what the plugin calls `agent:main:irc:group:#lab`."""
+    """Return OpenClaw's keys for a key of the plugin.
+
+    The plugin writes `channel:irc:group:#lab` for `agent:main:irc:group:#lab`.
+    """
     kind, _colon, rest = key.partition(":")
     return [f"agent:{agent_id}:{rest}"] if kind == "channel" and rest else []
 
 
-def _last(db, sessions, at):
-    """Of several sessions with one key, the one that was under way."""
+def _find_latest_session(db, sessions, at):
+    """Return the latest of these sessions that had begun by then.
+
+    Several sessions may have one key; this one was active.
+    """
     rows = Session.objects.using(db).filter(id__in=sessions, created_at__lte=at + EARLY_MS)
     return rows.order_by("-created_at").values_list("id", flat=True).first()

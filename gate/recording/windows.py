@@ -1,4 +1,4 @@
-"""What a gate was shown, kept once under its hash, and which of it may be used today."""
+"""Stores the inputs of the gate by hash, and finds those that may not be used."""
 
 import hashlib
 from collections import defaultdict
@@ -31,11 +31,11 @@ class Window:
     recent: tuple[dict[str, Any], ...]
     user: str | None = None
     reply: str | None = None
-    left_out: int = 0  # messages that the gate was given besides, older than these
+    left_out: int = 0  # count of older messages that the gate was given too
 
     @property
     def body(self) -> dict[str, Any]:
-        """As it is sent."""
+        """Return the window as it is sent."""
         return {
             "recentMessages": list(self.recent),
             "currentUserMessage": self.user,
@@ -44,31 +44,34 @@ class Window:
 
     @cached_property
     def text(self) -> bytes:
-        """What is stored, as JSON, always the same."""
+        """Return the stored JSON; equal windows give equal bytes."""
         stored = self.body | ({"leftOut": self.left_out} if self.left_out else {})
         return orjson.dumps(stored, option=orjson.OPT_SORT_KEYS)
 
     @cached_property
     def hash(self) -> str:
-        """What its row is called."""
+        """Return the SHA-256 of the text, the id of its row."""
         return hashlib.sha256(self.text).hexdigest()
 
 
 def store_windows(db: str, windows: Iterable[Window]) -> None:
-    """Store windows, in the caller's transaction; one that is there stays."""
+    """Store windows, in the caller's transaction.
+
+    A window that is stored already does not change.
+    """
     now = clock.now_ms()
     by_hash = {window.hash: window for window in windows}
     known = sql.find_stored_windows(db, by_hash)
     rows = [
-        GateWindow(hash=name, body_zstd=packing.pack(one.text), message_count=len(one.recent), created_at=now)
-        for name, one in by_hash.items()
+        GateWindow(hash=name, body_zstd=packing.pack(window.text), message_count=len(window.recent), created_at=now)
+        for name, window in by_hash.items()
         if name not in known
     ]
     sql.insert_rows(db, rows)
 
 
 def read_window(db: str, window_hash: str | None) -> Window | None:
-    """A window; None when it was not kept, or is not what its hash says any more."""
+    """Return a stored window; None when it is missing or does not fit its hash."""
     row = GateWindow.objects.using(db).filter(hash=window_hash).first() if window_hash else None
     if row is None:
         return None
@@ -77,41 +80,42 @@ def read_window(db: str, window_hash: str | None) -> Window | None:
     except Refused:
         return None
     body = orjson.loads(text)
-    said = (body["currentUserMessage"], body["currentAgentReply"])
-    return Window(tuple(body["recentMessages"]), *said, body.get("leftOut", 0))
+    texts = (body["currentUserMessage"], body["currentAgentReply"])
+    return Window(tuple(body["recentMessages"]), *texts, body.get("leftOut", 0))
 
 
 def find_withheld(db: str, decisions: Iterable[MemoryGateDecision]) -> set[str]:
-    """Ids of those of these decisions whose stored windows may not be used; none while nobody has opted out.
+    """Return ids of those decisions whose stored windows may not be used.
 
-    Read of each are `turn_id`, `match` and `window_hash`.
+    Empty while nobody has opted out. Needs `turn_id`, `match` and `window_hash` of each decision.
     """
     return find_withheld_windows(db, ((row, read_window(db, row.window_hash)) for row in decisions))
 
 
-def find_withheld_windows(db: str, seen: Iterable[tuple[MemoryGateDecision, Window | None]]) -> set[str]:
-    """The same for windows that were read, or are not stored yet.
+def find_withheld_windows(db: str, decision_windows: Iterable[tuple[MemoryGateDecision, Window | None]]) -> set[str]:
+    """Return ids of those decisions whose given windows may not be used.
 
-    A window is a text: who said its messages is looked up in the turns of the session up to the decision's. Without a
-    turn it is withheld, as it is for a message that nobody can tell who said.
+    The windows were read, or are not stored yet. A window is text: who wrote its messages is looked up in the turns of
+    the session up to the decision's. A window without a turn is withheld, and so is one with a message of an unknown
+    sender.
     """
     if not consent.read_opted_out():
         return set()
-    asked, by_turn = [], defaultdict(list)
-    for row, window in seen:
-        messages = _messages_in(window, is_sure=row.match in SURE)
-        asked.append((row, messages))
+    checked, by_turn = [], defaultdict(list)
+    for row, window in decision_windows:
+        messages = _list_messages(window, is_sure=row.match in SURE)
+        checked.append((row, messages))
         by_turn[row.turn_id] += messages
     usable = consent.filter_messages(db, by_turn)
     return {
         row.id
-        for row, messages in asked
+        for row, messages in checked
         if row.turn_id not in usable or any(message not in usable[row.turn_id] for message in messages)
     }
 
 
-def _messages_in(window, *, is_sure):
-    """What a window holds; where its turn is sure, without the turn itself."""
+def _list_messages(window, *, is_sure):
+    """Return the messages of a window; where its turn is sure, without the turn itself."""
     if window is None:
         return []
     own = [(role, text) for role, text in (("user", window.user), ("agent", window.reply)) if text]

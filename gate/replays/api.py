@@ -1,4 +1,4 @@
-"""Replays: decisions made again by another model or prompt."""
+"""API of replays: decisions made again by another model or prompt."""
 
 from dataclasses import asdict
 
@@ -24,20 +24,20 @@ router = Operations("gate_replays_api", tags=["gate"])
 def gate_replay_list(request, agent, place: Query[ReplayQuery]):
     """Replays of an agent's decisions, newest first."""
     page = replay_status.read_replay_page(agent, **place.place)
-    return page_to_json(page, [_told(one) for one in replay_status.read_statuses(page)])
+    return page_to_json(page, [_build_replay_json(status) for status in replay_status.read_statuses(page)])
 
 
 @router.post("/agents/{agent}/gate/replays", {200: ReplayPlanOut, 202: ReplayStartedOut}, 400, 404, 409, 503)
 @agent_view
 @needs("operator")
-def gate_replay_start(request, agent, wanted: ReplayIn):
-    """Make decisions again by another model or prompt; returns the job, with `dry_run` what would be sent.
+def gate_replay_start(request, agent, body: ReplayIn):
+    """Make decisions again by another model or prompt; returns the job.
 
-    The words that the gate saw leave this machine.
+    With `dry_run` it returns what would be sent. The words that the gate saw leave this machine.
     """
-    if wanted.dry_run:
-        return Status(200, plans.plan_replay(agent, wanted.wanted).as_json())
-    replay, job = replay_launch.start_replay(agent, wanted.wanted, by=request.user.username)
+    if body.dry_run:
+        return Status(200, plans.plan_replay(agent, body.replay_request).as_json())
+    replay, job = replay_launch.start_replay(agent, body.replay_request, by=request.user.username)
     return Status(202, {"replay_id": replay.id, "job": job})
 
 
@@ -45,7 +45,7 @@ def gate_replay_start(request, agent, wanted: ReplayIn):
 @agent_view
 @needs("viewer")
 def gate_replay_detail(request, agent, replay_id: str, place: Query[ReplayQuery]):
-    """One replay: how often both gates agree, what they took, and a page of the decisions that became others."""
+    """One replay: agreement of both gates, use of time and tokens, and a page of differences."""
     replay = get_object_or_404(GateReplay.objects.using(agent.db), id=replay_id)
     result = results.read_result(agent.db, replay)
     page = page_of(results.find_disagreements(agent.db, replay.id), order=("number",), **place.place)
@@ -54,11 +54,11 @@ def gate_replay_detail(request, agent, replay_id: str, place: Query[ReplayQuery]
         for (original, decision), count in sorted(result.matrix.items())
     ]
     return {
-        **_told(replay_status.read_statuses([replay])[0]),
+        **_build_replay_json(replay_status.read_statuses([replay])[0]),
         "outcomes": result.outcomes,
         "matrix": pairs,
-        "original": _side(result.original),
-        "replay": _side(result.replay),
+        "original": _build_side_json(result.original),
+        "replay": _build_side_json(result.replay),
         "calls": result.calls,
         "tokens": result.spent_tokens,
         "cost_usd": result.spent_usd,
@@ -72,25 +72,25 @@ def gate_replay_detail(request, agent, replay_id: str, place: Query[ReplayQuery]
 @agent_view
 @needs("operator")
 def gate_replay_continue(request, agent, replay_id: str):
-    """Go on with the decisions of a replay that were not made again yet; returns the job."""
+    """Continue a replay with the decisions that wait; returns the job."""
     replay = get_object_or_404(GateReplay.objects.using(agent.db), id=replay_id)
     return Status(
         202, {"replay_id": replay.id, "job": replay_launch.continue_replay(agent, replay, by=request.user.username)}
     )
 
 
-def _told(standing):
-    replay = standing.replay
+def _build_replay_json(status):
+    replay = status.replay
     names = ("id", "llm_model", "prompt_version", "total", "skipped", "decided", "agreed", "started_by", "created_at")
     return {
         **{name: getattr(replay, name) for name in names},
-        "state": standing.state,
-        "agreement": standing.agreement,
+        "state": status.state,
+        "agreement": status.agreement,
         "chosen": replay.chosen,
         "job_id": replay.job_id,
     }
 
 
-def _side(side):
-    found = asdict(side)
-    return {**found, "p50_ms": found["p50"], "p95_ms": found["p95"]}
+def _build_side_json(side):
+    values = asdict(side)
+    return {**values, "p50_ms": values["p50"], "p95_ms": values["p95"]}

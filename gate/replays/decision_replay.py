@@ -1,9 +1,8 @@
-"""One decision, made again on the window it was made on; the original stays as it is."""
-
-from collections.abc import Callable
+"""Replays one decision on its stored window; the original does not change."""
 
 from django.db.models import F
 
+from agents.runners.calls import Wait
 from openclaw_web import clock
 from openclaw_web.sqlite import write_queue
 
@@ -16,52 +15,61 @@ from ..runner.turn_decision import DecisionOutcome
 Outcome = GateReplayDecision.Outcome
 
 
-def replay_decision(
-    db: str, gate: Gate, replay_id: str, decision_id: str, *, wait: Callable[[float], object]
-) -> DecisionOutcome:
-    """Have a decision of a replay made again, once. Raises LimitReached and CallFailed: then it waits on."""
+def replay_decision(db: str, gate: Gate, replay_id: str, decision_id: str, *, wait: Wait) -> DecisionOutcome:
+    """Replay a decision once, and return the outcome.
+
+    Raises LimitReached and CallFailed: the decision then waits for another attempt.
+    """
     rows = GateReplayDecision.objects.using(db).filter(replay_id=replay_id, decision_id=decision_id)
     if not rows.filter(outcome=Outcome.WAITING).exists():
         return DecisionOutcome.GONE
     original = MemoryGateDecision.objects.using(db).filter(id=decision_id).defer("raw_response").first()
     window = original and windows.read_window(db, original.window_hash)
     if window is None:
-        return _end(rows, Outcome.LOST, DecisionOutcome.GONE)
+        return _set_outcome(rows, Outcome.LOST, DecisionOutcome.GONE)
     if windows.find_withheld(db, [original]):
-        return _end(rows, Outcome.WITHHELD, DecisionOutcome.WITHHELD)
-    whose = model_calls.CallSubject(original.session_id, original.turn_id, replay_id, decision_id)
-    call, answer = model_calls.ask_gate(db, gate, window, whose, wait=wait)
-    told = {
+        return _set_outcome(rows, Outcome.WITHHELD, DecisionOutcome.WITHHELD)
+    subject = model_calls.CallSubject(original.session_id, original.turn_id, replay_id, decision_id)
+    call, answer = model_calls.ask_gate(db, gate, window, subject, wait=wait)
+    columns = {
         "llm_latency_ms": answer.latency_ms,
         "prompt_tokens": answer.prompt_tokens,
         "completion_tokens": answer.completion_tokens,
         "cost_usd": call.cost_usd,
     }
     try:
-        decided = answer_parsing.parse_answer(answer.text)
-    except answer_parsing.MalformedAnswer as why:
+        model_decision = answer_parsing.parse_answer(answer.text)
+    except answer_parsing.MalformedAnswer as malformed:
+        columns["reason"] = malformed.sentence
         with write_queue.agent_transaction(db):
-            model_calls.store_malformed(db, call, answer, why)
-            return _end(rows, Outcome.MALFORMED, DecisionOutcome.MALFORMED, reason=why.sentence, **told)
+            model_calls.store_malformed(db, call, answer, malformed)
+            return _set_outcome(rows, Outcome.MALFORMED, DecisionOutcome.MALFORMED, **columns)
     call.outcome = GateCall.Outcome.DECIDED
     call.raw_response = decision_store.store_response(db, answer.text, call.session_id, call.turn_id)
-    told |= {"decision": decided.decision, "reason": decided.reason, "candidate_fact": decided.candidate_fact}
+    columns |= {
+        "decision": model_decision.decision,
+        "reason": model_decision.reason,
+        "candidate_fact": model_decision.candidate_fact,
+    }
     with write_queue.agent_transaction(db):
         call.save(using=db, force_update=True)
-        return _store(db, rows, replay_id, told)
+        return _store(db, rows, replay_id, columns)
 
 
-def _store(db, rows, replay_id, told):
-    """Keep a decision beside the original, and count it."""
-    is_same = rows.filter(original=told["decision"]).exists()
-    ended = _end(rows, Outcome.DECIDED, DecisionOutcome.DECIDED, is_same=is_same, **told)
-    if ended == DecisionOutcome.DECIDED:
+def _store(db, rows, replay_id, columns):
+    """Store a replayed decision beside the original, and count it."""
+    is_same = rows.filter(original=columns["decision"]).exists()
+    outcome = _set_outcome(rows, Outcome.DECIDED, DecisionOutcome.DECIDED, is_same=is_same, **columns)
+    if outcome == DecisionOutcome.DECIDED:
         replays = GateReplay.objects.using(db).filter(id=replay_id)
         replays.update(decided=F("decided") + 1, agreed=F("agreed") + is_same)
-    return ended
+    return outcome
 
 
-def _end(rows, outcome, ended, **told):
-    """Say of a decision that waits how it ended; one that another process has ended meanwhile stays as it is."""
-    changed = rows.filter(outcome=Outcome.WAITING).update(outcome=outcome, created_at=clock.now_ms(), **told)
+def _set_outcome(rows, outcome, ended, **columns):
+    """Set the outcome of a decision that waits.
+
+    A decision that another process has ended does not change.
+    """
+    changed = rows.filter(outcome=Outcome.WAITING).update(outcome=outcome, created_at=clock.now_ms(), **columns)
     return ended if changed else DecisionOutcome.GONE

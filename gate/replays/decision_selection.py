@@ -1,4 +1,7 @@
-"""Which decisions a replay is about: those that fit, whose windows are stored, and may be sent."""
+"""Selects the decisions of a replay.
+
+They fit the filters, their windows are stored, and they may be sent.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -16,51 +19,54 @@ READ = ("id", "turn_id", "session_id", "window_hash", "decision", "match", "crea
 
 @dataclass(slots=True)
 class DecisionSelection:
-    """Decisions, the newest first; how many more have no window that is stored, or are withheld."""
+    """Selected decisions, the newest first, and counts of those left out.
+
+    `skipped` decisions have no stored window, `withheld` ones may not be sent.
+    """
 
     rows: list[MemoryGateDecision] = field(default_factory=list)
     skipped: int = 0
     withheld: int = 0
 
 
-def select_decisions(agent: Agent, wanted: ReplayRequest) -> DecisionSelection:
-    """The decisions that are to be made again. Raises Refused for filters that cannot be."""
-    chosen = DecisionSelection()
-    for piece in _pieces(agent, wanted):
-        there = _stored(agent.db, piece)
-        hidden = windows.find_withheld(agent.db, [row for row in piece if row.window_hash in there])
-        for row in piece:
-            if row.window_hash not in there:
-                chosen.skipped += 1
+def select_decisions(agent: Agent, request: ReplayRequest) -> DecisionSelection:
+    """Return the decisions to replay. Raises Refused for filters that are not valid."""
+    selection = DecisionSelection()
+    for batch in _read_batches(agent, request):
+        stored_hashes = _find_stored_hashes(agent.db, batch)
+        hidden = windows.find_withheld(agent.db, [row for row in batch if row.window_hash in stored_hashes])
+        for row in batch:
+            if row.window_hash not in stored_hashes:
+                selection.skipped += 1
             elif row.id in hidden:
-                chosen.withheld += 1
+                selection.withheld += 1
             else:
-                chosen.rows.append(row)
-            if len(chosen.rows) == wanted.limit:
-                return chosen
-    return chosen
+                selection.rows.append(row)
+            if len(selection.rows) == request.limit:
+                return selection
+    return selection
 
 
-def _pieces(agent, wanted) -> Iterator[list[MemoryGateDecision]]:
-    found = DECISIONS.fits(agent, **wanted.filters)
-    found = replace(found, rows=found.rows.only(*READ))
-    ids = wanted.among(agent)
+def _read_batches(agent, request) -> Iterator[list[MemoryGateDecision]]:
+    listing = DECISIONS.fits(agent, **request.filters)
+    listing = replace(listing, rows=listing.rows.only(*READ))
+    ids = request.find_allowed_ids(agent)
     if ids is None:
         after = None
         while True:
-            page = found.page(after=after, size=PIECE)
+            page = listing.page(after=after, size=PIECE)
             if page:
                 yield page
             after = page.next
             if after is None:
                 return
     listed = sorted(ids)
-    rows = [row for at in range(0, len(listed), PIECE) for row in found.all.filter(id__in=listed[at : at + PIECE])]
+    rows = [row for at in range(0, len(listed), PIECE) for row in listing.all.filter(id__in=listed[at : at + PIECE])]
     rows.sort(key=lambda row: (row.created_at, row.place), reverse=True)
     for at in range(0, len(rows), PIECE):
         yield rows[at : at + PIECE]
 
 
-def _stored(db, rows):
+def _find_stored_hashes(db, rows):
     hashes = {row.window_hash for row in rows if row.window_hash}
     return set(GateWindow.objects.using(db).filter(hash__in=hashes).values_list("hash", flat=True))

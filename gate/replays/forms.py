@@ -1,4 +1,4 @@
-"""What people type about a replay, as what is wanted."""
+"""The form for a replay."""
 
 from typing import Any
 
@@ -13,7 +13,10 @@ from .replay_request import DEFAULT_LIMIT, MAX_DECISIONS, ReplayRequest
 
 
 class ReplayForm(forms.Form):
-    """Who is to decide again, and about how many of the decisions that fit the filters of the address."""
+    """The model and prompt of a replay, and the number of decisions.
+
+    The decisions are those that fit the filters of the address.
+    """
 
     new_model = forms.CharField(
         label=_("Model"),
@@ -22,7 +25,7 @@ class ReplayForm(forms.Form):
     )
     new_prompt = forms.CharField(
         label=_("Prompt"),
-        max_length=MOST_TEXT + 1_000,  # a browser sends two characters for the end of a line
+        max_length=MOST_TEXT + 1_000,  # a browser sends two characters for each line end
         widget=forms.Textarea(attrs={"rows": 14, "spellcheck": "false"}),
     )
     limit = forms.IntegerField(
@@ -39,29 +42,29 @@ class ReplayForm(forms.Form):
 
     @classmethod
     def build_initial(cls) -> "ReplayForm":
-        """The form as it is first shown: with the gate in force."""
+        """Return the form with the active gate as initial values."""
         gate = config.get_configured_gate()
         return cls(initial={"new_model": gate.model, "new_prompt": prompts.get_active_prompt().text})
 
     def clean_new_prompt(self) -> str:
-        """The text with plain ends of lines, as every other place has it."""
+        """Return the text with plain line ends."""
         text = str(self.cleaned_data["new_prompt"]).replace("\r\n", "\n").strip()
         if len(text) > MOST_TEXT or "\0" in text:
             raise forms.ValidationError(_("A prompt has at most 20,000 characters."))
         return text
 
     def build_request(self, filters: DecisionFilters) -> ReplayRequest:
-        """As a plan and a replay are asked for; `filters` are those of the list."""
-        found = self.cleaned_data
+        """Return the request for a plan or a replay; `filters` are those of the list."""
+        values = self.cleaned_data
         return ReplayRequest(
-            model=found["new_model"],
-            prompt=found["new_prompt"],
-            limit=found["limit"],
+            model=values["new_model"],
+            prompt=values["new_prompt"],
+            limit=values["limit"],
             filters=drop_empty_filters(filters),
-            is_approved=found["approved"],
+            is_approved=values["approved"],
         )
 
 
 def drop_empty_filters(filters: DecisionFilters) -> dict[str, Any]:
-    """The filters of the list as it is asked for them; what is empty is left out."""
-    return {name: value for name, value in filters.asked.items() if value not in (None, "")}
+    """Return the filters of the list as arguments, without empty ones."""
+    return {name: value for name, value in filters.criteria.items() if value not in (None, "")}

@@ -1,4 +1,7 @@
-"""The job of a replay: it can be broken off anywhere, and goes on with the decisions that wait when it is run again."""
+"""The job of a replay.
+
+It can be stopped at any moment, and continues with the decisions that wait when it is run again.
+"""
 
 from typing import Any
 
@@ -34,66 +37,75 @@ WORDS = {
 
 
 def run(params: dict[str, Any], progress: Progress) -> dict[str, Any]:
-    """The job. Raises Refused when nothing may be sent, another replay of the agent runs, or nobody answered."""
+    """Run the job.
+
+    Raises Refused when nothing may be sent, another replay of the agent runs, or no call was answered.
+    """
     agent = agents.get(params["agent"])
-    replay = _replay_of(agent, params)
+    replay = _get_replay(agent, params)
     with launch.exclusive_run(RUNNER, agent.agent_id):
-        gate = _gate(agent.db, replay)
+        gate = _build_gate(agent.db, replay)
         rows = GateReplayDecision.objects.using(agent.db).filter(replay=replay)
         waiting = list(rows.filter(outcome=Outcome.WAITING).order_by("number").values_list("decision_id", flat=True))
         batch = Batch(RUNNER, gate, progress, replay.total, done=replay.total - len(waiting))
-        _set(replay, State.RUNNING)
-        batch.run(waiting, lambda decision_id: _is_withheld(agent.db, gate, replay, decision_id, batch))
-        result = _summary(agent, replay, batch)
-        _set(replay, State.STOPPED if result["left"] else State.FINISHED)
+        _set_state(replay, State.RUNNING)
+        batch.run(waiting, lambda decision_id: _replay_is_withheld(agent.db, gate, replay, decision_id, batch))
+        result = _build_summary(agent, replay, batch)
+        _set_state(replay, State.STOPPED if result["left"] else State.FINISHED)
     check_answered(result, result["decided"])
     return result
 
 
-def _is_withheld(db, gate, replay, decision_id, batch):
+def _replay_is_withheld(db, gate, replay, decision_id, batch):
     return (
         decision_replay.replay_decision(db, gate, replay.id, decision_id, wait=batch.wait) == DecisionOutcome.WITHHELD
     )
 
 
 def stop(params: dict[str, Any]) -> None:
-    """Say of a replay whose job was cancelled that it has stopped; what was decided stays."""
+    """Mark a replay whose job was canceled as stopped.
+
+    Replayed decisions are kept.
+    """
     if db := databases.find_alias(params.get("agent", "")):
         GateReplay.objects.using(db).filter(id=params.get("replay"), state=State.RUNNING).update(state=State.STOPPED)
 
 
-def _replay_of(agent, params):
+def _get_replay(agent, params):
     replay = GateReplay.objects.using(agent.db).filter(id=params["replay"]).first()
     if replay is None:
         raise Refused(_("There is no replay %(name)s.") % {"name": params["replay"]})
     return replay
 
 
-def _gate(db, replay) -> Gate:
-    """Who decides again. Raises Refused when nothing may be sent, or its prompt is not there any more."""
+def _build_gate(db, replay) -> Gate:
+    """Return the gate of a replay.
+
+    Raises Refused when nothing may be sent, or the prompt was removed.
+    """
     prompt = GatePrompt.objects.using(db).filter(id=replay.prompt_version).first()
     problem = RUNNER.problem_of(replay.llm_model)
     if prompt is None and not problem:
         problem = _("The prompt of this replay is not stored any more. Start another replay.")
     if problem or prompt is None:
-        _set(replay, State.STOPPED)
+        _set_state(replay, State.STOPPED)
         raise Refused(problem)
     return config.build_gate(replay.llm_model, Prompt(prompt.text))
 
 
-def _set(replay, state):
+def _set_state(replay, state):
     GateReplay.objects.using(replay._state.db).filter(id=replay.id).update(state=state)
 
 
 def count_outcomes(db: str, replay_id: str) -> dict[str, int]:
-    """How many decisions of a replay ended how, by every outcome there is."""
+    """Return how many decisions of a replay have each outcome."""
     rows = GateReplayDecision.objects.using(db).filter(replay_id=replay_id).values_list("outcome")
     return dict.fromkeys(map(str, Outcome), 0) | dict(rows.annotate(number=Count("outcome")).order_by())
 
 
-def _summary(agent, replay, batch):
-    """What became of the decisions, runs before this one included, as JSON-able values."""
-    ends = count_outcomes(agent.db, replay.id)
+def _build_summary(agent, replay, batch):
+    """Return the result of a replay, earlier runs included, as JSON-able values."""
+    outcome_counts = count_outcomes(agent.db, replay.id)
     replay.refresh_from_db()
     result = {
         "agent": agent.agent_id,
@@ -102,9 +114,12 @@ def _summary(agent, replay, batch):
         "decisions": replay.total,
         "skipped": replay.skipped,
         **batch.result(),
-        **{str(name): ends[name] for name in (Outcome.DECIDED, Outcome.MALFORMED, Outcome.WITHHELD, Outcome.LOST)},
+        **{
+            str(name): outcome_counts[name]
+            for name in (Outcome.DECIDED, Outcome.MALFORMED, Outcome.WITHHELD, Outcome.LOST)
+        },
         "agreed": replay.agreed,
-        "left": ends[Outcome.WAITING],
+        "left": outcome_counts[Outcome.WAITING],
     }
     different = result["decided"] - result["agreed"]
     return {"message": build_message(WORDS, {**result, "different": different}), **result}
@@ -113,9 +128,9 @@ def _summary(agent, replay, batch):
 JOB = Kind(
     run=run,
     label=gettext_lazy("Replay of decisions"),
-    started=gettext_lazy("started a replay of decisions"),
-    kept=gettext_lazy("Decisions already replayed are kept; the replay can be continued on its page."),
-    done=lambda result: str(result["message"]),
+    audit_text=gettext_lazy("started a replay of decisions"),
+    cancel_text=gettext_lazy("Decisions already replayed are kept; the replay can be continued on its page."),
+    describe_result=lambda result: str(result["message"]),
     page=RUNNER.page,
     page_params=("agent", "replay"),
     undo=stop,

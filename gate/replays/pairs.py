@@ -1,4 +1,4 @@
-"""The decisions of a replay beside their originals: those that became others, and of these the regressions."""
+"""Pairs of an original and its replayed decision: differences, and regressions among them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,12 +21,12 @@ KIND_LABELS = {
     DIFFERENT: gettext_lazy("Different"),
     SAME: gettext_lazy("Same"),
 }
-JUDGED = {REGRESSIONS: Verdict.RIGHT, FIXED: Verdict.WRONG}
+VERDICT_KINDS = {REGRESSIONS: Verdict.RIGHT, FIXED: Verdict.WRONG}
 
 
 @dataclass(frozen=True, slots=True)
 class PairFilter:
-    """Which pairs are shown: of a kind, or of one cell of the matrix."""
+    """The pairs of a page: of a kind, or of one cell of the matrix."""
 
     kind: str
     original: str = ""
@@ -34,43 +34,46 @@ class PairFilter:
 
     @property
     def is_cell(self) -> bool:
-        """Whether it is a cell of the matrix."""
+        """Return whether it is a cell of the matrix."""
         return bool(self.original and self.decision)
 
 
 class PairsForm(forms.Form):
-    """Which pairs the address of a replay asks for."""
+    """The pairs that the address of a replay asks for."""
 
     show = forms.ChoiceField(required=False, choices=list(KIND_LABELS.items()))
     original = forms.ChoiceField(required=False, choices=MemoryGateDecision.Decision.choices)
     decision = forms.ChoiceField(required=False, choices=MemoryGateDecision.Decision.choices)
 
     def read_filter(self, counts: Mapping[str, int]) -> PairFilter:
-        """What is shown: regressions first where there are some. Raises Refused for an address that cannot be."""
+        """Return the pairs to show; regressions by default where there are some.
+
+        Raises Refused for an address that is not valid.
+        """
         if not self.is_valid():
             raise Refused(_("This address is not valid for a replay. Remove its filters."))
-        usual = REGRESSIONS if counts[REGRESSIONS] else DIFFERENT
-        said = self.cleaned_data
-        return PairFilter(said["show"] or usual, said["original"], said["decision"])
+        default_kind = REGRESSIONS if counts[REGRESSIONS] else DIFFERENT
+        values = self.cleaned_data
+        return PairFilter(values["show"] or default_kind, values["original"], values["decision"])
 
 
 def count_pairs(db: str, replay: GateReplay, result: Result) -> dict[str, int]:
-    """How many pairs there are of each kind."""
+    """Return the number of pairs of each kind."""
     judged = MemoryGateDecision.objects.using(db).filter(verdict__isnull=False, id=OuterRef("decision_id"))
     rows = find_disagreements(db, replay.id).annotate(verdict=judged.values("verdict")).order_by().values("verdict")
     numbers = {row["verdict"]: row["number"] for row in rows.annotate(number=Count("decision_id"))}
-    known = {kind: numbers.get(verdict, 0) for kind, verdict in JUDGED.items()}
+    known = {kind: numbers.get(verdict, 0) for kind, verdict in VERDICT_KINDS.items()}
     return known | {DIFFERENT: result.decided - result.agreed, SAME: result.agreed}
 
 
-def filter_pairs(db: str, replay_id: str, chosen: PairFilter) -> QuerySet[GateReplayDecision]:
-    """The decisions of a replay that are shown, to be ordered by `number`."""
-    if chosen.is_cell:
-        return find_replayed(db, replay_id).filter(original=chosen.original, decision=chosen.decision)
-    if chosen.kind == SAME:
+def filter_pairs(db: str, replay_id: str, pair_filter: PairFilter) -> QuerySet[GateReplayDecision]:
+    """Return the decisions of a replay that fit, to be ordered by `number`."""
+    if pair_filter.is_cell:
+        return find_replayed(db, replay_id).filter(original=pair_filter.original, decision=pair_filter.decision)
+    if pair_filter.kind == SAME:
         return find_replayed(db, replay_id).filter(is_same=True)
     rows = find_disagreements(db, replay_id)
-    if verdict := JUDGED.get(chosen.kind):
+    if verdict := VERDICT_KINDS.get(pair_filter.kind):
         original = MemoryGateDecision.objects.using(db).filter(id=OuterRef("decision_id"), verdict=verdict)
         rows = rows.filter(Exists(original))
     return rows

@@ -1,4 +1,7 @@
-"""What a replay would send, where to, and about what it would cost; nothing is sent for it."""
+"""Plans a replay: decisions, endpoint, and estimated tokens and cost.
+
+Nothing is sent for a plan.
+"""
 
 from dataclasses import dataclass
 
@@ -16,27 +19,32 @@ from .replay_request import ReplayRequest
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan(Estimate):
-    """What would be sent of how many decisions; `skipped` are those without a stored window."""
+    """The estimate of a replay and its number of decisions.
+
+    `skipped` are decisions without a stored window.
+    """
 
     decisions: int
     skipped: int
 
 
-def plan_replay(agent: Agent, wanted: ReplayRequest) -> Plan:
-    """What replaying these decisions of an agent would mean."""
-    gate, chosen = wanted.gate, decision_selection.select_decisions(agent, wanted)
-    prompt_tokens, answers = _tokens(agent.db, gate, chosen), len(chosen.rows) * USUAL_ANSWER
+def plan_replay(agent: Agent, request: ReplayRequest) -> Plan:
+    """Estimate a replay of these decisions."""
+    gate, selection = request.gate, decision_selection.select_decisions(agent, request)
+    prompt_tokens, answers = _estimate_tokens(agent.db, gate, selection), len(selection.rows) * USUAL_ANSWER
     return Plan(
-        decisions=len(chosen.rows),
-        skipped=chosen.skipped,
-        withheld=chosen.withheld,
+        decisions=len(selection.rows),
+        skipped=selection.skipped,
+        withheld=selection.withheld,
         **build_estimate(RUNNER, agent, gate, prompt_tokens, answers, RUNNER.problem_of(gate.model)),
     )
 
 
-def _tokens(db, gate, chosen: DecisionSelection):
-    """About how many tokens asking about all of them has, from some that are spread evenly."""
-    count = len(chosen.rows)
-    some = chosen.rows[:: -(-count // MEASURED_WINDOWS) or 1]
-    found = [gate.prompt_tokens(window) for row in some if (window := windows.read_window(db, row.window_hash))]
-    return round(sum(found) / len(found) * count) if found else 0
+def _estimate_tokens(db, gate, selection: DecisionSelection):
+    """Estimate the tokens of the questions about all decisions, from an even sample."""
+    count = len(selection.rows)
+    sampled_rows = selection.rows[:: -(-count // MEASURED_WINDOWS) or 1]
+    token_counts = [
+        gate.prompt_tokens(window) for row in sampled_rows if (window := windows.read_window(db, row.window_hash))
+    ]
+    return round(sum(token_counts) / len(token_counts) * count) if token_counts else 0

@@ -1,4 +1,4 @@
-"""What somebody wants replayed: which decisions, and by which model with which prompt."""
+"""Describes the decisions of a replay for its page."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -23,10 +23,11 @@ DEFAULT_LIMIT = 100
 
 @dataclass(frozen=True, slots=True)
 class ReplayRequest:
-    """Decisions that fit the `filters` of their list (as `DECISIONS.fits` takes them), of more than `limit` the newest.
+    """A request for a replay.
 
-    With `is_approved` only those that approved samples are about, with `ids` only these. `prompt` is a text; empty: the
-    prompt in force.
+    It is about decisions that fit the `filters` of their list (arguments of `DECISIONS.fits`); of more than `limit`,
+    the newest. With `is_approved` only decisions of approved samples, with `ids` only these. `prompt` is a text; empty:
+    the active prompt.
     """
 
     model: str
@@ -38,49 +39,52 @@ class ReplayRequest:
 
     @property
     def gate(self) -> Gate:
-        """Who is asked; its endpoint has no host while none is configured."""
-        text, in_force = self.prompt.replace("\r\n", "\n").strip(), prompts.get_active_prompt()
-        is_other = text and text != in_force.text.strip()  # forms take off what stands around a text
-        return config.build_gate(self.model, Prompt(text) if is_other else in_force)
+        """Return the gate that is asked.
+
+        Its endpoint has no host while none is configured.
+        """
+        text, active_prompt = self.prompt.replace("\r\n", "\n").strip(), prompts.get_active_prompt()
+        is_other = text and text != active_prompt.text.strip()  # forms strip the text
+        return config.build_gate(self.model, Prompt(text) if is_other else active_prompt)
 
     @property
     def chosen(self) -> dict[str, Any]:
-        """Which decisions these are, as a replay keeps it."""
+        """Return the choice of decisions as a replay stores it."""
         named = {name: value for name, value in self.filters.items() if value not in (None, "", False)}
-        found: dict[str, Any] = {"filters": named, "limit": self.limit}
+        choice: dict[str, Any] = {"filters": named, "limit": self.limit}
         if self.is_approved:
-            found["approved"] = True
+            choice["approved"] = True
         if self.ids is not None:
-            found["ids"] = len(self.ids)
-        return found
+            choice["ids"] = len(self.ids)
+        return choice
 
     def find_allowed_ids(self, agent: Agent) -> set[str] | None:
-        """The ids that the decisions are limited to; None: no limit."""
-        found = None if self.ids is None else set(self.ids)
+        """Return the ids that the decisions are limited to; None: no limit."""
+        ids = None if self.ids is None else set(self.ids)
         if not self.is_approved:
-            return found
+            return ids
         approved = set(import_string(settings.APPROVED_DECISIONS)(agent.agent_id))
-        return approved if found is None else approved & found
+        return approved if ids is None else approved & ids
 
 
-def describe_filters(found: dict[str, Any]) -> list[tuple[str, str]]:
-    """Labels and values of what a replay was limited to; nothing when it was about all decisions."""
+def describe_filters(choice: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return labels and values of a replay's filters; empty for all decisions."""
     form = DecisionFilters({})
     form.is_valid()
-    said = []
-    for name, value in found.get("filters", {}).items():
+    labels = []
+    for name, value in choice.get("filters", {}).items():
         if name in ("since", "until"):
-            said.append((pgettext("time", "From") if name == "since" else _("Before"), _moment(value)))
+            labels.append((pgettext("time", "From") if name == "since" else _("Before"), _format_moment(value)))
         elif name in form.fields:
             label = DecisionFilters.CHIPS.get(name) or form.fields[name].label
-            said.append((str(label), form.in_words(name, value)))
-    if found.get("approved"):
-        said.append((_("Only decisions in approved samples"), ""))
-    if count := found.get("ids"):
+            labels.append((str(label), form.in_words(name, value)))
+    if choice.get("approved"):
+        labels.append((_("Only decisions in approved samples"), ""))
+    if count := choice.get("ids"):
         words = ngettext("%(count)s decision by ID", "%(count)s decisions by ID", count)
-        said.append((words % {"count": f"{count:,}"}, ""))
-    return said
+        labels.append((words % {"count": f"{count:,}"}, ""))
+    return labels
 
 
-def _moment(value: Any) -> str:
+def _format_moment(value: Any) -> str:
     return f"{datetime.fromtimestamp(value / 1000, UTC):%Y-%m-%d %H:%M} UTC"

@@ -1,4 +1,4 @@
-"""What came of a replay: how often both gates agree, how long and how dear they were, and who is right."""
+"""Results of a replay: agreement, latency and cost of both gates, and who is right."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +20,10 @@ NUMBERS = ("llm_latency_ms", "prompt_tokens", "completion_tokens", "cost_usd")
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """What the decisions of one gate took; None: of no decision known. `known`: how many the cost is known of."""
+    """Latency, tokens and cost of the decisions of one gate.
+
+    None where no decision has the value. `known` is the number of decisions with a known cost.
+    """
 
     p50: int | None
     p95: int | None
@@ -32,10 +35,11 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A replay by now. `matrix` counts the decisions that were made again, by the original and the new decision.
+    """The result of a replay so far.
 
-    `outcomes` has every outcome; `original` and `replay` are about the decisions that were made again. `spent_usd` and
-    `spent_tokens` are of all calls of the replay, failed ones included.
+    `matrix` counts the replayed decisions by the original and the new decision. `outcomes` has every outcome;
+    `original` and `replay` are about the replayed decisions. `spent_usd` and `spent_tokens` are of all calls of the
+    replay, failed ones included.
     """
 
     outcomes: dict[str, int]
@@ -50,18 +54,21 @@ class Result:
 
     @property
     def agreement(self) -> float | None:
-        """The share of decisions that both gates made alike; None while there is none."""
+        """Return the share of decisions on which both gates agree; None while there is none."""
         return self.agreed / self.decided if self.decided else None
 
     @property
     def used(self) -> list[str]:
-        """The decisions that occur on either side, in the order of the spec."""
-        found = {name for pair in self.matrix for name in pair}
-        return [name for name in DECISIONS if name in found]
+        """Return the decisions that occur on either side, in the order of the spec."""
+        names = {name for pair in self.matrix for name in pair}
+        return [name for name in DECISIONS if name in names]
 
     @property
     def cells(self) -> list[tuple[str, list[tuple[str, int, int]], int]]:
-        """Rows of the matrix: the original, for each decision its count and heat (0 to 5), and how many in all."""
+        """Return the rows of the matrix, the most frequent original first.
+
+        A row has the original, for each decision its count and heat (0 to 5), and the sum of the counts.
+        """
         most = max(self.matrix.values(), default=0)
 
         def heat(count):
@@ -77,36 +84,42 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """How one gate did about one decision: how often it made it, and was right; precision and recall follow."""
+    """How often a gate made one decision, and was right with it.
 
-    made: int
+    `predicted` counts the decisions that the gate made, `expected` those that would have been right.
+    """
+
+    predicted: int
     right: int
-    wanted: int
+    expected: int
 
     @property
     def precision(self) -> float | None:
-        """Of those it made, the share that is right."""
-        return self.right / self.made if self.made else None
+        """Return the share of the gate's decisions that is right."""
+        return self.right / self.predicted if self.predicted else None
 
     @property
     def recall(self) -> float | None:
-        """Of those that would have been right, the share it made."""
-        return self.right / self.wanted if self.wanted else None
+        """Return the share of the right decisions that the gate made."""
+        return self.right / self.expected if self.expected else None
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """Both gates about one decision."""
+    """The measures of both gates for one decision."""
 
     decision: str
-    wanted: int
+    expected: int
     original: Measure
     replay: Measure
 
 
 @dataclass(frozen=True, slots=True)
 class VerdictScores:
-    """Both gates against what people said: of `count` decisions, how many each made right, and the same by decision."""
+    """Both gates compared with people's verdicts.
+
+    Of `count` decisions, `original` and `replay` are the numbers that each gate made right; `scores` are by decision.
+    """
 
     count: int
     original: int
@@ -115,7 +128,7 @@ class VerdictScores:
 
 
 def read_result(db: str, replay: GateReplay) -> Result:
-    """What came of a replay by now."""
+    """Return the result of a replay so far."""
     outcomes = job.count_outcomes(db, replay.id)
     rows = find_replayed(db, replay.id)
     pairs = rows.order_by().values_list("original", "decision").annotate(number=Count("decision_id"))
@@ -127,8 +140,8 @@ def read_result(db: str, replay: GateReplay) -> Result:
         decided=sum(matrix.values()),
         agreed=sum(number for (original, decision), number in matrix.items() if original == decision),
         matrix=matrix,
-        original=_side(_of_originals(rows)),
-        replay=_side(rows.values_list(*NUMBERS)),
+        original=_build_side(_read_original_numbers(rows)),
+        replay=_build_side(rows.values_list(*NUMBERS)),
         calls=spent["number"],
         spent_tokens=spent["tokens"] or 0,
         spent_usd=spent["cost"],
@@ -136,63 +149,69 @@ def read_result(db: str, replay: GateReplay) -> Result:
 
 
 def find_replayed_ids(db: str, replay_id: str) -> list[str]:
-    """Ids of the decisions that a replay has made again, the newest first."""
+    """Return ids of the decisions that a replay has replayed, the newest first."""
     return list(find_replayed(db, replay_id).order_by("number").values_list("decision_id", flat=True))
 
 
 def read_originals(db: str, replay_id: str) -> Iterator[tuple[str, str]]:
-    """The decisions that a replay has made again, and what each was the first time."""
+    """Yield ids of the replayed decisions with the original decision."""
     yield from find_replayed(db, replay_id).values_list("decision_id", "original").iterator(chunk_size=CHUNK)
 
 
 def find_disagreements(db: str, replay_id: str) -> QuerySet[GateReplayDecision]:
-    """The decisions that became others, to be ordered by `number`."""
-    # "NOT is_same", which Django writes for False, would leave the index aside.
+    """Return the decisions that changed in the replay, to be ordered by `number`."""
+    # Django writes "NOT is_same" for False, and SQLite would not use the index for it.
     return GateReplayDecision.objects.using(db).filter(replay_id=replay_id, is_same__in=[False])
 
 
 def pair_with_originals(db: str, rows: Sequence[GateReplayDecision]) -> list[tuple[GateReplayDecision, Any]]:
-    """Each of these with the decision it is of; None where that is not there any more."""
-    found = MemoryGateDecision.objects.using(db).defer("raw_response").in_bulk([row.decision_id for row in rows])
-    return [(row, found.get(row.decision_id)) for row in rows]
+    """Return each row with its original decision.
+
+    The original is None where it was removed.
+    """
+    originals_by_id = (
+        MemoryGateDecision.objects.using(db).defer("raw_response").in_bulk([row.decision_id for row in rows])
+    )
+    return [(row, originals_by_id.get(row.decision_id)) for row in rows]
 
 
 def score_gates(db: str, replay_id: str, verdicts: Mapping[str, str]) -> VerdictScores:
-    """Both gates against what people said; `verdicts` are the decisions that would be right, by the decision's id.
+    """Score both gates by people's verdicts.
 
-    Only decisions that were made again count, so that both gates are measured on the same ones.
+    `verdicts` are the decisions that would be right, by the decision's id. Only replayed decisions count, so that both
+    gates are measured on the same ones.
     """
     rows = find_replayed(db, replay_id).values_list("decision_id", "original", "decision")
-    found = [(verdicts[name], original, new) for name, original, new in rows.iterator(chunk_size=CHUNK)
+    triples = [(verdicts[name], original, new) for name, original, new in rows.iterator(chunk_size=CHUNK)
              if name in verdicts]  # fmt: skip
-    scores = [_score(name, found) for name in DECISIONS if any(name in one for one in found)]
-    originals, replays = (sum(one[0] == one[place] for one in found) for place in (1, 2))
-    return VerdictScores(len(found), originals, replays, scores)
+    scores = [_build_score(name, triples) for name in DECISIONS if any(name in triple for triple in triples)]
+    originals, replays = (sum(triple[0] == triple[index] for triple in triples) for index in (1, 2))
+    return VerdictScores(len(triples), originals, replays, scores)
 
 
-def _score(name, found):
-    wanted = sum(right == name for right, _original, _new in found)
+def _build_score(name, triples):
+    expected = sum(right == name for right, _original, _new in triples)
 
-    def measure(place):
-        made = [one for one in found if one[place] == name]
-        return Measure(len(made), sum(one[0] == name for one in made), wanted)
+    def measure(index):
+        predicted = [triple for triple in triples if triple[index] == name]
+        return Measure(len(predicted), sum(triple[0] == name for triple in predicted), expected)
 
-    return Score(name, wanted, measure(1), measure(2))
+    return Score(name, expected, measure(1), measure(2))
 
 
 def find_replayed(db: str, replay_id: str) -> QuerySet[GateReplayDecision]:
-    """The decisions that a replay has made again."""
+    """Return the decisions that a replay has replayed."""
     return GateReplayDecision.objects.using(db).filter(replay_id=replay_id, outcome=Outcome.DECIDED)
 
 
-def _of_originals(rows):
+def _read_original_numbers(rows):
     original = MemoryGateDecision.objects.filter(id=OuterRef("decision_id"))
     return rows.annotate(**{f"first_{name}": Subquery(original.values(name)) for name in NUMBERS}).values_list(
         *(f"first_{name}" for name in NUMBERS)
     )
 
 
-def _side(rows):
+def _build_side(rows):
     columns: list[list[Any]] = [[], [], [], []]
     for row in rows.iterator(chunk_size=CHUNK):
         for column, value in zip(columns, row, strict=True):
@@ -204,5 +223,5 @@ def _side(rows):
 
 
 def _percentile(values, share):
-    """The value that `share` of all do not exceed; None of nothing."""
+    """Return the value that `share` of all do not exceed; None for no values."""
     return values[math.ceil(share * len(values)) - 1] if values else None

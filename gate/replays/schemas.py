@@ -1,4 +1,4 @@
-"""What goes into the API of replays and comes out of it."""
+"""Input and output of the API of replays."""
 
 from typing import Any, Literal
 
@@ -44,14 +44,14 @@ class ReplayIn(Body):
 
     @property
     def replay_request(self) -> ReplayRequest:
-        """As a plan and a replay are asked for."""
+        """The request for a plan or a replay."""
         names = {"from_ts": "since", "to_ts": "until"}
-        chosen = self.filters.dict(exclude_none=True)
+        filters = self.filters.dict(exclude_none=True)
         return ReplayRequest(
             model=self.model.strip(),
             prompt=self.prompt,
             limit=self.limit,
-            filters={names.get(name, name): value for name, value in chosen.items() if value not in ("", False)},
+            filters={names.get(name, name): value for name, value in filters.items() if value not in ("", False)},
             is_approved=self.approved,
             ids=None if self.decision_ids is None else tuple(self.decision_ids),
         )
@@ -86,7 +86,7 @@ class PairOut(Schema):
 
 
 class SideOut(Schema):
-    """What the decisions of one gate took."""
+    """Latency, tokens and cost of the decisions of one gate."""
 
     p50_ms: int | None
     p95_ms: int | None
@@ -100,7 +100,10 @@ class DifferenceOut(table_schema(GateReplayDecision)):
 
 
 class ReplayDetail(ReplayOut, Page[DifferenceOut]):  # type: ignore[misc]
-    """One replay with what came of it; the items are decisions that became others, the newest first."""
+    """One replay with its result.
+
+    The items are decisions that changed, the newest first.
+    """
 
     outcomes: dict[str, int] = Field(description="decisions that wait, were decided, …")
     matrix: list[PairOut] = Field(description="how often each original decision became which")

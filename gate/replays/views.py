@@ -1,4 +1,4 @@
-"""Replays of an agent's decisions: the list, one of them, and how a new one begins."""
+"""Pages of replays: the list, one replay, and a new one."""
 
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
@@ -22,7 +22,7 @@ from .forms import ReplayForm
 @agent_view
 @needs("viewer")
 def replay_list(request, agent):
-    """The replays of an agent, the newest first."""
+    """Show the replays of an agent, the newest first."""
     page = replay_status.read_replay_page(agent, **read_cursors(request))
     context = {"agent": agent, "page": page, "rows": replay_status.read_statuses(page)}
     return render_page(request, "gate/replay_list.html", context)
@@ -32,20 +32,23 @@ def replay_list(request, agent):
 @agent_view
 @needs("viewer")
 def replay_detail(request, agent, replay_id):
-    """What came of a replay, and the decisions that became others; while it runs, how far it is."""
+    """Show the result of a replay, and the decisions that changed.
+
+    While it runs, the page shows its progress.
+    """
     replay = get_object_or_404(GateReplay.objects.using(agent.db), id=replay_id)
     verdict_store.refresh(agent)
     result = results.read_result(agent.db, replay)
     counts = pairs.count_pairs(agent.db, replay, result)
-    chosen = pairs.PairsForm(request.GET).read_filter(counts)
-    rows = page_of(pairs.filter_pairs(agent.db, replay.id, chosen), order=("number",), **read_cursors(request))
+    pair_filter = pairs.PairsForm(request.GET).read_filter(counts)
+    rows = page_of(pairs.filter_pairs(agent.db, replay.id, pair_filter), order=("number",), **read_cursors(request))
     context = {
         "agent": agent,
         "replay": replay,
-        "standing": replay_status.read_statuses([replay])[0],
+        "replay_status": replay_status.read_statuses([replay])[0],
         "chosen": replay_request.describe_filters(replay.chosen),
         "result": result,
-        "pairs": chosen,
+        "pairs": pair_filter,
         "kinds": [(kind, label, counts[kind]) for kind, label in pairs.KIND_LABELS.items()],
         "page": rows,
         "rows": results.pair_with_originals(agent.db, rows),
@@ -58,34 +61,34 @@ def replay_detail(request, agent, replay_id):
 @agent_view
 @needs("operator")
 def replay_new(request, agent):
-    """Who is to decide again about the decisions that fit the filters in the address."""
-    return _form_page(request, agent, DecisionFilters(request.GET).validate(), ReplayForm.build_initial())
+    """Show the form for a replay of the decisions that fit the address's filters."""
+    return _render_form_page(request, agent, DecisionFilters(request.GET).validate(), ReplayForm.build_initial())
 
 
 @require_POST
 @agent_view
 @needs("operator")
 def replay_plan(request, agent):
-    """What a replay would send, before the button that sends it."""
+    """Show what a replay would send, before the button that sends it."""
     filters, form = DecisionFilters(request.GET).validate(), ReplayForm(request.POST)
     if not form.is_valid():
-        return _form_page(request, agent, filters, form, status=422)
-    return _form_page(request, agent, filters, form, plans.plan_replay(agent, form.build_request(filters)))
+        return _render_form_page(request, agent, filters, form, status=422)
+    return _render_form_page(request, agent, filters, form, plans.plan_replay(agent, form.build_request(filters)))
 
 
 @require_POST
 @agent_view
 @needs("operator")
 def replay_start(request, agent):
-    """Start a replay; its page follows it."""
+    """Start a replay, and redirect to its page."""
     filters, form = DecisionFilters(request.GET).validate(), ReplayForm(request.POST)
     if not form.is_valid():
-        return _form_page(request, agent, filters, form, status=422)
+        return _render_form_page(request, agent, filters, form, status=422)
     try:
         replay, _job = replay_launch.start_replay(agent, form.build_request(filters), by=request.user.username)
-    except Refused as refused:
-        form.add_error(None, refused.sentence)
-        return _form_page(request, agent, filters, form, status=422)
+    except Refused as refusal:
+        form.add_error(None, refusal.sentence)
+        return _render_form_page(request, agent, filters, form, status=422)
     return redirect_to(request, replay)
 
 
@@ -93,16 +96,16 @@ def replay_start(request, agent):
 @agent_view
 @needs("operator")
 def replay_continue(request, agent, replay_id):
-    """Go on with the decisions of a replay that wait."""
+    """Continue a replay with the decisions that wait."""
     replay = get_object_or_404(GateReplay.objects.using(agent.db), id=replay_id)
     try:
         job = replay_launch.continue_replay(agent, replay, by=request.user.username)
-    except Refused as refused:
-        return refuse_post(request, refused, to=replay)
+    except Refused as refusal:
+        return refuse_post(request, refusal, to=replay)
     return redirect_after_start(request, job, to=replay)
 
 
-def _form_page(request, agent, filters, form, plan=None, status=200):
+def _render_form_page(request, agent, filters, form, plan=None, status=200):
     context = {
         "agent": agent,
         "filters": filters,

@@ -1,7 +1,9 @@
-"""What a model answered, as a decision: exactly the object that the prompt asks for, or nothing.
+"""Parses a model's answer to a decision.
 
-A Markdown fence around the whole answer is taken off; any other word around the object makes the answer malformed, and
-so does a name that is given twice. Names that nobody asked for are ignored.
+The answer must be exactly the object that the prompt asks for.
+
+A Markdown fence around the whole answer is removed. Any other text around the object makes the answer malformed, and so
+does a name that is given twice. Other names than those of the prompt are ignored.
 """
 
 import json
@@ -22,12 +24,12 @@ FENCED = re.compile(r"```(?:json)?[ \t]*\r?\n(.*?)\r?\n?```", re.DOTALL | re.IGN
 
 
 class Fault(StrEnum):
-    """What is wrong with an answer."""
+    """The fault of an answer."""
 
     not_an_object = "not_an_object"
     unknown_decision = "unknown_decision"
     missing_reason = "missing_reason"
-    missing_candidate_fact = "missing_candidate_fact"  # as the Reflection plugin calls it
+    missing_candidate_fact = "missing_candidate_fact"  # the name that the Reflection plugin uses
     unexpected_fact = "unexpected_fact"
 
 
@@ -42,7 +44,7 @@ class MalformedAnswer(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ModelDecision:
-    """What a model decided about a turn."""
+    """The decision of a model on a turn."""
 
     decision: str
     reason: str
@@ -50,9 +52,9 @@ class ModelDecision:
 
 
 def parse_answer(text: str) -> ModelDecision:
-    """The decision in an answer. Raises CallMalformed and nothing else, whatever the answer is."""
-    found = _object(text)
-    decision, reason, fact = (found.get(name) for name in ("decision", "reason", "candidateFact"))
+    """Return the decision in an answer. Raises only CallMalformed."""
+    fields = _parse_object(text)
+    decision, reason, fact = (fields.get(name) for name in ("decision", "reason", "candidateFact"))
     if not isinstance(decision, str) or decision not in DECISIONS:
         raise MalformedAnswer(Fault.unknown_decision)
     if not _is_text(reason):
@@ -66,29 +68,29 @@ def parse_answer(text: str) -> ModelDecision:
     return ModelDecision(decision, reason.strip(), fact.strip())
 
 
-def _object(text):
-    whole = text.strip()
-    fenced = FENCED.fullmatch(whole)
-    value = _value(fenced[1] if fenced else whole)
+def _parse_object(text):
+    stripped = text.strip()
+    fenced = FENCED.fullmatch(stripped)
+    value = _parse_json(fenced[1] if fenced else stripped)
     if not isinstance(value, dict):
         raise MalformedAnswer(Fault.not_an_object)
     return value
 
 
-def _value(text) -> Any:
-    """The value of a JSON text; None when it is none, or says one thing twice."""
+def _parse_json(text) -> Any:
+    """Return the value of a JSON text; None when it is invalid or repeats a name."""
     try:
-        orjson.loads(text)  # refuses what no database takes, and what is nested without end
-        return json.loads(text, object_pairs_hook=_once)
+        orjson.loads(text)  # rejects invalid Unicode and endless nesting
+        return json.loads(text, object_pairs_hook=_build_unique)
     except (ValueError, RecursionError):
         return None
 
 
-def _once(pairs):
-    found = dict(pairs)
-    if len(found) != len(pairs):
+def _build_unique(pairs):
+    values = dict(pairs)
+    if len(values) != len(pairs):
         raise ValueError
-    return found
+    return values
 
 
 def _is_text(value):

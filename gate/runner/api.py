@@ -1,4 +1,4 @@
-"""Our own gate: how it stands, what a run would send, runs, and the switch of an agent."""
+"""API of our own gate: its status, plans, runs, and the switch of an agent."""
 
 from ninja import Query, Status
 
@@ -20,34 +20,43 @@ router = Operations("gate_own_api", tags=["gate"])
 @agent_view
 @needs("viewer")
 def own_gate(request, agent):
-    """The gate of this site for an agent: its switch, the calls of this UTC day, the latest runs."""
-    own = status.read_gate_status(agent)
-    today = {f"{name}_today": own.today[name] for name in ("decided", "failed", "malformed", "sent")}
-    return {**own.as_json(), "switch": switch_as_json(own.switched), **today}
+    """The gate of this site for an agent.
+
+    Its switch, the calls of this UTC day, and the latest runs.
+    """
+    gate_status = status.read_gate_status(agent)
+    today = {f"{name}_today": gate_status.today[name] for name in ("decided", "failed", "malformed", "sent")}
+    return {**gate_status.as_json(), "switch": switch_as_json(gate_status.switched), **today}
 
 
 @router.get("/agents/{agent}/gate/run", PlanOut, 404, 409, 503)
 @agent_view
 @needs("operator")
-def gate_plan(request, agent, wanted: Query[RunQuery]):
-    """What a run of the built-in gate would send, where to, and its estimated tokens and cost. Nothing is sent."""
-    return plans.plan_run(agent, wanted.asked).as_json()
+def gate_plan(request, agent, query: Query[RunQuery]):
+    """Plan a run of the built-in gate: turns, endpoint, and estimated tokens and cost.
+
+    Nothing is sent.
+    """
+    return plans.plan_run(agent, query.choice).as_json()
 
 
 @router.post("/agents/{agent}/gate/run", {202: JobOut}, 400, 404, 409, 503)
 @agent_view
 @needs("operator")
-def gate_run(request, agent, wanted: RunIn):
-    """Judge turns with the built-in gate; returns the job. Their words leave this machine."""
-    return Status(202, job.start_run(agent, wanted.asked, by=request.user.username))
+def gate_run(request, agent, body: RunIn):
+    """Judge turns with the built-in gate; returns the job.
+
+    The words of the turns leave this machine.
+    """
+    return Status(202, job.start_run(agent, body.choice, by=request.user.username))
 
 
 @router.post("/agents/{agent}/gate/switch", SwitchOut, 400, 404, 503)
 @agent_view
 @needs("admin")
-def gate_switch(request, agent, wanted: SwitchIn):
+def gate_switch(request, agent, body: SwitchIn):
     """Have new turns of an agent judged automatically, or no longer."""
-    if wanted.is_on:
+    if body.is_on:
         return switch_as_json(switches.turn_on(RUNNER, agent, by=request.user.username))
     switches.turn_off(RUNNER, agent, by=request.user.username)
     return switch_as_json(None)

@@ -1,4 +1,4 @@
-"""What calls of our own gate came to: of one run, whichever processes worked on it, and of a day."""
+"""Sums of the calls of our own gate: of a run, and of a day."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -16,42 +16,51 @@ OURS = Count("id", filter=Q(replay_id=None))
 
 
 def sum_run_calls(db: str, turn_ids: Sequence[str], since: int) -> dict[str, Any]:
-    """How the calls about these turns ended since a moment, the tokens that count for them, and their cost.
+    """Return outcomes, tokens and cost of the calls about these turns since a moment.
 
-    The cost is None when none is known.
+    `since` is in milliseconds. The tokens are those that count for the limit. The cost is None when none is known.
     """
-    found = [_sums(_own(db, since).filter(turn_id__in=turn_ids[at : at + BATCH])) for at in _starts(turn_ids)]
-    costs = [one["cost_usd"] for one in found if one["cost_usd"] is not None]
-    counts = {str(outcome): sum(one[outcome] for one in found) for outcome in Outcome}
-    return {**counts, "tokens": sum(one["tokens"] for one in found), "cost_usd": sum(costs) if costs else None}
+    batch_sums = [
+        _sum_calls(_filter_own_calls(db, since).filter(turn_id__in=turn_ids[at : at + BATCH]))
+        for at in _get_starts(turn_ids)
+    ]
+    costs = [sums["cost_usd"] for sums in batch_sums if sums["cost_usd"] is not None]
+    counts = {str(outcome): sum(sums[outcome] for sums in batch_sums) for outcome in Outcome}
+    return {**counts, "tokens": sum(sums["tokens"] for sums in batch_sums), "cost_usd": sum(costs) if costs else None}
 
 
 def sum_todays_calls(db: str) -> dict[str, Any]:
-    """The same of all calls of this UTC day; tokens and cost with those of replays, which are counted nowhere else."""
+    """Return outcomes, tokens and cost of the calls of this UTC day.
+
+    Tokens and cost include those of replays, which are not counted elsewhere.
+    """
     start, end = clock.today_ms()
-    return _sums(GateCall.objects.using(db).filter(created_at__gte=start, created_at__lt=end, origin=Origin.OWN))
+    return _sum_calls(GateCall.objects.using(db).filter(created_at__gte=start, created_at__lt=end, origin=Origin.OWN))
 
 
 def find_malformed_turns(db: str, since: int) -> set[str]:
-    """Ids of turns about which a model answered something else than a decision since a moment."""
-    calls = _own(db, since).filter(outcome=Outcome.MALFORMED)
+    """Return ids of turns with an answer that was no decision, since a moment.
+
+    `since` is in milliseconds.
+    """
+    calls = _filter_own_calls(db, since).filter(outcome=Outcome.MALFORMED)
     return set(calls.values_list("turn_id", flat=True))
 
 
-def _own(db, since):
+def _filter_own_calls(db, since):
     return GateCall.objects.using(db).filter(created_at__gte=since, origin=Origin.OWN, replay_id=None)
 
 
-def _sums(calls):
+def _sum_calls(calls):
     rows = calls.values("outcome").annotate(number=OURS, tokens=Sum("reserved_tokens"), cost=Sum("cost_usd"))
-    found = dict.fromkeys(map(str, Outcome), 0)
+    counts = dict.fromkeys(map(str, Outcome), 0)
     tokens, costs = 0, []
     for row in rows:
-        found[row["outcome"]] = row["number"]
+        counts[row["outcome"]] = row["number"]
         tokens += row["tokens"] or 0
         costs += [row["cost"]] if row["cost"] is not None else []
-    return {**found, "tokens": tokens, "cost_usd": sum(costs) if costs else None}
+    return {**counts, "tokens": tokens, "cost_usd": sum(costs) if costs else None}
 
 
-def _starts(ids):
+def _get_starts(ids):
     return range(0, len(ids), BATCH)

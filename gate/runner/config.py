@@ -1,4 +1,7 @@
-"""Who decides: a model behind an endpoint, with a prompt. What it is sent is two messages and nothing else."""
+"""Our own gate: a model at an endpoint, with a prompt.
+
+It is sent two messages and nothing else.
+"""
 
 from dataclasses import dataclass, replace
 
@@ -14,14 +17,14 @@ from ..recording import api_import
 from ..recording.windows import Window
 from . import prompts
 
-MOST_ANSWER = 2_000  # tokens that an answer may have, thoughts included
-SECONDS = 60.0  # for one call altogether
+MOST_ANSWER = 2_000  # maximum tokens of an answer, thoughts included
+SECONDS = 60.0  # maximum duration of a call
 
 RUNNER = Runner(
     kind="gate",
     page="gate:own_gate",
     enabled="memoryGate.enabled",
-    kept=api_import.ENABLED_SETTING,
+    recording_setting=api_import.ENABLED_SETTING,
     is_off=gettext_lazy("Nothing is sent: memoryGate.enabled is off in the settings."),
     not_kept=gettext_lazy("Decisions of memory_gate are not kept: memoryGateAuditing.enabled is off in the settings."),
     is_running=gettext_lazy("The gate of %(agent)s is running. Wait until that run has ended."),
@@ -44,26 +47,26 @@ RUNNER = Runner(
 
 @dataclass(frozen=True, slots=True)
 class Gate(LanguageModel):
-    """A model that decides, and what it is told."""
+    """A model that decides, and its prompt."""
 
     prompt: prompts.Prompt
 
     @property
     def prompt_version(self) -> str:
-        """What its prompt is called."""
+        """Return the version of the prompt."""
         return self.prompt.version
 
     def prompt_tokens(self, window: Window) -> int:
-        """About how many tokens asking about a window has."""
+        """Return about how many tokens a question about a window has."""
         return prices.estimate_tokens(self.prompt.text) + prices.estimate_tokens(window.text.decode())
 
     @property
     def least_tokens(self) -> int:
-        """What no call of this gate takes less of from the limit of a day."""
+        """Return the least tokens that a call takes from the limit of a day."""
         return prices.estimate_tokens(self.prompt.text) + MOST_ANSWER
 
     def ask(self, window: Window) -> client.Answer:
-        """What the model says of a window, asked once. Raises CallFailed."""
+        """Ask the model about a window, once. Raises CallFailed."""
         messages = [
             {"role": "system", "content": self.prompt.text},
             {"role": "user", "content": window.text.decode()},
@@ -74,17 +77,26 @@ class Gate(LanguageModel):
 
 
 def get_active_gate() -> Gate:
-    """The gate as the settings and the environment have it now. Raises Refused with what is missing."""
+    """Return the gate of the settings and the environment.
+
+    Raises Refused with the setting that is missing or off.
+    """
     RUNNER.check()
     return get_configured_gate()
 
 
 def build_gate(model: str, prompt: prompts.Prompt) -> Gate:
-    """Another model or prompt at the same endpoint, also while nothing may be sent."""
+    """Return a gate with another model or prompt at the same endpoint.
+
+    Does not raise while nothing may be sent.
+    """
     return replace(get_configured_gate(), model=model, prompt=prompt)
 
 
 def get_configured_gate() -> Gate:
-    """The same, also while nothing may be sent: its endpoint then has no host, or its model no name."""
+    """Return the gate of the settings, also while nothing may be sent.
+
+    Its endpoint then has no host, or its model no name.
+    """
     base, _values = read_configured_model()
     return Gate(base.endpoint, base.model, base.prices, prompts.get_active_prompt())

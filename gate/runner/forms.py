@@ -1,4 +1,4 @@
-"""What people type about a run of the gate."""
+"""The form for a run of the gate."""
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
@@ -9,9 +9,9 @@ from .turn_selection import TurnChoice
 
 
 class RunForm(runners.RunForm):
-    """Which turns to judge."""
+    """The choice of turns to judge."""
 
-    chooses = TurnChoice
+    choice_type = TurnChoice
 
     limit = runners.limit_field(_("Maximum turns"), _("Newest first."))
     is_again = forms.BooleanField(

@@ -1,4 +1,7 @@
-"""Runs of our own gate over turns of one agent: a job that can be broken off anywhere, and goes on when run again."""
+"""The job that runs our own gate over turns of an agent.
+
+It can be stopped at any moment, and continues when it is run again.
+"""
 
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
@@ -28,40 +31,51 @@ WORDS = {
 }
 
 
-def start_run(agent: Agent, asked: TurnChoice, *, by: str) -> JobRun:
-    """Queue a run. Raises Refused when nothing may be sent, or a run of this agent is queued or running already."""
+def start_run(agent: Agent, choice: TurnChoice, *, by: str) -> JobRun:
+    """Queue a run.
+
+    Raises Refused when nothing may be sent, or a run of this agent is queued or running already.
+    """
     RUNNER.check()
     with launch.exclusive_start(RUNNER, agent):
-        return jobs.start(RUNNER.kind, asked.params(agent), by=by)
+        return jobs.start(RUNNER.kind, choice.to_params(agent), by=by)
 
 
-def run_here(agent: Agent, asked: TurnChoice, *, by: str, listener: Listener | None = None) -> JobRun:
-    """Run in this process; the job, however it ended."""
+def run_here(agent: Agent, choice: TurnChoice, *, by: str, listener: Listener | None = None) -> JobRun:
+    """Run in this process, and return the job, however it ended."""
     RUNNER.check()
-    return launch.run_here(RUNNER, agent, asked.params(agent), by=by, listener=listener)
+    return launch.run_here(RUNNER, agent, choice.to_params(agent), by=by, listener=listener)
 
 
 def run(params: dict[str, Any], progress: Progress) -> dict[str, Any]:
-    """The job. Raises Refused when nothing may be sent, another process is at this agent, or nobody answered."""
+    """Run the job.
+
+    Raises Refused when nothing may be sent, another process runs for this agent, or no call was answered.
+    """
     agent, since = agents.get(params["agent"]), params["before_at"]
     with launch.exclusive_run(RUNNER, agent.agent_id):
         gate = config.get_active_gate()
-        chosen = turn_selection.select_turns(agent.db, TurnChoice.from_params(params), gate.model, gate.prompt.version)
-        batch = Batch(RUNNER, gate, progress, len(chosen.ids), withheld=chosen.withheld)
-        batch.run(
-            chosen.ids, build_turn_handler(agent.db, gate, batch, call_totals.find_malformed_turns(agent.db, since))
+        selection = turn_selection.select_turns(
+            agent.db, TurnChoice.from_params(params), gate.model, gate.prompt.version
         )
-    result = summary(agent, gate, batch, chosen.ids, since)
+        batch = Batch(RUNNER, gate, progress, len(selection.ids), withheld=selection.withheld)
+        batch.run(
+            selection.ids, build_turn_handler(agent.db, gate, batch, call_totals.find_malformed_turns(agent.db, since))
+        )
+    result = summary(agent, gate, batch, selection.ids, since)
     check_answered(result, result["decided"])
     return result
 
 
-def build_turn_handler(db: str, gate: Gate, batch: Batch, known: Collection[str] = ()) -> Callable[[str], bool]:
-    """What judges one turn and says whether it is withheld; `known` were answered without a decision before."""
+def build_turn_handler(db: str, gate: Gate, batch: Batch, malformed_ids: Collection[str] = ()) -> Callable[[str], bool]:
+    """Return a function that judges a turn and returns whether it is withheld.
+
+    `known` are turns with an answer that was no decision: those are skipped.
+    """
 
     def is_withheld(turn_id):
         return (
-            turn_id not in known
+            turn_id not in malformed_ids
             and turn_decision.decide_turn(db, gate, turn_id, wait=batch.wait) == DecisionOutcome.WITHHELD
         )
 
@@ -69,7 +83,10 @@ def build_turn_handler(db: str, gate: Gate, batch: Batch, known: Collection[str]
 
 
 def summary(agent: Agent, gate: Gate, batch: Batch, turn_ids: Sequence[str], since: int) -> dict[str, Any]:
-    """What became of the turns of a run since its start, attempts before this one included, as JSON-able values."""
+    """Return the result of a run since its start, as JSON-able values.
+
+    Earlier attempts of the run are included. `since` is in milliseconds.
+    """
     result = {
         "agent": agent.agent_id,
         "prompt_version": gate.prompt.version,
@@ -83,9 +100,9 @@ def summary(agent: Agent, gate: Gate, batch: Batch, turn_ids: Sequence[str], sin
 JOB = Kind(
     run=run,
     label=gettext_lazy("Built-in gate"),
-    started=gettext_lazy("started the built-in gate"),
-    kept=gettext_lazy("Decisions so far are kept; turns without one can be judged by another run."),
-    done=lambda result: str(result["message"]),
+    audit_text=gettext_lazy("started the built-in gate"),
+    cancel_text=gettext_lazy("Decisions so far are kept; turns without one can be judged by another run."),
+    describe_result=lambda result: str(result["message"]),
     page=RUNNER.page,
     page_params=("agent",),
     ends_with_terminal=True,

@@ -1,4 +1,4 @@
-"""Calls of the gate's model, each with a row that says what it was shown and how it ended."""
+"""Calls of the gate's model; each has a row with its window and its outcome."""
 
 from dataclasses import dataclass
 
@@ -18,23 +18,26 @@ from .config import MOST_ANSWER, RUNNER, Gate
 
 @dataclass(frozen=True, slots=True)
 class CallSubject:
-    """What a call is about."""
+    """The session, turn, replay or decision that a call is for."""
 
     session_id: str
     turn_id: str | None
     replay_id: str | None = None
-    decision_id: str | None = None  # that is made again
+    decision_id: str | None = None  # the decision that is replayed
 
 
-def ask_gate(db: str, gate: Gate, window: Window, whose: CallSubject, *, wait: Wait) -> tuple[GateCall, Answer]:
-    """What the model says of a window, and the row of the last call, still `sent`. Raises LimitReached, CallFailed."""
+def ask_gate(db: str, gate: Gate, window: Window, subject: CallSubject, *, wait: Wait) -> tuple[GateCall, Answer]:
+    """Ask the model about a window, and return the last call's row and the answer.
+
+    The row's outcome is still `sent`. Raises LimitReached and CallFailed. `wait` lets seconds pass between attempts.
+    """
 
     def row(columns):
         return GateCall(
-            turn_id=whose.turn_id,
-            session_id=whose.session_id,
-            replay_id=whose.replay_id,
-            decision_id=whose.decision_id,
+            turn_id=subject.turn_id,
+            session_id=subject.session_id,
+            replay_id=subject.replay_id,
+            decision_id=subject.decision_id,
             origin=Origin.OWN,
             llm_model=gate.model,
             prompt_version=gate.prompt.version,
@@ -62,17 +65,17 @@ def ask_gate(db: str, gate: Gate, window: Window, whose: CallSubject, *, wait: W
     return calls.send_request(RUNNER.allowance, db, request, wait=wait)
 
 
-def store_malformed(db: str, call: GateCall, answer: Answer, why: MalformedAnswer) -> None:
-    """Store that the answer to a call was no decision, with what it was."""
-    call.outcome, call.failure, call.reason = GateCall.Outcome.MALFORMED, str(why.kind), why.sentence
+def store_malformed(db: str, call: GateCall, answer: Answer, malformed: MalformedAnswer) -> None:
+    """Store that the answer to a call was no decision, with the answer."""
+    call.outcome, call.failure, call.reason = GateCall.Outcome.MALFORMED, str(malformed.kind), malformed.sentence
     call.raw_response = decision_store.store_response(db, answer.text, call.session_id, call.turn_id)
     _save_failed(db, call)
 
 
 def _save_failed(db, call):
-    if call.replay_id is not None:  # those count nowhere
+    if call.replay_id is not None:  # calls of replays are not counted
         call.save(using=db, force_update=True)
         return
-    with write_queue.agent_transaction(db):  # written anew: a call that failed is counted where it is stored
+    with write_queue.agent_transaction(db):  # stored again, since a failed call is counted where it is stored
         GateCall.objects.using(db).filter(id=call.id).delete()
         decision_store.store_calls(db, [call])

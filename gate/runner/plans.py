@@ -1,4 +1,7 @@
-"""What a run of the gate would send, where to, and about what it would cost; nothing is sent for it."""
+"""Plans a run of the gate: turns, endpoint, and estimated tokens and cost.
+
+Nothing is sent for a plan.
+"""
 
 from dataclasses import dataclass
 
@@ -13,34 +16,34 @@ from . import config, turn_selection, turn_window
 from .config import RUNNER, Gate
 from .turn_selection import TurnChoice
 
-MEASURED_WINDOWS = 50  # turns whose windows are built; the tokens of the others follow from these
+MEASURED_WINDOWS = 50  # turns whose windows are built; the tokens of the others are estimated from these
 USUAL_ANSWER = 150  # tokens of a decision with its reason
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan(Estimate):
-    """What would be sent of how many turns."""
+    """The estimate of a run and its number of turns."""
 
     turns: int
 
 
-def plan_run(agent: Agent, asked: TurnChoice) -> Plan:
-    """What judging these turns of an agent would mean. Raises NoSuchSession."""
+def plan_run(agent: Agent, choice: TurnChoice) -> Plan:
+    """Estimate a run of the gate over these turns. Raises NoSuchSession."""
     gate = config.get_configured_gate()
-    chosen = turn_selection.select_turns(agent.db, asked, gate.model, gate.prompt.version)
-    prompt_tokens, answers = _tokens(agent.db, gate, chosen.ids), len(chosen.ids) * USUAL_ANSWER
+    selection = turn_selection.select_turns(agent.db, choice, gate.model, gate.prompt.version)
+    prompt_tokens, answers = _estimate_tokens(agent.db, gate, selection.ids), len(selection.ids) * USUAL_ANSWER
     return Plan(
-        turns=len(chosen.ids),
-        withheld=chosen.withheld,
+        turns=len(selection.ids),
+        withheld=selection.withheld,
         **build_estimate(RUNNER, agent, gate, prompt_tokens, answers, RUNNER.problem_of()),
     )
 
 
-def _tokens(db, gate: Gate, ids):
-    """About how many tokens asking about all of these turns has, from some of them that are spread evenly."""
+def _estimate_tokens(db, gate: Gate, ids):
+    """Estimate the tokens of the questions about these turns, from an even sample of them."""
     step = -(-len(ids) // MEASURED_WINDOWS) or 1
-    some, size = ids[::step], configuration.get_number(contexts.SETTING)
-    turns = ConversationTurn.objects.using(db).in_bulk(some)
+    sampled_ids, size = ids[::step], configuration.get_number(contexts.SETTING)
+    turns = ConversationTurn.objects.using(db).in_bulk(sampled_ids)
     windows = [turn_window.build_window(db, turn, size) for turn in turns.values()]
-    found = [gate.prompt_tokens(window) for window in windows if window]
-    return round(sum(found) / len(found) * len(ids)) if found else 0
+    token_counts = [gate.prompt_tokens(window) for window in windows if window]
+    return round(sum(token_counts) / len(token_counts) * len(ids)) if token_counts else 0

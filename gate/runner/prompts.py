@@ -1,4 +1,7 @@
-"""What a model is told about deciding: the built-in prompt, or the text of the setting; each text is a version."""
+"""The gate's prompt: the built-in text, or the text of the setting.
+
+Each text is a version.
+"""
 
 import hashlib
 from dataclasses import dataclass
@@ -45,27 +48,30 @@ One JSON object and nothing around it, with these three names:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A text that models are given, and what that version of it is called."""
+    """A prompt's text, and its version."""
 
     text: str
 
     @property
     def version(self) -> str:
-        """The first 12 hex digits of its SHA-256."""
+        """Return the first 12 hex digits of its SHA-256."""
         return compute_version(self.text)
 
 
 def compute_version(text: str) -> str:
-    """What a prompt is called."""
+    """Return the version of a prompt's text."""
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 def get_active_prompt() -> Prompt:
-    """The prompt that turns are judged with now."""
+    """Return the prompt that turns are judged with now."""
     return Prompt(configuration.get_text(SETTING).strip() or BUILT_IN)
 
 
 def store_prompt(db: str, prompt: Prompt) -> None:
-    """Store a prompt in an agent's file, in the caller's transaction; one that is there stays."""
+    """Store a prompt in an agent's file, in the caller's transaction.
+
+    A prompt that is stored already does not change.
+    """
     row = GatePrompt(id=prompt.version, text=prompt.text, created_at=clock.now_ms())
     GatePrompt.objects.using(db).bulk_create([row], ignore_conflicts=True)

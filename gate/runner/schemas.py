@@ -1,4 +1,4 @@
-"""What goes into the API of our own gate and comes out of it."""
+"""Input and output of the API of our own gate."""
 
 from pydantic import Field
 
@@ -13,7 +13,7 @@ class RunQuery(ChoiceQuery):
 
     @property
     def choice(self) -> TurnChoice:
-        """As a plan is asked for."""
+        """The choice of turns for a plan."""
         return build_choice(self, TurnChoice, is_again=self.again)
 
 
@@ -22,7 +22,7 @@ class RunIn(ChoiceIn):
 
     @property
     def choice(self) -> TurnChoice:
-        """As a run is asked for."""
+        """The choice of turns for a run."""
         return build_choice(self, TurnChoice, is_again=self.again)
 
 

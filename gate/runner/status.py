@@ -1,4 +1,4 @@
-"""How our own gate of an agent stands: what its page and the API tell."""
+"""Status of our own gate of an agent, for its page and the API."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -17,16 +17,16 @@ from .config import RUNNER
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateStatus(RunnerStatus):
-    """The switch, and how the calls of this UTC day ended."""
+    """The status of a runner, the switch, and the outcomes of this UTC day's calls."""
 
     switched: Switch | None
-    day: str  # today in UTC, as addresses have it
+    day: str  # today in UTC, as it is written in addresses
     today: dict[str, Any]
-    is_prompt_kept: bool  # with a call of this agent, so that there is a page of it
+    is_prompt_kept: bool  # stored with a call of this agent, so that the prompt has a page
 
 
 def read_gate_status(agent: Agent) -> GateStatus:
-    """How it stands now."""
+    """Return the status of an agent's gate now."""
     gate, today = config.get_configured_gate(), call_totals.sum_todays_calls(agent.db)
     return GateStatus(
         **read_runner_status(RUNNER, agent, gate, RUNNER.problem_of()) | {"tokens_today": today["tokens"]},

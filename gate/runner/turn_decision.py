@@ -1,4 +1,4 @@
-"""One turn, judged: its window, the call, and the decision that is stored once whatever happens in between."""
+"""Decides on one turn: builds its window, calls the model, stores the decision once."""
 
 import hashlib
 from collections.abc import Callable
@@ -20,22 +20,28 @@ from .config import Gate
 
 
 class DecisionOutcome(StrEnum):
-    """What became of a turn."""
+    """The outcome of judging a turn."""
 
     DECIDED = "decided"
     MALFORMED = "malformed"
     WITHHELD = "withheld"
-    GONE = "gone"  # the turn is not there any more, or has a decision of this gate by now
+    GONE = "gone"  # the turn was removed, or has a decision of this gate by now
 
 
 def decision_id(turn_id: str, gate: Gate) -> str:
-    """The id of the decision of a gate on a turn: asked again, it is the same decision."""
-    said = "\0".join((turn_id, gate.prompt.version, gate.model))
-    return f"own-{hashlib.sha256(said.encode()).hexdigest()[:32]}"
+    """Return the id of a gate's decision on a turn.
+
+    The same gate and turn always have the same id.
+    """
+    identity = "\0".join((turn_id, gate.prompt.version, gate.model))
+    return f"own-{hashlib.sha256(identity.encode()).hexdigest()[:32]}"
 
 
 def decide_turn(db: str, gate: Gate, turn_id: str, *, wait: Callable[[float], object]) -> DecisionOutcome:
-    """Have a turn judged as its senders allow at this moment. Raises LimitReached and CallFailed."""
+    """Judge a turn, if its senders allow it at this moment.
+
+    Raises LimitReached and CallFailed.
+    """
     turn = ConversationTurn.objects.using(db).active().filter(id=turn_id).select_related("session").first()
     decisions = MemoryGateDecision.objects.using(db)
     if turn is None or decisions.filter(id=decision_id(turn_id, gate)).exists():
@@ -45,17 +51,21 @@ def decide_turn(db: str, gate: Gate, turn_id: str, *, wait: Callable[[float], ob
         return DecisionOutcome.WITHHELD
     call, answer = model_calls.ask_gate(db, gate, window, model_calls.CallSubject(turn.session_id, turn.id), wait=wait)
     try:
-        decided = answer_parsing.parse_answer(answer.text)
-    except answer_parsing.MalformedAnswer as why:
-        model_calls.store_malformed(db, call, answer, why)
+        model_decision = answer_parsing.parse_answer(answer.text)
+    except answer_parsing.MalformedAnswer as malformed:
+        model_calls.store_malformed(db, call, answer, malformed)
         return DecisionOutcome.MALFORMED
-    row = _row(db, gate, turn, call, answer)
-    row.decision, row.reason, row.candidate_fact = decided.decision, decided.reason, decided.candidate_fact
+    row = _build_row(db, gate, turn, call, answer)
+    row.decision, row.reason, row.candidate_fact = (
+        model_decision.decision,
+        model_decision.reason,
+        model_decision.candidate_fact,
+    )
     _store(db, call, row, window)
     return DecisionOutcome.DECIDED
 
 
-def _row(db, gate, turn, call: GateCall, answer: Answer):
+def _build_row(db, gate, turn, call: GateCall, answer: Answer):
     return MemoryGateDecision(
         id=decision_id(turn.id, gate),
         turn_id=turn.id,
@@ -76,7 +86,7 @@ def _row(db, gate, turn, call: GateCall, answer: Answer):
 
 
 def _store(db, call, row, window: Window):
-    """Store a decision and that its call has made it, both or neither."""
+    """Store a decision and the outcome of its call, both or neither."""
     with write_queue.agent_transaction(db):
         decision_store.store_reports(db, [Report(row=row, source=Source.OWN, window=window)])
         call.outcome, call.decision_id = GateCall.Outcome.DECIDED, row.id

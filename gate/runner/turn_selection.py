@@ -1,4 +1,7 @@
-"""Which turns the built-in gate judges: those of people, on the active branch, answered and ended."""
+"""Selects the turns that the built-in gate judges.
+
+Those of people, on the active branch, answered and ended.
+"""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -20,8 +23,8 @@ from ..models import GateCall, MemoryGateDecision
 from ..recording import turn_matching
 from ..recording.reports import Origin
 
-SETTLED_MS = 60_000  # after its reply a turn has ended
-WORKING_MS = 3_600_000  # the same, when the reply was followed by a call of a tool
+SETTLED_MS = 60_000  # milliseconds after its reply a turn has ended
+WORKING_MS = 3_600_000  # the same where a tool call follows the reply
 BATCH_SIZE = 200
 Row = TypeVar("Row")
 Rows = TypeVar("Rows", bound=QuerySet[Any])
@@ -33,10 +36,10 @@ COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class TurnChoice(Choice):
-    """Which turns somebody wants judged; `give_up_after` counts calls about one by the same model and prompt.
+    """A choice of turns to judge.
 
-    `before_at` does not hide decisions of other origins. With `is_again`, also turns that have a decision, as long as
-    it is not of the same model and prompt.
+    `give_up_after` counts the calls about a turn by the same model and prompt. `before_at` does not hide decisions of
+    other origins. With `is_again`, also turns that have a decision, unless it is of the same model and prompt.
     """
 
     is_again: bool = False
@@ -44,37 +47,39 @@ class TurnChoice(Choice):
 
 @dataclass(slots=True)
 class TurnSelection:
-    """Ids of turns in the order in which they are judged, the oldest first; how many more are withheld."""
+    """Ids of turns to judge, the oldest first, and the count of withheld turns."""
 
     ids: list[str] = field(default_factory=list)
     withheld: int = 0
 
 
-def select_turns(db: str, asked: TurnChoice, model: str, prompt_version: str) -> TurnSelection:
-    """The turns that a model with a prompt is to judge. Raises NoSuchSession."""
-    rows = _wanted(db, asked, model, prompt_version)
-    chosen = TurnSelection()
-    for some in split_rows(turn for turn in rows.iterator(chunk_size=BATCH_SIZE) if _is_for_us(turn)):
-        hidden = consent.find_withheld(db, some)
-        for turn in some:
+def select_turns(db: str, choice: TurnChoice, model: str, prompt_version: str) -> TurnSelection:
+    """Return the turns that a model with a prompt is to judge. Raises NoSuchSession."""
+    rows = _find_turns(db, choice, model, prompt_version)
+    selection = TurnSelection()
+    for batch in split_rows(turn for turn in rows.iterator(chunk_size=BATCH_SIZE) if _is_eligible(turn)):
+        hidden = consent.find_withheld(db, batch)
+        for turn in batch:
             if turn.id in hidden:
-                chosen.withheld += 1
+                selection.withheld += 1
             else:
-                chosen.ids.append(turn.id)
-            if len(chosen.ids) == asked.limit:
+                selection.ids.append(turn.id)
+            if len(selection.ids) == choice.limit:
                 break
-        if len(chosen.ids) == asked.limit:
+        if len(selection.ids) == choice.limit:
             break
-    chosen.ids.reverse()
-    return chosen
+    selection.ids.reverse()
+    return selection
 
 
-def _wanted(db, asked, model, prompt_version):
-    """The rows of the turns, newest first, with the ends of their texts."""
+def _find_turns(db, choice, model, prompt_version):
+    """Return the turns of a choice, newest first, with the ends of their texts."""
     turns = ConversationTurn.objects.using(db).active().filter(agent_message_id__isnull=False, repeat_of=None)
-    turns = filter_by_choice(db, turns, asked).exclude(Exists(_decisions(db, asked, model, prompt_version)))
-    if asked.give_up_after is not None:
-        turns = turns.exclude(Exists(_hopeless(db, model, prompt_version, asked.give_up_after)))
+    turns = filter_by_choice(db, turns, choice).exclude(
+        Exists(_find_excluding_decisions(db, choice, model, prompt_version))
+    )
+    if choice.give_up_after is not None:
+        turns = turns.exclude(Exists(_find_given_up(db, model, prompt_version, choice.give_up_after)))
     ends = {
         "asked_start": Left("user_message_content", 600),
         "said_start": Left("agent_message_content", BATCH_SIZE),
@@ -85,7 +90,7 @@ def _wanted(db, asked, model, prompt_version):
 
 
 def filter_by_choice(db: str, rows: Rows, choice: Choice) -> Rows:
-    """The rows of the sessions and times of a choice. Raises NoSuchSession."""
+    """Filter rows by the sessions and times of a choice. Raises NoSuchSession."""
     if choice.session is not None:
         sessions = turn_matching.find_session_ids(db, db.removeprefix("agent_"), [choice.session])
         if not sessions:
@@ -99,44 +104,49 @@ def filter_by_choice(db: str, rows: Rows, choice: Choice) -> Rows:
 
 
 def split_rows(rows: Iterable[Row]) -> Iterator[list[Row]]:
-    """The rows, so many at a time."""
+    """Yield the rows in lists of at most BATCH_SIZE."""
     rows = iter(rows)
-    while piece := list(islice(rows, BATCH_SIZE)):
-        yield piece
+    while batch := list(islice(rows, BATCH_SIZE)):
+        yield batch
 
 
-def _decisions(db, asked, model, prompt_version):
-    """The decisions because of which a turn is not judged."""
+def _find_excluding_decisions(db, choice, model, prompt_version):
+    """Return the decisions that exclude a turn from being judged."""
     rows = MemoryGateDecision.objects.using(db).filter(turn_id=OuterRef("id"))
-    if asked.is_again:
+    if choice.is_again:
         rows = rows.filter(origin=Origin.OWN, llm_model=model, prompt_version=prompt_version)
-    if asked.before_at is not None:
-        rows = rows.exclude(origin=Origin.OWN, created_at__gte=asked.before_at)
+    if choice.before_at is not None:
+        rows = rows.exclude(origin=Origin.OWN, created_at__gte=choice.before_at)
     return rows
 
 
-def _hopeless(db, model, prompt_version, most):
-    """Turns about which this model was asked so often, with this prompt, that it is not asked again."""
+def _find_given_up(db, model, prompt_version, max_calls):
+    """Return turns that this model with this prompt was asked about `most` times."""
     calls = GateCall.objects.using(db).filter(
         turn_id=OuterRef("id"), origin=Origin.OWN, llm_model=model, prompt_version=prompt_version, replay_id=None
     )
-    return calls.values("turn_id").annotate(number=Count("id")).filter(number__gte=most)
+    return calls.values("turn_id").annotate(number=Count("id")).filter(number__gte=max_calls)
 
 
-def _is_for_us(turn):
-    if _is_prompt(turn) or is_silent(turn.said_start) or is_silent(turn.said_end):
+def _is_eligible(turn):
+    if _is_machine_prompt(turn) or is_silent(turn.said_start) or is_silent(turn.said_end):
         return False
-    rest, age = _rest(turn), clock.now_ms() - turn.created_at - (turn.latency_ms or 0)
-    return age >= rest or age < -rest  # a turn that far in the future has ended at a time nobody knows
+    settle_ms, age = _get_settle_ms(turn), clock.now_ms() - turn.created_at - (turn.latency_ms or 0)
+    return (
+        age >= settle_ms or age < -settle_ms
+    )  # the clock of a turn that far in the future is wrong: it counts as ended
 
 
-def _is_prompt(turn):
-    """Whether nobody typed what began a turn: what is stored of it says so, or its words do."""
+def _is_machine_prompt(turn):
+    """Return whether a turn was not begun by a person.
+
+    Its stored sender says so, or its words do.
+    """
     sender = turn.sender
     if prompt_kind(sender, turn.session_key, turn.session_id):
         return True
     return not sender.get("is_person") and bool(find_injected_kind(turn.asked_start))
 
 
-def _rest(turn):
+def _get_settle_ms(turn):
     return WORKING_MS if turn.reply_details.get("stopReason") == "toolUse" else SETTLED_MS

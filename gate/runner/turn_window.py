@@ -1,4 +1,7 @@
-"""What a model is shown of a turn: the turn and the messages before it, as far as their senders allow that today."""
+"""Builds the window of a turn: the turn and the messages before it.
+
+Messages are left out where their senders do not allow their use today.
+"""
 
 from collections.abc import Iterator
 from typing import Any
@@ -11,29 +14,37 @@ from ..recording.windows import Window
 
 
 def build_window(db: str, turn: ConversationTurn, size: int) -> Window | None:
-    """The window of a turn of the active branch, with `size` messages before it; None when the turn is withheld.
+    """Build the window of a turn of the active branch; None when the turn is withheld.
 
-    Messages of other turns that are withheld are left out, and none takes their place.
+    The window has `size` messages before the turn. Messages of other turns that are withheld are left out, and not
+    replaced by older ones.
     """
-    before = _turns_before(db, turn, size)
+    before = _read_turns_before(db, turn, size)
     hidden = consent.find_withheld(db, [*before, turn])
     if turn.id in hidden:
         return None
-    said = [(one.id, message) for one in before for message in _messages(one)][-size:] if size else []
-    recent = tuple(message for turn_id, message in said if turn_id not in hidden)
+    messages = (
+        [(earlier_turn.id, message) for earlier_turn in before for message in _build_messages(earlier_turn)][-size:]
+        if size
+        else []
+    )
+    recent = tuple(message for turn_id, message in messages if turn_id not in hidden)
     return Window(recent, turn.user_message_content, turn.agent_message_content or None)
 
 
-def _turns_before(db, turn, size):
-    """The turns before one on the active branch since the last reset, oldest first: as many as messages are wanted."""
+def _read_turns_before(db, turn, size):
+    """Return the last `size` turns before a turn on its branch, oldest first.
+
+    Only turns since the last reset of the session.
+    """
     turns = ConversationTurn.objects.using(db).active().filter(session_id=turn.session_id)
     begin = find_last_before(list_active_resets(db, [turn.session_id]).get(turn.session_id, []), turn.first_seq)
-    near = turns.filter(first_seq__gt=begin, first_seq__lt=turn.first_seq).order_by("-first_seq")
-    return list(reversed(near.defer("user_metadata", "agent_metadata")[:size]))
+    nearest = turns.filter(first_seq__gt=begin, first_seq__lt=turn.first_seq).order_by("-first_seq")
+    return list(reversed(nearest.defer("user_metadata", "agent_metadata")[:size]))
 
 
-def _messages(turn: ConversationTurn) -> Iterator[dict[str, Any]]:
-    """The one or two messages of a turn, as `ledger.transcripts.contexts` keeps them."""
+def _build_messages(turn: ConversationTurn) -> Iterator[dict[str, Any]]:
+    """Yield the one or two messages of a turn, as `ledger.transcripts.contexts` stores them."""
     asked_at = turn.created_at
     yield {"role": "user", "message": turn.user_message_content, "timestamp": asked_at}
     if turn.agent_message_content:

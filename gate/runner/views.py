@@ -1,4 +1,4 @@
-"""Our own gate of an agent: its switch, what a run would send, and the latest runs."""
+"""Pages of our own gate: its switch, plans of runs, and the latest runs."""
 
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
@@ -17,9 +17,9 @@ from .forms import RunForm
 @agent_view
 @needs("viewer")
 def own_gate(request, agent):
-    """Whether new turns are judged, what today has cost, and for operators a plan of the turns that they name."""
-    form, plan = pages.read_plan_form(request, RunForm, lambda asked: plans.plan_run(agent, asked))
-    return _page(request, agent, form, plan)
+    """Show the switch and today's cost, and for operators the plan of a run."""
+    form, plan = pages.read_plan_form(request, RunForm, lambda choice: plans.plan_run(agent, choice))
+    return _render_own_gate(request, agent, form, plan)
 
 
 @require_POST
@@ -29,7 +29,7 @@ def own_gate_run(request, agent):
     """Queue a run over the turns that were planned; the page of the gate follows it."""
     form = RunForm(request.POST)
     if not form.is_valid():
-        return _page(request, agent, form)
+        return _render_own_gate(request, agent, form)
     return pages.start_run(request, RUNNER, agent, lambda: job.start_run(agent, form.choice, by=request.user.username))
 
 
@@ -47,7 +47,7 @@ def own_gate_switch(request, agent):
     return redirect_after_post(request, _("New turns of this agent are not judged any more."), to=RUNNER.address(agent))
 
 
-def _page(request, agent, form, plan=None):
+def _render_own_gate(request, agent, form, plan=None):
     return pages.render_runner_page(
         request, RUNNER, "gate/own_gate.html", agent, status.read_gate_status(agent), form, plan
     )

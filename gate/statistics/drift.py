@@ -1,4 +1,4 @@
-"""Whether an agent's gate decides otherwise than it did: its last seven full days against the four weeks before."""
+"""Compares the gate's last seven full days with the four weeks before."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -28,43 +28,43 @@ class Drift:
 
     @property
     def points(self) -> float:
-        """By how many percentage points it changed."""
+        """Return the change in percentage points."""
         return round(100 * (self.share - self.share_before), 1)
 
 
 def periods() -> tuple[Period, Period]:
-    """The last seven days that have ended, and the four weeks before them."""
+    """Return the last seven days that have ended, and the four weeks before them."""
     today = day_of(clock.now_ms())
     start = today - timedelta(days=DAYS)
     return Period(start, today - timedelta(days=1)), Period(start - timedelta(days=BEFORE), start - timedelta(days=1))
 
 
-def find_drifts(db: str, known: DailySums | None = None, *, model: str = "", prompt: str = "") -> list[Drift]:
-    """The decisions whose share changed by as much as the settings say, the largest change first.
+def find_drifts(db: str, daily_sums: DailySums | None = None, *, model: str = "", prompt: str = "") -> list[Drift]:
+    """Return decisions whose share changed by the settings' points, the largest change first.
 
-    `known` are sums of the same model and prompt version that somebody has read already.
+    `known` are sums of the same model and prompt version that were read already.
     """
     now, before = periods()
-    wanted = configuration.get_many(POINTS, DECISIONS)
-    if known is None or known.period.start > before.start or known.period.end < now.end:
-        known = read_daily_sums(db, Period(before.start, now.end), model=model, prompt=prompt)
-    counts, counts_before = _counts(known, now), _counts(known, before)
+    limits = configuration.get_many(POINTS, DECISIONS)
+    if daily_sums is None or daily_sums.period.start > before.start or daily_sums.period.end < now.end:
+        daily_sums = read_daily_sums(db, Period(before.start, now.end), model=model, prompt=prompt)
+    counts, counts_before = _count_decisions(daily_sums, now), _count_decisions(daily_sums, before)
     total, total_before = counts["total"], counts_before["total"]
-    if min(total, total_before) < wanted[DECISIONS]:
+    if min(total, total_before) < limits[DECISIONS]:
         return []
-    found = []
+    changed = []
     for decision, name in COUNT_COLUMNS.items():
-        # In whole numbers: five points are five points.
+        # Whole numbers avoid rounding: a change of exactly five points counts as five.
         change = 100 * abs(counts[name] * total_before - counts_before[name] * total)
-        if change >= wanted[POINTS] * total * total_before:
+        if change >= limits[POINTS] * total * total_before:
             shares = counts[name] / total, counts_before[name] / total_before
-            found.append(Drift(decision, *shares, total, total_before, now, before))
-    return sorted(found, key=lambda one: -abs(one.points))
+            changed.append(Drift(decision, *shares, total, total_before, now, before))
+    return sorted(changed, key=lambda drifted: -abs(drifted.points))
 
 
-def _counts(known, period):
-    """How many of each decision there are in a period, and of all."""
+def _count_decisions(daily_sums, period):
+    """Return how many of each decision there are in a period, and of all."""
     start, end = period.moments
-    places = [DAILY_COLUMNS.index(name) for name in NAMES]
-    rows = [[row[place] for place in places] for row in known.rows if start <= row[0] <= end]
+    indexes = [DAILY_COLUMNS.index(name) for name in NAMES]
+    rows = [[row[index] for index in indexes] for row in daily_sums.rows if start <= row[0] <= end]
     return dict(zip(NAMES, map(sum, zip(*rows, strict=True)), strict=True)) if rows else dict.fromkeys(NAMES, 0)

@@ -1,4 +1,7 @@
-"""What decisions add up to, read from their sums by day and by session: never from the decisions themselves."""
+"""Reads figures of decisions from their sums by day and by session.
+
+The decisions themselves are never read.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -21,19 +24,19 @@ DAILY_COLUMNS = ("day", "llm_model", "prompt_version", *NUMBER_COLUMNS, "latency
 OF_SESSION = ("session_id", "first_at", "last_at", *NUMBER_COLUMNS, "latency_json")
 SHARES = (0.5, 0.95)
 COST_PLACES = 9
-BLIND_SHARE = 0.1  # of decisions without the message of the user, from which on it is said
+BLIND_SHARE = 0.1  # share of decisions without the user's message from which on a page warns
 
 
 @dataclass(slots=True)
 class Figures:
-    """What some decisions add up to: `numbers` in the order of NUMBERS, and histograms of their latencies."""
+    """Figures of decisions: `numbers` in the order of NUMBER_COLUMNS, and latency histograms."""
 
     numbers: Sequence[int] = field(default_factory=lambda: [0] * len(NUMBER_COLUMNS))
     histograms: Sequence[latency.Histogram] = ()
     _percentiles: list[int | None] | None = None
 
     def get_number(self, name: str) -> int:
-        """A column of the sums."""
+        """Return a column of the sums."""
         return self.numbers[NUMBER_INDEX[name]]
 
     @property
@@ -42,46 +45,46 @@ class Figures:
 
     @property
     def latencies(self) -> latency.Histogram:
-        """All histograms as one."""
+        """Return all histograms as one."""
         if len(self.histograms) != 1:
-            together: dict[str, int] = {}
+            summed: dict[str, int] = {}
             for histogram in self.histograms:
-                latency.add(together, histogram)
-            self.histograms = (together,)
+                latency.add(summed, histogram)
+            self.histograms = (summed,)
         return self.histograms[0]
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many of each decision."""
+        """Return the number of each decision."""
         return {decision: self.get_number(name) for decision, name in COUNT_COLUMNS.items()}
 
     def share(self, decision: str) -> float | None:
-        """Which part of all are this decision, from 0 to 1; None of nothing."""
+        """Return the share of a decision, from 0 to 1; None for no decisions."""
         return self.get_number(COUNT_COLUMNS[decision]) / self.total if self.total else None
 
     @property
     def failures(self) -> int:
-        """Calls that were no decision: that failed, and whose answer was malformed."""
+        """Return the number of calls that failed or had a malformed answer."""
         return self.get_number("failed_count") + self.get_number("malformed_count")
 
     @property
     def is_blind(self) -> bool:
-        """Whether the gate had no message of the user too often to be relied on."""
+        """Return whether the gate lacked the user's message too often to be relied on."""
         return self.get_number("unseen_count") > BLIND_SHARE * self.total
 
     @property
     def p50_ms(self) -> int | None:
-        """The median latency, within 5 %."""
-        return self._latency(0)
+        """Return the median latency, within 5 %."""
+        return self._get_percentile(0)
 
     @property
     def p95_ms(self) -> int | None:
-        """The latency that 95 % do not exceed, within 5 %."""
-        return self._latency(1)
+        """Return the latency that 95 % do not exceed, within 5 %."""
+        return self._get_percentile(1)
 
     @property
     def prompt_tokens(self) -> int | None:
-        """None when the tokens of no decision are known."""
+        """Return the prompt tokens; None when those of no decision are known."""
         return self.get_number("prompt_tokens") if self.get_number("token_count") else None
 
     @property
@@ -90,19 +93,19 @@ class Figures:
 
     @property
     def tokens(self) -> int | None:
-        """Both together."""
+        """Return the tokens of prompts and answers; None when those of no decision are known."""
         known = self.get_number("prompt_tokens") + self.get_number("completion_tokens")
         return known if self.get_number("token_count") else None
 
     @property
     def cost_usd(self) -> float | None:
-        """What is known of the cost, failed calls included; None when nothing is, which is not nothing."""
+        """Return the known cost in US dollars, failed calls included; None when none is known."""
         return round(self.get_number("cost_nano_usd") / NANO, COST_PLACES) if self.get_number("cost_count") else None
 
-    def _latency(self, place):
+    def _get_percentile(self, index):
         if self._percentiles is None:
             self._percentiles = latency.percentiles(self.latencies, SHARES)
-        return self._percentiles[place]
+        return self._percentiles[index]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +117,7 @@ class Period:
 
     @property
     def moments(self) -> tuple[int, int]:
-        """The first millisecond of the first and of the last day."""
+        """Return the first millisecond of the first and of the last day."""
         return start_of(self.start), start_of(self.end)
 
     @property
@@ -126,8 +129,8 @@ class Period:
 class FigureRow:
     """The figures of a day, a week, a session, a model or a prompt version.
 
-    `key` is what programs call it (a day or the Monday of a week as YYYY-MM-DD; empty: not known), `period` its days
-    (of a session None: it is counted whole).
+    `key` is its name in JSON (a day or the Monday of a week as YYYY-MM-DD; empty: not known), `period` its days (None
+    for a session, which is counted whole).
     """
 
     key: str
@@ -139,85 +142,89 @@ class FigureRow:
 
 @dataclass(frozen=True, slots=True)
 class DailySums:
-    """The sums of some days as they are stored: what charts, tables and totals are made of."""
+    """The stored sums of some days, for charts, tables and totals."""
 
     period: Period
     rows: list[tuple[Any, ...]]
 
     def group_by(self, name: str) -> dict[Any, Figures]:
-        """Figures by `day` or `week` (their first millisecond), `model` or `prompt`."""
-        place = {"day": 0, "week": 0, "model": 1, "prompt": 2}[name]
-        found: dict[Any, list[tuple[Any, ...]]] = {}
+        """Return figures by `day` or `week` (their first millisecond), `model` or `prompt`."""
+        index = {"day": 0, "week": 0, "model": 1, "prompt": 2}[name]
+        groups: dict[Any, list[tuple[Any, ...]]] = {}
         for row in self.rows:
-            found.setdefault(_week_of(row[0]) if name == "week" else row[place], []).append(row)
-        return {key: _together(rows) for key, rows in found.items()}
+            groups.setdefault(_find_week_start(row[0]) if name == "week" else row[index], []).append(row)
+        return {key: _add_rows(rows) for key, rows in groups.items()}
 
     def total(self) -> Figures:
-        """All of it."""
-        return _together(self.rows)
+        """Return the figures of all rows."""
+        return _add_rows(self.rows)
 
     @property
     def names(self) -> tuple[list[str], list[str]]:
-        """The models and the prompt versions that are in it."""
+        """Return the models and the prompt versions that occur."""
         return sorted({row[1] for row in self.rows} - {""}), sorted({row[2] for row in self.rows} - {""})
 
 
 def start_of(day: date) -> int:
-    """The first millisecond of a UTC day."""
+    """Return the first millisecond of a UTC day."""
     return round(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp()) * 1000
 
 
 def day_of(moment: int) -> date:
-    """The UTC day of a moment in milliseconds."""
+    """Return the UTC day of a moment in milliseconds."""
     return datetime.fromtimestamp(moment / 1000, UTC).date()
 
 
 def monday_of(day: date) -> date:
-    """The first day of the ISO week of a day."""
+    """Return the first day of the ISO week of a day."""
     return day - timedelta(days=day.weekday())
 
 
 def resolve_period(db: str, since: date | None, until: date | None) -> Period:
-    """The days between two, with what is usual for an end that is not named: twelve ISO weeks, up to today.
+    """Return the days from `since` to `until`, with defaults.
 
-    When neither is named, the days with decisions: of the twelve weeks up to the last of them.
+    By default a period has twelve ISO weeks, and ends today. When neither day is given, it has the days with decisions
+    in the twelve weeks up to the latest of them.
     """
     today = day_of(clock.now_ms())
     if since or until:
         end = until or max(today, since or today)
-        return Period(since or _weeks_until(end).start, end)
+        return Period(since or _build_weeks_until(end).start, end)
     days = GateDay.objects.using(db).filter(day__lte=start_of(today)).values_list("day", flat=True)
     newest = days.order_by("-day").first()
     if newest is None:
-        return _weeks_until(today)
+        return _build_weeks_until(today)
     last = day_of(newest)
-    oldest = days.filter(day__gte=start_of(_weeks_until(last).start)).order_by("day").first()
+    oldest = days.filter(day__gte=start_of(_build_weeks_until(last).start)).order_by("day").first()
     return Period(day_of(oldest or newest), last)
 
 
 def read_daily_sums(db: str, period: Period, *, model: str = "", prompt: str = "") -> DailySums:
-    """The sums of the days of a period, of one model or prompt version if given."""
+    """Return the sums of a period's days, of one model or prompt version if given."""
     start, end = period.moments
     rows = GateDay.objects.using(db).filter(day__gte=start, day__lte=end)
-    only = {"llm_model": model, "prompt_version": prompt}
-    rows = rows.filter(**{name: value for name, value in only.items() if value})
-    found = rows.order_by("day").values_list(*DAILY_COLUMNS)
-    return DailySums(period, [(*row[:-1], decode(row[-1])) for row in found])
+    filters = {"llm_model": model, "prompt_version": prompt}
+    rows = rows.filter(**{name: value for name, value in filters.items() if value})
+    values = rows.order_by("day").values_list(*DAILY_COLUMNS)
+    return DailySums(period, [(*row[:-1], decode(row[-1])) for row in values])
 
 
-def build_rows(found: DailySums, name: str) -> list[FigureRow]:
-    """A row for each day or week with decisions or failed calls, the newest first; each model or prompt version, the
-    busiest first.
+def build_rows(daily_sums: DailySums, name: str) -> list[FigureRow]:
+    """Return the figures of each day, week, model or prompt version.
+
+    Days and weeks with decisions or failed calls, the newest first; models and prompt versions, the busiest first.
     """
-    groups = found.by(name)
+    groups = daily_sums.group_by(name)
     if name in ("day", "week"):
-        return [_of_days(start, groups[start], name, found.period) for start in sorted(groups, reverse=True)]
+        return [
+            _build_days_row(start, groups[start], name, daily_sums.period) for start in sorted(groups, reverse=True)
+        ]
     named = sorted(groups.items(), key=lambda item: (-item[1].total, -item[1].failures, item[0]))
-    return [FigureRow(key, figures, found.period) for key, figures in named]
+    return [FigureRow(key, figures, daily_sums.period) for key, figures in named]
 
 
 def slice_page(rows: list[FigureRow], *, after: str | None = None, before: str | None = None, size: int) -> Page:
-    """A page of rows that are all there already."""
+    """Return a page of rows that were all read."""
     keys = [row.key for row in rows]
     if after:
         (key,) = decode_cursor(after, 1)
@@ -236,38 +243,41 @@ def slice_page(rows: list[FigureRow], *, after: str | None = None, before: str |
 def read_session_page(
     db: str, period: Period, *, session: str = "", after: str | None = None, before: str | None = None, size: int = 50
 ) -> Page:
-    """A page of Rows: sessions whose latest decision is in a period, that one first; each is counted whole."""
+    """Return a page of rows for sessions whose latest decision is in a period.
+
+    The latest first. Each session is counted whole.
+    """
     start, end = period.moments
     rows: QuerySet[Any, Any] = GateSessionSums.objects.using(db).filter(last_at__gte=start, last_at__lt=end + DAY_MS)
     if session:
         rows = GateSessionSums.objects.using(db).filter(session_id=session)
     page = page_of(rows.values(*OF_SESSION), order=("-last_at", "-session_id"), after=after, before=before, size=size)
-    page[:] = [_of_session(row) for row in page]
+    page[:] = [_build_session_row(row) for row in page]
     return page
 
 
-def _weeks_until(day):
+def _build_weeks_until(day):
     monday = monday_of(day)
     return Period(monday - min(timedelta(weeks=WEEKS - 1), monday - date.min), day)
 
 
-def _week_of(moment):
+def _find_week_start(moment):
     # The first day of 1970 was a Thursday.
     return moment - (moment // DAY_MS + 3) % 7 * DAY_MS
 
 
-def _of_days(start, figures, name, period):
+def _build_days_row(start, figures, name, period):
     first = day_of(start)
     last = first + timedelta(days=6 if name == "week" else 0)
     return FigureRow(str(first), figures, Period(max(first, period.start), min(last, period.end)))
 
 
-def _of_session(row):
+def _build_session_row(row):
     figures = Figures([row[name] for name in NUMBER_COLUMNS], [decode(row["latency_json"])])
     return FigureRow(row["session_id"], figures, None, row["first_at"], row["last_at"])
 
 
-def _together(rows):
-    """Rows of DAILY as one."""
+def _add_rows(rows):
+    """Add rows of daily sums up to one."""
     columns = list(zip(*rows, strict=True))
     return Figures(list(map(sum, columns[3:-1])), columns[-1]) if rows else Figures()

@@ -1,4 +1,4 @@
-"""The job that makes the sums of an agent's decisions again when there are many."""
+"""The job that rebuilds the sums of an agent with many decisions."""
 
 from typing import Any
 
@@ -13,9 +13,9 @@ from . import sum_rebuild, sums
 
 
 def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
-    """Make the sums of `params["agent"]` as far as they are not made; how many decisions they hold.
+    """Build the missing sums of `params["agent"]`, and return how many decisions they hold.
 
-    Running it again makes what is left. Raises Refused for an agent that is not there.
+    Running it again builds the rest. Raises Refused for an unknown agent.
     """
     db = agents.get_alias(params["agent"])
     if not sums.is_on():
@@ -34,16 +34,16 @@ def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
 
 
 def in_words(result: dict[str, Any]) -> str:
-    """The result in a sentence."""
+    """Return the result in a sentence."""
     return result["message"]
 
 
 JOB = Kind(
     run=run,
     label=gettext_lazy("Calculate statistics of decisions"),
-    started=gettext_lazy("started to calculate statistics of decisions"),
-    kept=gettext_lazy("What is calculated already is kept; the next run continues."),
-    done=in_words,
+    audit_text=gettext_lazy("started to calculate statistics of decisions"),
+    cancel_text=gettext_lazy("What is calculated already is kept; the next run continues."),
+    describe_result=in_words,
     page="gate:statistics",
     page_params=("agent",),
 )

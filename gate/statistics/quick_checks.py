@@ -1,4 +1,7 @@
-"""Whether sums are what decisions and failed calls add up to: counted by SQLite, not in the way they are made."""
+"""Checks sums against decisions and failed calls, counted by SQLite.
+
+This is another way than the one that builds the sums.
+"""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -34,90 +37,95 @@ OF_CALLS = {name: Count("id", filter=Q(outcome=outcome)) for outcome, name in FA
 OF_BOTH = {"cost_count": Count("cost_usd"), "cost_usd": Coalesce(Sum(COST), 0.0)}
 MOMENTS = {"first_at": Min("created_at"), "last_at": Max("created_at")}
 Place = tuple[Any, ...]
-Found = dict[Place, dict[str, Any]]
+Totals = dict[Place, dict[str, Any]]
 
 
 def find_differences(db: str) -> Iterator[str]:
-    """The rows of sums that are not what decisions add up to, as `table key`; none while sums are off, or being made.
+    """Yield the wrong rows of sums, as `table key`.
 
-    Of histograms only the number of latencies is compared.
+    None while sums are off, or being built. Of histograms only the number of latencies is compared.
     """
     with statements.read_transaction(db):
         if not is_on() or not is_complete(db) or is_empty(db):
             return
-        yield from _of_times(db, GateHour, "hour", HOUR_MS)
-        yield from _of_times(db, GateDay, "day", DAY_MS)
-        yield from _sessions(db)
-        yield from _days(db)
+        yield from _check_times(db, GateHour, "hour", HOUR_MS)
+        yield from _check_times(db, GateDay, "day", DAY_MS)
+        yield from _check_sessions(db)
+        yield from _check_days(db)
 
 
-def _of_times(db, model, key, length) -> Iterator[str]:
+def _check_times(db, model, key, length) -> Iterator[str]:
     empty = Value("", output_field=TextField())
     keys = {
         "at_time": F("created_at") - F("created_at") % length,
         "model": Coalesce("llm_model", empty),
         "prompt": Coalesce("prompt_version", empty),
     }
-    wanted = _added(db, lambda rows: rows.annotate(**keys).values_list(*keys), {})
-    yield from _unlike(model, (key, "llm_model", "prompt_version"), db, wanted)
+    expected = _add_up(db, lambda rows: rows.annotate(**keys).values_list(*keys), {})
+    yield from _find_different(model, (key, "llm_model", "prompt_version"), db, expected)
 
 
-def _sessions(db) -> Iterator[str]:
-    wanted = _added(db, lambda rows: rows.values_list("session_id"), MOMENTS)
-    yield from _unlike(GateSessionSums, ("session_id",), db, wanted)
+def _check_sessions(db) -> Iterator[str]:
+    expected = _add_up(db, lambda rows: rows.values_list("session_id"), MOMENTS)
+    yield from _find_different(GateSessionSums, ("session_id",), db, expected)
 
 
-def _added(db, by: Callable[[QuerySet], QuerySet], more) -> Found:
-    """What decisions and failed calls add up to, by place."""
-    found: Found = {}
+def _add_up(db, by: Callable[[QuerySet], QuerySet], more) -> Totals:
+    """Sum decisions and failed calls by key."""
+    totals: Totals = {}
     for rows, sums in (
         (MemoryGateDecision.objects.using(db), OF_DECISIONS),
         (GateCall.objects.using(db).filter(outcome__in=FAILED_OUTCOMES, replay_id=None), OF_CALLS),
     ):
         sums = {**sums, **OF_BOTH, **more}
         names = tuple(sums)
-        for row in by(rows.order_by()).annotate(**_apart(sums)).iterator():
-            place, values = row[: -len(names)], dict(zip(names, row[-len(names) :], strict=True))
-            before = found.setdefault(place, {})
+        for row in by(rows.order_by()).annotate(**_prefix_names(sums)).iterator():
+            key, values = row[: -len(names)], dict(zip(names, row[-len(names) :], strict=True))
+            known = totals.setdefault(key, {})
             for name, value in values.items():
-                add = {"first_at": min, "last_at": max}.get(name, lambda one, other: one + other)
-                before[name] = add(before[name], value) if name in before else value
-    return found
+                add = {"first_at": min, "last_at": max}.get(
+                    name, lambda value_before, value_now: value_before + value_now
+                )
+                known[name] = add(known[name], value) if name in known else value
+    return totals
 
 
-def _apart(sums):
-    """Under names that are no columns."""
+def _prefix_names(sums):
+    """Return the sums under names that no column has."""
     return {f"sum_{name}": sum_of for name, sum_of in sums.items()}
 
 
-def _unlike(model, key, db, wanted: Found) -> Iterator[str]:
+def _find_different(model, key, db, expected: Totals) -> Iterator[str]:
     stored = {tuple(getattr(row, name) for name in key): row for row in model.objects.using(db).iterator()}
-    for place in sorted(stored.keys() | wanted.keys()):
-        row = stored.get(place)
-        if row is None or place not in wanted or _differs(row, wanted[place]):
-            yield " ".join([model._meta.db_table, *map(str, place)])
+    for row_key in sorted(stored.keys() | expected.keys()):
+        row = stored.get(row_key)
+        if row is None or row_key not in expected or _is_different(row, expected[row_key]):
+            yield " ".join([model._meta.db_table, *map(str, row_key)])
 
 
-def _differs(row, wanted):
-    cost = wanted["cost_usd"] * NANO
-    if abs(row.cost_nano_usd - cost) > wanted["cost_count"] + 1:  # each cost was rounded by itself
+def _is_different(row, expected):
+    cost = expected["cost_usd"] * NANO
+    if abs(row.cost_nano_usd - cost) > expected["cost_count"] + 1:  # each cost is rounded before it is added
         return True
-    if sum(row.latencies.values()) != wanted.get("latency_count", 0):
+    if sum(row.latencies.values()) != expected.get("latency_count", 0):
         return True
-    names = (*OF_DECISIONS, *OF_CALLS, "cost_count", *(name for name in MOMENTS if name in wanted))
-    return any(getattr(row, name) != wanted.get(name, 0) for name in names)
+    names = (*OF_DECISIONS, *OF_CALLS, "cost_count", *(name for name in MOMENTS if name in expected))
+    return any(getattr(row, name) != expected.get(name, 0) for name in names)
 
 
-def _days(db) -> Iterator[str]:
-    """`memory_gate_stats`; a day on which calls failed and nothing was decided may have a row of zeros."""
+def _check_days(db) -> Iterator[str]:
+    """Yield wrong rows of `memory_gate_stats`.
+
+    A day with failed calls and no decisions may have a row of zeros.
+    """
     rows = MemoryGateDecision.objects.using(db).order_by().annotate(day=F("created_at") - F("created_at") % DAY_MS)
     sums = {"session_count": Count("session_id", distinct=True), "total_decisions": Count("id")}
     sums |= {name: OF_DECISIONS[name] for name in COUNT_COLUMNS.values()}
-    wanted = {
+    expected = {
         date_of(day): dict(zip(sums, values, strict=True)) for day, *values in rows.values_list("day").annotate(**sums)
     }
     stored = {row.date: row for row in MemoryGateStats.objects.using(db)}
-    for date in sorted(stored.keys() | wanted.keys()):
-        known = stored.get(date)
-        if known is None or any(getattr(known, name) != wanted.get(date, {}).get(name, 0) for name in sums):
+    for date in sorted(stored.keys() | expected.keys()):
+        stored_row = stored.get(date)
+        if stored_row is None or any(getattr(stored_row, name) != expected.get(date, {}).get(name, 0) for name in sums):
             yield f"{MemoryGateStats._meta.db_table} {date}"

@@ -1,4 +1,4 @@
-"""The statistics that somebody asked for: what may be asked together, and everything a page shows of it."""
+"""Reads the statistics of a query: figures, changes, repeated reasons and verdicts."""
 
 from dataclasses import dataclass, field
 from datetime import date
@@ -19,7 +19,10 @@ ROWS = 30
 
 @dataclass(frozen=True, slots=True)
 class StatisticsQuery:
-    """What is asked for: figures `by` one of figures.BY, of some days, and of one model, prompt version or session."""
+    """A query for figures of some days, grouped `by` one of GROUPINGS.
+
+    Of one model, prompt version or session, if given.
+    """
 
     by: str
     period: Period
@@ -30,10 +33,10 @@ class StatisticsQuery:
 
 @dataclass(frozen=True, slots=True)
 class StatisticsResult:
-    """The figures, what changed, and what was said again and again.
+    """The figures of a query, changes of the gate, and repeated reasons.
 
-    `rows` are a page of them; `daily` is what charts and totals are made of (of sessions:
-    all sums of these days, whatever the session).
+    `rows` are a page of figures; charts and totals are built from `daily` (for sessions: all sums of these days, of any
+    session).
     """
 
     query: StatisticsQuery
@@ -50,7 +53,10 @@ def build_query(
     db: str, *, by: str, since: date | None = None, until: date | None = None, model: str = "", prompt: str = "",
     session: str = "",
 ) -> StatisticsQuery:  # fmt: skip
-    """What somebody asks for, with the usual days where none are named. Raises Refused for what cannot be told."""
+    """Build a query; without days it has the default period.
+
+    Raises Refused for a query that cannot be answered.
+    """
     period = figures.resolve_period(db, since, until)
     if period.start > period.end:
         raise Refused(_("The first day is after the last day."))
@@ -64,24 +70,27 @@ def build_query(
 
 
 def read_statistics(
-    db: str, wanted: StatisticsQuery, *, after: str | None = None, before: str | None = None, size: int = ROWS,
+    db: str, query: StatisticsQuery, *, after: str | None = None, before: str | None = None, size: int = ROWS,
     with_reasons: bool = True,
 ) -> StatisticsResult:  # fmt: skip
-    """Everything about what is asked for. The sums have to be whole: `sums.settle`."""
-    only = {"model": wanted.model, "prompt": wanted.prompt}
-    daily = figures.read_daily_sums(db, wanted.period, **only)
-    place: dict[str, Any] = {"after": after, "before": before, "size": size}
-    if wanted.by == "session":
-        rows = figures.read_session_page(db, wanted.period, session=wanted.session, **place)
+    """Read everything that a query asks for.
+
+    The sums must be complete: call `sums.ensure_complete` before.
+    """
+    filters = {"model": query.model, "prompt": query.prompt}
+    daily = figures.read_daily_sums(db, query.period, **filters)
+    page_args: dict[str, Any] = {"after": after, "before": before, "size": size}
+    if query.by == "session":
+        rows = figures.read_session_page(db, query.period, session=query.session, **page_args)
     else:
-        rows = figures.slice_page(figures.build_rows(daily, wanted.by), **place)
+        rows = figures.slice_page(figures.build_rows(daily, query.by), **page_args)
     return StatisticsResult(
-        wanted,
+        query,
         daily,
         rows,
-        rows[0].figures if wanted.session and rows else daily.total(),
-        drift.find_drifts(db, daily, **only),
-        prompt_history.find_prompt_changes(db, daily, model=wanted.model),
-        repeated_reasons.find_repeated_reasons(db, wanted.period, **only) if with_reasons else None,
-        None if wanted.session else verdict_summary.read_verdicts(db, wanted.period, **only),
+        rows[0].figures if query.session and rows else daily.total(),
+        drift.find_drifts(db, daily, **filters),
+        prompt_history.find_prompt_changes(db, daily, model=query.model),
+        repeated_reasons.find_repeated_reasons(db, query.period, **filters) if with_reasons else None,
+        None if query.session else verdict_summary.read_verdicts(db, query.period, **filters),
     )

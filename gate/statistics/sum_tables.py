@@ -1,4 +1,4 @@
-"""Sums as rows: added to what is stored with a few statements, in the caller's transaction."""
+"""Tables of sums: adds changes with a few SQL statements, in the caller's transaction."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ ENDS = ("first_at", "last_at")
 
 @dataclass(frozen=True)
 class Table:
-    """A table of sums: its key, and what its rows have beside numbers and a histogram."""
+    """A table of sums: its key, and its columns besides numbers and the histogram."""
 
     name: str
     key: tuple[str, ...]
@@ -29,14 +29,14 @@ class Table:
 
     @property
     def stored(self) -> str:
-        """What is there already, of rows whose key begins with one of several values."""
+        """SQL that reads the rows whose key begins with one of several values."""
         columns = ", ".join((*self.key, "latency_json", *self.more))
         listed = dialect.json_array("listed")
         return f"SELECT {columns} FROM {self.name} WHERE {self.key[0]} IN (SELECT value FROM {listed})"  # noqa: S608
 
     @property
     def added(self) -> str:
-        """Insert a row, or add its numbers to those of the row that is there."""
+        """SQL that inserts a row, or adds its numbers to those of the stored row."""
         set_ = ("latency_json", *self.more)
         columns = (*self.key, *NUMBER_COLUMNS, *set_)
         changes = [f"{name} = {self.name}.{name} + excluded.{name}" for name in NUMBER_COLUMNS]
@@ -48,7 +48,7 @@ class Table:
 
     @property
     def emptied(self) -> str:
-        """Remove a row that counts nothing any more."""
+        """SQL that deletes a row without decisions and failed calls."""
         key = " AND ".join(f"{name} = %s" for name in self.key)
         return f"DELETE FROM {self.name} WHERE {key} AND total = 0 AND failed_count + malformed_count = 0"  # noqa: S608
 
@@ -58,7 +58,7 @@ DAYS = Table("gate_days", ("day", "llm_model", "prompt_version"))
 SESSIONS = Table("gate_session_sums", ("session_id",), ENDS)
 SQL = {table: (table.stored, table.added, table.emptied) for table in (HOURS, DAYS, SESSIONS)}
 
-# How many decisions of a day each session has, up to a limit; `listed` are the days and sessions.
+# The number of decisions of a session on a day, up to a limit; `listed` are the days and sessions.
 VISITED = f"""
     SELECT day, session_id, (
         SELECT COUNT(*) FROM (
@@ -69,7 +69,7 @@ VISITED = f"""
         session_id FROM {dialect.json_array("listed")}) AS asked
 """  # noqa: S608
 STATS_COLUMNS = ("total_decisions", *COUNT_COLUMNS.values(), "avg_latency_ms")
-# The spec's table says how many milliseconds on average: rounded, in whole numbers only.
+# The spec's table has the average in milliseconds: rounded, computed with whole numbers only.
 AVERAGE = (
     "CASE WHEN SUM(latency_count) THEN (2 * SUM(latency_sum_ms) + SUM(latency_count)) / (2 * SUM(latency_count)) END"
 )
@@ -90,24 +90,24 @@ ANY = "SELECT 1 FROM gate_hours some LIMIT 1"
 
 
 def read_state(db: str) -> tuple[int, str] | None:
-    """The last hour and the last session whose sums are made; None when all are."""
+    """Return the last hour and the last session whose sums are built; None when all are."""
     return statements.read_row(db, STATE)
 
 
 def is_empty(db: str) -> bool:
-    """Whether there are no sums at all."""
+    """Return whether there are no sums at all."""
     return statements.read_row(db, ANY) is None
 
 
 def count_up_to(db: str, model: type[models.Model], limit: int) -> int:
-    """How many rows a table has, counted up to a limit."""
+    """Return the number of rows of a table, counted up to a limit."""
     table = model._meta.db_table
-    found = statements.read_row(db, f"SELECT COUNT(*) FROM (SELECT 1 FROM {table} some LIMIT {int(limit)})")  # noqa: S608
-    return found[0] if found else 0
+    row = statements.read_row(db, f"SELECT COUNT(*) FROM (SELECT 1 FROM {table} some LIMIT {int(limit)})")  # noqa: S608
+    return row[0] if row else 0
 
 
 def date_of(moment: int) -> str:
-    """The UTC day of a moment in milliseconds, as YYYY-MM-DD."""
+    """Return the UTC day of a moment in milliseconds, as YYYY-MM-DD."""
     return datetime.fromtimestamp(moment / 1000, UTC).date().isoformat()
 
 
@@ -118,17 +118,21 @@ def clear(db: str) -> None:
 
 
 def store_changes(db: str, changes: SumChanges) -> None:
-    """Add changes to the sums of hours, days and sessions, after the decisions themselves were written."""
-    _add(db, HOURS, changes.hours)
-    _add(db, DAYS, changes.days)
-    ends = _ends(db, changes)
-    _add(db, SESSIONS, changes.sessions, ends)
+    """Add changes to the sums of hours, days and sessions.
+
+    The decisions must be written before.
+    """
+    _add_sums(db, HOURS, changes.hours)
+    _add_sums(db, DAYS, changes.days)
+    ends = _find_moments(db, changes)
+    _add_sums(db, SESSIONS, changes.sessions, ends)
 
 
 def store_daily_stats(db: str, days: Collection[int], sessions: Mapping[int, int], *, is_less: bool = False) -> None:
-    """Derive `memory_gate_stats` of days from their sums; `sessions`: how many more decided on each of them.
+    """Derive `memory_gate_stats` of days from their sums.
 
-    With `is_less` a day may have lost its last decision.
+    `sessions` is by how many the sessions with a decision of each day change. With `is_less` a day may have lost its
+    last decision.
     """
     now = clock.now_ms()
     for day in sorted(days):
@@ -138,60 +142,66 @@ def store_daily_stats(db: str, days: Collection[int], sessions: Mapping[int, int
 
 
 def count_new_sessions(db: str, changes: SumChanges) -> dict[int, int]:
-    """By day, how many more sessions have a decision of that day than before these changes (or fewer: below 0)."""
+    """Return by day by how many the sessions with decisions change.
+
+    A number is below 0 when sessions lost their last decision of the day.
+    """
     by_limit: dict[int, list[tuple[int, str]]] = {}
     for visit, number in changes.visits.items():
         if number:
             by_limit.setdefault(max(number, 0) + 1, []).append(visit)
-    found: dict[int, int] = {}
+    changes_by_day: dict[int, int] = {}
     for limit, visits in by_limit.items():
-        asked = encode([{"day": day, "session": session} for day, session in visits])
-        for day, session, count in statements.read_rows(db, VISITED, [limit, asked]):
+        listed = encode([{"day": day, "session": session} for day, session in visits])
+        for day, session, count in statements.read_rows(db, VISITED, [limit, listed]):
             number = changes.visits[day, session]
-            if count == max(number, 0):  # all there are came now, or the last ones went
-                found[day] = found.get(day, 0) + (1 if number > 0 else -1)
-    return found
+            if count == max(number, 0):  # all its decisions were added now, or the last ones removed
+                changes_by_day[day] = changes_by_day.get(day, 0) + (1 if number > 0 else -1)
+    return changes_by_day
 
 
-def _add(db, table, sums: Mapping[SumKey, Sum], ends=None):
+def _add_sums(db, table, sums: Mapping[SumKey, Sum], ends=None):
     if not sums:
         return
     stored, added, emptied = SQL[table]
     size = len(table.key)
-    known = encode(list({place[0] for place in sums}))
+    known = encode(list({key[0] for key in sums}))
     before = {row[:size]: row[size:] for row in statements.read_rows(db, stored, [known])}
     rows = []
-    for place, one in sums.items():
-        text, *times = before.get(place, ("{}",))
+    for key, row_sum in sums.items():
+        text, *times = before.get(key, ("{}",))
         histogram = decode(text)
-        latency.add(histogram, one.latencies)
-        more = _both(ends.get(place[0]), times) if ends is not None else ()
-        rows.append((*place, *one.numbers, encode(histogram, is_sorted=True), *more))
+        latency.add(histogram, row_sum.latencies)
+        more = _merge_moments(ends.get(key[0]), times) if ends is not None else ()
+        rows.append((*key, *row_sum.numbers, encode(histogram, is_sorted=True), *more))
     statements.run_many(db, added, rows)
-    if less := [place for place, one in sums.items() if one.is_less]:
+    if less := [key for key, row_sum in sums.items() if row_sum.is_less]:
         statements.run_many(db, emptied, less)
 
 
-def _both(new, stored):
-    """The first and the last moment of a session: `new` ones are sure when something was taken away."""
+def _merge_moments(new, stored):
+    """Return the first and the last moment of a session.
+
+    The `new` moments replace the stored ones when a decision was subtracted.
+    """
     if new is None:
         return stored
     first, last, is_sure = new
     return (first, last) if is_sure or not stored else (min(first, stored[0]), max(last, stored[1]))
 
 
-def _ends(db, changes):
-    """By session, its first and last moment, and whether that is all that there is of it."""
-    found = {name: (*ends, False) for name, ends in changes.moments.items()}
-    for (session_id,), one in changes.sessions.items():
-        if one.is_less:
-            found[session_id] = (*_ends_of(db, session_id), True)
-    return found
+def _find_moments(db, changes):
+    """Return by session its first and last moment, and whether these were read anew."""
+    moments = {name: (*ends, False) for name, ends in changes.moments.items()}
+    for (session_id,), row_sum in changes.sessions.items():
+        if row_sum.is_less:
+            moments[session_id] = (*_read_session_moments(db, session_id), True)
+    return moments
 
 
-def _ends_of(db, session_id):
+def _read_session_moments(db, session_id):
     decisions = MemoryGateDecision.objects.using(db).filter(session_id=session_id)
     failed = GateCall.objects.using(db).filter(session_id=session_id, outcome__in=FAILED_OUTCOMES, replay_id=None)
     ends = [rows.aggregate(first=Min("created_at"), last=Max("created_at")) for rows in (decisions, failed)]
     known = [at for end in ends for at in (end["first"], end["last"]) if at is not None]
-    return (min(known), max(known)) if known else (0, 0)  # nothing is left of it: neither is its row
+    return (min(known), max(known)) if known else (0, 0)  # the session has no decisions left, and its row is removed

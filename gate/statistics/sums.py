@@ -1,7 +1,7 @@
-"""Sums of decisions: changed in the transaction that writes them, or made again from all of them with the same result.
+"""Keeps the sums of decisions, which change with each decision, or are rebuilt.
 
-With `memoryGateAuditing.enableStats` off there are none; the first write or look after it is on again makes them, or
-starts the job that does when there are many.
+Both ways give the same result. With `memoryGateAuditing.enableStats` off there are no sums; the first write or page
+after it is on again builds them, or starts a job when there are many decisions.
 """
 
 from django.db import transaction
@@ -33,49 +33,55 @@ __all__ = [
 
 SETTING = "memoryGateAuditing.enableStats"
 JOB_KIND = "gate_statistics"
-AGAIN_MS = 10 * 60_000  # after a job that failed
+RETRY_MS = 10 * 60_000  # milliseconds before a failed job is started again
 
 
 def is_on() -> bool:
-    """Whether sums are kept."""
+    """Return whether sums are kept."""
     return configuration.is_on(SETTING)
 
 
 def apply_changes(db: str, changes: SumChanges) -> None:
-    """Change the sums, in the caller's transaction and after its decisions and calls are written."""
+    """Apply changes to the sums, in the caller's transaction.
+
+    The decisions and calls must be written before.
+    """
     if not is_on():
         reset_sums(db)
         return
-    made = sum_tables.read_state(db)
-    if made is None and _is_lost(db, changes):
-        made = reset_sums(db)
-    if made is None:
-        _add(db, changes)
+    state = sum_tables.read_state(db)
+    if state is None and _is_missing(db, changes):
+        state = reset_sums(db)
+    if state is None:
+        _add_changes(db, changes)
         return
-    _add(db, changes.until(*made))
-    _make_soon(db)
+    _add_changes(db, changes.until(*state))
+    _build_soon(db)
 
 
 def ensure_complete(db: str) -> bool:
-    """Whether the sums hold everything. When they do not, few decisions are counted now, many by a job."""
+    """Return whether the sums are complete, after building those of few decisions.
+
+    The sums of many decisions are built by a job.
+    """
     if not is_on():
         return False
-    if sum_tables.read_state(db) is None and not _is_lost(db):
+    if sum_tables.read_state(db) is None and not _is_missing(db):
         return True
     with transaction.atomic(using=db):
-        if sum_tables.read_state(db) is None and _is_lost(db):  # nobody was quicker
+        if sum_tables.read_state(db) is None and _is_missing(db):  # no other process began meanwhile
             reset_sums(db)
-        _make_soon(db)
+        _build_soon(db)
     return is_complete(db)
 
 
 def is_complete(db: str) -> bool:
-    """Whether no sums are being made, or waiting to be."""
+    """Return whether all sums are built."""
     return sum_tables.read_state(db) is None
 
 
 def rebuild(db: str) -> None:
-    """Make all sums again, now. Decisions may come in meanwhile."""
+    """Rebuild all sums now. Decisions may be stored meanwhile."""
     with transaction.atomic(using=db):
         reset_sums(db)
     while sum_rebuild.run_step(db):
@@ -83,35 +89,38 @@ def rebuild(db: str) -> None:
 
 
 def clear(db: str) -> None:
-    """Remove all sums; they are made when they are asked for."""
+    """Remove all sums; they are rebuilt on demand."""
     with transaction.atomic(using=db):
         reset_sums(db)
 
 
 def find_job(db: str) -> JobRun | None:
-    """The newest job that makes these sums; None when there was none."""
-    return _jobs(db).order_by("-created_at", "-id").first()
+    """Return the newest job that builds these sums, or None."""
+    return _find_jobs(db).order_by("-created_at", "-id").first()
 
 
-def _add(db, changes):
+def _add_changes(db, changes):
     sum_tables.store_changes(db, changes)
     sessions = sum_tables.count_new_sessions(db, changes)
     sum_tables.store_daily_stats(db, {day for day, _session in changes.visits}, sessions, is_less=changes.is_less)
 
 
-def _is_lost(db, changes=None):
-    """Whether there are decisions or failed calls and no sums of them: they are to be made anew."""
+def _is_missing(db, changes=None):
+    """Return whether there are decisions or failed calls without any sums.
+
+    The sums must then be rebuilt.
+    """
     if not sum_tables.is_empty(db):
         return False
     new = changes.hours.values() if changes else ()
-    decisions, calls = max(0, sum(one.total for one in new)), max(0, sum(one.failed for one in new))
+    decisions, calls = max(0, sum(row_sum.total for row_sum in new)), max(0, sum(row_sum.failed for row_sum in new))
     if sum_tables.count_up_to(db, MemoryGateDecision, decisions + 1) > decisions:
         return True
     failed = GateCall.objects.using(db).filter(outcome__in=FAILED_OUTCOMES, replay_id=None)
     return failed.values("pk")[: calls + 1].count() > calls
 
 
-def _make_soon(db):
+def _build_soon(db):
     if sum_rebuild.is_small(db):
         while sum_rebuild.run_step(db):
             pass
@@ -122,18 +131,18 @@ def _make_soon(db):
 def _start_job(db):
     last = find_job(db)
     if last and last.has_ended and last.state != JobRun.State.FINISHED:
-        is_due = not clock.is_recent(last.finished_at or 0, AGAIN_MS)
+        is_due = not clock.is_recent(last.finished_at or 0, RETRY_MS)
     else:
         is_due = last is None or last.has_ended
     if is_due:
-        jobs.start(JOB_KIND, _params(db), by=BY_SCHEDULE)
+        jobs.start(JOB_KIND, _build_params(db), by=BY_SCHEDULE)
 
 
-def _jobs(db) -> QuerySet[JobRun]:
-    return JobRun.objects.filter(kind=JOB_KIND, params_json=JobRun.params.encode(_params(db))).defer(
+def _find_jobs(db) -> QuerySet[JobRun]:
+    return JobRun.objects.filter(kind=JOB_KIND, params_json=JobRun.params.encode(_build_params(db))).defer(
         "log", "result_json"
     )
 
 
-def _params(db):
+def _build_params(db):
     return {"agent": db.removeprefix("agent_")}

@@ -1,4 +1,4 @@
-"""How many decisions people judged and how many were right, with the interval in which the true share lies."""
+"""Counts of decisions with a verdict and of right ones, with the confidence interval."""
 
 import math
 from collections.abc import Mapping
@@ -11,13 +11,13 @@ from ..models import GateVerdictDay, MemoryGateDecision
 from .figures import Period
 from .sum_changes import COUNT_COLUMNS
 
-Z = 1.959964  # of 95%
+Z = 1.959964  # standard score of 95%
 RIGHT = MemoryGateDecision.Verdict.RIGHT
 
 
 @dataclass(slots=True)
 class VerdictCount:
-    """Judged decisions: how many, and how many of them were right."""
+    """A count of judged decisions, and of the right ones among them."""
 
     count: int = 0
     right: int = 0
@@ -28,22 +28,22 @@ class VerdictCount:
 
     @property
     def share(self) -> float | None:
-        """The part that was right, from 0 to 1; None of nothing."""
+        """Return the share that was right, from 0 to 1; None for no decisions."""
         return self.right / self.count if self.count else None
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """The 95% score interval (Wilson) of the share, from 0 to 1; None of nothing."""
+        """Return the 95% score interval (Wilson) of the share; None for no decisions."""
         if not self.count:
             return None
         share, square = self.right / self.count, Z * Z / self.count
         middle = share + square / 2
-        reach = Z * math.sqrt((share * (1 - share) + square / 4) / self.count)
-        low, high = (middle - reach) / (1 + square), (middle + reach) / (1 + square)
+        margin = Z * math.sqrt((share * (1 - share) + square / 4) / self.count)
+        low, high = (middle - margin) / (1 + square), (middle + margin) / (1 + square)
         return max(0.0, low), min(1.0, high)
 
     def as_json(self) -> dict[str, Any]:
-        """As the API tells it."""
+        """Return the values that the API has."""
         share, interval = self.share, self.interval
         return {
             "count": self.count,
@@ -53,14 +53,14 @@ class VerdictCount:
         }
 
     def add(self, verdict: str, number: int) -> None:
-        """Count decisions with a verdict."""
+        """Add decisions with a verdict."""
         self.count += number
         self.right += number if verdict == RIGHT else 0
 
 
 @dataclass(frozen=True, slots=True)
 class VerdictSummary:
-    """What people said of decisions: in all, of each decision, and by day (its first millisecond)."""
+    """Verdicts on decisions: of all, of each decision, and by day (its first millisecond)."""
 
     total: VerdictCount = field(default_factory=VerdictCount)
     by_decision: Mapping[str, VerdictCount] = field(
@@ -69,7 +69,7 @@ class VerdictSummary:
     by_day: dict[int, VerdictCount] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
-        """As the API tells it: in all, and of each decision."""
+        """Return the values that the API has: of all, and of each decision."""
         return {
             **self.total.as_json(),
             "decisions": {name: judged.as_json() for name, judged in self.by_decision.items()},
@@ -77,19 +77,22 @@ class VerdictSummary:
 
 
 def read_verdicts(db: str, period: Period, *, model: str = "", prompt: str = "") -> VerdictSummary:
-    """The verdicts on the decisions of a period, of one model or prompt version if given: read from their sums."""
+    """Read the verdicts on a period's decisions from their sums.
+
+    Of one model or prompt version if given.
+    """
     start, end = period.moments
     rows = GateVerdictDay.objects.using(db).filter(day__gte=start, day__lte=end)
-    only = {"llm_model": model, "prompt_version": prompt}
-    rows = rows.filter(**{name: value for name, value in only.items() if value})
+    filters = {"llm_model": model, "prompt_version": prompt}
+    rows = rows.filter(**{name: value for name, value in filters.items() if value})
     verdicts = VerdictSummary()
-    for decision, verdict, number in _added_up(rows, "decision"):
+    for decision, verdict, number in _sum_by(rows, "decision"):
         verdicts.total.add(verdict, number)
         verdicts.by_decision[decision].add(verdict, number)
-    for day, verdict, number in _added_up(rows, "day"):
+    for day, verdict, number in _sum_by(rows, "day"):
         verdicts.by_day.setdefault(day, VerdictCount()).add(verdict, number)
     return verdicts
 
 
-def _added_up(rows, column):
+def _sum_by(rows, column):
     return rows.order_by().values_list(column, "verdict").annotate(number=Sum("total"))

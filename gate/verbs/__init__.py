@@ -1,4 +1,4 @@
-"""The verbs of `openclaw-web reflection gate`, one module each, and what they share."""
+"""The verbs of `openclaw-web reflection gate`, one module each, and their shared options."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -12,20 +12,23 @@ from ..models import MemoryGateDecision
 
 
 def parse_moment(text: str | None, option: str) -> int | None:
-    """The milliseconds of an ISO 8601 time, such as 2026-03-11T08:00:00+01:00; UTC where it has no zone."""
+    """Parse an ISO 8601 time to milliseconds, such as 2026-03-11T08:00:00+01:00.
+
+    A time without a zone is UTC. Raises WrongUse with the name of the `option`.
+    """
     if text is None:
         return None
     try:
-        found = datetime.fromisoformat(text)
+        time = datetime.fromisoformat(text)
     except ValueError as exc:
         words = {"option": option, "text": text}
         raise WrongUse(_("%(option)s: %(text)s is not an ISO 8601 time such as 2026-03-11T08:00.") % words) from exc
-    found = found if found.tzinfo else found.replace(tzinfo=UTC)
-    return round(found.timestamp() * 1000)
+    time = time if time.tzinfo else time.replace(tzinfo=UTC)
+    return round(time.timestamp() * 1000)
 
 
 def add_filters(parser: CommandParser) -> None:
-    """Add the options by which decisions are chosen."""
+    """Add the options that filter decisions."""
     parser.add_argument("-s", "--since", metavar="TIME", help=_("at or after this ISO 8601 time"))
     parser.add_argument("-u", "--until", metavar="TIME", help=_("before this ISO 8601 time"))
     parser.add_argument("-d", "--decision", choices=MemoryGateDecision.Decision.values, help=_("only this decision"))
@@ -33,7 +36,7 @@ def add_filters(parser: CommandParser) -> None:
 
 
 def parse_filters(options: dict[str, Any]) -> dict[str, Any]:
-    """What these options ask for, as a list is asked for it."""
-    asked = {name: options[name] for name in ("decision", "session") if options.get(name)}
+    """Return the list filters of these options."""
+    filters = {name: options[name] for name in ("decision", "session") if options.get(name)}
     moments = {name: parse_moment(options.get(name), f"--{name}") for name in ("since", "until")}
-    return asked | {name: at for name, at in moments.items() if at is not None}
+    return filters | {name: at for name, at in moments.items() if at is not None}

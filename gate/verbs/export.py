@@ -1,4 +1,4 @@
-"""`reflection gate export`: the decisions that fit as one file."""
+"""`reflection gate export`: writes the decisions that fit to a file."""
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
@@ -19,7 +19,7 @@ EXAMPLES = (
 )
 FORMATS = ("json", "csv", "jsonl")
 CONTEXT, RESPONSE = ("context_state", "context"), ("raw_response",)
-FEW = 50  # rows that are read together when each has long texts
+BATCH_SIZE = 50  # rows that are read at once when each has long texts
 
 
 def add_arguments(parser):
@@ -34,26 +34,29 @@ def run(agent, format, output, with_context, with_response, **options):
     if options["json"] and not output:
         raise WrongUse(_("--json prints only the receipt: name a file for the decisions with --output."))
     columns = [*DECISIONS.fields, *(CONTEXT if with_context else ()), *(RESPONSE if with_response else ())]
-    texts = row_files.format_rows(format, columns, _rows(agents.get(agent), options, columns))
-    return row_files.write_rows(output, format, columns, texts, _written)
+    texts = row_files.format_rows(format, columns, _read_rows(agents.get(agent), options, columns))
+    return row_files.write_rows(output, format, columns, texts, _format_receipt)
 
 
-def _written(count):
+def _format_receipt(count):
     return ngettext("%(count)s decision written to %(file)s.", "%(count)s decisions written to %(file)s.", count)
 
 
-def _rows(agent, options, columns):
-    """The decisions that fit as dictionaries of these columns; a long response is the handle of an artifact."""
+def _read_rows(agent, options, columns):
+    """Yield the decisions that fit as dictionaries of these columns.
+
+    A long response is the handle of an artifact.
+    """
     listing = DECISIONS.fits(agent, **parse_filters(options))
     if len(columns) == len(DECISIONS.fields):
         rows = listing.all.values(*columns, "place")
         batches = read_batches(rows, order=listing.order)
         yield from ({name: row[name] for name in columns} for batch in batches for row in batch)
         return
-    for batch in read_batches(listing.all.defer(None), order=listing.order, size=FEW):
+    for batch in read_batches(listing.all.defer(None), order=listing.order, size=BATCH_SIZE):
         for row in batch:
-            known = {name: getattr(row, name) for name in (*DECISIONS.fields, *RESPONSE)}
+            values = {name: getattr(row, name) for name in (*DECISIONS.fields, *RESPONSE)}
             if "context" in columns:
-                found = window_state.read_window_state(agent.db, row)
-                known |= {"context_state": found.state, "context": found.as_json()}
-            yield {name: known[name] for name in columns}
+                seen_window = window_state.read_window_state(agent.db, row)
+                values |= {"context_state": seen_window.state, "context": seen_window.as_json()}
+            yield {name: values[name] for name in columns}

@@ -1,4 +1,4 @@
-"""`reflection gate list` and `show`: decisions as the API tells them, and in words."""
+"""`reflection gate list` and `show`: decisions as JSON and as text."""
 
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -26,7 +26,7 @@ ROLES = {"user": gettext_lazy("user"), "agent": gettext_lazy("agent")}
 
 
 class ListVerb:
-    """The newest decisions that fit."""
+    """Lists the newest decisions that fit."""
 
     HELP = gettext_lazy("List decisions, newest first.")
     EXAMPLES = ("reflection gate list", "reflection gate list channel:irc:group:#lab -l 20 --with-context")
@@ -40,18 +40,18 @@ class ListVerb:
     def run(self, agent, key, limit, with_context, **options):
         if not 1 <= limit <= MOST:
             raise WrongUse(_("--limit must be 1 to 1000."))
-        found = agents.get(agent)
+        agent_row = agents.get(agent)
         if key and options["session"]:
             raise WrongUse(_("Name the session once."))
-        asked = parse_filters(options) | ({"session": key} if key else {})
-        rows = decisions(found, asked, limit, with_context=with_context)
+        filters = parse_filters(options) | ({"session": key} if key else {})
+        rows = decisions(agent_row, filters, limit, with_context=with_context)
         receipt = {"decisions": [_as_json(row, DecisionOut) for row in rows]}
-        lines = [line for row in rows for line in (_lines(row), *(_window(row) if with_context else ()))]
+        lines = [line for row in rows for line in (_format_lines(row), *(_format_window(row) if with_context else ()))]
         return Outcome(receipt, "\n".join(lines) or _("No decisions."))
 
 
 class ShowVerb:
-    """One decision with all that is known of it."""
+    """Shows one decision with all its columns."""
 
     HELP = gettext_lazy("Show one decision and what the gate saw.")
     EXAMPLES = ("reflection gate show 01J0000000000000000000DEMO",)
@@ -68,39 +68,42 @@ class ShowVerb:
         except Http404 as exc:
             words = {"id": id, "agent": agent}
             raise Refused(_("The agent %(agent)s has no decision %(id)s.") % words) from exc
-        told = _as_json(row, DecisionDetail)
-        lines = [_lines(row), *_facts(row), *(_window(row) if with_context else [])]
-        return Outcome({"decision": told}, "\n".join(lines))
+        decision_json = _as_json(row, DecisionDetail)
+        lines = [_format_lines(row), *_format_facts(row), *(_format_window(row) if with_context else [])]
+        return Outcome({"decision": decision_json}, "\n".join(lines))
 
 
-def decisions(agent: Any, asked: dict[str, Any], limit: int, *, with_context: bool) -> list[MemoryGateDecision]:
-    """The first `limit` decisions that fit, however often a search has to go on for them."""
-    found = DECISIONS.fits(agent, **asked)
-    found = replace(found, rows=api_detail.annotate_responses(found.rows))
-    return found.first(limit, **api_detail.build_page_limits(agent.db, with_context=with_context))
+def decisions(agent: Any, filters: dict[str, Any], limit: int, *, with_context: bool) -> list[MemoryGateDecision]:
+    """Return the first `limit` decisions that fit.
+
+    A text search is continued until there are enough.
+    """
+    listing = DECISIONS.fits(agent, **filters)
+    listing = replace(listing, rows=api_detail.annotate_responses(listing.rows))
+    return listing.first(limit, **api_detail.build_page_limits(agent.db, with_context=with_context))
 
 
 def _as_json(row, schema):
     return schema.model_validate(row).model_dump()
 
 
-def _lines(row):
-    """A decision in two lines: when and what; why, and the fact."""
+def _format_lines(row):
+    """Return a decision as two lines: time, decision and id; reason and fact."""
     at = datetime.fromtimestamp(row.created_at / 1000, UTC)
     head = f"{at:%Y-%m-%d %H:%M:%S} UTC  {row.decision:<15}  {glyphs.to_one_line(row.id)}"
-    why = " ".join(row.reason.split())
+    reason = " ".join(row.reason.split())
     fact = f"  → {' '.join(row.candidate_fact.split())}" if row.candidate_fact else ""
-    return f"{head}\n  {_short(why)}{_short(fact)}"
+    return f"{head}\n  {_shorten(reason)}{_shorten(fact)}"
 
 
-def _short(text):
+def _shorten(text):
     return text if len(text) <= WIDTH * 2 else f"{text[: WIDTH * 2]}…"
 
 
-def _facts(row):
+def _format_facts(row):
     unknown = "–"
     tokens = [row.prompt_tokens, row.completion_tokens]
-    known = {
+    values = {
         _("session"): row.session_id,
         _("turn"): row.turn_id or unknown,
         _("model"): row.llm_model or unknown,
@@ -110,14 +113,16 @@ def _facts(row):
         _("cost"): unknown if row.cost_usd is None else f"${row.cost_usd:.6f}",
         **exact_facts(row),
     }
-    return [f"  {name}: {glyphs.to_one_line(str(value))}" for name, value in known.items()]
+    return [f"  {name}: {glyphs.to_one_line(str(value))}" for name, value in values.items()]
 
 
-def _window(row):
-    """What the gate saw, message by message."""
+def _format_window(row):
+    """Return the messages that the gate saw, one per line."""
     if row.context is None:
         return [_("    What the gate saw is not known.")]
-    said = [(message["role"], message["message"]) for message in row.context["recent_messages"]]
+    messages = [(message["role"], message["message"]) for message in row.context["recent_messages"]]
     turn = [("user", row.context["current_user_message"]), ("agent", row.context["current_agent_reply"])]
-    said += [one for one in turn if one[1] and one not in said[-2:]]  # a plugin counts the turn among its messages
-    return [f"    {ROLES[role]}: {' '.join(text.split())}" for role, text in said]
+    messages += [
+        message for message in turn if message[1] and message not in messages[-2:]
+    ]  # the plugin includes the turn in its messages
+    return [f"    {ROLES[role]}: {' '.join(text.split())}" for role, text in messages]

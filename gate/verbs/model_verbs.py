@@ -1,4 +1,4 @@
-"""What verbs share that ask a model: first they say what would be sent where, and with --yes they send it."""
+"""Options and output of verbs that ask a model: a preview, and with --yes the run."""
 
 import argparse
 import sys
@@ -25,23 +25,26 @@ C = TypeVar("C", bound=Choice)
 def add_send_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that say whether anything is sent."""
     parser.add_argument("--quiet", action="store_true", help=_("do not show progress"))
-    how = parser.add_mutually_exclusive_group()
-    how.add_argument("--dry-run", action="store_true", help=_("only show what would be sent"))
-    how.add_argument("--yes", action="store_true", help=_("send it"))
+    group = parser.add_mutually_exclusive_group()
+    group.add_argument("--dry-run", action="store_true", help=_("only show what would be sent"))
+    group.add_argument("--yes", action="store_true", help=_("send it"))
 
 
-def build_choice(chooses: type[C], options: dict[str, Any], **more: Any) -> C:
-    """The choice that the options of a run name. Raises WrongUse."""
+def build_choice(choice_type: type[C], options: dict[str, Any], **choice_options: Any) -> C:
+    """Build the choice of the options of a run. Raises WrongUse."""
     if options["limit"] is not None and options["limit"] < 1:
         raise WrongUse(_("--limit must be 1 or more."))
     moments = {name: parse_moment(options[name], f"--{name}") for name in ("since", "until")}
-    return chooses(session=options["session"], limit=options["limit"], **moments, **more)
+    return choice_type(session=options["session"], limit=options["limit"], **moments, **choice_options)
 
 
 def run_and_report(
     run_here: Callable[[Listener | None], JobRun], *, is_quiet: bool, faults: tuple[str, ...]
 ) -> Outcome:
-    """What a run in this terminal came to; in part, when one of `faults` in its result is not 0."""
+    """Run in this terminal, and return the outcome.
+
+    The outcome is partial when a count of the result named in `faults` is not 0.
+    """
     with open_listener(sys.stderr, is_quiet=is_quiet) as listener:
         job = run_here(listener)
     result = read_job_result(job)
@@ -52,11 +55,12 @@ def run_and_report(
 
 
 def describe_plan(plan: Estimate, rows: Rows, *, count: int, name: str, is_all: bool) -> Outcome:
-    """What would be sent of `count` things, with `rows` (label, value) about them; `name` is the run's in the receipt.
+    """Describe what would be sent, with `rows` (label, value) about it.
 
-    Unless that was all that was asked for, or there is nothing to send, it is a refusal: nothing was sent.
+    `count` is the number of items to send, `name` the key of the run in the receipt. The outcome is a refusal, as
+    nothing was sent, unless the preview was asked for (`is_all`) or there is nothing to send.
     """
-    receipt, words = {"plan": plan.as_json(), name: None}, _in_words(plan, rows)
+    receipt, words = {"plan": plan.as_json(), name: None}, _format_plan(plan, rows)
     if is_all or not (count or plan.problem):
         return Outcome(receipt, f"{words}\n{plan.problem}".rstrip(), DONE)
     sentence = plan.problem or _("Nothing was sent. Repeat the command with --yes to send this.")
@@ -64,7 +68,10 @@ def describe_plan(plan: Estimate, rows: Rows, *, count: int, name: str, is_all: 
 
 
 def read_job_result(job: JobRun) -> dict[str, Any]:
-    """What a job that has ended came to. Raises Refused when it was refused, Failed when it did not get there."""
+    """Return the result of a job that has ended.
+
+    Raises Refused when it was refused, and Failed when it did not finish.
+    """
     if job.state == JobRun.State.REFUSED:
         raise Refused(job.message)
     if job.state != JobRun.State.FINISHED:
@@ -72,7 +79,7 @@ def read_job_result(job: JobRun) -> dict[str, Any]:
     return job.result
 
 
-def _in_words(plan, rows):
+def _format_plan(plan, rows):
     rows = (
         *rows,
         (_("Endpoint"), plan.host or "–"),

@@ -1,4 +1,4 @@
-"""`reflection gate record`: decisions of a plugin, out of a file or from standard input."""
+"""`reflection gate record`: stores decisions of a plugin from a file or standard input."""
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
@@ -19,14 +19,14 @@ def add_arguments(parser):
 
 
 def run(agent, file, **options):
-    found = agents.get(agent)
+    agent_row = agents.get(agent)
     decisions = json_input.parse_entries(json_input.read_input(file), DecisionIn, body="decisions")
     if not decisions:
         raise Refused(_("There is no decision in what was given."))
     return json_input.store_entries(
-        decisions, MAX_DECISIONS, lambda some: api_import.record_reports(found, some), _recorded
+        decisions, MAX_DECISIONS, lambda batch: api_import.record_reports(agent_row, batch), _format_receipt
     )
 
 
-def _recorded(count):
+def _format_receipt(count):
     return ngettext("%(count)s decision recorded", "%(count)s decisions recorded", count)

@@ -1,4 +1,4 @@
-"""`reflection gate replay`: have decisions made again by another model or prompt, once it was said what is sent."""
+"""`reflection gate replay`: replays decisions with another model or prompt, after a preview."""
 
 import sys
 from pathlib import Path
@@ -45,12 +45,18 @@ def add_arguments(parser):
 def run(agent, model, prompt_file, approved, limit, dry_run, yes, quiet, **options):
     if not 1 <= limit <= MAX_DECISIONS:
         raise WrongUse(_("--limit must be 1 to %(most)s.") % {"most": f"{MAX_DECISIONS:,}"})
-    found = agents.get(agent)
-    wanted = ReplayRequest(model.strip(), _prompt(prompt_file), limit, parse_filters(options), is_approved=approved)
-    return _sent(found, wanted, quiet) if yes else _shown(plans.plan_replay(found, wanted), is_all=dry_run)
+    agent_row = agents.get(agent)
+    request = ReplayRequest(
+        model.strip(), _read_prompt(prompt_file), limit, parse_filters(options), is_approved=approved
+    )
+    return (
+        _run_replay(agent_row, request, quiet)
+        if yes
+        else _describe_plan(plans.plan_replay(agent_row, request), is_all=dry_run)
+    )
 
 
-def _prompt(file):
+def _read_prompt(file):
     if file is None:
         return ""
     try:
@@ -65,7 +71,7 @@ def _prompt(file):
     return text
 
 
-def _shown(plan, is_all):
+def _describe_plan(plan, is_all):
     rows = (
         (_("Decisions"), f"{plan.decisions:,}"),
         (_("Skipped, no window stored"), f"{plan.skipped:,}"),
@@ -74,18 +80,18 @@ def _shown(plan, is_all):
     return model_verbs.describe_plan(plan, rows, count=plan.decisions, name="replay", is_all=is_all)
 
 
-def _sent(agent, wanted, is_quiet):
+def _run_replay(agent, request, is_quiet):
     with open_listener(sys.stderr, is_quiet=is_quiet) as listener:
-        replay, job = replay_launch.run_here(agent, wanted, by=BY, listener=listener)
+        replay, job = replay_launch.run_here(agent, request, by=BY, listener=listener)
     result = model_verbs.read_job_result(job)
     status = PARTLY if result["left"] or result["malformed"] else DONE
     receipt = {"plan": None, "replay": result}
-    words = "\n".join([result["message"], *_result(results.read_result(agent.db, replay))])
+    words = "\n".join([result["message"], *_describe_result(results.read_result(agent.db, replay))])
     return Outcome(receipt, words, status, "" if status == DONE else result["message"])
 
 
-def _result(result):
-    """Agreement, and how often each decision became which other one."""
+def _describe_result(result):
+    """Yield the agreement, and the count of each change of a decision."""
     if not result.decided:
         return
     yield _("Agreement: %(share)s") % {"share": percent_of(result.agreed, result.decided)}

@@ -1,4 +1,4 @@
-"""`reflection gate run`: have turns judged by the built-in gate, once it was said what is sent where."""
+"""`reflection gate run`: judges turns with the built-in gate, after a preview."""
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -24,16 +24,16 @@ def add_arguments(parser):
 
 
 def run(agent, again, dry_run, yes, quiet, **options):
-    asked, owner = model_verbs.build_choice(TurnChoice, options, is_again=again), agents.get(agent)
+    choice, owner = model_verbs.build_choice(TurnChoice, options, is_again=again), agents.get(agent)
     if not yes:
-        return _shown(plans.plan_run(owner, asked), is_all=dry_run)
+        return _describe_plan(plans.plan_run(owner, choice), is_all=dry_run)
     return model_verbs.run_and_report(
-        lambda listener: job.run_here(owner, asked, by=BY, listener=listener),
+        lambda listener: job.run_here(owner, choice, by=BY, listener=listener),
         is_quiet=quiet,
         faults=("left", "unanswered", "malformed"),
     )
 
 
-def _shown(plan, is_all):
+def _describe_plan(plan, is_all):
     rows = ((_("Turns"), f"{plan.turns:,}"), (_("Withheld"), f"{plan.withheld:,}"))
     return model_verbs.describe_plan(plan, rows, count=plan.turns, name="run", is_all=is_all)

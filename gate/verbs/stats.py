@@ -1,4 +1,4 @@
-"""`reflection gate stats`: what decisions add up to, by day, week, session, model or prompt version."""
+"""`reflection gate stats`: sums of decisions by day, week, session, model or prompt version."""
 
 from datetime import UTC, datetime
 
@@ -35,11 +35,11 @@ def add_arguments(parser):
 def run(agent, by, since, until, limit, **options):
     if not 1 <= limit <= MOST:
         raise WrongUse(_("--limit must be 1 to 1000."))
-    first, last = _day(since, "--since"), _day(until, "--until")
+    first, last = _parse_day(since, "--since"), _parse_day(until, "--until")
     rows = read_table(agents.get(agent).db, by=by, since=first, until=last, limit=limit)
     return Outcome({"by": by, "rows": rows}, "\n".join(format_lines(rows, by=by)) if rows else _("No decisions."))
 
 
-def _day(text, option):
+def _parse_day(text, option):
     at = parse_moment(text, option)
     return None if at is None else datetime.fromtimestamp(at / 1000, UTC).date()

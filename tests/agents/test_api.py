@@ -1,4 +1,4 @@
-"""The API's answers about which agents exist."""
+"""The API of agents."""
 
 import pytest
 
@@ -11,5 +11,7 @@ def test_it_works(as_admin, ada, bob):
     AgentDatabase.objects.create(agent=ada, path="x", schema_version=4, size_bytes=8192)
     items = as_admin.get("/api/v1/agents").json()["items"]
     assert [(item["agent_id"], item["schema_version"]) for item in items] == [("ada", 4), ("bob", None)]
-    one = as_admin.get("/api/v1/agents/ada")
-    assert one.json()["agent_id"] == "ada" and "openclaw-agent.sqlite" not in one.text  # where files are is not told
+    answer = as_admin.get("/api/v1/agents/ada")
+    assert (
+        answer.json()["agent_id"] == "ada" and "openclaw-agent.sqlite" not in answer.text
+    )  # paths of files are not disclosed

@@ -1,4 +1,4 @@
-"""The audit log's table: what is in an entry, and that no entry ever changes."""
+"""The audit log's table: the content of entries, and that entries never change."""
 
 import pytest
 from django.db import DatabaseError, connection, transaction

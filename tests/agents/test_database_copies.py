@@ -1,4 +1,4 @@
-"""Copies of databases that somebody else writes to."""
+"""Copies of databases that another process writes to."""
 
 import fcntl
 import os
@@ -41,7 +41,7 @@ def root(tmp_path, settings):
     return root
 
 
-def total(copy):
+def sum_amounts(copy):
     with closing(sqlite3.connect(f"{copy.path.as_uri()}?mode=ro", uri=True)) as store:
         assert store.execute("PRAGMA quick_check").fetchone() == ("ok",)
         return store.execute("SELECT sum(amount) FROM accounts").fetchone()[0]
@@ -49,7 +49,7 @@ def total(copy):
 
 def test_it_works(root, settings):
     with Copies() as copies, copies.open_copy(root, root / "bank.sqlite") as copy:
-        assert total(copy) == 20_000
+        assert sum_amounts(copy) == 20_000
         folder = copy.path.parent
         assert folder.is_relative_to(settings.HOME_DIR)
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700
@@ -68,7 +68,7 @@ def test_every_copy_hangs_together_while_somebody_writes(root, is_kept):
             for _ in range(25):
                 try:
                     with copies.open_copy(root, root / "bank.sqlite") as copy:
-                        assert total(copy) == 20_000
+                        assert sum_amounts(copy) == 20_000
                         copied += 1
                 except NotCopied:
                     continue
@@ -87,14 +87,14 @@ def test_only_a_log_that_changed_is_copied_again(root):
             store.execute("UPDATE accounts SET amount = amount + 1 WHERE id = 1")
             store.commit()
             with copies.open_copy(root, root / "bank.sqlite") as copy:
-                sums.append(total(copy))
+                sums.append(sum_amounts(copy))
                 if len(sums) == 1:
                     first = (copy.path, copy.path.stat().st_ino, copy.path.stat().st_mtime_ns)
         assert sums == [20_001, 20_002, 20_003]
         assert (copy.path, copy.path.stat().st_ino, copy.path.stat().st_mtime_ns) == first
         store.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         with copies.open_copy(root, root / "bank.sqlite") as copy:
-            assert total(copy) == 20_003
+            assert sum_amounts(copy) == 20_003
             assert copy.path.stat().st_mtime_ns != first[2]
 
 
@@ -109,7 +109,7 @@ def test_a_journal_of_a_writer_at_work(root):
             pass
         store.execute("ROLLBACK")
         with Copies() as copies, copies.open_copy(root, root / "bank.sqlite") as copy:
-            assert total(copy) == 20_000
+            assert sum_amounts(copy) == 20_000
 
 
 def test_no_room(root, monkeypatch):
@@ -129,7 +129,7 @@ def test_what_a_killed_process_left_is_removed(root, settings):
         fcntl.flock(lock, fcntl.LOCK_EX)
         with Copies() as copies, copies.open_copy(root, root / "bank.sqlite"):
             assert "2-alive" in os.listdir(folder)
-            assert len(os.listdir(folder)) == 3  # the one alive, ours, and the lock
+            assert len(os.listdir(folder)) == 3  # the living process's folder, ours, and the lock
     assert sorted(os.listdir(folder)) == ["2-alive", "lock"]
     (folder / "4-dead").mkdir()
     with Copies():  # also when nothing is copied

@@ -1,4 +1,7 @@
-"""Opening a file of an OpenClaw folder: what is read is below the folder, whoever exchanges what meanwhile."""
+"""Files of an OpenClaw folder are opened below that folder only.
+
+This holds also while somebody exchanges a part of the path.
+"""
 
 import os
 
@@ -19,7 +22,7 @@ def root(tmp_path):
 
 
 def exchange(root):
-    """What an agent may do at any moment: its folder becomes a link to one of somebody else."""
+    """Replace a folder with a link to a private one, as an agent may do."""
     (root / "memory").rename(root / "away")
     (root / "memory").symlink_to(root.parent / "private")
 
@@ -42,10 +45,10 @@ def test_a_link_in_the_path_is_not_followed(root):
 def test_a_folder_that_is_exchanged_for_a_link_meanwhile_leads_nowhere(root, moment):
     with faults.before_file_event("open", lambda path: path.endswith(moment), lambda: exchange(root)):
         try:
-            found = read(root)
+            content = read(root)
         except NotReadable:
-            found = b""
-    assert found in (b"harmless", b"") and (root / "memory").is_symlink()
+            content = b""
+    assert content in (b"harmless", b"") and (root / "memory").is_symlink()
 
 
 def test_folders_that_may_only_be_passed_through_will_do(root):

@@ -1,4 +1,4 @@
-"""Causes in words: what SQLite and the system say is not for people."""
+"""Sentences for errors of SQLite and the system."""
 
 import errno
 import sqlite3
@@ -10,7 +10,7 @@ from openclaw_web import reasons
 
 
 @pytest.mark.parametrize(
-    ("said", "words"),
+    ("message", "words"),
     [
         ("file is not a database", "the file is not a SQLite database, or its beginning is damaged"),
         ("database disk image is malformed", "pages of the file are damaged"),
@@ -24,10 +24,10 @@ from openclaw_web import reasons
         ("something new", "SQLite says: something new"),
     ],
 )
-def test_sqlite(said, words):
+def test_sqlite(message, words):
     assert (
-        reasons.describe_error(sqlite3.OperationalError(said))
-        == reasons.describe_error(OperationalError(said))
+        reasons.describe_error(sqlite3.OperationalError(message))
+        == reasons.describe_error(OperationalError(message))
         == words
     )
 

@@ -1,4 +1,4 @@
-"""`openclaw-web reflection gate`: what a person in a terminal and a program get."""
+"""`openclaw-web reflection gate`, as people in a terminal and programs use it."""
 
 from functools import partial
 
@@ -68,11 +68,11 @@ def test_a_file_has_window_and_response_when_asked(decisions, tmp_path, kind):
     file = tmp_path / "file"
     MemoryGateDecision.objects.using("agent_ada").filter(id="d0").update(raw_response='{"decision": "NO_WRITE"}')
     assert gate("export", "--format", kind, "--with-context", "--with-response", "-o", str(file))[1] == 0
-    found = {row["id"]: row for row in commands.rows_of(file.read_text("utf-8"), kind)}
-    assert found["d0"]["raw_response"].lstrip("'") == '{"decision": "NO_WRITE"}' and not found["d1"]["raw_response"]
-    shown = orjson.loads(gate("show", "d0", "--with-context", "--json")[0])["decision"]
-    context = found["d0"]["context"]
-    assert (orjson.loads(context) if kind == "csv" and context else context or None) == shown["context"]
-    assert found["d0"]["context_state"] == shown["context_state"]
+    rows = {row["id"]: row for row in commands.parse_rows(file.read_text("utf-8"), kind)}
+    assert rows["d0"]["raw_response"].lstrip("'") == '{"decision": "NO_WRITE"}' and not rows["d1"]["raw_response"]
+    decision = orjson.loads(gate("show", "d0", "--with-context", "--json")[0])["decision"]
+    context = rows["d0"]["context"]
+    assert (orjson.loads(context) if kind == "csv" and context else context or None) == decision["context"]
+    assert rows["d0"]["context_state"] == decision["context_state"]
     gate("export", "--format", kind, "-o", str(file))
     assert "raw_response" not in file.read_text("utf-8") and "context" not in file.read_text("utf-8")

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from tests.factories import T0, DecisionFactory, SessionFactory, TurnFactory
-from tests.ledger.talks import text_of
+from tests.ledger.transcript_records import get_text
 
 ADA, API = "/agents/ada/gate/", "/api/v1/agents/ada/gate/decisions"
 pytestmark = pytest.mark.django_db
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def client(client, stranger, ada, bob):
-    """A browser of somebody who may only look; ada and bob are there."""
+    """A browser of somebody who may only look; the agents ada and bob exist."""
     client.force_login(stranger, backend="django.contrib.auth.backends.ModelBackend")
     return client
 
@@ -25,14 +25,14 @@ def session(ada):
 
 
 def decide(number, **columns):
-    """A decision with this number in its reason, made this many milliseconds after the first."""
+    """Stores a decision with this number in its reason, made this many milliseconds after the first."""
     columns = {"session_id": "s1", "created_at": T0 + number, "reason": f"number {number}"} | columns
     return DecisionFactory(id=f"d{number}", **columns)
 
 
-def shown(response):
-    """The numbers in the reasons of a page, in order."""
-    return [int(number) for number in re.findall(r"number (\d+)<", text_of(response))]
+def read_numbers(response):
+    """Returns the numbers in the reasons of a page, in order."""
+    return [int(number) for number in re.findall(r"number (\d+)<", get_text(response))]
 
 
 def test_it_works(client, session):
@@ -44,32 +44,32 @@ def test_it_works(client, session):
     page = client.get(ADA)
     words = ("1 decision of ada", "number 1", "Lives in Oslo.", "I moved to Oslo.", "The nightly import", "gate-1")
     for word in (*words, "1.5 s", "4.2k", "$0.0021", "Imported", "Near in time", "UPDATE_USER"):
-        assert word in text_of(page)
-    assert 'href="d1/"' in text_of(page) and 'href="../sessions/s1/?turn=4"' in text_of(page)
+        assert word in get_text(page)
+    assert 'href="d1/"' in get_text(page) and 'href="../sessions/s1/?turn=4"' in get_text(page)
 
 
 def test_what_is_not_known_is_not_nothing(client, session):
     decide(1, candidate_fact=None, decision="NO_WRITE")
-    row = re.search(r"<tbody>.*</tbody>", text_of(client.get(ADA)), re.DOTALL)[0]
+    row = re.search(r"<tbody>.*</tbody>", get_text(client.get(ADA)), re.DOTALL)[0]
     assert "$0" not in row
     assert len(re.findall(r'<td class="num" data-label="(?:Latency|Tokens|Cost)">–</td>', row)) == 3
 
 
 def test_a_key_is_asked_for_with_its_sessions_and_exactly(client, session):
     decide(1), decide(2, session_id=session.session_key)
-    assert shown(client.get(f"{ADA}?session=agent:ada:irc:group:%23lab")) == [2, 1]
-    assert shown(client.get(f"{ADA}?session=%3Dagent:ada:irc:group:%23lab")) == [2]
+    assert read_numbers(client.get(f"{ADA}?session=agent:ada:irc:group:%23lab")) == [2, 1]
+    assert read_numbers(client.get(f"{ADA}?session=%3Dagent:ada:irc:group:%23lab")) == [2]
 
 
 def test_a_session_that_is_not_stored_is_not_linked(client):
     decide(1, session_id="channel:irc:group:#lab")
-    assert "channel:irc:group:#lab" in text_of(client.get(ADA))
-    assert "../sessions/" not in text_of(client.get(ADA))
+    assert "channel:irc:group:#lab" in get_text(client.get(ADA))
+    assert "../sessions/" not in get_text(client.get(ADA))
 
 
 @pytest.fixture
 def three(session):
-    """Of three decisions the second is another one in everything; of the first not all is known."""
+    """Three decisions: the second differs in everything, the first lacks some facts."""
     SessionFactory(id="s2", session_key="agent:ada:main")
     others = {"session_id": "s1", "turn_id": "s1:u1", "llm_model": "gate-1", "prompt_version": "v1"}
     decide(1, turn_id="s1:u1")
@@ -86,12 +86,12 @@ def test_a_key_that_several_sessions_had_finds_the_decisions_of_all(client, sess
     decide(4, session_id=session.session_key)  # made when there was no such session
     for spelling in (session.session_key, "channel:irc:group:#lab"):
         page = client.get(ADA, {"session": spelling})
-        assert set(shown(page)) >= {1, 2} and 3 not in shown(page)
-    assert shown(client.get(ADA, {"session": session.session_key})) == [4, 2, 1]
+        assert set(read_numbers(page)) >= {1, 2} and 3 not in read_numbers(page)
+    assert read_numbers(client.get(ADA, {"session": session.session_key})) == [4, 2, 1]
 
 
 def test_models_and_prompts_are_offered(client, three):
-    page = text_of(client.get(ADA))
+    page = get_text(client.get(ADA))
     assert '<option value="gate-1">' in page and '<option value="v2">' in page
 
 
@@ -103,6 +103,6 @@ def test_a_file_has_whole_reasons(client, session):
 
 
 def test_links_keep_the_filters_for_the_way_on(client, three):
-    page = text_of(client.get(f"{ADA}?decision=NO_WRITE&slow=on"))
+    page = get_text(client.get(f"{ADA}?decision=NO_WRITE&slow=on"))
     assert 'href="d2/?decision=NO_WRITE&amp;slow=on"' in page
     assert "Slow (5 s or more)<span" in page and "Slow (5 s or more):" not in page

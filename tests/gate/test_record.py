@@ -1,4 +1,4 @@
-"""What a running plugin tells of its decisions, through the API."""
+"""Decisions that a running plugin reports through the API."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from ledger.models import ConversationContext
 from people.configuration import setting_values as configuration
 from tests import factories
 from tests.factories import T0
-from tests.gate.decided import MINUTE, talk
+from tests.gate.decision_rows import MINUTE, create_turns
 
 pytestmark = pytest.mark.django_db
 URL = "/api/v1/agents/ada/gate/decisions"
@@ -17,10 +17,10 @@ URL = "/api/v1/agents/ada/gate/decisions"
 
 @pytest.fixture
 def turns(ada):
-    return talk()
+    return create_turns()
 
 
-def told(number=1, **more):
+def make_report(number=1, **more):
     return {
         "id": f"d{number}",
         "turn_id": f"s1:u{number}",
@@ -46,7 +46,7 @@ def rows():
 
 
 def test_a_decision_is_stored_with_its_turn_and_window(as_operator, turns):
-    answer = post(as_operator, told(2))
+    answer = post(as_operator, make_report(2))
     assert (answer.status_code, answer.json()) == (201, {"recorded": ["d2"], "known": [], "withheld": 0})
     row = rows().get()
     assert (row.turn_id, row.session_id, row.match, row.origin) == ("s1:u2", "s1", "given", "recorded")
@@ -54,13 +54,13 @@ def test_a_decision_is_stored_with_its_turn_and_window(as_operator, turns):
     assert row.is_window_derived
     assert [message["message"] for message in window.recent] == ["Question 0", "Answer 0", "Question 1", "Answer 1"]
     assert (window.user, window.reply) == ("Question 2", "Answer 2")
-    kept = ConversationContext.objects.using("agent_ada").filter(turn_id="s1:u2").order_by("sequence_number")
-    assert [row.message for row in kept] == ["Question 0", "Answer 0", "Question 1", "Answer 1"]
+    contexts = ConversationContext.objects.using("agent_ada").filter(turn_id="s1:u2").order_by("sequence_number")
+    assert [row.message for row in contexts] == ["Question 0", "Answer 0", "Question 1", "Answer 1"]
 
 
 def test_the_window_that_was_told_is_kept(as_operator, turns):
     seen = [{"role": "user", "message": "Only this", "timestamp": T0}]
-    post(as_operator, told(1, context=seen), told(2, context=seen))
+    post(as_operator, make_report(1, context=seen), make_report(2, context=seen))
     first, second = rows().order_by("id")
     assert not first.is_window_derived
     assert list(windows.read_window("agent_ada", first.window_hash).recent) == seen
@@ -80,15 +80,15 @@ def test_the_names_of_the_interface_mean_the_same(as_operator, turns):
 
 
 def test_told_twice_it_is_one(as_operator, turns):
-    post(as_operator, told())
-    answer = post(as_operator, told())
+    post(as_operator, make_report())
+    answer = post(as_operator, make_report())
     assert (answer.status_code, answer.json()["known"]) == (200, ["d1"])
     assert rows().count() == MemoryGateStats.objects.using("agent_ada").get().total_decisions == 1
 
 
 def test_an_id_with_another_body_is_a_conflict_and_stores_nothing(as_operator, turns):
-    post(as_operator, told())
-    answer = post(as_operator, told(2), told(1, reason="Something else."))
+    post(as_operator, make_report())
+    answer = post(as_operator, make_report(2), make_report(1, reason="Something else."))
     assert answer.status_code == 409
     assert answer.json()["reasons"][0]["id"] == "d1"
     assert rows().count() == 1
@@ -115,50 +115,55 @@ def test_an_id_with_another_body_is_a_conflict_and_stores_nothing(as_operator, t
     ],
 )
 def test_what_cannot_be_is_refused_whole(as_operator, turns, wrong):
-    answer = post(as_operator, told(2), told(1, **wrong))
+    answer = post(as_operator, make_report(2), make_report(1, **wrong))
     assert answer.status_code == 422
     assert not rows().exists()
 
 
 def test_another_agents_turn_is_refused(as_operator, turns, bob):
     factories.TurnFactory(db="agent_bob", id="b1:u1", session=factories.SessionFactory(db="agent_bob", id="b1"))
-    assert post(as_operator, told(1, turn_id="b1:u1")).status_code == 404
+    assert post(as_operator, make_report(1, turn_id="b1:u1")).status_code == 404
     factories.SessionFactory(id="s2", session_key=None)
-    assert post(as_operator, told(1, session_id="s2")).status_code == 404
+    assert post(as_operator, make_report(1, session_id="s2")).status_code == 404
     assert not rows().exists()
 
 
 def test_without_a_turn_it_is_found_by_key_and_time(as_operator, turns):
-    post(as_operator, told(1, turn_id=None, session_id="channel:irc:group:#s1"))
+    post(as_operator, make_report(1, turn_id=None, session_id="channel:irc:group:#s1"))
     row = rows().get()
     assert (row.turn_id, row.match, row.session_key) == ("s1:u1", "near", "channel:irc:group:#s1")
-    post(as_operator, told(2, id="far", turn_id=None, session_id="nobody", created_at=T0 + 9_000_000))
+    post(as_operator, make_report(2, id="far", turn_id=None, session_id="nobody", created_at=T0 + 9_000_000))
     assert rows().get(id="far").turn_id is None
 
 
 def test_a_long_response_is_an_artifact(as_operator, turns):
-    post(as_operator, told(raw_response="x" * 900_000))
+    post(as_operator, make_report(raw_response="x" * 900_000))
     assert rows().get().raw_response.startswith("ocm_artifact:v1:sha256:")
 
 
 def test_of_what_is_refused_or_known_no_artifact_is_made(as_operator, turns):
-    post(as_operator, told(1))
-    assert post(as_operator, told(2, raw_response="x" * 70_000), told(1, reason="Something else.")).status_code == 409
-    assert post(as_operator, told(1, raw_response="y" * 70_000)).status_code == 409
+    post(as_operator, make_report(1))
+    assert (
+        post(
+            as_operator, make_report(2, raw_response="x" * 70_000), make_report(1, reason="Something else.")
+        ).status_code
+        == 409
+    )
+    assert post(as_operator, make_report(1, raw_response="y" * 70_000)).status_code == 409
     assert not Artifact.objects.using("agent_ada").exists()
 
 
 def test_settings_turn_recording_and_responses_off(as_operator, turns):
     configuration.put("memoryGateAuditing.storeRawLLMResponse", False)
-    post(as_operator, told(1))
+    post(as_operator, make_report(1))
     assert rows().get().raw_response is None
     configuration.put("memoryGateAuditing.enabled", False)
-    assert post(as_operator, told(2)).status_code == 409
+    assert post(as_operator, make_report(2)).status_code == 409
     assert rows().count() == 1
 
 
 def test_words_of_who_opted_out_are_counted_and_not_stored(as_operator, turns):
     configuration.put("collector.optedOutSenders", ["somebody"])
-    answer = post(as_operator, told(1), told(2, turn_id=None, session_id="nobody"))
+    answer = post(as_operator, make_report(1), make_report(2, turn_id=None, session_id="nobody"))
     assert answer.json() == {"recorded": [], "known": [], "withheld": 2}
     assert not rows().exists()

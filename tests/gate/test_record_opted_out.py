@@ -1,4 +1,7 @@
-"""What a plugin tells of a chat in which somebody has opted out: their words do not come in with its windows."""
+"""Windows that a plugin reports from a chat in which somebody has opted out.
+
+Their words do not come in with its windows.
+"""
 
 import pytest
 
@@ -6,9 +9,9 @@ from gate.models import MemoryGateDecision
 from gate.recording import windows
 from ledger.models import ConversationTurn, Session
 from people.configuration import setting_values as configuration
-from tests.gate.test_record import post, told
+from tests.gate.test_record import make_report, post
 from tests.homes import assistant
-from tests.ledger.talks import group_chat, says, tell
+from tests.ledger.transcript_records import channel_message, store_group_chat, store_session
 
 pytestmark = pytest.mark.django_db
 DB = "agent_ada"
@@ -16,13 +19,13 @@ DB = "agent_ada"
 
 @pytest.fixture
 def turns(ada):
-    """Two turns of mei in a chat of several people; what tom said there was never imported."""
-    return group_chat("mei", "mei")
+    """Two turns of mei in a chat of several people; tom's messages there were never imported."""
+    return store_group_chat("mei", "mei")
 
 
 def record(client, turn, *messages):
     context = [{"role": role, "message": text, "timestamp": 1} for role, text in messages]
-    answer = post(client, told(1, turn_id=turn.id, context=context))
+    answer = post(client, make_report(1, turn_id=turn.id, context=context))
     assert answer.json()["recorded"] == ["d1"]
     return MemoryGateDecision.objects.using(DB).get()
 
@@ -47,13 +50,15 @@ def test_words_that_nobody_can_tell_whose_they_are_do_not_come_in(as_operator, t
     ],
 )
 def test_everything_said_in_a_direct_chat_is_of_its_person(as_operator, ada, key):
-    tell(says("", "My one"), assistant("To you"), says("", "My two"), assistant("To you again"))
+    store_session(
+        channel_message("", "My one"), assistant("To you"), channel_message("", "My two"), assistant("To you again")
+    )
     Session.objects.using(DB).filter(id="s1").update(session_key=key, origin="direct")
     first, second = ConversationTurn.objects.using(DB).order_by("first_seq")
     configuration.put("collector.optedOutSenders", ["tom"])
-    assert post(as_operator, told(1, turn_id=first.id)).json()["recorded"] == ["d1"]
+    assert post(as_operator, make_report(1, turn_id=first.id)).json()["recorded"] == ["d1"]
     configuration.put("collector.optedOutSenders", ["alice"])
-    answer = post(as_operator, told(2, turn_id=second.id)).json()
+    answer = post(as_operator, make_report(2, turn_id=second.id)).json()
     assert (answer["recorded"], answer["withheld"]) == ([], 1)
     assert windows.find_withheld(DB, MemoryGateDecision.objects.using(DB).all()) == {"d1"}
 
@@ -70,10 +75,16 @@ def test_while_nobody_has_opted_out_every_window_is_kept(as_operator, turns):
 
 
 def test_what_they_said_before_they_opted_out_is_not_in_a_window_that_is_derived(as_operator, turns):
-    tell(says("tom", "Tom one"), assistant("To Tom"), says("mei", "Mei three"), assistant("Yes"), session_id="s2")
+    store_session(
+        channel_message("tom", "Tom one"),
+        assistant("To Tom"),
+        channel_message("mei", "Mei three"),
+        assistant("Yes"),
+        session_id="s2",
+    )
     Session.objects.using(DB).filter(id="s2").update(session_key="agent:ada:irc:group:#other", origin="group")
     configuration.put("collector.optedOutSenders", ["tom"])
     last = ConversationTurn.objects.using(DB).filter(session_id="s2").order_by("-first_seq").first()
-    post(as_operator, told(1, turn_id=last.id, session_id="s2"))
+    post(as_operator, make_report(1, turn_id=last.id, session_id="s2"))
     row = MemoryGateDecision.objects.using(DB).get()
     assert (row.turn_id, row.is_window_derived, recent(row)) == (last.id, True, [])

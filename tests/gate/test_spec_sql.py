@@ -1,4 +1,4 @@
-"""The example queries of the Reflection spec, word for word with plain sqlite3, and what its table promises."""
+"""The example queries of the Reflection spec, run with plain sqlite3, and what its table promises."""
 
 import sqlite3
 from contextlib import closing
@@ -82,9 +82,9 @@ def test_the_tables_have_the_columns_of_the_spec(file):
     [{"decision": "UPDATE_EVERYTHING"}, {"candidate_fact": None}, {"candidate_fact": ""}, {"reason": None}],
 )
 def test_the_file_itself_refuses_what_cannot_be(ada, values):
-    told = {"id": "x", "session_id": "s", "decision": "UPDATE_USER", "reason": "So.", "candidate_fact": "Tea."}
+    columns = {"id": "x", "session_id": "s", "decision": "UPDATE_USER", "reason": "So.", "candidate_fact": "Tea."}
     with pytest.raises(IntegrityError), transaction.atomic(using="agent_ada"):
-        MemoryGateDecision.objects.using("agent_ada").create(**told | {"created_at": T0} | values)
+        MemoryGateDecision.objects.using("agent_ada").create(**columns | {"created_at": T0} | values)
 
 
 def test_an_imported_decision_may_lack_its_fact(ada):

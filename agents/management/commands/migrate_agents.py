@@ -26,8 +26,8 @@ class Command(Verb):
                 migrated.append(agent.agent_id)
         facts = {"schema_version": databases.get_schema_version(), "migrated": migrated}
         line = _("%(agent)s: schema %(version)s")
-        told = {"version": facts["schema_version"]}
-        words = "\n".join(line % {"agent": agent_id, **told} for agent_id in migrated if verbosity)
+        values = {"version": facts["schema_version"]}
+        words = "\n".join(line % {"agent": agent_id, **values} for agent_id in migrated if verbosity)
         if failed:
             names = ", ".join(row["id"] for row in failed)
             sentence = ngettext(

@@ -1,1 +1,1 @@
-"""The statistics as a page and as JSON: numbers with the way to their rows."""
+"""The statistics as a page and as JSON; numbers link to their rows."""

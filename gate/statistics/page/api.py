@@ -21,26 +21,29 @@ NOTHING: dict[str, Any] = {"items": [], "next": None, "previous": None}
 @agent_view
 @needs("viewer")
 def gate_statistics(request, agent, filters: Query[GateStatisticsQuery]):
-    """Shares of decisions, latency, tokens, cost and failures, by day, week, session, model or prompt version."""
+    """Shares of decisions, latency, tokens, cost and failures of decisions.
+
+    Rows are days, weeks, sessions, models or prompt versions.
+    """
     if not sums.is_on():
         return {"state": "off", "by": filters.by, **NOTHING}
     if not sums.ensure_complete(agent.db):
         return {"state": "calculating", "by": filters.by, **NOTHING}
     is_whole = verdict_store.refresh(agent)
-    wanted = build_query(agent.db, **filters.wanted)
-    found = read_statistics(agent.db, wanted, **filters.place)
+    query = build_query(agent.db, **filters.query_arguments)
+    result = read_statistics(agent.db, query, **filters.place)
     return {
         "state": "ready",
-        "by": wanted.by,
-        "first_day": str(wanted.period.start),
-        "last_day": str(wanted.period.end),
-        "total": figure_format.figures_to_json(found.total),
-        "judged": found.verdicts and {**found.verdicts.as_json(), "is_whole": is_whole},
-        "items": [figure_format.row_to_json(row) for row in found.rows],
-        "drift": found.drifts,
-        "prompt_changes": found.prompt_changes,
-        "reasons": found.repeated.groups if found.repeated else [],
-        "reasons_looked_at": found.repeated.looked_at if found.repeated else 0,
-        "next": found.rows.next,
-        "previous": found.rows.previous,
+        "by": query.by,
+        "first_day": str(query.period.start),
+        "last_day": str(query.period.end),
+        "total": figure_format.figures_to_json(result.total),
+        "judged": result.verdicts and {**result.verdicts.as_json(), "is_whole": is_whole},
+        "items": [figure_format.row_to_json(row) for row in result.rows],
+        "drift": result.drifts,
+        "prompt_changes": result.prompt_changes,
+        "reasons": result.repeated.groups if result.repeated else [],
+        "reasons_looked_at": result.repeated.compared_count if result.repeated else 0,
+        "next": result.rows.next,
+        "previous": result.rows.previous,
     }

@@ -1,4 +1,7 @@
-"""The share of each decision by day or week, with marks where the prompt changed, and the verdicts of people below."""
+"""The chart of each decision's share by day or week, and the strip of verdicts.
+
+Marks show where the prompt changed.
+"""
 
 from datetime import timedelta
 
@@ -18,14 +21,17 @@ MOST_BARS = 100
 TONES = {decision: "muted" if decision == "NO_WRITE" else decision for decision in COUNT_COLUMNS}
 
 
-def build_chart(found: StatisticsResult, rows: RowAddresses) -> Chart:
-    """Bars of days, or of weeks when these are asked for or the days are too many; a bar leads to its decisions."""
-    by, parts = _parts_of(found)
-    groups = found.daily.by(by)
-    changed = {monday_of(change.day) if by == "week" else change.day for change in found.prompt_changes}
+def build_chart(result: StatisticsResult, addresses: RowAddresses) -> Chart:
+    """Build bars of days or weeks; a bar links to its decisions.
+
+    Bars are weeks when the query is by week, or when there are too many days.
+    """
+    by, parts = _split_period(result)
+    groups = result.daily.group_by(by)
+    changed = {monday_of(change.day) if by == "week" else change.day for change in result.prompt_changes}
     title = _("Share of each decision by week (UTC)") if by == "week" else _("Share of each decision by day (UTC)")
     return share_chart(
-        [_point(part, groups.get(start_of(first), Figures()), rows) for first, part in parts],
+        [_build_point(part, groups.get(start_of(first), Figures()), addresses) for first, part in parts],
         title=title,
         unit=_("Week") if by == "week" else _("Day"),
         series=[Series(decision, tone) for decision, tone in TONES.items()],
@@ -33,16 +39,19 @@ def build_chart(found: StatisticsResult, rows: RowAddresses) -> Chart:
     )
 
 
-def build_verdict_strip(found: StatisticsResult, verdicts: VerdictSummary, rows: RowAddresses) -> Strip:
-    """A dot for the right and one for the wrong decisions of each day or week, with the way to them."""
-    _by, parts = _parts_of(found)
+def build_verdict_strip(result: StatisticsResult, verdicts: VerdictSummary, addresses: RowAddresses) -> Strip:
+    """Build dots for right and wrong decisions of each day or week, with links."""
+    _by, parts = _split_period(result)
     judged = [_sum_days(verdicts, part) for _first, part in parts]
-    points = [_make_point(part, (one.right, one.wrong)) for (_first, part), one in zip(parts, judged, strict=True)]
+    points = [
+        _make_point(part, (verdict_count.right, verdict_count.wrong))
+        for (_first, part), verdict_count in zip(parts, judged, strict=True)
+    ]
     return dot_strip(
         points,
         title=_("Verdicts of people"),
         series=[Series(_("Right"), "ok"), Series(_("Wrong"), "bad")],
-        href=lambda place, number: rows.decisions(parts[place][1], verdict=("right", "wrong")[number]),
+        href=lambda index, number: addresses.decisions(parts[index][1], verdict=("right", "wrong")[number]),
     )
 
 
@@ -52,15 +61,15 @@ def _sum_days(verdicts, part):
     return VerdictCount(sum(day.count for day in days), sum(day.right for day in days))
 
 
-def _parts_of(found):
-    """What a bar is, and the days of each."""
-    period = found.daily.period
-    by = "week" if found.asked.by == "week" or period.days > MOST_BARS else "day"
-    return by, list(_parts(period, 7 if by == "week" else 1))
+def _split_period(result):
+    """Return whether bars are days or weeks, and the days of each bar."""
+    period = result.daily.period
+    by = "week" if result.query.by == "week" or period.days > MOST_BARS else "day"
+    return by, list(_iterate_parts(period, 7 if by == "week" else 1))
 
 
-def _parts(period, days):
-    """The first day of each day or week, whether it is within the period or not, and what of it is."""
+def _iterate_parts(period, days):
+    """Yield each day or week: its first day, and its part within the period."""
     first = monday_of(period.start) if days > 1 else period.start
     while first <= period.end:
         last = first + timedelta(days=days - 1)
@@ -68,8 +77,8 @@ def _parts(period, days):
         first += timedelta(days=days)
 
 
-def _point(part, figures, rows):
-    return _make_point(part, tuple(figures.counts.values()), rows.decisions(part))
+def _build_point(part, figures, addresses):
+    return _make_point(part, tuple(figures.counts.values()), addresses.decisions(part))
 
 
 def _make_point(part, values, href=None):

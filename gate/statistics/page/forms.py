@@ -1,4 +1,4 @@
-"""What comes in through the address of the page of statistics."""
+"""The form for the address of the page of statistics."""
 
 from dataclasses import replace
 
@@ -12,11 +12,11 @@ from openclaw_web.lists.filters import DayField
 from ..figures import GROUPINGS
 from ..statistics_query import StatisticsQuery, build_query
 
-MOST_DAYS = 35  # that are told by day where the address does not say
+MOST_DAYS = 35  # the most days that are shown by day when the address has no `by`
 
 
 class StatisticsForm(forms.Form):
-    """By what, of which days, and of which model, prompt version or session."""
+    """The grouping, the days, and the model, prompt version or session."""
 
     by = forms.ChoiceField(required=False, choices=[(name, name) for name in GROUPINGS])
     model = forms.CharField(required=False, max_length=500, strip=False)
@@ -28,13 +28,13 @@ class StatisticsForm(forms.Form):
         self.fields |= {"from": DayField(gettext_lazy("From day (UTC)")), "to": DayField(gettext_lazy("To day (UTC)"))}
 
     def build_query(self, db: str) -> StatisticsQuery:
-        """What is asked for. Raises Refused for what cannot be told."""
+        """Return the query. Raises Refused for one that cannot be answered."""
         if not self.is_valid():
             days = self.errors.get("from") or self.errors.get("to")
             raise Refused(days[0] if days else _("This address is not valid for statistics. Remove its filters."))
-        said = self.cleaned_data
-        chosen = {name: said[name] for name in ("model", "prompt", "session")}
-        if said["by"]:
-            return build_query(db, by=said["by"], since=said["from"], until=said["to"], **chosen)
-        usual = build_query(db, by="day", since=said["from"], until=said["to"], **chosen)
-        return usual if usual.period.days <= MOST_DAYS else replace(usual, by="week")
+        values = self.cleaned_data
+        filters = {name: values[name] for name in ("model", "prompt", "session")}
+        if values["by"]:
+            return build_query(db, by=values["by"], since=values["from"], until=values["to"], **filters)
+        default_query = build_query(db, by="day", since=values["from"], until=values["to"], **filters)
+        return default_query if default_query.period.days <= MOST_DAYS else replace(default_query, by="week")

@@ -1,4 +1,4 @@
-"""What the page of statistics shows: every number in words, with the address of the rows that it counts."""
+"""Context of the page of statistics: numbers as text, with links to their rows."""
 
 from typing import Any, NamedTuple
 
@@ -21,7 +21,7 @@ from .chart import build_chart, build_verdict_strip
 
 
 class Cell(NamedTuple):
-    """A number: in words, where its rows are (None: nowhere), and a note beside it."""
+    """A number as text, the address of its rows (None: no link), and a note."""
 
     text: str
     href: str | None = None
@@ -29,7 +29,7 @@ class Cell(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A row of the table: its name, where that leads, and its numbers."""
+    """A row of the table: its name, the name's link, and its numbers."""
 
     name: str
     href: str | None
@@ -37,68 +37,78 @@ class Line(NamedTuple):
     cells: list[Cell]
 
 
-def build_page_context(agent: Agent, found: StatisticsResult) -> dict[str, Any]:
-    """Everything that the template draws of an answer."""
-    asked = found.asked
-    rows = RowAddresses(agent.agent_id, model=asked.model, prompt=asked.prompt)
-    whole = RowAddresses(agent.agent_id, session=asked.session)
-    tiles = _cells(found.total, whole if asked.session else rows, None if asked.session else asked.period)
+def build_page_context(agent: Agent, result: StatisticsResult) -> dict[str, Any]:
+    """Build the context of a result's page."""
+    query = result.query
+    addresses = RowAddresses(agent.agent_id, model=query.model, prompt=query.prompt)
+    session_addresses = RowAddresses(agent.agent_id, session=query.session)
+    tiles = _build_cells(
+        result.total, session_addresses if query.session else addresses, None if query.session else query.period
+    )
     named = list(zip(heads(), tiles, strict=True))
     return {
         "tiles": [(name, cell) for name, cell in named if cell.text != "0"],
         "zeros": [str(name) for name, cell in named if cell.text == "0"],
-        "blind": _blind(found.total, named[-1][1].href),
+        "blind": _build_blind_warning(result.total, named[-1][1].href),
         "heads": heads(),
         "short_heads": short_heads(),
-        "lines": list(_lines(agent, found, rows)),
-        "chart": build_chart(found, rows),
-        "changes": [_change(agent, change, rows) for change in found.prompt_changes],
-        "drifts": [_drift(drift, rows) for drift in found.drifts],
-        "repeated": _repeated(found, rows),
-        **(_verdicts(found, found.verdicts, rows) if found.verdicts else {"judged": [], "unjudged": 0, "strip": None}),
+        "lines": list(_build_lines(agent, result, addresses)),
+        "chart": build_chart(result, addresses),
+        "changes": [_build_prompt_change(agent, change, addresses) for change in result.prompt_changes],
+        "drifts": [_build_drift(drift, addresses) for drift in result.drifts],
+        "repeated": _build_repeated(result, addresses),
+        **(
+            _build_verdicts(result, result.verdicts, addresses)
+            if result.verdicts
+            else {"judged": [], "unjudged": 0, "strip": None}
+        ),
     }
 
 
-def _repeated(found, rows):
-    """Each repeated reason once, with the decisions that gave it: how often, and the way to them."""
-    together: dict[str, dict[str, Any]] = {}
-    for group in found.repeated.groups if found.repeated else ():
-        href = rows.decisions(found.asked.period, decision=group.decision, q=group.words)
-        known = together.setdefault(
+def _build_repeated(result, addresses):
+    """Return each repeated reason once, with its decisions, their counts and links."""
+    rows_by_reason: dict[str, dict[str, Any]] = {}
+    for group in result.repeated.groups if result.repeated else ():
+        href = addresses.decisions(result.query.period, decision=group.decision, q=group.words)
+        row = rows_by_reason.setdefault(
             normalise_reason(group.reason), {"reason": group.reason, "count": 0, "decisions": []}
         )
-        known["count"] += group.count
-        known["decisions"].append((group.decision, number(group.count), href))
-    return sorted(together.values(), key=lambda one: -one["count"])
+        row["count"] += group.count
+        row["decisions"].append((group.decision, number(group.count), href))
+    return sorted(rows_by_reason.values(), key=lambda reason_row: -reason_row["count"])
 
 
-def _blind(figures, href):
-    """That the gate had no message of the user too often, with the way to these decisions; None where it had."""
+def _build_blind_warning(figures, href):
+    """Return the warning that the gate often lacked the user's message, or None."""
     if not figures.is_blind:
         return None
-    unseen = figures.of("unseen_count")
+    unseen = figures.get_number("unseen_count")
     numbers = {"unseen": unseen, "total": number(figures.total), "count": figures.total}
     return {**numbers, "share": format_share(unseen, figures.total), "href": href}
 
 
-def _verdicts(found: StatisticsResult, verdicts: VerdictSummary, rows: RowAddresses) -> dict[str, Any]:
-    """What people said: in all, of each decision that somebody judged or made, and by day."""
-    period, counts = found.asked.period, found.total.counts
-    judged: list[tuple[str | None, VerdictCount, int]] = [(None, verdicts.total, found.total.total)]
+def _build_verdicts(result: StatisticsResult, verdicts: VerdictSummary, addresses: RowAddresses) -> dict[str, Any]:
+    """Return the verdicts of all, of each decision that occurs, and by day."""
+    period, counts = result.query.period, result.total.counts
+    judged: list[tuple[str | None, VerdictCount, int]] = [(None, verdicts.total, result.total.total)]
     judged += [(name, verdicts.by_decision[name], counts[name]) for name in COUNT_COLUMNS if counts[name]]
     return {
-        "judged": [_judged(name, one, total, rows, period) for name, one, total in judged],
-        "unjudged": found.total.total - verdicts.total.count,
-        "strip": build_verdict_strip(found, verdicts, rows),
+        "judged": [
+            _build_verdict_row(name, verdict_count, total, addresses, period) for name, verdict_count, total in judged
+        ],
+        "unjudged": result.total.total - verdicts.total.count,
+        "strip": build_verdict_strip(result, verdicts, addresses),
     }
 
 
-def _judged(name: str | None, judged: VerdictCount, total: int, rows: RowAddresses, period: Period) -> dict[str, Any]:
+def _build_verdict_row(
+    name: str | None, judged: VerdictCount, total: int, addresses: RowAddresses, period: Period
+) -> dict[str, Any]:
     only = {"decision": name} if name else {}
 
     def cell(count, verdict=""):
         filters = only | ({"verdict": verdict} if verdict else {})
-        return Cell(number(count), rows.decisions(period, **filters) if count else None)
+        return Cell(number(count), addresses.decisions(period, **filters) if count else None)
 
     low, high = judged.interval or (0.0, 0.0)
     return {
@@ -114,7 +124,7 @@ def _judged(name: str | None, judged: VerdictCount, total: int, rows: RowAddress
 
 
 def heads() -> list[str]:
-    """The names of the numbers."""
+    """Return the names of the numbers."""
     return [
         *(_("Decisions"), *SHORT_NAMES.values(), _("Median latency"), _("Tokens"), _("Cost")),
         *(_("Failed calls"), _("Malformed answers"), _("No user message")),
@@ -122,38 +132,38 @@ def heads() -> list[str]:
 
 
 def short_heads() -> list[Any]:
-    """The same in a word each, for the heads of a wide table."""
+    """Return short names of the numbers, for the heads of a wide table."""
     return [
         *(_("Decisions"), *SHORT_NAMES.values(), _("Latency"), _("Tokens"), _("Cost")),
         *(states.word("failed"), states.word("malformed"), _("No user message")),
     ]
 
 
-def _lines(agent, found, rows):
-    by = found.asked.by
-    titles = _titles(agent.db, found.rows) if by == "session" else {}
-    for row in found.rows:
+def _build_lines(agent, result, addresses):
+    by = result.query.by
+    titles = _read_titles(agent.db, result.rows) if by == "session" else {}
+    for row in result.rows:
         if by in ("day", "week"):
-            there, name = rows, format_key(row.key, by)
+            row_addresses, name = addresses, format_key(row.key, by)
         else:
-            # Each session has a row of its own, whatever else has the same key.
+            # The exact id: other sessions may have the same key.
             value = f"{EXACT_PREFIX}{row.key}" if by == "session" else row.key
-            there = RowAddresses(agent.agent_id, **rows.filters | {by: value})
+            row_addresses = RowAddresses(agent.agent_id, **addresses.filters | {by: value})
             name = (titles.get(row.key) or row.key) if by == "session" else format_key(row.key, by)
-        # No filter asks for what is not known: its numbers lead nowhere.
-        cells = _cells(row.figures, there if row.key else None, row.period)
-        title = _days(row.period) if by == "week" and row.period else row.key if by == "session" else ""
+        # There is no filter for unknown values: their numbers have no link.
+        cells = _build_cells(row.figures, row_addresses if row.key else None, row.period)
+        title = _format_days(row.period) if by == "week" and row.period else row.key if by == "session" else ""
         yield Line(name, cells[0].href, title, cells)
 
 
-def _cells(figures: Figures, rows: RowAddresses | None, period: Period | None) -> list[Cell]:
-    total, unseen, words = figures.total, figures.of("unseen_count"), rows and rows.decisions(period)
+def _build_cells(figures: Figures, addresses: RowAddresses | None, period: Period | None) -> list[Cell]:
+    total, unseen, words = figures.total, figures.get_number("unseen_count"), addresses and addresses.decisions(period)
 
     def decisions(text, count=total, note="", more=""):
         return Cell(text, (words and count and f"{words}{more}") or None, note)
 
     def calls(count, segment):
-        return Cell(number(count), rows.calls(period, segment=segment) if rows and count else None)
+        return Cell(number(count), addresses.calls(period, segment=segment) if addresses and count else None)
 
     sign = "&" if words and "?" in words else "?"
     return [
@@ -162,50 +172,54 @@ def _cells(figures: Figures, rows: RowAddresses | None, period: Period | None) -
             decisions(number(count), count, format_share(count, total) if count else "", f"{sign}decision={decision}")
             for decision, count in figures.counts.items()
         ),
-        decisions(duration(figures.p50_ms), figures.of("latency_count"), _slowest(figures)),
-        decisions(tokens(figures.tokens), figures.of("token_count"), _known(figures, "token_count")),
-        decisions(format_cost(figures.cost_usd), note=_known(figures, "cost_count", figures.failures)),
-        calls(figures.of("failed_count"), "failed"),
-        calls(figures.of("malformed_count"), "malformed"),
+        decisions(duration(figures.p50_ms), figures.get_number("latency_count"), _describe_p95(figures)),
+        decisions(tokens(figures.tokens), figures.get_number("token_count"), _describe_known(figures, "token_count")),
+        decisions(format_cost(figures.cost_usd), note=_describe_known(figures, "cost_count", figures.failures)),
+        calls(figures.get_number("failed_count"), "failed"),
+        calls(figures.get_number("malformed_count"), "malformed"),
         decisions(number(unseen), unseen, more=f"{sign}unseen=on"),
     ]
 
 
-def _slowest(figures):
-    """The latency that one in twenty exceeds."""
-    return _("p95 %(duration)s") % {"duration": duration(figures.p95_ms)} if figures.of("latency_count") else ""
+def _describe_p95(figures):
+    """Return the note with the 95th percentile of the latency."""
+    return _("p95 %(duration)s") % {"duration": duration(figures.p95_ms)} if figures.get_number("latency_count") else ""
 
 
-def _known(figures, name, more=0):
-    """Of how many this is known, when not of all."""
-    known = figures.of(name)
+def _describe_known(figures, name, more=0):
+    """Return the note on how many decisions have a value, when not all do."""
+    known = figures.get_number(name)
     if not known or known >= figures.total + more:
         return ""
     return _("known for %(count)s of %(all)s") % {"count": number(known), "all": number(figures.total + more)}
 
 
-def _titles(db, rows):
-    found = Session.objects.using(db).filter(id__in=[row.key for row in rows])
-    return dict(found.values_list("id", "title"))
+def _read_titles(db, rows):
+    sessions = Session.objects.using(db).filter(id__in=[row.key for row in rows])
+    return dict(sessions.values_list("id", "title"))
 
 
-def _days(period):
+def _format_days(period):
     return f"{day_in_words(period.start, has_year=False)} – {day_in_words(period.end)}"
 
 
-def _change(agent, change, rows):
+def _build_prompt_change(agent, change, addresses):
     return {
         "day": day_in_words(change.day),
         "prompt": change.prompt,
         "before": change.before,
         "href": build_prompt_address(agent.agent_id, change.prompt, change.before),
-        "decisions": rows.decisions(Period(change.day, change.day), prompt=change.prompt),
+        "decisions": addresses.decisions(Period(change.day, change.day), prompt=change.prompt),
     }
 
 
-def _drift(drift, rows):
+def _build_drift(drift, addresses):
     def side(value, period, count):
-        return {"share": f"{100 * value:.1f}%", "of": count, "href": rows.decisions(period, decision=drift.decision)}
+        return {
+            "share": f"{100 * value:.1f}%",
+            "of": count,
+            "href": addresses.decisions(period, decision=drift.decision),
+        }
 
     return {
         "decision": drift.decision,

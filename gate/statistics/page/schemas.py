@@ -1,4 +1,4 @@
-"""What the API says about statistics of decisions."""
+"""API schemas of the statistics of decisions."""
 
 from datetime import date
 from typing import Any, Literal
@@ -29,13 +29,16 @@ class GateStatisticsQuery(PageQuery):
 
     @property
     def query_arguments(self) -> dict[str, Any]:
-        """As `gate.statistics.statistics_query.build_query` takes it."""
-        found = {name: getattr(self, name) for name in ("by", "model", "prompt", "session")}
-        return {**found, "since": self.first_day, "until": self.last_day}
+        """The arguments of a query for statistics."""
+        values = {name: getattr(self, name) for name in ("by", "model", "prompt", "session")}
+        return {**values, "since": self.first_day, "until": self.last_day}
 
 
 class GateFiguresOut(Schema):
-    """What some decisions add up to. A failed call is no decision; of the sums only the cost includes it."""
+    """Figures of decisions.
+
+    A failed call is no decision; of the sums only the cost includes it.
+    """
 
     total: int
     decisions: dict[str, int]

@@ -1,4 +1,4 @@
-"""The page of what an agent's decisions add up to."""
+"""The page of statistics of decisions."""
 
 from django.views.decorators.http import require_safe
 from ulid import ULID
@@ -24,31 +24,34 @@ TEMPLATE = "gate/statistics.html"
 @agent_view
 @needs("viewer")
 def statistics(request, agent):
-    """Shares of decisions, latency, tokens, cost and failures, by day, week, session, model or prompt version."""
+    """Show figures of decisions by day, week, session, model or prompt version.
+
+    Shares of decisions, latency, tokens, cost and failures.
+    """
     form = StatisticsForm(request.GET)
     if not sums.is_on():
         return render_page(request, TEMPLATE, {"agent": agent, "state": "off"})
     if not sums.ensure_complete(agent.db):
         return render_page(request, TEMPLATE, {"agent": agent, "state": "calculating", "job": sums.find_job(agent.db)})
     is_whole = verdict_store.refresh(agent)
-    asked = form.build_query(agent.db)
-    found = read_statistics(agent.db, asked, **read_cursors(request))
-    is_empty = not found.daily.rows and not found.rows
-    is_narrowed = asked.model or asked.prompt
-    models, prompts = (figures.read_daily_sums(agent.db, asked.period) if is_narrowed else found.daily).names
+    query = form.build_query(agent.db)
+    result = read_statistics(agent.db, query, **read_cursors(request))
+    is_empty = not result.daily.rows and not result.rows
+    is_narrowed = query.model or query.prompt
+    models, prompts = (figures.read_daily_sums(agent.db, query.period) if is_narrowed else result.daily).names
     context = {
         "agent": agent,
         "state": "ready",
         "is_whole": is_whole,
         "draw": url_or_none("datasets:decisions_draw", agent.agent_id) if request.user.has_role("labeller") else "",
         "draw_id": str(ULID()),
-        "asked": asked,
-        "found": found,
-        "ways": GROUPINGS,
+        "query": query,
+        "result": result,
+        "groupings": GROUPINGS,
         "models": models,
         "prompts": prompts,
         "is_empty": is_empty,
         "has_any": not is_empty or sum_tables.count_up_to(agent.db, MemoryGateDecision, 1) > 0,
-        **page_context.build_page_context(agent, found),
+        **page_context.build_page_context(agent, result),
     }
     return render_page(request, TEMPLATE, context)

@@ -1,4 +1,7 @@
-"""One odd thing in an OpenClaw folder, or in our own store, ends nothing else: it is named, the rest is imported."""
+"""An odd folder or file is named, and everything else is imported.
+
+It may be in OpenClaw's folder or in our own store.
+"""
 
 import json
 import os
@@ -20,10 +23,10 @@ PRIVATE = (AGENT, f"{AGENT}/sessions", f"{AGENT}/agent", "workspace", "openclaw.
 @pytest.fixture
 def place(tmp_path):
     """Our home, and an OpenClaw folder with three agents that have spoken."""
-    return tmp_path / "home", spoken(tmp_path / "openclaw")
+    return tmp_path / "home", create_source(tmp_path / "openclaw")
 
 
-def spoken(folder):
+def create_source(folder):
     source = Home(folder, agents=("main", "other", "third"))
     for agent in source.agents:
         source.transcript(user(f"I am {agent}"), assistant("Hello"), agent=agent)
@@ -32,9 +35,9 @@ def spoken(folder):
 
 @pytest.fixture
 def public():
-    """The same where other users may go: the folders of tests are private."""
+    """The same in a folder that other users may enter, unlike the folders of tests."""
     with tempfile.TemporaryDirectory(prefix="openclaw-web-places-") as folder:
-        source = spoken(Path(folder) / "openclaw")
+        source = create_source(Path(folder) / "openclaw")
         source.write("workspace/memory/2026-01-01.md", "A note.")
         (source.root / AGENT / "agent").mkdir()
         for path in (Path(folder), *Path(folder).rglob("*")):
@@ -54,7 +57,11 @@ def findings(place, **more):
     _ended, out, err = run(home, "doctor", "--deep", "--source", source.root, "--json", "--quiet", **more)
     assert "Traceback" not in err, err
     receipt = json.loads(out)
-    return [(one["check"], one["path"], one["is_repairable"]) for one in receipt["store"] if one["level"] == "finding"]
+    return [
+        (finding["check"], finding["path"], finding["is_repairable"])
+        for finding in receipt["store"]
+        if finding["level"] == "finding"
+    ]
 
 
 @pytest.mark.parametrize("name", ["Main", "main~", "main.", "\u3000main", "\u30e1\u30a4\u30f3 main"])
@@ -140,14 +147,14 @@ def test_what_another_user_keeps_to_themselves_is_named(public, name):
     home, source = public
     private = source.root / name
     private.chmod(0o700 if private.is_dir() else 0o600)
-    run(home, "collect", "--source", "/nonexistent")  # makes it
+    run(home, "collect", "--source", "/nonexistent")  # creates our home
     for path in (home, *home.rglob("*")):
         os.chown(path, NOBODY, NOBODY)
     result = collect(public, **{USER: str(NOBODY)})
     assert result["records"] == (6 if name in PRIVATE[:2] else 9)
     assert any(name in sentence for sentence in result["unread"]), result
-    found = findings(public, **{USER: str(NOBODY)})
-    assert [check for check, _path, _repair in found] in (["place"], ["configuration"])
+    reported = findings(public, **{USER: str(NOBODY)})
+    assert [check for check, _path, _repair in reported] in (["place"], ["configuration"])
 
 
 def test_folders_of_other_owners_are_notes(place):

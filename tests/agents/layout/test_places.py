@@ -1,4 +1,7 @@
-"""Places that a configuration names, and the workspace of the newest prompt: followed, or named with what to do."""
+"""Places from a configuration, and the workspace of the newest prompt.
+
+Each is followed, or named with advice.
+"""
 
 import json
 import os
@@ -17,9 +20,9 @@ from jobs.progress import Progress
 from ledger.models import Session
 from openclaw_web.errors import Refused
 from operations.doctor import plan
-from tests.collecting.collect_runs import MAIN, count_opens, events, run
+from tests.collecting.collect_runs import MAIN, count_events, count_opens, run
 from tests.collecting.inventory.odd_folders import header, message
-from tests.collecting.plugin_log import written
+from tests.collecting.plugin_log import log_write
 from tests.homes import Home, Script, assistant, user
 
 DATA = Path(__file__).resolve().parents[4] / "shared" / "data"
@@ -27,33 +30,33 @@ AT = 1_771_642_801_000
 pytestmark = pytest.mark.django_db
 
 
-def doctor(home, **params):
-    """What a doctor finds about places and everything else: (check, path) of findings, sentences of notes."""
+def check_home(home, **params):
+    """Check a home; returns (check, path) of findings, sentences of notes, unread sources."""
     source = params.get("source", str(home.root))
     made = plan.Plan(find_root(source), is_deep=True)
     with Copies() as copies:
         plan.check_home(made, {"source": source, **params}, Progress(), copies)
-    assert not [one for one in made.store if one.check == "place" and one.repair]
-    findings = [(one.check, one.path) for one in made.store if one.level == "finding"]
-    return findings, [one.sentence for one in made.store if one.level == "note"], len(made.to_read)
+    assert not [finding for finding in made.store if finding.check == "place" and finding.repair]
+    findings = [(finding.check, finding.path) for finding in made.store if finding.level == "finding"]
+    return findings, [finding.sentence for finding in made.store if finding.level == "note"], len(made.to_read)
 
 
-def memory(agent="main", name="MEMORY.md"):
+def read_memory(agent="main", name="MEMORY.md"):
     model = FileSnapshot if name in ("MEMORY.md", "USER.md") else WorkspaceFile
     rows = model.objects.using(get_alias(agent)).filter(file_name=name).order_by("created_at", "id")
     return list(rows.values_list("content", flat=True))
 
 
-def folder(path, text="I remember."):
+def create_workspace(path, text="I remember."):
     path.mkdir(parents=True)
     (path / "MEMORY.md").write_text(text)
     return path
 
 
-def report(workspace, at=AT, key="agent:main:main", session="s1"):
-    """An entry of an index with the report of a prompt that was made in this workspace."""
-    told = {"systemPromptReport": {"generatedAt": at, "workspaceDir": str(workspace)}}
-    return {key: {"sessionId": session, "updatedAt": at, **told}}
+def build_index_entry(workspace, at=AT, key="agent:main:main", session="s1"):
+    """Return an index entry with the report of a prompt that used this workspace."""
+    prompt_report = {"systemPromptReport": {"generatedAt": at, "workspaceDir": str(workspace)}}
+    return {key: {"sessionId": session, "updatedAt": at, **prompt_report}}
 
 
 @pytest.mark.parametrize("where", ["{root}/elsewhere/{agentId}/sessions.json", "~/store/{agentId}/sessions/index.json"])
@@ -67,9 +70,9 @@ def test_session_store_is_followed_with_what_was_written_before(home, where, mon
     script = Script(index.parent, "0b0e4f6e-6a3e-4b6e-9f6d-000000000001", "").add(user("After"), assistant("Yes"))
     index.write_text(json.dumps({"agent:main:main": {"sessionId": script.session, "updatedAt": 1}}))
     result = run(home)
-    assert (result["notes"], result["unread"], events("user")) == ([], [], 2)
+    assert (result["notes"], result["unread"], count_events("user")) == ([], [], 2)
     assert Session.objects.using(MAIN).get(session_key="agent:main:main").id == script.session
-    assert doctor(home) == ([], [], 0)
+    assert check_home(home) == ([], [], 0)
     assert run(home)["records"] == 0
 
 
@@ -94,10 +97,10 @@ def test_agents_that_share_a_folder_of_sessions_each_have_their_own(home, where)
     expected = {"main": ["a1", "a2", "a3"], "research": ["b1", "b2", "b4", "b5", "b6"], "quiet": []}
     assert {agent: sessions_of(agent) for agent in expected} == expected
     files = {agent: result["agents"][agent]["files"] for agent in expected}
-    assert all(told["found"] == told["read"] + told["named"] for told in files.values())
-    assert {agent: told["index_entries"] for agent, told in files.items()} == {agent: {} for agent in expected}
-    assert sum(told["named"] for told in files.values()) == 2
-    assert doctor(home) == ([], [], 0)
+    assert all(counts["found"] == counts["read"] + counts["named"] for counts in files.values())
+    assert {agent: counts["index_entries"] for agent, counts in files.items()} == {agent: {} for agent in expected}
+    assert sum(counts["named"] for counts in files.values()) == 2
+    assert check_home(home) == ([], [], 0)
     opened = count_opens(lambda: run(home))
     assert not [path for path in opened if ".jsonl" in path or path.endswith("sessions.json")]
     del entries["agent:research:b4"]
@@ -106,7 +109,7 @@ def test_agents_that_share_a_folder_of_sessions_each_have_their_own(home, where)
     assert {agent: sessions_of(agent) for agent in expected} == expected
     assert run(home, again=True)["records"] == 0
     assert {agent: sessions_of(agent) for agent in expected} == expected
-    assert doctor(home) == ([], [], 0)
+    assert check_home(home) == ([], [], 0)
 
 
 def sessions_of(agent):
@@ -125,19 +128,19 @@ def test_agent_dir_and_the_usual_place_are_both_read(home, tmp_path):
     assert run(home)["unread"] == []
     keys = set(Session.objects.using(MAIN).values_list("session_key", flat=True))
     assert {"agent:main:main", "agent:research:main"} <= keys
-    assert doctor(home)[2] == 0
+    assert check_home(home)[2] == 0
 
 
 def test_a_link_where_a_place_was_configured_is_named_and_nothing_takes_its_place(home, tmp_path):
     home.transcript(user("Hello"))
-    folder(home.root / "workspace", "The usual one.")
-    folder(tmp_path / "synced")
+    create_workspace(home.root / "workspace", "The usual one.")
+    create_workspace(tmp_path / "synced")
     (tmp_path / "link").symlink_to(tmp_path / "synced")
     home.write("openclaw.json", {"agents": {"list": [{"id": "main", "workspace": str(tmp_path / "link")}]}})
     result = run(home)
     assert "it is a link" in result["unread"][0] and "Write the real path" in result["unread"][0]
-    assert memory() == [] and events("user") == 1
-    assert doctor(home)[0] == [("place", str(tmp_path / "link"))]
+    assert read_memory() == [] and count_events("user") == 1
+    assert check_home(home)[0] == [("place", str(tmp_path / "link"))]
 
 
 def test_places_that_are_not_read_are_skipped_sources_of_their_agents(tmp_path, real_files):
@@ -152,33 +155,33 @@ def test_places_that_are_not_read_are_skipped_sources_of_their_agents(tmp_path, 
         (home.root / "agents" / name).symlink_to(tmp_path / "moved" / name)
     (home.root / "agents" / "main" / "agent").write_text("no folder")
     for _times in range(2):
-        told = run(home)["agents"]["main"]["files"]
+        files = run(home)["agents"]["main"]["files"]
         assert list(rows.all()) == [
             ("main", "folder", "agents/main/agent", "unreadable"),
             ("other", "folder", "agents/other", "link"),
             ("third", "folder", "agents/third/sessions", "link"),
         ]
-        assert told["folders"] == {"unreadable": {"count": 1, "names": ["agents/main/agent"]}}
+        assert files["folders"] == {"unreadable": {"count": 1, "names": ["agents/main/agent"]}}
 
 
 def test_a_copied_home_says_which_of_its_folders_are_used(home):
     home.transcript(user("Hello"))
-    folder(home.root / "places" / "work")
+    create_workspace(home.root / "places" / "work")
     home.write("openclaw.json", {"agents": {"list": [{"id": "main", "workspace": "/srv/old/.openclaw/places/work"}]}})
     result = run(home)
-    assert memory() == ["I remember."] and result["unread"] == []
-    said = "/srv/old/.openclaw/places/work does not exist here; the folder places/work of this OpenClaw folder was"
-    assert any(said in note for note in result["notes"])
-    findings, notes, _to_read = doctor(home)
-    assert findings == [] and any(said in note for note in notes)
+    assert read_memory() == ["I remember."] and result["unread"] == []
+    sentence = "/srv/old/.openclaw/places/work does not exist here; the folder places/work of this OpenClaw folder was"
+    assert any(sentence in note for note in result["notes"])
+    findings, notes, _to_read = check_home(home)
+    assert findings == [] and any(sentence in note for note in notes)
 
 
 def test_a_place_that_is_nowhere_is_named_and_the_usual_folder_does_not_take_its_place(home):
     home.transcript(user("Hello"))
-    folder(home.root / "workspace")
+    create_workspace(home.root / "workspace")
     home.write("openclaw.json", {"agents": {"list": [{"id": "main", "workspace": "/srv/old/gone"}]}})
     assert "/srv/old/gone does not exist here" in run(home)["notes"][0]
-    assert memory() == []
+    assert read_memory() == []
     home.write("openclaw.json", {"agents": {"list": [{"id": "main", "workspace": "gone"}]}})
     assert "“gone” is not an absolute path" in run(home)["unread"][0]
 
@@ -193,38 +196,41 @@ def test_an_agent_without_a_workspace_has_one_by_version(home, version, used, tm
     config["agents"] = {"defaults": {"workspace": str(tmp_path / "shared")}, "list": [{"id": "main"}, {"id": "second"}]}
     home.write("openclaw.json", config)
     for path in ("{shared}/second", "{root}/workspace-second"):
-        folder(Path(path.format(shared=tmp_path / "shared", root=home.root)), path)
+        create_workspace(Path(path.format(shared=tmp_path / "shared", root=home.root)), path)
     run(home)
-    assert memory("second") == [used]
+    assert read_memory("second") == [used]
 
 
 def test_the_newest_report_wins_and_nothing_is_written_elsewhere(home, settings):
     settings.WORKSPACE_WRITES = True
     for session in ("s1", "s2"):
         home.transcript(user("Hello"), session=session)
-    folder(home.root / "workspace", "Configured.")
-    folder(home.root / "workspace" / "main", "Used.")
-    home.index(report(home.root / "workspace") | report(home.root / "workspace/main/", AT + 1, "agent:main:irc", "s2"))
+    create_workspace(home.root / "workspace", "Configured.")
+    create_workspace(home.root / "workspace" / "main", "Used.")
+    home.index(
+        build_index_entry(home.root / "workspace")
+        | build_index_entry(home.root / "workspace/main/", AT + 1, "agent:main:irc", "s2")
+    )
     result = run(home)
-    assert memory() == ["Used."] and result["unread"] == []
+    assert read_memory() == ["Used."] and result["unread"] == []
     main = Agent.objects.get(agent_id="main")
     assert workspace_access.get_workspace(main) == home.root / "workspace" / "main"
-    findings, _notes, to_read = doctor(home)
+    findings, _notes, to_read = check_home(home)
     assert findings == [("place", str(home.root / "workspace/main"))] and to_read == 0
-    home.index(report("/srv/gone", AT + 2))
+    home.index(build_index_entry("/srv/gone", AT + 2))
     run(home)
     with pytest.raises(Refused, match="/srv/gone, which is not there"):
         workspace_access.get_workspace(Agent.objects.get(agent_id="main"))
-    assert memory() == ["Used.", "Configured."]  # although that file is the older one
-    assert doctor(home)[0] == [("place", "/srv/gone")]
+    assert read_memory() == ["Used.", "Configured."]  # the configured file comes last, although it is older
+    assert check_home(home)[0] == [("place", "/srv/gone")]
 
 
 def test_a_report_before_the_import_counts_for_the_doctor_and_a_store_without_one_asks_once(home):
     home.transcript(user("Hello"))
-    folder(home.root / "workspace", "Configured.")
-    folder(home.root / "workspace" / "main", "Used.")
-    home.index(report(home.root / "workspace" / "main"))
-    assert doctor(home)[0] == [("place", str(home.root / "workspace" / "main"))]
+    create_workspace(home.root / "workspace", "Configured.")
+    create_workspace(home.root / "workspace" / "main", "Used.")
+    home.index(build_index_entry(home.root / "workspace" / "main"))
+    assert check_home(home)[0] == [("place", str(home.root / "workspace" / "main"))]
     assert run(home)["agents"]["main"]["file_versions"] == 1
     Agent.objects.update(reported_workspace="", workspace_reported_at=None)
     assert workspace_access.get_workspace(Agent.objects.get()) == home.root / "workspace" / "main"
@@ -238,28 +244,28 @@ def test_the_current_sample_shows_the_folder_that_main_uses(home):
     shutil.copytree(DATA / "openclaw-2026.9.6", home.root)
     run(home)
     own = home.root / "workspace" / "main"
-    assert memory(name="USER.md") == [(own / "USER.md").read_text()] and memory() == []
-    assert doctor(home)[0] == [("place", "/srv/oc/home-new/.openclaw/workspace/main")]
+    assert read_memory(name="USER.md") == [(own / "USER.md").read_text()] and read_memory() == []
+    assert check_home(home)[0] == [("place", "/srv/oc/home-new/.openclaw/workspace/main")]
 
 
 def test_agents_that_share_a_workspace_each_have_its_files_and_changes_that_one_told_of(home, tmp_path):
     for agent in ("alpha", "beta"):
         (home.root / "agents" / agent / "sessions").mkdir(parents=True)
         home.transcript(user("Hello"), agent=agent)
-    shared = folder(tmp_path / "ws")
+    shared = create_workspace(tmp_path / "ws")
     entries = [{"id": agent, "workspace": str(shared)} for agent in ("main", "alpha", "beta")]
     home.write("openclaw.json", {"agents": {"list": entries}})
     run(home)
-    assert [memory(agent) for agent in ("main", "alpha", "beta")] == [["I remember."]] * 3
+    assert [read_memory(agent) for agent in ("main", "alpha", "beta")] == [["I remember."]] * 3
     at = int((shared / "MEMORY.md").stat().st_mtime * 1000) + 5_000
     (shared / "MEMORY.md").write_text("I remember more.")
     os.utime(shared / "MEMORY.md", (at / 1000, at / 1000))
     assert run(home)["guardian"]["unattributed"] == 3
-    written(shared, at, "UPDATE_MEMORY", "More.")
+    log_write(shared, at, "UPDATE_MEMORY", "More.")
     result = run(home)["guardian"]
     kinds = {agent: list(_origins(agent)) for agent in ("main", "alpha", "beta")}
     assert sorted(map(str, kinds.values())) == ["['imported']", "[]", "[]"], (kinds, result)
-    assert doctor(home) == ([], [], 0)
+    assert check_home(home) == ([], [], 0)
 
 
 def _origins(agent):
@@ -276,7 +282,7 @@ def test_every_spelling_of_a_folder_is_the_same_home(home, spelling, tmp_path):
         run(home, source=str(first))
         result = run(home, source=str(second))
         assert (result["records"], result["agents"]["main"]["transcripts"]) == (0, {"unchanged": 1})
-        assert doctor(home, source=str(second)) == ([], [], 0)
+        assert check_home(home, source=str(second)) == ([], [], 0)
 
 
 def test_a_store_that_knows_a_folder_by_a_link_keeps_that_name(home, tmp_path):
@@ -295,8 +301,8 @@ def test_names_with_characters_that_cannot_be_seen_are_read(home, name):
     (home.root / "workspace" / "memory" / "deep" / f"{name}.md").write_text("Below.")
     (home.root / "workspace" / "memory.md").write_text("Lower case.")
     run(home)
-    assert memory(name=f"memory/deep/{name}.md") == ["Below."] and memory(name="memory.md") == ["Lower case."]
-    assert doctor(home)[0] == []
+    assert read_memory(name=f"memory/deep/{name}.md") == ["Below."] and read_memory(name="memory.md") == ["Lower case."]
+    assert check_home(home)[0] == []
 
 
 def test_names_that_are_not_utf_8_are_named(home):

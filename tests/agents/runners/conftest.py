@@ -8,7 +8,7 @@ from tests.llm_endpoint import Endpoint, fails
 
 @pytest.fixture
 def endpoint(settings, db, monkeypatch):
-    """An endpoint that refuses the key: whatever is sent, nothing comes of it."""
+    """An endpoint that refuses the key, so that no request succeeds."""
     monkeypatch.setattr(client, "FIRST_PAUSE", 0.0)
     for name, value in {"memoryGate.enabled": True, "writeGuardian.enabled": True, "llm.model": "small"}.items():
         configuration.put(name, value)

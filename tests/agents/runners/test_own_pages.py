@@ -1,4 +1,7 @@
-"""The pages, the API and the commands of runners that have a switch: the same plan, run and refusals for each."""
+"""The pages, API and commands of runners with a switch: plans, runs and refusals.
+
+They are the same for each runner.
+"""
 
 import orjson
 import pytest
@@ -10,7 +13,7 @@ from tests.suite.commands import reflection
 from .test_runners import CASES
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("workspace")]
-# The page, the API, the command, and what things are called.
+# (page, API, command, noun) of each runner.
 OWN = {
     "gate": ("/agents/ada/gate/own/", "/api/v1/agents/ada/gate", "gate", "turn"),
     "guardian": ("/agents/ada/writes/own/", "/api/v1/agents/ada/guardian", "guardian", "fact"),
@@ -30,7 +33,7 @@ def post(client, address, body):
     return client.post(address, body, content_type="application/json")
 
 
-def said(verb, *words):
+def run_command(verb, *words):
     return reflection(verb, "run", *words)
 
 
@@ -78,7 +81,7 @@ def test_what_was_typed_wrongly_is_said_at_its_field(ada, endpoint, as_operator,
     assert as_operator.get(f"{api}/run?session=nobody").status_code == 404
     assert post(as_operator, f"{api}/run", {"limit": 0}).status_code == 422
     refused = as_operator.post(f"{page}run/", {"limit": "5", "session": "nobody"}, follow=True)
-    assert refused.status_code == 200  # the job says so
+    assert refused.status_code == 200  # the refusal is on the page of the job
 
 
 def test_nothing_is_started_while_it_is_off(ada, endpoint, as_operator, own):
@@ -89,9 +92,9 @@ def test_nothing_is_started_while_it_is_off(ada, endpoint, as_operator, own):
     assert (answer.status_code, words in answer.json()["detail"]) == (409, True)
     text = text_of(as_operator.get(f"{page}?limit=5"))
     assert f"<p>1 {thing}</p>" in text and f"Send 1 {thing}" not in text
-    status, out, _error = said(verb)
+    status, out, _error = run_command(verb)
     assert (status, words in out) == (3, True)
-    status, _out, error = said(verb, "--yes")
+    status, _out, error = run_command(verb, "--yes")
     assert (status, words in error) == (3, True)
 
 
@@ -99,12 +102,12 @@ def test_a_command_without_yes_sends_nothing(ada, endpoint, own):
     case, _page, _api, verb, thing = own
     case.make(2)
     configuration.put("llm.prices", ["small: 1 10"])
-    status, out, _error = said(verb, "--limit", "1")
+    status, out, _error = run_command(verb, "--limit", "1")
     lines = dict(line.split("  ", 1) for line in out.splitlines() if "  " in line)
     assert (status, lines[f"{thing}s".capitalize()].strip()) == (3, "1")
     assert lines["Model"].strip() == "small" and lines["Estimated cost"].strip().startswith("$0.0")
     assert lines["Endpoint"].strip() == endpoint.url.split("/")[2] and "Repeat the command with --yes" in out
-    status, out, _error = said(verb, "--dry-run", "--json")
+    status, out, _error = run_command(verb, "--dry-run", "--json")
     assert (status, orjson.loads(out)["plan"][f"{thing}s"]) == (0, 2)
     assert not endpoint.requests and not JobRun.objects.exists()
 
@@ -119,5 +122,5 @@ def test_a_command_without_yes_sends_nothing(ada, endpoint, own):
     ],
 )
 def test_what_a_command_cannot_mean_is_refused(ada, endpoint, own, words, status, sentence):
-    returned, _out, error = said(own[3], *words)
+    returned, _out, error = run_command(own[3], *words)
     assert (returned, sentence in error) == (status, True)

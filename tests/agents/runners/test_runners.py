@@ -1,4 +1,4 @@
-"""What every runner promises, whatever it asks about: nothing is sent without leave, one run at a time."""
+"""Every runner sends nothing without permission, and runs once at a time."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -27,9 +27,9 @@ from openclaw_web.errors import Refused
 from openclaw_web.llm.estimates import Estimate
 from people.configuration import setting_values as configuration
 from people.models import AuditEntry
-from tests.gate.replays import played
-from tests.gate.runner.judged import talk
-from tests.guardian.runner.proposed import decided
+from tests.gate.replays import replay_rows
+from tests.gate.runner.judged_turns import create_turns
+from tests.guardian.runner.proposal_rows import create_decision
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("workspace")]
 
@@ -37,7 +37,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("workspace")]
 @dataclass(frozen=True)
 class Case:
     runner: Runner
-    make: Callable[[int], object]  # so many things to ask about
+    make: Callable[[int], object]  # creates this many things to ask about
     start: Callable[[Agent], JobRun]
     run_here: Callable[[Agent], JobRun]
     plan: Callable[[Agent], Estimate]
@@ -46,21 +46,21 @@ class Case:
 CASES = {
     "gate": Case(
         config.RUNNER,
-        talk,
+        create_turns,
         lambda agent: gate_runs.start_run(agent, turn_selection.TurnChoice(), by="otto"),
         lambda agent: gate_runs.run_here(agent, turn_selection.TurnChoice(), by="root"),
         lambda agent: gate_plans.plan_run(agent, turn_selection.TurnChoice()),
     ),
     "gate_replay": Case(
         replay_launch.RUNNER,
-        played.decided,
+        replay_rows.create_decisions,
         lambda agent: replay_launch.start_replay(agent, ReplayRequest("other"), by="otto")[1],
         lambda agent: replay_launch.run_here(agent, ReplayRequest("other"), by="root")[1],
         lambda agent: replay_plans.plan_replay(agent, ReplayRequest("other")),
     ),
     "guardian": Case(
         guardians.RUNNER,
-        lambda count: [decided(number) for number in range(count)],
+        lambda count: [create_decision(number) for number in range(count)],
         lambda agent: guardian_runs.start_run(agent, fact_selection.FactChoice(), by="otto"),
         lambda agent: guardian_runs.run_here(agent, fact_selection.FactChoice().to_params(agent), by="root"),
         lambda agent: guardian_plans.plan_run(agent, fact_selection.FactChoice()),
@@ -79,15 +79,18 @@ MISSING = {
     "another machine": ("unencrypted", lambda settings, _runner: setattr(settings, "LLM_API_URL", "http://x.com/v1")),
     "the model": ("llm.model is empty", lambda _settings, _runner: configuration.put("llm.model", "")),
     "the switch": ("{runner.enabled} is off", lambda _settings, runner: configuration.put(runner.enabled, False)),
-    "keeping": ("{runner.kept} is off", lambda _settings, runner: configuration.put(runner.kept, False)),
+    "keeping": (
+        "{runner.recording_setting} is off",
+        lambda _settings, runner: configuration.put(runner.recording_setting, False),
+    ),
 }
 # A replay names its own model.
-PAIRS = [(name, what) for name in CASES for what in MISSING if (name, what) != ("gate_replay", "the model")]
+PAIRS = [(name, missing) for name in CASES for missing in MISSING if (name, missing) != ("gate_replay", "the model")]
 
 
-@pytest.mark.parametrize(("case", "what"), PAIRS, indirect=["case"])
-def test_nothing_is_sent_while_something_is_missing(ada, endpoint, settings, case, what):
-    words, turn_off = MISSING[what]
+@pytest.mark.parametrize(("case", "missing"), PAIRS, indirect=["case"])
+def test_nothing_is_sent_while_something_is_missing(ada, endpoint, settings, case, missing):
+    words, turn_off = MISSING[missing]
     case.make(1)
     job, words = case.start(ada), words.format(runner=case.runner)
     turn_off(settings, case.runner)
@@ -107,8 +110,8 @@ def test_of_two_runs_of_an_agent_one_waits(ada, bob, endpoint, case):
     with pytest.raises(Refused, match=r"running\. Wait until") as refused:
         case.start(ada)
     assert refused.value.reasons[0]["id"] == job.id
-    launch.check_no_active_job(case.runner, bob)  # another agent's may begin
-    with locks.lock(case.runner.lock_of("ada")):
+    launch.check_no_active_job(case.runner, bob)  # a run of another agent may start
+    with locks.lock(case.runner.lock_name("ada")):
         ended = jobs.run_now(job.kind, orjson.loads(job.params_json), by="otto")
     assert (ended.state, "running. Wait until" in ended.message) == ("refused", True)
     assert not endpoint.requests
@@ -134,7 +137,7 @@ def test_a_run_is_in_the_audit_log_as_its_job(ada, endpoint, case, as_admin):
     case.run_here(ada)
     entries = AuditEntry.objects.filter(action=f"{case.runner.kind}_started").order_by("id")
     assert [(entry.actor, entry.object_type) for entry in entries] == [("otto", "job"), ("root", "agent")]
-    assert str(kinds.get_kind(case.runner.kind).started) in as_admin.get("/operations/audit/").content.decode()
+    assert str(kinds.get_kind(case.runner.kind).audit_text) in as_admin.get("/operations/audit/").content.decode()
 
 
 def test_an_agent_that_there_is_not_is_refused(endpoint, case):

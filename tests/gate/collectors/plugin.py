@@ -22,8 +22,8 @@ def line(at, component, event, details=None, key=None, level="info"):
 
 
 @dataclass
-class Asked:
-    """What the gate was given, and when."""
+class GateQuestion:
+    """One question to the gate: what it was given, when, and what it decided."""
 
     key: str
     at: int
@@ -37,7 +37,7 @@ class Asked:
 
 @dataclass
 class Plugin:
-    """One process; `log` is what it wrote, `truth` what was decided, in order."""
+    """One process of the plugin; `log` is what it wrote, `truth` the decisions, in order."""
 
     capacity: int = 50
     width: int = 10
@@ -66,7 +66,7 @@ class Plugin:
         self.beat("heartbeat started")
 
     def beat(self, event="heartbeat tick"):
-        """Once a minute."""
+        """Logs a heartbeat, which happens once a minute."""
         self.beaten = self.at
         self.say("Heartbeat", event, {"intervalMs": 60_000, "uptimeMs": self.at - self.started})
 
@@ -75,20 +75,20 @@ class Plugin:
             self.log.append(line(self.at, component, event, details, key, level))
 
     def user(self, key, text):
-        """Somebody writes."""
-        self._put(key, "user", text, "message:received")
+        """Receives a message of the user."""
+        self._add_message(key, "user", text, "message:received")
 
     def agent(self, key, text):
-        """The agent answers; the gate is asked as soon as the conversation has nothing open."""
+        """Receives a reply; the gate is asked as soon as the conversation has no open question."""
         if key.startswith("channel:"):
             original = key.replace("channel:", "agent:main:")
             details = {"originalSessionKey": original, "canonicalSessionKey": key, "hookName": "before_message_write"}
             self.say("MessageHandler", "Canonicalized session key to channel scope", details)
-        self._put(key, "agent", text, "before_message_write")
+        self._add_message(key, "agent", text, "before_message_write")
         self.waiting[key] += 1
-        self._next(key)
+        self._ask_gate(key)
 
-    def _put(self, key, role, text, hook):
+    def _add_message(self, key, role, text, hook):
         self.at += 1
         message = {"role": role, "message": text, "timestamp": self.at, "sessionKey": key}
         message["metadata"] = {"from": "irc:alice"} if role == "user" else {}
@@ -100,25 +100,25 @@ class Plugin:
             self.say("SessionBufferManager", "Evicted oldest message", {"evictedId": "x"}, key)
         self.buffers[key].append((role, text, self.at))
 
-    def _next(self, key):
+    def _ask_gate(self, key):
         if not self.waiting[key] or key in self.open or key in self.writing or key in self.reacting:
             return
         self.waiting[key] -= 1
         held = list(self.buffers.get(key, ()))
         saw_user = any(role == "user" for role, _, _ in held)
         reply = next((text for role, text, _ in reversed(held) if role == "agent"), "")
-        asked = Asked(key, self.at, held[-self.width :], saw_user, reply)
-        self.open[key] = asked
-        details = {"recentMessages": len(asked.window), "hasCurrentUserMessage": saw_user}
+        question = GateQuestion(key, self.at, held[-self.width :], saw_user, reply)
+        self.open[key] = question
+        details = {"recentMessages": len(question.window), "hasCurrentUserMessage": saw_user}
         details["hasCurrentAgentReply"] = bool(reply)
         self.say("memory_gate", "Starting memory_gate analysis", details, level="debug")
 
     def decide(self, key, decision="NO_WRITE", reason="Small talk."):
-        """A model answers the open question of a conversation."""
+        """Answers the open question of a conversation, as a model does."""
         self.at += 7
-        asked = self.open.pop(key)
-        asked.latency, asked.decision, asked.reason = self.at - asked.at, decision, reason
-        self.truth.append(asked)
+        question = self.open.pop(key)
+        question.latency, question.decision, question.reason = self.at - question.at, decision, reason
+        self.truth.append(question)
         details = {"decision": decision, "reason": reason, "hasCandidateFact": decision != "NO_WRITE"}
         if reason.startswith("LLM request failed"):
             self.say("memory_gate", "memory_gate LLM request failed", {"reason": reason}, level="error")
@@ -127,32 +127,32 @@ class Plugin:
         self.say("MessageHandler", "memory_gate decision evaluated", details, key)
         if decision != "NO_WRITE":
             self.writing[key] = decision
-        self._next(key)
+        self._ask_gate(key)
 
     def write(self, key, status="applied update"):
-        """The guardian is done; a reaction follows what was written."""
+        """Ends the guardian's write; a reaction follows what was written."""
         self.at += 40
         self.say("MessageHandler", f"write_guardian {status}", {"decision": self.writing.pop(key)}, key)
         if status == "applied update":
             self.reacting.append(key)
-        self._next(key)
+        self._ask_gate(key)
 
     def react(self, key):
         self.at += 3
         self.reacting.remove(key)
         self.say("MessageReaction", "Failed to apply reaction to message", {"channelId": "irc"}, level="warn")
-        self._next(key)
+        self._ask_gate(key)
 
     def forget(self, key):
-        """A conversation is reset; what was asked of it goes on."""
+        """Resets a conversation; questions that are open go on."""
         if self.buffers.pop(key, None) is not None:
             self.say("SessionBufferManager", "Session cleared", {"sessionKey": key}, key)
 
 
 def with_facts(decisions, written):
-    """The decisions with the facts that a log of write_guardian tells of them."""
-    pairs, found = FactPairs(), list(decisions)
-    for one in (one for one in found if one.fact is None):
-        pairs.add_decision(one.at, one.decision, one.id, "main")
-    facts = {id_: fact for _agent, id_, fact in pairs.pairs(sorted(written, key=lambda one: one.at))}
-    return [replace(one, fact=one.fact or facts.get(one.id)) for one in found]
+    """Returns the decisions with the facts that a log of write_guardian has for them."""
+    pairs, all_decisions = FactPairs(), list(decisions)
+    for decision in (decision for decision in all_decisions if decision.fact is None):
+        pairs.add_decision(decision.at, decision.decision, decision.id, "main")
+    facts = {id_: fact for _agent, id_, fact in pairs.pairs(sorted(written, key=lambda write: write.at))}
+    return [replace(decision, fact=decision.fact or facts.get(decision.id)) for decision in all_decisions]

@@ -1,4 +1,6 @@
-"""Files of openclaw-reflection as an attack, or a careless agent, makes them: small, and a great deal to import.
+"""Small files of openclaw-reflection that are a great deal to import.
+
+An attack or a careless agent makes such files.
 
 Each function writes one shape; its sizes are parameters. Used by tests and by `benchmarks/writes/reflection.py`.
 """
@@ -30,7 +32,7 @@ CONTEXT = """CREATE TABLE conversation_contexts (turn_id TEXT, role TEXT, messag
 
 
 def make_home(root: Path) -> Path:
-    """A home of one agent with a workspace; returns the workspace."""
+    """Makes a home of one agent with a workspace; returns the workspace."""
     (root / "agents" / "main" / "sessions").mkdir(parents=True)
     (root / "openclaw.json").write_text("{}\n")
     (root / "workspace" / OWN).mkdir(parents=True)
@@ -38,7 +40,10 @@ def make_home(root: Path) -> Path:
 
 
 def write_same_versions(workspace: Path, *, writes: int = 2_000, size: int = 1_000_000, is_one_line: bool = False):
-    """Writes that all go from one version of MEMORY.md to the same other one, `size` bytes each."""
+    """Writes a database whose writes all replace one version of MEMORY.md by the same other one.
+
+    Each version has `size` bytes.
+    """
     line = "" if is_one_line else "\n"
     before, after = ((f"{word} {'x' * 30}{line}" * (size // 36))[:size] for word in ("one", "two"))
     with _database(workspace, AUDIT, SNAPSHOT) as db:
@@ -50,7 +55,7 @@ def write_same_versions(workspace: Path, *, writes: int = 2_000, size: int = 1_0
 
 
 def write_many_versions(workspace: Path, *, writes: int = 2_000):
-    """Writes with two short versions each; no table has an index."""
+    """Writes a database of writes with two short versions each; no table has an index."""
     with _database(workspace, AUDIT.replace(" PRIMARY KEY", ""), SNAPSHOT.replace(" PRIMARY KEY", "")) as db:
         versions = ((f"v{n}", "MEMORY.md", f"Fact {n}.\n", T0) for n in range(writes + 1))
         db.executemany("INSERT INTO file_snapshots VALUES (?, ?, ?, ?)", versions)
@@ -62,54 +67,61 @@ def write_many_versions(workspace: Path, *, writes: int = 2_000):
 
 
 def write_one_turn(workspace: Path, *, decisions: int = 3_000, messages: int = 3_000, length: int = 200):
-    """Decisions that all name one turn, and the messages that were before it."""
+    """Writes a database of decisions on one turn, with the messages before it."""
     with _database(workspace, DECISION, TURN, CONTEXT) as db:
         db.execute("INSERT INTO conversation_turns VALUES ('t1', 1, 'Hello', 'Good morning.', ?)", [T0])
-        said = (("t1", ("user", "agent")[n % 2], f"{n} {'x' * length}", T0 - messages + n, n) for n in range(messages))
-        db.executemany("INSERT INTO conversation_contexts VALUES (?, ?, ?, ?, ?)", said)
+        contexts = (
+            ("t1", ("user", "agent")[n % 2], f"{n} {'x' * length}", T0 - messages + n, n) for n in range(messages)
+        )
+        db.executemany("INSERT INTO conversation_contexts VALUES (?, ?, ?, ?, ?)", contexts)
         rows = ((f"d{n}", "t1", KEY, "NO_WRITE", f"Reason {n}.", None, T0 + n) for n in range(decisions))
         db.executemany("INSERT INTO memory_gate_decisions VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
 
 
 def write_corrections(workspace: Path, *, corrections: int = 30_000, rollbacks: int = 0):
-    """Corrections, and rollbacks, of one write."""
+    """Writes a database of corrections, and rollbacks, of one write."""
     with _database(workspace, AUDIT, CORRECTION, ROLLBACK) as db:
         row = ["w1", KEY, "USER.md", "Likes tea.", None, None, "written", T0]
         db.execute("INSERT INTO write_guardian_audit VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
-        what = ("w1", "written", "Likes tea.", "USER.md", "refused", None, None, "No.", 0, None, "eve")
-        said = ((f"c{n}", *what, T0 + n) for n in range(corrections))
-        db.executemany(f"INSERT INTO behavior_corrections VALUES ({', '.join('?' * 13)})", said)
+        correction = ("w1", "written", "Likes tea.", "USER.md", "refused", None, None, "No.", 0, None, "eve")
+        rows = ((f"c{n}", *correction, T0 + n) for n in range(corrections))
+        db.executemany(f"INSERT INTO behavior_corrections VALUES ({', '.join('?' * 13)})", rows)
         taken = ((f"r{n}", "w1", T0 + n, "eve", "Wrong.") for n in range(rollbacks))
         db.executemany("INSERT INTO rollbacks VALUES (?, ?, ?, ?, ?)", taken)
 
 
 def write_equal_lines(log: Path, *, lines: int = 50_000):
-    """A plugin's log of one decision, told over and over."""
+    """Writes a plugin's log that repeats one decision."""
     line = _line(T0, "MessageHandler", "memory_gate decision evaluated", _decision("NO_WRITE", "Small talk."), KEY)
     with log.open("a") as file:
         file.writelines(line for _ in range(lines))
 
 
 def write_equal_writes(workspace: Path, *, lines: int = 50_000):
-    """A log of write_guardian of one write, told over and over."""
+    """Writes a log of write_guardian that repeats one write."""
     with (workspace / OWN / "write-guardian.log.jsonl").open("a") as file:
-        file.writelines(_written(T0, "Likes tea.") for _ in range(lines))
+        file.writelines(_guardian_line(T0, "Likes tea.") for _ in range(lines))
 
 
 def write_long_windows(log: Path, *, decisions: int = 20, size: int = 1_000, before: int = 0):
-    """A conversation in which the gate is given as many messages as the plugin keeps, `size` characters each."""
+    """Writes a conversation in which the gate is given as many messages as the plugin keeps.
+
+    Each message has `size` characters.
+    """
     config = {"bufferSize": 1_000, "logLevel": "debug", "memoryGate": {"windowSize": 1_000}}
     with log.open("a") as file:
         file.write(_line(T0, "PluginLifecycle", "Plugin starting"))
         file.write(_line(T0, "PluginLifecycle", "Configuration loaded", config))
         for number in range(before):
-            file.writelines(_said(T0 + number, "user", f"{number} {'y' * size}", number == 0))
+            file.writelines(_message_lines(T0 + number, "user", f"{number} {'y' * size}", number == 0))
         for number in range(decisions):
             file.writelines(_exchange(T0 + (before + number) * 1_000, number, size, 1_000, before))
 
 
 def write_conversation(log: Path, *, lines: int = 10_000, start: int = 0) -> int:
-    """A conversation as the plugin logs it, five lines for a message and its reply with a decision.
+    """Writes a conversation as the plugin logs it, five lines for each exchange.
+
+    An exchange is a message and its reply with a decision.
 
     Goes on where the log ends when `start` is what the call before returned.
     """
@@ -124,25 +136,25 @@ def write_conversation(log: Path, *, lines: int = 10_000, start: int = 0) -> int
 
 
 def write_writes(workspace: Path, *, lines: int = 10_000, start: int = 0) -> int:
-    """A log of write_guardian: a write for each exchange of `write_conversation`."""
+    """Writes a log of write_guardian with a write for each exchange of `write_conversation`."""
     with (workspace / OWN / "write-guardian.log.jsonl").open("a") as file:
-        file.writelines(_written(T0 + n * 60_000 + 2_500, f"Fact {n}.") for n in range(start, start + lines))
+        file.writelines(_guardian_line(T0 + n * 60_000 + 2_500, f"Fact {n}.") for n in range(start, start + lines))
     return start + lines
 
 
 def _exchange(at, number, size, width, before=0):
-    """A message, a reply, the question to the gate, its answer, and whose it was."""
-    kept = min(width, before + 2 * (number + 1))
-    asked = {"recentMessages": kept, "hasCurrentUserMessage": True, "hasCurrentAgentReply": True}
-    told = _decision("UPDATE_MEMORY", f"Reason {number}.")
-    yield from _said(at, "user", f"Question {number} {'q' * size}", number == before == 0)
-    yield from _said(at + 1_000, "agent", f"Answer {number} {'a' * size}", False)
-    yield _line(at + 1_001, "memory_gate", "Starting memory_gate analysis", asked)
-    yield _line(at + 2_000, "memory_gate", "memory_gate decision generated", told)
-    yield _line(at + 2_000, "MessageHandler", "memory_gate decision evaluated", told, KEY)
+    """Yields the lines of a message, a reply, the question to the gate and its answer."""
+    message_count = min(width, before + 2 * (number + 1))
+    question = {"recentMessages": message_count, "hasCurrentUserMessage": True, "hasCurrentAgentReply": True}
+    decision_details = _decision("UPDATE_MEMORY", f"Reason {number}.")
+    yield from _message_lines(at, "user", f"Question {number} {'q' * size}", number == before == 0)
+    yield from _message_lines(at + 1_000, "agent", f"Answer {number} {'a' * size}", False)
+    yield _line(at + 1_001, "memory_gate", "Starting memory_gate analysis", question)
+    yield _line(at + 2_000, "memory_gate", "memory_gate decision generated", decision_details)
+    yield _line(at + 2_000, "MessageHandler", "memory_gate decision evaluated", decision_details, KEY)
 
 
-def _said(at, role, text, is_first):
+def _message_lines(at, role, text, is_first):
     hook = "message:received" if role == "user" else "before_message_write"
     message = {"role": role, "message": text, "timestamp": at, "sessionKey": KEY}
     details = {"hookName": hook, "bufferMessage": message}
@@ -155,7 +167,7 @@ def _decision(decision, reason):
     return {"decision": decision, "reason": reason, "hasCandidateFact": decision != "NO_WRITE"}
 
 
-def _written(at, fact):
+def _guardian_line(at, fact):
     entry = {"timestamp": _moment(at), "decision": "UPDATE_MEMORY", "targetFile": "MEMORY.md", "status": "written"}
     return json.dumps(entry | {"candidateFact": fact}) + "\n"
 

@@ -1,4 +1,4 @@
-"""The log of write_guardian, and how its facts come to decisions."""
+"""The log of write_guardian, and the matching of its entries to decisions."""
 
 import json
 from dataclasses import replace
@@ -19,8 +19,8 @@ LINES = (RECORDED / "write-guardian.log.jsonl").read_bytes().splitlines()
 ENTRY = json.loads(LINES[5])
 
 
-def decided(*decisions):
-    """Decisions of one conversation, ten seconds apart."""
+def make_decisions(*decisions):
+    """Returns decisions of one conversation, ten seconds apart."""
     plugin = Plugin()
     for decision in decisions:
         plugin.at += 10_000
@@ -35,52 +35,55 @@ def written(at, fact, decision="UPDATE_USER"):
     return WriteAttempt(at, decision, "USER.md", "written", None, fact)
 
 
-def facts(decisions, lines):
-    return [one.fact for one in with_facts(decisions, lines)]
+def read_facts(decisions, lines):
+    return [decision.fact for decision in with_facts(decisions, lines)]
 
 
 def test_it_works():
-    found = [*guardian_log.read(LINES)]
-    assert [one.status for one in found] == ["written"] * 5 + ["refused", "failed", "written"]
-    refused = found[5]
+    writes = [*guardian_log.read(LINES)]
+    assert [write.status for write in writes] == ["written"] * 5 + ["refused", "failed", "written"]
+    refused = writes[5]
     assert (refused.decision, refused.target_file, refused.at) == ("UPDATE_USER", "USER.md", START + 209_397)
     assert refused.reason.startswith("Refused: ")
-    assert (found[0].reason, found[0].fact[:15]) == (None, "I prefer short ")
+    assert (writes[0].reason, writes[0].fact[:15]) == (None, "I prefer short ")
 
 
 def test_the_recorded_facts_belong_to_the_recorded_decisions():
     log = (RECORDED / "plugin.log").read_bytes().splitlines()
     decisions = [*plugin_log.read(log)]
-    found = with_facts(decisions, guardian_log.read(LINES))
-    assert [one.has_fact for one in found] == [one.fact is not None for one in found]
-    said = [(one.window[-2].message, one.fact) for one in found if one.fact]
-    assert len(said) == 8
-    assert all(fact == message or fact in message for message, fact in said)
-    assert [replace(one, fact=None) for one in found] == decisions
+    completed = with_facts(decisions, guardian_log.read(LINES))
+    assert [decision.has_fact for decision in completed] == [decision.fact is not None for decision in completed]
+    pairs = [(decision.window[-2].message, decision.fact) for decision in completed if decision.fact]
+    assert len(pairs) == 8
+    assert all(fact == message or fact in message for message, fact in pairs)
+    assert [replace(decision, fact=None) for decision in completed] == decisions
 
 
 def test_a_fact_goes_to_the_nearest_decision_of_its_kind_before_it():
-    first, second, third = decided("UPDATE_USER", "UPDATE_USER", "UPDATE_SOUL")
-    assert facts([first, second, third], [written(second.at + 5, "a")]) == [None, "a", None]
-    assert facts([first, second, third], [written(first.at, "a")]) == ["a", None, None]
-    assert facts([first, second, third], [written(first.at - 1, "a")]) == [None, None, None]
-    assert facts([third, second, first], [written(second.at + 5, "a")]) == [None, "a", None]
+    first, second, third = make_decisions("UPDATE_USER", "UPDATE_USER", "UPDATE_SOUL")
+    assert read_facts([first, second, third], [written(second.at + 5, "a")]) == [None, "a", None]
+    assert read_facts([first, second, third], [written(first.at, "a")]) == ["a", None, None]
+    assert read_facts([first, second, third], [written(first.at - 1, "a")]) == [None, None, None]
+    assert read_facts([third, second, first], [written(second.at + 5, "a")]) == [None, "a", None]
 
 
 def test_each_fact_and_each_decision_is_used_once():
-    first, second = decided("UPDATE_USER", "UPDATE_USER")
+    first, second = make_decisions("UPDATE_USER", "UPDATE_USER")
     late = second.at + 5
-    assert facts([first, second], [written(late, "a"), written(late + 1, "b"), written(late + 2, "c")]) == ["b", "a"]
+    assert read_facts([first, second], [written(late, "a"), written(late + 1, "b"), written(late + 2, "c")]) == [
+        "b",
+        "a",
+    ]
 
 
 def test_what_gets_no_fact():
-    nothing, update = decided("NO_WRITE", "UPDATE_USER")
+    nothing, update = make_decisions("NO_WRITE", "UPDATE_USER")
     lines = [written(update.at + 60_001, "late"), written(update.at + 1, None)]
-    assert facts([nothing, update], lines) == [None, None]
+    assert read_facts([nothing, update], lines) == [None, None]
     lines = [written(update.at + 60_000, "in time"), written(update.at + 1, None)]
-    assert facts([nothing, update], lines) == [None, "in time"]
+    assert read_facts([nothing, update], lines) == [None, "in time"]
     known = replace(update, fact="known")
-    assert facts([known], [written(update.at, "other")]) == ["known"]
+    assert read_facts([known], [written(update.at, "other")]) == ["known"]
 
 
 @pytest.mark.parametrize(
@@ -100,7 +103,7 @@ def test_a_line_that_cannot_be_used_says_why(change, detail):
 
 
 def test_lines_that_are_none():
-    assert [one.reason for one in guardian_log.read([b"", b"x", b"[]", LINES[0][:50]])] == [
+    assert [problem.reason for problem in guardian_log.read([b"", b"x", b"[]", LINES[0][:50]])] == [
         "not_json",
         "not_an_object",
         "truncated",
@@ -109,9 +112,9 @@ def test_lines_that_are_none():
 
 @given(st.lists(st.binary(max_size=40) | odd(ENTRY).map(lambda entry: json.dumps(entry).encode()), max_size=20))
 def test_no_line_stops_the_reader(lines):
-    found = [*guardian_log.read(lines)]
-    assert all(isinstance(one, WriteAttempt | Rejection) for one in found)
-    with_facts(decided("UPDATE_USER"), [one for one in found if isinstance(one, WriteAttempt)])
+    results = [*guardian_log.read(lines)]
+    assert all(isinstance(result, WriteAttempt | Rejection) for result in results)
+    with_facts(make_decisions("UPDATE_USER"), [result for result in results if isinstance(result, WriteAttempt)])
 
 
 @given(
@@ -121,9 +124,9 @@ def test_no_line_stops_the_reader(lines):
 def test_no_fact_is_used_twice_or_too_early(decisions, moments):
     lines = [written(START + at, f"{number}", kind) for number, (at, kind) in enumerate(moments)]
     by_fact = {line.fact: line for line in lines}
-    found = [one for one in with_facts(decided(*decisions), lines) if one.fact is not None]
-    assert len({one.fact for one in found}) == len(found)
-    for one in found:
-        line = by_fact[one.fact]
-        assert one.decision == line.decision
-        assert 0 <= line.at - one.at <= 60_000
+    completed = [decision for decision in with_facts(make_decisions(*decisions), lines) if decision.fact is not None]
+    assert len({decision.fact for decision in completed}) == len(completed)
+    for decision in completed:
+        line = by_fact[decision.fact]
+        assert decision.decision == line.decision
+        assert 0 <= line.at - decision.at <= 60_000

@@ -1,4 +1,4 @@
-"""Small files of the plugin that were a great deal to import: what they cost grows with them, and stays small."""
+"""Small plugin files that are a great deal to import: their cost grows slowly."""
 
 import os
 import subprocess
@@ -36,7 +36,7 @@ def workspace(home):
     return home.root / "workspace"
 
 
-# The peak of the program itself: what the system tells a parent of it counts the parent as well.
+# Measures the peak of the program itself: the system's figure for a child counts its parent as well.
 MEASURED = """
 import atexit, pathlib, re, runpy, sys
 place = pathlib.Path(sys.argv.pop(1))
@@ -74,13 +74,13 @@ def test_long_messages_are_left_out_of_a_window(home):
 
 def test_of_one_write_the_newest_corrections_and_the_last_rollback_count(home):
     reflection_files.write_corrections(workspace(home), corrections=300, rollbacks=300)
-    told = run(home)["guardian"]
-    assert (told["writes"], told["rollbacks"], told["corrections"], told["rejected"]) == (1, 1, 20, 1)
+    result = run(home)["guardian"]
+    assert (result["writes"], result["rollbacks"], result["corrections"], result["rejected"]) == (1, 1, 20, 1)
     ids = set(BehaviorCorrection.objects.using(MAIN).values_list("id", flat=True))
     assert ids == {f"c{number}" for number in range(280, 300)}
     assert Rollback.objects.using(MAIN).get().id == "r299"
-    said = RejectedRecord.objects.using(MAIN).get(reason="bad_write").detail
-    assert said == "w1: 280 older corrections were left out: the newest 20 count"
+    detail = RejectedRecord.objects.using(MAIN).get(reason="bad_write").detail
+    assert detail == "w1: 280 older corrections were left out: the newest 20 count"
 
 
 def test_equal_lines_are_one_event_and_counted(home, tmp_path):
@@ -88,9 +88,9 @@ def test_equal_lines_are_one_event_and_counted(home, tmp_path):
     reflection_files.write_equal_lines(log, lines=500)
     reflection_files.write_equal_writes(workspace(home), lines=500)
     os.utime(log, (1_700_000_000, 1_700_000_000))
-    told = run(home)
-    assert (told["gate"]["decisions"], told["gate"]["equal_lines"]) == (1, 499)
-    assert (told["guardian"]["writes"], told["guardian"]["equal_lines"]) == (1, 499)
+    result = run(home)
+    assert (result["gate"]["decisions"], result["gate"]["equal_lines"]) == (1, 499)
+    assert (result["guardian"]["writes"], result["guardian"]["equal_lines"]) == (1, 499)
 
 
 @pytest.mark.parametrize(
@@ -111,9 +111,9 @@ def test_statements_grow_no_faster_than_rows(home, tmp_path, function, sizes):
             model.objects.using(MAIN).all().delete()
         more = {name: number * times if name != "size" else number for name, number in sizes.items()}
         getattr(reflection_files, function)(workspace(home), **more)
-        with CaptureQueriesContext(connections[MAIN]) as asked:
+        with CaptureQueriesContext(connections[MAIN]) as queries:
             run(home)
-        cost.append(len(asked))
+        cost.append(len(queries))
     assert cost[1] <= 6 * cost[0]
 
 

@@ -28,21 +28,26 @@ def talk(plugin, key=LAB, words=("Hello", "Hi"), **decision):
 def test_it_works():
     plugin = Plugin()
     talk(plugin)
-    (found,) = read(plugin.log)
-    assert (found.session_key, found.original_key) == (LAB, "agent:main:irc:group:#lab")
-    assert (found.decision, found.reason, found.fact, found.has_fact) == ("NO_WRITE", "Small talk.", None, False)
-    assert (found.model, found.workspace, found.failure, found.latency_ms) == (MODEL, WORKSPACE, "", 7)
-    assert [(said.role, said.message) for said in found.window] == [("user", "Hello"), ("agent", "Hi")]
-    assert (found.expected, found.saw_user, found.saw_reply) == (2, True, True)
-    assert found.reply == found.window[1]
-    assert found.window[0].sender == "irc:alice"
-    assert found.at == START + 9
+    (decision,) = read(plugin.log)
+    assert (decision.session_key, decision.original_key) == (LAB, "agent:main:irc:group:#lab")
+    assert (decision.decision, decision.reason, decision.fact, decision.has_fact) == (
+        "NO_WRITE",
+        "Small talk.",
+        None,
+        False,
+    )
+    assert (decision.model, decision.workspace, decision.failure, decision.latency_ms) == (MODEL, WORKSPACE, "", 7)
+    assert [(message.role, message.message) for message in decision.window] == [("user", "Hello"), ("agent", "Hi")]
+    assert (decision.expected, decision.saw_user, decision.saw_reply) == (2, True, True)
+    assert decision.reply == decision.window[1]
+    assert decision.window[0].sender == "irc:alice"
+    assert decision.at == START + 9
 
 
 def test_the_recorded_run_has_every_kind_of_decision():
     reader = LogReader()
-    found = [*read(RECORDED, reader), *reader.finish()]
-    assert [(one.decision, one.failure) for one in found] == [
+    decisions = [*read(RECORDED, reader), *reader.finish()]
+    assert [(decision.decision, decision.failure) for decision in decisions] == [
         ("NO_WRITE", ""),
         ("UPDATE_USER", ""),
         ("UPDATE_MEMORY", ""),
@@ -56,10 +61,12 @@ def test_the_recorded_run_has_every_kind_of_decision():
         ("NO_WRITE", ""),
         ("UPDATE_USER", ""),
     ]
-    assert [len(one.window) for one in found] == [one.expected for one in found]
-    assert all(one.window[-1] == one.reply and one.saw_user and one.original_key for one in found)
-    assert len({one.id for one in found}) == 12
-    assert found[0].id == "348cef299cdbed9d58c8100a445504ed"  # ids must not change: they are what imports compare
+    assert [len(decision.window) for decision in decisions] == [decision.expected for decision in decisions]
+    assert all(
+        decision.window[-1] == decision.reply and decision.saw_user and decision.original_key for decision in decisions
+    )
+    assert len({decision.id for decision in decisions}) == 12
+    assert decisions[0].id == "348cef299cdbed9d58c8100a445504ed"  # ids must not change: they are what imports compare
     assert not reader.unknown
 
 
@@ -68,11 +75,11 @@ def test_the_decisions_are_those_that_can_be_stored():
 
 
 def test_ids_do_not_depend_on_what_was_read_before():
-    whole = [one.id for one in read(RECORDED)]
+    whole = [decision.id for decision in read(RECORDED)]
     reader = LogReader()
-    assert [one.id for one in read(RECORDED, reader)] == whole
-    assert [one.id for one in read(RECORDED, reader)] == whole
-    assert [one.id for one in read(RECORDED[40:])] == whole[-len([*read(RECORDED[40:])]) :]
+    assert [decision.id for decision in read(RECORDED, reader)] == whole
+    assert [decision.id for decision in read(RECORDED, reader)] == whole
+    assert [decision.id for decision in read(RECORDED[40:])] == whole[-len([*read(RECORDED[40:])]) :]
 
 
 def test_a_copy_of_a_log_with_one_decision_has_the_same_id():
@@ -86,33 +93,33 @@ def test_equal_decisions_of_one_moment_are_one_and_counted():
     details = {"decision": "NO_WRITE", "reason": "x", "hasCandidateFact": False}
     lines = [line(START, "MessageHandler", "memory_gate decision evaluated", details, MAIN)] * 3
     reader = LogReader()
-    first = [one.id for one in read(lines, reader)]
+    first = [decision.id for decision in read(lines, reader)]
     assert (len(first), reader.equal) == (1, 2)
     reader.begin_file()
-    assert [one.id for one in read(lines, reader)] == first
+    assert [decision.id for decision in read(lines, reader)] == first
 
 
 @given(st.lists(st.integers(0, len(RECORDED)), max_size=4))
 def test_a_log_in_pieces_says_the_same(cuts):
     places = [0, *sorted(cuts), len(RECORDED)]
-    reader, found = LogReader(), []
+    reader, decisions = LogReader(), []
     for start, end in pairwise(places):
-        found += read(RECORDED[start:end], reader)
-    found += reader.finish()
-    assert found == [*read(RECORDED)]
+        decisions += read(RECORDED[start:end], reader)
+    decisions += reader.finish()
+    assert decisions == [*read(RECORDED)]
 
 
 def test_a_decision_without_the_line_of_its_conversation():
     plugin = Plugin()
     talk(plugin)
-    log = [one for one in plugin.log if b"decision evaluated" not in one]
-    (found,) = read(log)
-    assert (found.session_key, found.original_key, found.decision) == (None, None, "NO_WRITE")
-    assert (found.latency_ms, found.expected, len(found.window)) == (7, 2, 2)
+    log = [raw for raw in plugin.log if b"decision evaluated" not in raw]
+    (decision,) = read(log)
+    assert (decision.session_key, decision.original_key, decision.decision) == (None, None, "NO_WRITE")
+    assert (decision.latency_ms, decision.expected, len(decision.window)) == (7, 2, 2)
     reader = LogReader()
     assert not [*read(log, reader)]  # the line may come with the next part of the log
     tick = line(plugin.at + 60_000, "Heartbeat", "heartbeat tick", {"uptimeMs": plugin.at + 60_000 - START})
-    assert [*read([tick], reader)] == [found]
+    assert [*read([tick], reader)] == [decision]
 
 
 def test_a_problem_is_given_with_its_own_line():
@@ -121,8 +128,8 @@ def test_a_problem_is_given_with_its_own_line():
     lines = [line(START + number, "memory_gate", "memory_gate decision generated", generated) for number in range(2)]
     lines.append(line(START + 60_000, "MessageHandler", "memory_gate decision evaluated", bad, MAIN))
     reader = LogReader()
-    assert [reader.feed(one) for one in lines] == [None, None, Rejection("bad_decision", "unknown decision MAYBE")]
-    assert [one.at for one in reader.ready()] == [START, START + 1]
+    assert [reader.feed(raw) for raw in lines] == [None, None, Rejection("bad_decision", "unknown decision MAYBE")]
+    assert [decision.at for decision in reader.ready()] == [START, START + 1]
 
 
 def test_a_failed_call_is_read_once_and_is_no_decision():
@@ -131,13 +138,13 @@ def test_a_failed_call_is_read_once_and_is_no_decision():
     talk(plugin, reason="Missing candidate_fact for non-NO_WRITE decision")
     talk(plugin, reason="Invalid decision returned by memory_gate")
     talk(plugin, reason="Missing candidate_fact", decision="UPDATE_USER")
-    found = [*read(plugin.log)]
+    results = [*read(plugin.log)]
     failures = ["llm_request_failed", "missing_candidate_fact", "invalid_decision", ""]
-    assert [one.failure for one in found] == failures
-    assert [one.latency_ms for one in found] == [7, 7, 7, 7]
-    lone = [one for one in plugin.log if b"LLM request failed" in one and b"evaluated" not in one]
-    (found,) = read(lone)
-    assert (found.decision, found.failure, found.session_key) == ("NO_WRITE", "llm_request_failed", None)
+    assert [result.failure for result in results] == failures
+    assert [result.latency_ms for result in results] == [7, 7, 7, 7]
+    lone = [raw for raw in plugin.log if b"LLM request failed" in raw and b"evaluated" not in raw]
+    (decision,) = read(lone)
+    assert (decision.decision, decision.failure, decision.session_key) == ("NO_WRITE", "llm_request_failed", None)
 
 
 @pytest.mark.parametrize(
@@ -163,10 +170,10 @@ def test_a_decision_without_a_time_or_with_an_odd_key():
     details = {"decision": "NO_WRITE", "reason": "x"}
     event = {"component": "MessageHandler", "event": "memory_gate decision evaluated", "details": details}
     when = {"timestamp": "2026-11-21T03:13:35.515Z"}
-    for odd_one, detail in [(event, "no time"), ({**event, **when, "sessionKey": 5}, "no session key")]:
-        assert [*read([orjson.dumps(odd_one)])] == [Rejection("bad_decision", detail)]
-    (found,) = read([orjson.dumps({**event, **when})])
-    assert (found.session_key, found.has_fact, found.window) == (None, None, None)
+    for entry, detail in [(event, "no time"), ({**event, **when, "sessionKey": 5}, "no session key")]:
+        assert [*read([orjson.dumps(entry)])] == [Rejection("bad_decision", detail)]
+    (decision,) = read([orjson.dumps({**event, **when})])
+    assert (decision.session_key, decision.has_fact, decision.window) == (None, None, None)
 
 
 @pytest.mark.parametrize(
@@ -184,8 +191,8 @@ def test_a_decision_without_a_time_or_with_an_odd_key():
     ],
 )
 def test_a_line_that_is_none_says_why(raw, reason):
-    (found,) = read([raw])
-    assert found.reason == reason
+    (problem,) = read([raw])
+    assert problem.reason == reason
 
 
 def test_empty_lines_are_nothing():
@@ -194,8 +201,8 @@ def test_empty_lines_are_nothing():
 
 def test_half_an_emoji_is_replaced():
     raw = line(START, "MessageHandler", "memory_gate decision evaluated", {"decision": "NO_WRITE", "reason": "x"}, MAIN)
-    (found,) = read([raw.replace(b'"x"', rb'"\ud83d"')])
-    assert found.reason == "\ufffd"
+    (decision,) = read([raw.replace(b'"x"', rb'"\ud83d"')])
+    assert decision.reason == "\ufffd"
 
 
 def test_what_is_unknown_is_counted():
@@ -226,17 +233,17 @@ def test_names_that_a_log_invents_do_not_fill_the_memory():
     assert max(map(len, reader.unknown)) <= 120
 
 
-def dumped(entry):
-    """JSON as anybody may write it: with numbers and halves of characters that orjson refuses."""
+def to_json(entry):
+    """Returns JSON as anybody may write it, with numbers and half characters that orjson refuses."""
     return json.dumps(entry).encode()
 
 
-PARSED = [orjson.loads(one) for one in RECORDED]
+PARSED = [orjson.loads(raw) for raw in RECORDED]
 LINES = st.lists(
     st.binary(max_size=60)
     | st.sampled_from(RECORDED)
     | st.builds(lambda raw, end: raw[:end], st.sampled_from(RECORDED), st.integers(0, 600))
-    | st.sampled_from(PARSED).flatmap(odd).map(dumped),
+    | st.sampled_from(PARSED).flatmap(odd).map(to_json),
     max_size=30,
 )
 
@@ -244,8 +251,8 @@ LINES = st.lists(
 @given(LINES)
 def test_no_line_stops_the_reader(lines):
     reader = LogReader()
-    found = [*read(lines, reader), *reader.finish()]
-    assert all(isinstance(one, SourceDecision | Rejection) for one in found)
-    assert found == [*read(lines)]
-    ids = [one.id for one in found if isinstance(one, SourceDecision)]
-    assert all(len(one) == 32 for one in ids)
+    results = [*read(lines, reader), *reader.finish()]
+    assert all(isinstance(result, SourceDecision | Rejection) for result in results)
+    assert results == [*read(lines)]
+    ids = [result.id for result in results if isinstance(result, SourceDecision)]
+    assert all(len(id_) == 32 for id_ in ids)

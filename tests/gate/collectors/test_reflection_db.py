@@ -1,4 +1,4 @@
-"""A reflection.db as the requirements describe it, and everything that one may be instead."""
+"""A reflection.db as the requirements describe it, and damaged or different ones."""
 
 import hashlib
 import json
@@ -51,7 +51,7 @@ TURN = ("01T", KEY, 3, "m-1", "I like tea", "irc:alice", "m-2", "Noted", AT - 10
 
 
 def insert(store, table, row):
-    """Add a row, of columns by name or of all of them."""
+    """Adds a row, with columns by name or with all of them."""
     names = f"({', '.join(row)})" if isinstance(row, dict) else ""
     values = list(row.values()) if isinstance(row, dict) else list(row)
     store.execute(f"INSERT INTO {table} {names} VALUES ({', '.join('?' * len(values))})", values)
@@ -70,58 +70,63 @@ def store():
 
 def test_it_works(store):
     insert(store, "memory_gate_decisions", DECISION)
-    (found,) = read(store)
-    assert isinstance(found, SourceDecision)
-    assert (found.id, found.at, found.decision, found.reason) == ("01D", AT, "UPDATE_USER", "A preference.")
-    assert (found.fact, found.has_fact, found.failure) == ("Likes tea.", True, "")
-    assert (found.session_key, found.session_id, found.original_key) == (KEY, KEY, "agent:main:irc:#lab")
-    assert (found.model, found.latency_ms, found.raw_response) == ("small", 812, "{}")
-    assert (found.prompt_tokens, found.completion_tokens) == (900, 20)
-    assert (found.turn_id, found.turn_number, found.user_message_id, found.agent_message_id) == ("01T", 3, "m-1", "m-2")
-    assert found.reply == SourceMessage("agent", "Noted", AT - 10)
-    assert (found.user_message, found.user_message.sender) == (
+    (decision,) = read(store)
+    assert isinstance(decision, SourceDecision)
+    assert (decision.id, decision.at, decision.decision, decision.reason) == ("01D", AT, "UPDATE_USER", "A preference.")
+    assert (decision.fact, decision.has_fact, decision.failure) == ("Likes tea.", True, "")
+    assert (decision.session_key, decision.session_id, decision.original_key) == (KEY, KEY, "agent:main:irc:#lab")
+    assert (decision.model, decision.latency_ms, decision.raw_response) == ("small", 812, "{}")
+    assert (decision.prompt_tokens, decision.completion_tokens) == (900, 20)
+    assert (decision.turn_id, decision.turn_number, decision.user_message_id, decision.agent_message_id) == (
+        "01T",
+        3,
+        "m-1",
+        "m-2",
+    )
+    assert decision.reply == SourceMessage("agent", "Noted", AT - 10)
+    assert (decision.user_message, decision.user_message.sender) == (
         SourceMessage("user", "I like tea", AT - 10),
         "irc:alice",
     )
-    assert [(said.role, said.message) for said in found.window] == [
+    assert [(message.role, message.message) for message in decision.window] == [
         ("user", "Hello"),
         ("user", "I like tea"),
         ("agent", "Noted"),
     ]
-    assert (found.saw_user, found.saw_reply, found.expected, found.workspace) == (True, True, None, None)
+    assert (decision.saw_user, decision.saw_reply, decision.expected, decision.workspace) == (True, True, None, None)
 
 
 def test_a_database_that_is_open_already_can_be_read(store):
     insert(store, "memory_gate_decisions", DECISION)
-    assert [one.id for one in read(Database(store, TABLES))] == ["01D"]
+    assert [decision.id for decision in read(Database(store, TABLES))] == ["01D"]
 
 
 @pytest.mark.parametrize("table", ["sessions", "conversation_turns", "conversation_contexts"])
 def test_any_table_beside_the_decisions_may_be_missing(store, table):
     insert(store, "memory_gate_decisions", DECISION)
     store.execute(f"DROP TABLE {table}")
-    (found,) = read(store)
-    assert found.fact == "Likes tea."
-    assert (found.original_key is None) == (table == "sessions")
-    assert (found.reply is None) == (table == "conversation_turns")
-    assert (found.window is None) == (table == "conversation_contexts")
-    assert found.saw_user is True
+    (decision,) = read(store)
+    assert decision.fact == "Likes tea."
+    assert (decision.original_key is None) == (table == "sessions")
+    assert (decision.reply is None) == (table == "conversation_turns")
+    assert (decision.window is None) == (table == "conversation_contexts")
+    assert decision.saw_user is True
 
 
 @pytest.mark.parametrize("column", sorted(DECISION.keys() - {"id", "decision", "created_at"}))
 def test_any_column_that_says_more_of_a_decision_may_be_missing(store, column):
     insert(store, "memory_gate_decisions", DECISION)
     store.execute(f"ALTER TABLE memory_gate_decisions DROP COLUMN {column}")
-    (found,) = read(store)
+    (decision,) = read(store)
     name = {"candidate_fact": "fact", "llm_model": "model", "llm_latency_ms": "latency_ms"}.get(column, column)
-    assert getattr(found, name) == ("" if column == "reason" else None)
+    assert getattr(decision, name) == ("" if column == "reason" else None)
 
 
 @pytest.mark.parametrize("column", ["id", "decision", "created_at"])
 def test_without_what_makes_a_decision_there_is_none(store, column):
     insert(store, "memory_gate_decisions", DECISION)
     store.execute(f"ALTER TABLE memory_gate_decisions DROP COLUMN {column}")
-    assert [one.reason for one in read(store)] == ["bad_database"]
+    assert [problem.reason for problem in read(store)] == ["bad_database"]
 
 
 @pytest.mark.parametrize(
@@ -197,22 +202,22 @@ def test_odd_metadata_is_no_key(store):
         store.commit()
         with closing(sqlite3.connect(":memory:")) as copy:
             store.backup(copy)
-            (found,) = read(copy)
-            assert found.original_key is None
+            (decision,) = read(copy)
+            assert decision.original_key is None
 
 
 @pytest.mark.parametrize(
-    ("sql", "what"),
+    ("sql", "table_type"),
     [
         ("CREATE VIEW memory_gate_decisions AS SELECT 'x' AS id, 'NO_WRITE' AS decision, 5 AS created_at", "view"),
         ("CREATE VIRTUAL TABLE memory_gate_decisions USING fts5(id, decision, created_at)", "virtual table"),
     ],
 )
-def test_what_only_looks_like_the_table_is_not_read(sql, what):
+def test_what_only_looks_like_the_table_is_not_read(sql, table_type):
     with closing(sqlite3.connect(":memory:")) as store:
         store.execute(sql)
         assert [*read(store)] == [
-            Rejection("bad_database", f"memory_gate_decisions is a {what}, not a table"),
+            Rejection("bad_database", f"memory_gate_decisions is a {table_type}, not a table"),
             Rejection("bad_database", "there is no table memory_gate_decisions"),
         ]
 
@@ -265,9 +270,9 @@ def test_no_row_stops_the_reader(rows, contexts):
             insert(store, "memory_gate_decisions", row)
         for role, message, at, place in contexts:
             insert(store, "conversation_contexts", (None, "01T", role, message, at, place))
-        found = [*read(store)]
-        assert all(isinstance(one, DatabaseDecision | Rejection) for one in found)
-        assert len(rows) == 0 or found
+        results = [*read(store)]
+        assert all(isinstance(result, DatabaseDecision | Rejection) for result in results)
+        assert len(rows) == 0 or results
 
 
 @pytest.mark.skipif(not GENERATOR.exists(), reason="the generator of homes is not on this machine")
@@ -278,9 +283,15 @@ def test_a_generated_database(tmp_path):
     before = hashlib.sha256(file.read_bytes()).digest()
     with closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True)) as store:
         rows = store.execute("SELECT id, decision, candidate_fact FROM memory_gate_decisions").fetchall()
-        found = [*read(store)]
-    assert sorted((one.id, one.decision, one.fact) for one in found) == sorted(rows)
+        decisions = [*read(store)]
+    assert sorted((decision.id, decision.decision, decision.fact) for decision in decisions) == sorted(rows)
     assert len(rows) == json.loads((tmp_path / "ground_truth.json").read_text())["reflection"]["decisions"] > 50
-    assert all(one.original_key.startswith("agent:") and one.session_key.startswith("channel:") for one in found)
-    assert all([said.message for said in one.window] == [one.user_message.message, one.reply.message] for one in found)
+    assert all(
+        decision.original_key.startswith("agent:") and decision.session_key.startswith("channel:")
+        for decision in decisions
+    )
+    assert all(
+        [message.message for message in decision.window] == [decision.user_message.message, decision.reply.message]
+        for decision in decisions
+    )
     assert hashlib.sha256(file.read_bytes()).digest() == before

@@ -1,4 +1,4 @@
-"""Replays in the API: plans, the start of one, the list, and what came of one."""
+"""Replays in the API: plans, the start of one, the list, and results."""
 
 import orjson
 import pytest
@@ -7,7 +7,7 @@ from jobs import services as jobs
 from jobs.models import JobRun
 from people.configuration import setting_values as configuration
 
-from .played import decided, lose_window, replay, replays, rows
+from .replay_rows import create_decisions, lose_window, replays, rows, run_replay
 
 pytestmark = pytest.mark.django_db
 API = "/api/v1/agents/ada/gate/replays"
@@ -18,51 +18,51 @@ def post(client, body, address=API):
 
 
 def test_a_dry_run_tells_and_sends_nothing(ada, endpoint, as_operator):
-    first, *_others = decided(4)
+    first, *_others = create_decisions(4)
     lose_window(first)
     plan = post(as_operator, {"model": "other", "dry_run": True, "filters": {"decision": "NO_WRITE"}})
     assert plan.status_code == 200
-    told = plan.json()
-    assert (told["decisions"], told["skipped"], told["model"], told["problem"]) == (1, 1, "other", "")
-    assert told["host"] == endpoint.url.split("/")[2]
+    answer = plan.json()
+    assert (answer["decisions"], answer["skipped"], answer["model"], answer["problem"]) == (1, 1, "other", "")
+    assert answer["host"] == endpoint.url.split("/")[2]
     assert not endpoint.requests
     assert not replays().exists()
 
 
 def test_a_replay_is_started_followed_and_read(ada, endpoint, as_operator):
-    made = decided(4)
-    since = made[1].created_at
+    decisions = create_decisions(4)
+    since = decisions[1].created_at
     body = {"model": "other", "prompt": "Decide.", "limit": 2, "filters": {"from_ts": since}}
     started = post(as_operator, body)
     assert started.status_code == 202
     name, job = started.json()["replay_id"], started.json()["job"]
     listed = as_operator.get(API).json()["items"]
-    assert [(one["id"], one["state"], one["total"]) for one in listed] == [(name, "queued", 2)]
+    assert [(item["id"], item["state"], item["total"]) for item in listed] == [(name, "queued", 2)]
     jobs.run_now("gate_replay", orjson.loads(JobRun.objects.get(id=job["id"]).params_json), by="otto")
-    told = as_operator.get(f"{API}/{name}").json()
-    assert (told["state"], told["decided"], told["agreed"], told["agreement"]) == ("finished", 2, 1, 0.5)
-    assert told["chosen"] == {"filters": {"since": since}, "limit": 2}
-    assert told["matrix"] == [
+    answer = as_operator.get(f"{API}/{name}").json()
+    assert (answer["state"], answer["decided"], answer["agreed"], answer["agreement"]) == ("finished", 2, 1, 0.5)
+    assert answer["chosen"] == {"filters": {"since": since}, "limit": 2}
+    assert answer["matrix"] == [
         {"original": "NO_WRITE", "replay": "UPDATE_USER", "count": 1},
         {"original": "UPDATE_USER", "replay": "UPDATE_USER", "count": 1},
     ]
-    assert [(one["decision_id"], one["decision"]) for one in told["items"]] == [("d2", "UPDATE_USER")]
-    assert (told["calls"], told["outcomes"]["decided"], told["next"]) == (2, 2, None)
+    assert [(item["decision_id"], item["decision"]) for item in answer["items"]] == [("d2", "UPDATE_USER")]
+    assert (answer["calls"], answer["outcomes"]["decided"], answer["next"]) == (2, 2, None)
 
 
 def test_named_decisions(ada, endpoint, as_operator):
-    decided(3)
+    create_decisions(3)
     assert post(as_operator, {"model": "other", "decision_ids": ["d1"]}).status_code == 202
     assert [row.decision_id for row in rows()] == ["d1"]
 
 
 def test_one_goes_on(ada, endpoint, as_operator):
-    decided(1)
-    found, _job = replay(ada)
-    refused = post(as_operator, {}, f"{API}/{found.id}/continue")
+    create_decisions(1)
+    replay_row, _job = run_replay(ada)
+    refused = post(as_operator, {}, f"{API}/{replay_row.id}/continue")
     assert (refused.status_code, "has replayed all" in refused.json()["detail"]) == (409, True)
     rows().update(outcome="waiting", decision=None, is_same=None)
-    assert post(as_operator, {}, f"{API}/{found.id}/continue").status_code == 202
+    assert post(as_operator, {}, f"{API}/{replay_row.id}/continue").status_code == 202
     assert post(as_operator, {}, f"{API}/nothing/continue").status_code == 404
 
 
@@ -79,16 +79,16 @@ def test_one_goes_on(ada, endpoint, as_operator):
     ],
 )
 def test_what_cannot_be_meant(ada, endpoint, as_operator, body, status):
-    decided(1)
+    create_decisions(1)
     assert post(as_operator, body).status_code == status
     assert not replays().exists()
 
 
 def test_differences_have_pages(ada, endpoint, as_operator):
-    decided(5, names=("NO_WRITE",))
+    create_decisions(5, names=("NO_WRITE",))
     configuration.put("memoryGate.tokensPerDay", 0)
-    found, _job = replay(ada)
-    first = as_operator.get(f"{API}/{found.id}?limit=3").json()
-    second = as_operator.get(f"{API}/{found.id}?limit=3&after={first['next']}").json()
-    names = [one["decision_id"] for one in (*first["items"], *second["items"])]
+    replay_row, _job = run_replay(ada)
+    first = as_operator.get(f"{API}/{replay_row.id}?limit=3").json()
+    second = as_operator.get(f"{API}/{replay_row.id}?limit=3&after={first['next']}").json()
+    names = [item["decision_id"] for item in (*first["items"], *second["items"])]
     assert names == ["d4", "d3", "d2", "d1", "d0"]

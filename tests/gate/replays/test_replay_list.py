@@ -2,7 +2,7 @@
 
 import pytest
 
-from .played import LIST, NEW, decided, replay, replays, rows, text_of
+from .replay_rows import LIST, NEW, create_decisions, replays, rows, run_replay, text_of
 
 pytestmark = pytest.mark.django_db
 
@@ -15,9 +15,9 @@ def test_an_empty_list_says_how_to_begin(ada, as_stranger, as_operator):
 
 
 def test_a_replay_whose_job_is_gone_has_stopped(ada, endpoint, as_stranger):
-    decided(1)
-    found, _job = replay(ada)
+    create_decisions(1)
+    replay_row, _job = run_replay(ada)
     replays().update(state="running", job_id="gone")
     rows().update(outcome="waiting", decision=None, is_same=None)
-    assert "Stopped" in text_of(as_stranger.get(f"{LIST}{found.id}/"))
+    assert "Stopped" in text_of(as_stranger.get(f"{LIST}{replay_row.id}/"))
     assert "Stopped" in text_of(as_stranger.get(LIST))

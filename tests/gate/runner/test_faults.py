@@ -1,4 +1,7 @@
-"""An endpoint that fails in every way: no decision is lost or stored twice, and every request has its row."""
+"""An endpoint that fails in every way.
+
+No decision is lost or stored twice, and every request has its row.
+"""
 
 import pytest
 
@@ -15,10 +18,10 @@ from tests.llm_endpoint import (
     too_large,
 )
 
-from .judged import DB, answer, calls, decides, decisions, outcomes, run, talk
+from .judged_turns import DB, answer, calls, create_turns, decides, decisions, outcomes, run
 
 pytestmark = pytest.mark.django_db
-# Behaviour of the endpoint: what the rows of its calls say. Every kind of failure: tests/openclaw_web/llm/test_ask.py.
+# Behaviours of the endpoint and the failures in the rows of calls. Every failure: tests/openclaw_web/llm/test_ask.py.
 PASSING = {
     "rate limited": (fails(429, retry_after=1), "rate_limited"),
     "cut mid-body": (cut_off(answer()), "cut_off"),
@@ -29,7 +32,7 @@ FINAL = {
     "wrong key": (fails(401), "http_error"),
     "elsewhere": (redirects("http://127.0.0.1:9/v1"), "redirected"),
 }
-# Every answer that is none: test_parsing.py.
+# Every malformed answer: test_answer_parsing.py.
 MALFORMED = {
     "prose": ("I think that nothing has to be kept.", "not_an_object"),
     "missing fact": (answer(fact=None), "missing_candidate_fact"),
@@ -42,7 +45,7 @@ def test_what_passes_is_asked_again(ada, endpoint, name, monkeypatch):
         monkeypatch.setattr(config, "SECONDS", 0.2)
     behaviour, failure = PASSING[name]
     endpoint.then(behaviour, decides())
-    talk(2)
+    create_turns(2)
     assert run(ada).message == "2 turns judged."
     assert outcomes() == ["failed", "decided", "decided"]
     first, second, _third = calls()
@@ -56,7 +59,7 @@ def test_what_passes_is_asked_again(ada, endpoint, name, monkeypatch):
 def test_what_cannot_pass_is_asked_once_for_each_of_three_turns(ada, endpoint, name):
     behaviour, failure = FINAL[name]
     endpoint.then(behaviour)
-    talk(5)
+    create_turns(5)
     job = run(ada)
     assert job.state == "refused"
     assert job.message.startswith("0 turns judged. 3 turns were not answered. Stopped after 3 turns in a row")
@@ -68,14 +71,14 @@ def test_what_cannot_pass_is_asked_once_for_each_of_three_turns(ada, endpoint, n
 
 def test_one_turn_that_is_refused_does_not_end_a_run(ada, endpoint):
     endpoint.then(decides(), fails(400), fails(400), decides(), fails(400), decides())
-    talk(6)
+    create_turns(6)
     job = run(ada)
     assert (job.state, decisions().count()) == ("finished", 3)
     assert job.message.startswith("3 turns judged. 3 turns were not answered.")
 
 
 def test_an_endpoint_that_is_down_ends_a_run(ada, endpoint, settings):
-    talk(5)
+    create_turns(5)
     with nothing_listens() as settings.LLM_API_URL:
         job = run(ada)
     assert (job.state, outcomes()) == ("refused", ["failed"] * 9)
@@ -90,20 +93,20 @@ def test_an_endpoint_that_is_down_ends_a_run(ada, endpoint, settings):
 def test_an_answer_that_is_no_decision_is_a_failed_call(ada, endpoint, name):
     text, failure = MALFORMED[name]
     endpoint.then(says(text, prompt_tokens=500, completion_tokens=20), decides())
-    talk(2)
+    create_turns(2)
     job = run(ada)
     assert (job.state, job.message) == ("finished", "1 turn judged. 1 answer was no decision.")
     first, second = calls()
     assert (first.outcome, first.failure, first.raw_response) == ("malformed", failure, text)
     assert (first.prompt_tokens, first.reserved_tokens, second.outcome) == (500, 520, "decided")
-    assert len(endpoint.requests) == 2  # the same would come again: it is asked about in another run
+    assert len(endpoint.requests) == 2  # an endpoint would repeat its answer, so that only another run asks again
     assert run(ada).message == "1 turn judged."
 
 
 def test_failed_calls_count_with_what_they_cost(ada, endpoint):
     configuration.put("llm.prices", ["small: 1 10"])
     endpoint.then(cut_off(answer()), fails(429), says("no decision", prompt_tokens=500, completion_tokens=20))
-    talk(1)
+    create_turns(1)
     run(ada)
     cut, limited, malformed = calls()
     assert cut.reserved_tokens > 2_000  # nobody knows what it used
@@ -116,6 +119,6 @@ def test_failed_calls_count_with_what_they_cost(ada, endpoint):
 
 def test_the_key_is_nowhere_in_what_is_stored(ada, endpoint):
     endpoint.then(fails(401, body=b'{"error": "sk-test is not a key"}'))
-    talk(1)
+    create_turns(1)
     run(ada)
     assert calls().get().raw_response == '{"error": "… is not a key"}'

@@ -1,4 +1,7 @@
-"""Runs of our own gate as real processes: killed at any moment, two at once, and never above the limit."""
+"""Runs of our own gate in real processes that are killed or run at once.
+
+No decision is lost or doubled, and the limit of tokens is never exceeded.
+"""
 
 import hashlib
 import json
@@ -16,23 +19,27 @@ from tests.homes import Home, assistant, user
 from tests.llm_endpoint import Endpoint, says
 from tests.processes import FEW, Killer, until_met, wait_for
 
-from .judged import USED, answer, decides
+from .judged_turns import USED, answer, decides
 
 pytestmark = pytest.mark.kill
-BEGIN = "from agents.models import Agent; from gate.runner import gates, running; main = Agent.objects.get(); "
+BEGIN = "from agents.models import Agent; from gate.runner import config, job as runs; main = Agent.objects.get(); "
 RUN = BEGIN + (
-    "from gate.runner.turn_selection import Asked; job = running.run_here(main, Asked(), by='root'); "
+    "from gate.runner.turn_selection import TurnChoice; job = runs.run_here(main, TurnChoice(), by='root'); "
     "print(job.state, job.message)"
 )
-PAGE_RUN = BEGIN + ("from gate.runner.turn_selection import Asked; print(running.start(main, Asked(), by='otto').id)")
-# What a run does, without its lock: for as many processes as one likes.
+PAGE_RUN = BEGIN + (
+    "from gate.runner.turn_selection import TurnChoice; print(runs.start_run(main, TurnChoice(), by='otto').id)"
+)
+# The code of a run without its lock, so that several processes can run it.
 WALK = BEGIN + (
-    "from agents.runners.batch import Batch; from jobs.progress import Progress; gate = gates.in_force(); "
-    "batch = Batch(gates.RUNNER, gate, Progress(), len({ids!r})); "
-    "batch.go({ids!r}, running.judge(main.db, gate, batch)); "
+    "from agents.runners.batch import Batch; from jobs.progress import Progress; gate = config.get_active_gate(); "
+    "batch = Batch(config.RUNNER, gate, Progress(), len({ids!r})); "
+    "batch.run({ids!r}, runs.build_turn_handler(main.db, gate, batch)); "
     "print('done', batch.done, batch.stopped[:9] == 'The limit')"
 )
-SET = "from people.configuration import keys; keys.put_all({values!r}); print('set')"
+SET = (
+    "from people.configuration import setting_values as configuration; configuration.put_all({values!r}); print('set')"
+)
 
 
 @pytest.fixture
@@ -55,14 +62,14 @@ def collect(site, source):
     assert process.end() == 0, process.said
 
 
-def tell(source, turns, **more):
-    """A session of so many turns."""
-    records = [one for n in range(turns) for one in (user(f"Question {n}"), assistant(f"Answer {n}"))]
+def create_session(source, turns, **more):
+    """Writes a transcript of `turns` turns."""
+    records = [record for n in range(turns) for record in (user(f"Question {n}"), assistant(f"Answer {n}"))]
     return source.transcript(*records, **more)
 
 
-def begin(site, code=RUN):
-    """A process that judges, as soon as its job has begun."""
+def begin_run(site, code=RUN):
+    """Starts a process that judges; returns when its job has begun."""
     known = set((site.path / "state" / "running").glob("*"))
     process = site.start("shell", "--no-imports", "-c", code)
     wait_for(lambda: process.popen.poll() is not None or set((site.path / "state" / "running").glob("*")) - known)
@@ -74,26 +81,26 @@ def rows(site, sql):
         return store.execute(sql).fetchall()
 
 
-def windows_sent(site):
-    """The hash of the window of every request that came in whole."""
-    found = Counter()
+def count_sent_windows(site):
+    """Counts the windows, by hash, of the requests that arrived whole."""
+    counts = Counter()
     for request in site.endpoint.requests:
         try:
-            found[hashlib.sha256(request.words.encode()).hexdigest()] += 1
+            counts[hashlib.sha256(request.words.encode()).hexdigest()] += 1
         except json.JSONDecodeError:  # its process was killed while it sent
             continue
-    return found
+    return counts
 
 
 def test_kills_lose_no_decision_and_double_none(site, source):
     for number in range(20):
-        tell(source, 30, session=f"00000000-0000-0000-0000-0000000000{number:02}")
+        create_session(source, 30, session=f"00000000-0000-0000-0000-0000000000{number:02}")
     collect(site, source)
     killer = Killer(11, 0.6)
     for number in until_met(killer, kills=FEW):
-        process = begin(site)
+        process = begin_run(site)
         if not killer.kill(process.popen):  # it got to its end: give it something new to do
-            tell(source, 30, session=f"11111111-0000-0000-0000-0000000000{number:02}")
+            create_session(source, 30, session=f"11111111-0000-0000-0000-0000000000{number:02}")
             collect(site, source)
     last = site.start("shell", "--no-imports", "-c", RUN)
     assert last.end() == 0
@@ -103,7 +110,7 @@ def test_kills_lose_no_decision_and_double_none(site, source):
     judged = Counter(row[0] for row in rows(site, "SELECT turn_id FROM memory_gate_decisions"))
     assert judged == Counter(turns)
     calls = rows(site, "SELECT window_hash, outcome, decision_id FROM gate_calls")
-    assert windows_sent(site) <= Counter(row[0] for row in calls)  # each request has its row
+    assert count_sent_windows(site) <= Counter(row[0] for row in calls)  # each request has its row
     outcomes = Counter(row[1] for row in calls)
     assert outcomes["decided"] == len(turns)
     assert outcomes.keys() <= {"decided", "sent"}
@@ -115,8 +122,10 @@ def test_kills_lose_no_decision_and_double_none(site, source):
 ENDS = (signal.SIGTERM, signal.SIGHUP, signal.SIGKILL)
 
 
-def stop(site, number, *command):
-    """A command that asks models, ended by a signal after three requests beside a worker; its job, once that stopped.
+def stop_command(site, number, *command):
+    """Ends a command that asks models by a signal; returns its job when that has stopped.
+
+    The signal is sent after three requests, while a worker runs beside the command.
 
     Proves by the log of the endpoint that nothing was sent afterwards, while the worker ran another job.
     """
@@ -143,11 +152,11 @@ def job_ids(site):
 
 @pytest.mark.parametrize("number", ENDS)
 def test_a_run_of_a_terminal_ends_with_it_and_nothing_is_sent_afterwards(site, source, number):
-    tell(source, 30)
+    create_session(source, 30)
     collect(site, source)
     site.start("work")
-    site.endpoint.then(slowly(decides()))
-    job = stop(site, number, "reflection", "gate", "run")
+    site.endpoint.then(with_delay(decides()))
+    job = stop_command(site, number, "reflection", "gate", "run")
     assert job["message"] == (
         "Stopped: its process in the terminal has ended. Nothing is sent until a person starts it again. "
         "Decisions so far are kept; turns without one can be judged by another run."
@@ -158,7 +167,7 @@ def test_a_run_of_a_terminal_ends_with_it_and_nothing_is_sent_afterwards(site, s
     wait_for(lambda: rows(site, "SELECT count(*), count(DISTINCT turn_id) FROM memory_gate_decisions") == [(30, 30)])
 
 
-def slowly(behaviour):
+def with_delay(behaviour):
     def act(handler):
         time.sleep(0.05)
         behaviour(handler)
@@ -167,20 +176,20 @@ def slowly(behaviour):
 
 
 def test_of_two_runs_at_once_one_is_refused(site, source):
-    tell(source, 40)
+    create_session(source, 40)
     collect(site, source)
-    site.endpoint.then(slowly(decides()))
-    both = [begin(site), begin(site)]
+    site.endpoint.then(with_delay(decides()))
+    both = [begin_run(site), begin_run(site)]
     assert [process.end() for process in both] == [0, 0]
-    said = sorted(process.said.split()[0] for process in both)
-    assert said == ["finished", "refused"], [process.said for process in both]
+    states = sorted(process.said.split()[0] for process in both)
+    assert states == ["finished", "refused"], [process.said for process in both]
     assert rows(site, "SELECT count(*), count(DISTINCT turn_id) FROM memory_gate_decisions") == [(40, 40)]
     assert len(site.endpoint.requests) == 40
 
 
 @pytest.mark.parametrize("usage", [{}, USED])
 def test_two_processes_never_take_more_than_the_limit(site, source, usage):
-    tell(source, 60)
+    create_session(source, 60)
     collect(site, source)
     limit = 30_000
     site.python(SET.format(values={"memoryGate.tokensPerDay": limit, "memoryGate.windowSize": 0}))
@@ -199,13 +208,13 @@ def test_two_processes_never_take_more_than_the_limit(site, source, usage):
 
 
 def test_a_job_worker_that_is_killed_goes_on_with_a_run(site, source):
-    tell(source, 30)
+    create_session(source, 30)
     collect(site, source)
     params = {"agent": "main", "before_at": int(time.time() * 1000)}
     job_id = site.start_job("gate", **params)
-    for wanted in (5, 15):
+    for request_count in (5, 15):
         worker = site.start("work")
-        wait_for(lambda wanted=wanted: len(site.endpoint.requests) > wanted)
+        wait_for(lambda request_count=request_count: len(site.endpoint.requests) > request_count)
         os.kill(worker.pid, 9)
         worker.end()
     worker = site.start("work")

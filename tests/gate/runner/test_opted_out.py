@@ -1,4 +1,7 @@
-"""People who opted out: looked at when something is sent, for every message of a window."""
+"""People who opted out: their messages are withheld from every window that is sent.
+
+Who has opted out is looked up when something is sent.
+"""
 
 import pytest
 
@@ -7,17 +10,17 @@ from gate.runner import plans
 from gate.runner.turn_selection import TurnChoice
 from openclaw_web import clock
 from people.configuration import setting_values as configuration
-from tests.ledger.talks import group_chat
+from tests.ledger.transcript_records import store_group_chat
 
-from .judged import DB, decisions, run
+from .judged_turns import DB, decisions, run
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
 def group(ada):
-    """A chat in which mei, tom and somebody without a name asked something, each answered."""
-    group_chat("mei", "tom", "", "mei")
+    """A chat in which mei, tom and a nameless person asked something, each answered."""
+    store_group_chat("mei", "tom", "", "mei")
 
 
 def recent(row):
@@ -32,7 +35,7 @@ def test_while_nobody_has_opted_out_everything_is_judged(group, ada, endpoint):
 def test_turns_of_who_opted_out_are_neither_judged_nor_shown(group, ada, endpoint):
     configuration.put("collector.optedOutSenders", ["tom"])
     job = run(ada)
-    assert job.message == "2 turns judged. 2 turns were withheld."  # tom's, and that of nobody knows whom
+    assert job.message == "2 turns judged. 2 turns were withheld."  # tom's, and that of the nameless person
     assert [row.turn_id for row in decisions()] == ["s1:r1", "s1:r7"]
     assert recent(decisions()[1]) == ["Mei one", "To Mei"]
     sent = b"".join(request.body for request in endpoint.requests)

@@ -1,4 +1,4 @@
-"""The page of our own gate, and the same in the API: how it stands, plans, runs, and the switch."""
+"""The page of our own gate, and its API: status, plans, runs, and the switch."""
 
 import pytest
 
@@ -7,10 +7,10 @@ from gate.runner.config import RUNNER
 from openclaw_web import clock
 from people.models import AuditEntry
 from tests.factories import GateCallFactory
-from tests.gate.replays.played import text_of
+from tests.gate.replays.replay_rows import text_of
 from tests.llm_endpoint import says
 
-from .judged import run, talk
+from .judged_turns import create_turns, run
 
 pytestmark = pytest.mark.django_db
 PAGE = "/agents/ada/gate/own/"
@@ -23,18 +23,18 @@ def test_a_page_says_that_new_turns_are_not_judged(ada, as_stranger):
 
 def test_the_page_tells_what_today_cost(ada, endpoint, as_stranger):
     endpoint.then(says("no decision", prompt_tokens=300, completion_tokens=33, cost=0.5))
-    talk(1)
+    create_turns(1)
     run(ada)
     GateCallFactory(outcome="malformed", replay_id="r1", created_at=clock.now_ms())  # is no call of the gate
     page = text_of(as_stranger.get(PAGE))
     assert "<dd> 333<small>of 500,000</small> </dd>" in page
     assert "$0.50" in page
     assert "0 turns judged. 1 answer was no decision." in page
-    told = as_stranger.get(f"{API}/own").json()
-    assert (told["tokens_today"], told["malformed_today"], told["cost_today"], told["left_today"]) == (
+    answer = as_stranger.get(f"{API}/own").json()
+    assert (answer["tokens_today"], answer["malformed_today"], answer["cost_today"], answer["left_today"]) == (
         333, 1, 0.5, 499_667,
     )  # fmt: skip
-    assert told["runs"][0]["kind"] == "gate"
+    assert answer["runs"][0]["kind"] == "gate"
 
 
 def test_the_switch_on_the_page(ada, endpoint, as_admin):

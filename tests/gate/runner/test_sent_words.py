@@ -1,4 +1,4 @@
-"""Words of transcripts are data: whatever they say, they are sent in one place, and one decision comes of them."""
+"""Texts of transcripts are data: they are sent in one place and cause one decision."""
 
 import json
 
@@ -7,7 +7,7 @@ import pytest
 from gate.runner import prompts
 from tests.llm_endpoint import says
 
-from .judged import calls, decisions, run, talk
+from .judged_turns import calls, create_turns, decisions, run
 
 pytestmark = pytest.mark.django_db
 MARK = "zqx"  # in every text, so that its words are found wherever they are sent
@@ -51,7 +51,7 @@ def with_mark(text):
 
 @pytest.fixture
 def injected(ada):
-    return talk(len(INJECTIONS), texts=[with_mark(text) for text in INJECTIONS])
+    return create_turns(len(INJECTIONS), texts=[with_mark(text) for text in INJECTIONS])
 
 
 def test_thirty_texts_are_tried():
@@ -73,8 +73,11 @@ def test_words_of_the_transcript_are_in_the_one_message_alone(ada, endpoint, inj
         assert MARK not in request.path + str(request.headers)
 
 
-def obeys(request):
-    """What the newest words ask for: their JSON when they hold some, else a decision of every kind they name."""
+def obey_text(request):
+    """Returns the answer of a model that obeys the newest text of a request.
+
+    The answer is the text itself when it holds JSON, else a decision of the first kind that the text names.
+    """
     window = json.loads(request.words)
     words = window["currentUserMessage"].removeprefix(MARK).removesuffix(MARK).strip()
     named = next((name for name in ("SOUL", "IDENTITY", "TOOLS", "USER", "MEMORY") if name in words), None)
@@ -84,7 +87,7 @@ def obeys(request):
 
 
 def test_an_endpoint_that_obeys_every_text_causes_one_valid_decision_at_worst(ada, endpoint, injected):
-    endpoint.then(says(obeys))
+    endpoint.then(says(obey_text))
     run(ada)
     ended = [call.outcome for call in calls()]
     assert len(ended) == len(INJECTIONS)

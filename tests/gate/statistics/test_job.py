@@ -1,4 +1,4 @@
-"""The job that makes the sums of many decisions, started by whoever needs them."""
+"""The job that calculates the sums of many decisions, started when they are needed."""
 
 import pytest
 
@@ -13,7 +13,7 @@ from openclaw_web import clock
 from people.configuration import setting_values as configuration
 from tests.factories import T0, DecisionFactory
 
-from .decided import failed
+from .statistics_rows import make_failed_call
 
 pytestmark = pytest.mark.django_db
 SETTING = "memoryGateAuditing.enableStats"
@@ -21,13 +21,13 @@ SETTING = "memoryGateAuditing.enableStats"
 
 @pytest.fixture
 def main(real_files, monkeypatch):
-    """An agent with more decisions than are counted on the way, whose sums were off."""
+    """An agent with more decisions than are counted at once, whose sums were off."""
     agent = agents.register("main")
     monkeypatch.setattr(sum_rebuild, "PIECE", 10)
     for number in range(40):
         DecisionFactory(db=agent.db, session_id=f"s{number % 7}", created_at=T0 + number * 3_600_000)
     configuration.put(SETTING, False)
-    decision_store.store_calls(agent.db, [failed()])
+    decision_store.store_calls(agent.db, [make_failed_call()])
     configuration.put(SETTING, True)
     return agent.db
 
@@ -48,7 +48,7 @@ def test_whoever_looks_starts_it_once_and_it_makes_all(main):
 
 
 def test_a_write_starts_it_too_and_is_not_counted_twice(main):
-    decision_store.store_calls(main, [failed("malformed")])
+    decision_store.store_calls(main, [make_failed_call("malformed")])
     assert len(runs()) == 1
     jobs.run_now(sums.JOB_KIND, {"agent": "main"}, by="root")
     assert sum(GateHour.objects.using(main).values_list("malformed_count", flat=True)) == 1

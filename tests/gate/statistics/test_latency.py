@@ -26,11 +26,11 @@ def test_of_nothing_there_is_none():
 
 
 @given(st.lists(st.integers(0, 10**6)), st.lists(st.integers(0, 10**6)))
-def test_histograms_add_up_and_what_is_taken_away_is_gone(some, more):
-    histogram = dict(Counter(map(latency.bucket, some)))
+def test_histograms_add_up_and_what_is_taken_away_is_gone(values, added_values):
+    histogram = dict(Counter(map(latency.bucket, values)))
     before = dict(histogram)
-    added = Counter(map(latency.bucket, more))
+    added = Counter(map(latency.bucket, added_values))
     latency.add(histogram, added)
-    assert histogram == Counter(map(latency.bucket, [*some, *more]))
+    assert histogram == Counter(map(latency.bucket, [*values, *added_values]))
     latency.add(histogram, {name: -count for name, count in added.items()})
     assert histogram == before

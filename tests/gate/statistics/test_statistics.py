@@ -1,4 +1,4 @@
-"""The page of statistics: figures and the way to their rows, filters, states."""
+"""The page of statistics: figures with links to their rows, filters, states."""
 
 import re
 from html import unescape
@@ -12,19 +12,19 @@ from gate.statistics import statistics_query, sum_rebuild
 from people.configuration import setting_values as configuration
 from tests import factories
 
-from .decided import DB, PAGE, day, decide, failed, midnight, store, told
+from .statistics_rows import DB, PAGE, day, make_failed_call, make_report, midnight, store_decisions, store_reports
 
 pytestmark = pytest.mark.django_db
 LINK = re.compile(r'<a [^>]*?href="([^"]*)"[^>]*>([^<]*)</a>')
 
 
 def links(response):
-    """(address, words) of every link with words."""
+    """Returns (address, text) of every link with a text."""
     return [(unescape(href), words.strip()) for href, words in LINK.findall(response.text) if words.strip()]
 
 
 def rows(response):
-    """The rows of the table of figures: the words of each cell."""
+    """Returns the rows of the table of figures as the texts of their cells."""
     table = response.text.partition('id="figures"')[2].partition("</table>")[0].partition("<tbody>")[2]
     cells = (re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.DOTALL) for row in table.split("</tr>")[:-1])
     return [[" ".join(re.sub(r"<[^>]+>", " ", cell).split()) for cell in row] for row in cells]
@@ -32,10 +32,12 @@ def rows(response):
 
 @pytest.fixture
 def decided(ada):
-    decide("NO_WRITE", 6, 9, llm_latency_ms=50, prompt_tokens=90, completion_tokens=10, cost_usd=0.001)
-    decide("UPDATE_USER", 2, 9, llm_latency_ms=None, session_id="s2", saw_user=False)
-    decide("UPDATE_SOUL", 2, 1, llm_model="gate-2", prompt_version="p2")
-    decision_store.store_calls(DB, [failed(created_at=midnight(1)), failed("malformed", created_at=midnight(9))])
+    store_decisions("NO_WRITE", 6, 9, llm_latency_ms=50, prompt_tokens=90, completion_tokens=10, cost_usd=0.001)
+    store_decisions("UPDATE_USER", 2, 9, llm_latency_ms=None, session_id="s2", saw_user=False)
+    store_decisions("UPDATE_SOUL", 2, 1, llm_model="gate-2", prompt_version="p2")
+    decision_store.store_calls(
+        DB, [make_failed_call(created_at=midnight(1)), make_failed_call("malformed", created_at=midnight(9))]
+    )
 
 
 def test_it_works(as_stranger, decided):
@@ -54,17 +56,17 @@ def test_every_number_leads_to_its_rows(as_stranger, decided):
         lists = reverse("gate:decision_list", args=["ada"]), reverse("gate:call_list", args=["ada"])
     except NoReverseMatch:
         pytest.skip("there are no lists of decisions and calls yet")
-    found = links(as_stranger.get(f"{PAGE}?by=day"))
+    day_links = links(as_stranger.get(f"{PAGE}?by=day"))
     days = f"from={day(9)}&to={day(9)}"
-    assert (f"{lists[0]}?{days}", "8") in found
-    assert (f"{lists[0]}?{days}&decision=UPDATE_USER", "2") in found
-    assert (f"{lists[0]}?{days}&unseen=on", "2") in found
-    assert (f"{lists[1]}?segment=malformed&{days}", "1") in found
-    of_model = links(as_stranger.get(f"{PAGE}?by=model&model=gate-2&from={day(3)}"))
-    wanted = f"{lists[0]}?model=gate-2&from={day(3)}&to={day(0)}"
-    assert (f"{wanted}&decision=UPDATE_SOUL", "2") in of_model
-    of_session = links(as_stranger.get(f"{PAGE}?by=session"))
-    assert (f"{lists[0]}?session=%3Ds2&decision=UPDATE_USER", "2") in of_session
+    assert (f"{lists[0]}?{days}", "8") in day_links
+    assert (f"{lists[0]}?{days}&decision=UPDATE_USER", "2") in day_links
+    assert (f"{lists[0]}?{days}&unseen=on", "2") in day_links
+    assert (f"{lists[1]}?segment=malformed&{days}", "1") in day_links
+    model_links = links(as_stranger.get(f"{PAGE}?by=model&model=gate-2&from={day(3)}"))
+    model_address = f"{lists[0]}?model=gate-2&from={day(3)}&to={day(0)}"
+    assert (f"{model_address}&decision=UPDATE_SOUL", "2") in model_links
+    session_links = links(as_stranger.get(f"{PAGE}?by=session"))
+    assert (f"{lists[0]}?session=%3Ds2&decision=UPDATE_USER", "2") in session_links
 
 
 @pytest.mark.parametrize(
@@ -84,13 +86,15 @@ def test_by_what_and_of_which(as_stranger, decided, query, first_cells):
 
 
 def test_weeks_are_iso_weeks(as_stranger, ada):
-    store(told(created_at=1_767_225_600_000), told(created_at=1_767_225_600_000 - 4 * 86_400_000))  # 1 Jan 2026, 28 Dec
-    found = rows(as_stranger.get(f"{PAGE}?by=week&from=2025-12-22&to=2026-01-04"))
-    assert [row[0] for row in found] == ["2026-W01", "2025-W52"]
+    store_reports(
+        make_report(created_at=1_767_225_600_000), make_report(created_at=1_767_225_600_000 - 4 * 86_400_000)
+    )  # 1 Jan 2026, 28 Dec
+    week_rows = rows(as_stranger.get(f"{PAGE}?by=week&from=2025-12-22&to=2026-01-04"))
+    assert [row[0] for row in week_rows] == ["2026-W01", "2025-W52"]
 
 
 def test_what_is_not_known_is_named_and_leads_nowhere(as_stranger, ada):
-    decide("NO_WRITE", 2, 1, llm_model=None)
+    store_decisions("NO_WRITE", 2, 1, llm_model=None)
     response = as_stranger.get(f"{PAGE}?by=model")
     assert rows(response)[0][:2] == ["not known", "2"]
     table = response.text.partition('id="figures"')[2].partition("<tbody>")[2].partition("</tbody>")[0]
@@ -99,7 +103,7 @@ def test_what_is_not_known_is_named_and_leads_nowhere(as_stranger, ada):
 
 def test_long_ranges_have_pages(as_stranger, ada, monkeypatch):
     for days_ago in range(35):
-        decide("NO_WRITE", 1, days_ago)
+        store_decisions("NO_WRITE", 1, days_ago)
     first = as_stranger.get(f"{PAGE}?by=day&from={day(40)}")
     assert len(rows(first)) == statistics_query.ROWS
     (onwards,) = {href for href, words in links(first) if words.startswith("Next")} or {
@@ -114,7 +118,7 @@ def test_long_ranges_have_pages(as_stranger, ada, monkeypatch):
 def test_the_chart_marks_changes_of_the_prompt(as_stranger, ada):
     GatePrompt.objects.using(DB).create(id="p2", text="Decide.", created_at=1)
     for days_ago, prompt in ((5, "p1"), (4, "p1"), (3, "p2"), (2, "p2"), (1, "p1")):
-        decide("NO_WRITE", 1, days_ago, prompt_version=prompt)
+        store_decisions("NO_WRITE", 1, days_ago, prompt_version=prompt)
     response = as_stranger.get(f"{PAGE}?by=day&from={day(4)}")
     assert response.text.count('class="chart__mark"') == 2
     assert response.text.count(" replaced p") == 2
@@ -122,7 +126,7 @@ def test_the_chart_marks_changes_of_the_prompt(as_stranger, ada):
 
 def test_empty(as_stranger, ada):
     assert "No decisions yet" in as_stranger.get(PAGE).text
-    decide("NO_WRITE", 1, 300)
+    store_decisions("NO_WRITE", 1, 300)
     text = as_stranger.get(PAGE).text  # the weeks up to the last decision
     assert ">1<" in text and "No decisions match" not in text
     assert "No decisions match" in as_stranger.get(f"{PAGE}?from={day(9)}").text

@@ -1,4 +1,4 @@
-"""The same as JSON, and as the rows of a command."""
+"""Statistics in the API as JSON, and as the rows of a command."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from gate.statistics import figure_format
 from openclaw_web.errors import Refused
 from people.configuration import setting_values as configuration
 
-from .decided import DB, day, decide, failed, midnight
+from .statistics_rows import DB, day, make_failed_call, midnight, store_decisions
 
 pytestmark = pytest.mark.django_db
 API = "/api/v1/agents/ada/gate/statistics"
@@ -15,24 +15,24 @@ API = "/api/v1/agents/ada/gate/statistics"
 
 @pytest.fixture
 def decided(ada):
-    decide("NO_WRITE", 3, 9, llm_latency_ms=50, prompt_tokens=90, completion_tokens=10, cost_usd=0.001)
-    decide("UPDATE_USER", 1, 9, session_id="s2", saw_user=False)
-    decide("UPDATE_SOUL", 2, 1, prompt_version="p2")
-    decision_store.store_calls(DB, [failed(created_at=midnight(9), cost_usd=0.5)])
+    store_decisions("NO_WRITE", 3, 9, llm_latency_ms=50, prompt_tokens=90, completion_tokens=10, cost_usd=0.001)
+    store_decisions("UPDATE_USER", 1, 9, session_id="s2", saw_user=False)
+    store_decisions("UPDATE_SOUL", 2, 1, prompt_version="p2")
+    decision_store.store_calls(DB, [make_failed_call(created_at=midnight(9), cost_usd=0.5)])
 
 
 def test_it_works(as_stranger, decided):
-    found = as_stranger.get(f"{API}?by=day&from={day(10)}").json()
-    assert (found["state"], found["by"], found["first_day"], found["last_day"]) == ("ready", "day", day(10), day(0))
-    assert [row["key"] for row in found["items"]] == [day(1), day(9)]
-    older = found["items"][1]
+    answer = as_stranger.get(f"{API}?by=day&from={day(10)}").json()
+    assert (answer["state"], answer["by"], answer["first_day"], answer["last_day"]) == ("ready", "day", day(10), day(0))
+    assert [row["key"] for row in answer["items"]] == [day(1), day(9)]
+    older = answer["items"][1]
     assert (older["total"], older["decisions"]["NO_WRITE"], older["shares"]["NO_WRITE"]) == (4, 3, 0.75)
     assert (older["p50_ms"], older["latency_known"], older["prompt_tokens"], older["tokens_known"]) == (50, 3, 270, 3)
     assert (older["cost_usd"], older["cost_known"], older["failed"], older["unseen"]) == (0.503, 4, 1, 1)
-    newest = found["items"][0]
+    newest = answer["items"][0]
     assert newest["cost_usd"] is newest["p50_ms"] is newest["prompt_tokens"] is None
-    assert found["total"]["total"] == 6
-    assert found["prompt_changes"] == [{"day": day(1), "prompt": "p2", "before": "p1"}]
+    assert answer["total"]["total"] == 6
+    assert answer["prompt_changes"] == [{"day": day(1), "prompt": "p2", "before": "p1"}]
 
 
 def test_pages(as_stranger, decided):
@@ -48,8 +48,8 @@ def test_pages(as_stranger, decided):
 
 def test_off(as_stranger, decided):
     configuration.put("memoryGateAuditing.enableStats", False)
-    found = as_stranger.get(API).json()
-    assert (found["state"], found["items"], found["total"]) == ("off", [], None)
+    answer = as_stranger.get(API).json()
+    assert (answer["state"], answer["items"], answer["total"]) == ("off", [], None)
 
 
 @pytest.mark.parametrize(
@@ -61,8 +61,8 @@ def test_what_cannot_be_told(as_stranger, decided, query, status):
 
 
 def test_rows_of_the_command(decided):
-    found = figure_format.read_table(DB, by="week")
-    assert sum(row["total"] for row in found) == 6
+    week_rows = figure_format.read_table(DB, by="week")
+    assert sum(row["total"] for row in week_rows) == 6
     assert [row["key"] for row in figure_format.read_table(DB, by="session", limit=1)] == ["s1"]
     heads, newest, _older = figure_format.format_lines(figure_format.read_table(DB), by="day")
     assert heads.split()[:4] == ["Day", "Decisions", "NO_WRITE", "MEMORY"]

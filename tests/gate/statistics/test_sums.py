@@ -1,4 +1,4 @@
-"""Sums that are kept while decisions are written equal those that are made of all of them."""
+"""Sums that are updated with each decision equal those calculated from all decisions."""
 
 import pytest
 from django.db import connections
@@ -12,7 +12,17 @@ from gate.statistics import deep_checks, quick_checks, sum_rebuild, sums
 from gate.statistics.sum_changes import SumChanges
 from people.configuration import setting_values as configuration
 
-from .decided import DAY_MS, DB, decide, failed, forget, midnight, picture, store, told
+from .statistics_rows import (
+    DAY_MS,
+    DB,
+    delete_all,
+    make_failed_call,
+    make_report,
+    midnight,
+    read_sums,
+    store_decisions,
+    store_reports,
+)
 
 pytestmark = pytest.mark.django_db
 SETTING = "memoryGateAuditing.enableStats"
@@ -35,27 +45,31 @@ facts = st.fixed_dictionaries(
 batches = st.lists(st.tuples(st.sampled_from(DECISIONS), places, facts), min_size=1, max_size=5)
 steps = st.one_of(
     st.tuples(st.just("store"), batches),
-    st.tuples(st.just("again"), st.integers(0, 9)),
-    st.tuples(st.just("fail"), st.lists(st.tuples(st.sampled_from(["failed", "malformed"]), places), max_size=3)),
+    st.tuples(st.just("report_again"), st.integers(0, 9)),
+    st.tuples(
+        st.just("store_failures"), st.lists(st.tuples(st.sampled_from(["failed", "malformed"]), places), max_size=3)
+    ),
     st.tuples(st.just("remove"), st.integers(0, 9)),
     st.tuples(st.just("turn"), st.booleans()),
     st.tuples(st.just("make"), st.integers(0, 3)),
 )
 
 
-def again(number):
-    """Another source tells of an event that is stored, and knows more of it: perhaps that it is of another session."""
+def report_again(number):
+    """Reports a stored decision from another source, with more facts and another session."""
     rows = list(MemoryGateDecision.objects.using(DB).order_by("id"))
     if rows:
         row = rows[number % len(rows)]
         more = {"llm_model": "gate-3", "prompt_version": "p3", "llm_latency_ms": 77, "cost_usd": 0.25}
         more |= {"session_id": "elsewhere", "session_key": row.session_id, "candidate_fact": row.candidate_fact}
         more |= {"turn_id": row.turn_id}
-        store(told(row.decision, source=Source.LOG, reason=row.reason, created_at=row.created_at + 900, **more))
+        store_reports(
+            make_report(row.decision, source=Source.LOG, reason=row.reason, created_at=row.created_at + 900, **more)
+        )
 
 
 def remove(number):
-    """Take a decision away as retention does."""
+    """Removes a decision as retention does."""
     rows = list(MemoryGateDecision.objects.using(DB).order_by("id"))
     if rows:
         row = rows[number % len(rows)]
@@ -65,14 +79,14 @@ def remove(number):
         sums.apply_changes(DB, changes)
 
 
-def fail(some):
-    decision_store.store_calls(DB, [failed(outcome, **place) for outcome, place in some])
+def store_failures(calls):
+    decision_store.store_calls(DB, [make_failed_call(outcome, **place) for outcome, place in calls])
 
 
 DO = {
-    "store": lambda batch: store(*(told(decision, **place, **fact) for decision, place, fact in batch)),
-    "again": again,
-    "fail": fail,
+    "store": lambda batch: store_reports(*(make_report(decision, **place, **fact) for decision, place, fact in batch)),
+    "report_again": report_again,
+    "store_failures": store_failures,
     "remove": remove,
     "turn": lambda is_on: configuration.put(SETTING, is_on),
     "make": lambda count: [sum_rebuild.run_step(DB) for _ in range(count)],
@@ -81,30 +95,30 @@ DO = {
 
 @given(st.lists(steps, max_size=12))
 def test_whatever_is_written_the_sums_are_those_of_all_rows(done):
-    forget()
+    delete_all()
     configuration.put(SETTING, True)
-    for name, what in done:
-        DO[name](what)
+    for name, argument in done:
+        DO[name](argument)
     configuration.put(SETTING, True)
     assert sums.ensure_complete(DB)
     assert deep_checks.find_differences(DB) == [*quick_checks.find_differences(DB)] == []
-    before = picture()
+    before = read_sums()
     sums.rebuild(DB)
-    assert picture() == before
+    assert read_sums() == before
 
 
 def test_sums_are_made_in_pieces_while_decisions_come_in(monkeypatch):
     monkeypatch.setattr(sum_rebuild, "PIECE", 4)
     for days_ago in range(6):
-        decide("UPDATE_USER", 3, days_ago, session_id=f"s{days_ago % 4}", llm_latency_ms=100 * days_ago)
-    decision_store.store_calls(DB, [failed(created_at=midnight(3) + n, session_id="s9") for n in range(6)])
+        store_decisions("UPDATE_USER", 3, days_ago, session_id=f"s{days_ago % 4}", llm_latency_ms=100 * days_ago)
+    decision_store.store_calls(DB, [make_failed_call(created_at=midnight(3) + n, session_id="s9") for n in range(6)])
     sums.clear(DB)
     assert not sums.is_complete(DB)
     pieces = 0
     while sum_rebuild.run_step(DB):
         pieces += 1
         # Before, within and after what is made already.
-        decide("NO_WRITE", 1, pieces % 8, session_id=f"s{pieces % 11}")
+        store_decisions("NO_WRITE", 1, pieces % 8, session_id=f"s{pieces % 11}")
     assert pieces > 8
     assert sums.is_complete(DB)
     assert deep_checks.find_differences(DB) == [*quick_checks.find_differences(DB)] == []
@@ -112,41 +126,41 @@ def test_sums_are_made_in_pieces_while_decisions_come_in(monkeypatch):
 
 def test_one_hour_that_is_larger_than_a_piece_is_made_at_once(monkeypatch):
     monkeypatch.setattr(sum_rebuild, "PIECE", 4)
-    decide("NO_WRITE", 11, 2)
-    decide("UPDATE_SOUL", 2, 1, session_id="s2")
-    before = picture()
+    store_decisions("NO_WRITE", 11, 2)
+    store_decisions("UPDATE_SOUL", 2, 1, session_id="s2")
+    before = read_sums()
     sums.rebuild(DB)
-    assert picture() == before
+    assert read_sums() == before
 
 
 def test_a_session_is_counted_once_a_day():
-    decide("NO_WRITE", 3, 1, session_id="s1")
-    decide("NO_WRITE", 2, 1, session_id="s2")
-    decide("NO_WRITE", 2, 0, session_id="s1")
-    told_of = dict(MemoryGateStats.objects.using(DB).values_list("date", "session_count"))
-    assert sorted(told_of.values()) == [1, 2]
+    store_decisions("NO_WRITE", 3, 1, session_id="s1")
+    store_decisions("NO_WRITE", 2, 1, session_id="s2")
+    store_decisions("NO_WRITE", 2, 0, session_id="s1")
+    session_counts = dict(MemoryGateStats.objects.using(DB).values_list("date", "session_count"))
+    assert sorted(session_counts.values()) == [1, 2]
 
 
 def test_absurd_numbers_fit():
-    store(*(told(llm_latency_ms=2**53, prompt_tokens=2**53, cost_usd=1e300) for _ in range(9)))
+    store_reports(*(make_report(llm_latency_ms=2**53, prompt_tokens=2**53, cost_usd=1e300) for _ in range(9)))
     row = GateDay.objects.using(DB).get()
     assert row.latency_sum_ms == row.prompt_tokens == row.cost_nano_usd == 9 * 10**12
 
 
 def test_what_is_off_is_not_counted_and_made_when_it_is_on_again(monkeypatch):
-    decide("NO_WRITE", 2, 1)
+    store_decisions("NO_WRITE", 2, 1)
     configuration.put(SETTING, False)
-    decision_store.store_calls(DB, [failed()])
+    decision_store.store_calls(DB, [make_failed_call()])
     assert not GateHour.objects.using(DB).exists()
     assert not sums.ensure_complete(DB)
     configuration.put(SETTING, True)
-    decision_store.store_calls(DB, [failed("malformed")])
+    decision_store.store_calls(DB, [make_failed_call("malformed")])
     assert sum(GateHour.objects.using(DB).values_list("total", flat=True)) == 2
     assert sum(GateSessionSums.objects.using(DB).values_list("failed_count", flat=True)) == 1
 
 
 def test_a_file_from_before_there_were_sums_gets_them():
-    decide("NO_WRITE", 2, 1)
+    store_decisions("NO_WRITE", 2, 1)
     with connections[DB].cursor() as cursor:
         for table in ("gate_hours", "gate_days", "gate_session_sums", "memory_gate_stats"):
             cursor.execute(f"DELETE FROM {table}")
@@ -155,11 +169,11 @@ def test_a_file_from_before_there_were_sums_gets_them():
 
 
 def test_a_call_of_a_replay_counts_nowhere():
-    decision_store.store_calls(DB, [failed(replay_id="r1"), failed("sent")])
-    assert not any(picture().values())
+    decision_store.store_calls(DB, [make_failed_call(replay_id="r1"), make_failed_call("sent")])
+    assert not any(read_sums().values())
 
 
 def test_days_are_utc_days():
-    store(told(created_at=T0 - 1), told(created_at=T0))
+    store_reports(make_report(created_at=T0 - 1), make_report(created_at=T0))
     assert set(MemoryGateStats.objects.using(DB).values_list("date", flat=True)) == {"2026-01-04", "2026-01-05"}
     assert set(GateDay.objects.using(DB).values_list("day", flat=True)) == {T0 - DAY_MS, T0}

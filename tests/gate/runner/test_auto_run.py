@@ -1,4 +1,4 @@
-"""New turns of agents whose gate is on: judged by a job of its own, and nothing is asked for ever."""
+"""New turns of agents whose gate is on are judged by a job, not for ever."""
 
 import pytest
 
@@ -13,24 +13,27 @@ from people.configuration import setting_values as configuration
 from tests import factories
 from tests.llm_endpoint import fails, says
 
-from .judged import DB, MINUTE, calls, decides, decisions, outcomes, talk
+from .judged_turns import DB, MINUTE, calls, create_turns, decides, decisions, outcomes
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
 def on(ada, endpoint, later):
-    """The gate of ada, on since an hour, with two turns before that and two after."""
+    """The endpoint of ada, whose gate has been on for an hour.
+
+    Two of its turns are older than that, two are newer.
+    """
     later(hours=-1)
     switches.turn_on(RUNNER, ada, by="root")
     later()
-    talk(2, start=clock.now_ms() - 90 * MINUTE)
-    talk(2, session_id="s2", start=clock.now_ms() - 30 * MINUTE)
+    create_turns(2, start=clock.now_ms() - 90 * MINUTE)
+    create_turns(2, session_id="s2", start=clock.now_ms() - 30 * MINUTE)
     return endpoint
 
 
 def tick():
-    """What the job worker does every half minute, and the job that comes of it; None when none does."""
+    """Runs the job that the worker would start now; returns None when it starts none."""
     started = [job for job in automatic_tasks.start_due() if job.kind == "gate_new_turns"]
     return jobs.run_now("gate_new_turns", {}, by="schedule") if started else None
 
@@ -49,7 +52,7 @@ def test_settings_switch_it_off(on, key):
 
 
 def test_it_is_off_for_every_agent_at_first(ada, endpoint):
-    talk(2, start=clock.now_ms() - 30 * MINUTE)
+    create_turns(2, start=clock.now_ms() - 30 * MINUTE)
     assert tick() is None
 
 
@@ -75,7 +78,7 @@ def test_after_a_failure_it_pauses(on, later):
     assert tick() is None
     later(seconds=16 * 60)
     assert tick().state == "finished"
-    assert [row.turn_id for row in decisions()] == ["s2:u1"]  # about the other it was asked often enough
+    assert [row.turn_id for row in decisions()] == ["s2:u1"]  # the other turn was asked about often enough
 
 
 def test_a_turn_that_is_answered_wrongly_is_not_asked_about_for_ever(on, later):

@@ -1,4 +1,4 @@
-"""Decisions and failed calls as whoever tells of them hands them over, and all sums of ada as they are stored."""
+"""Reports of decisions and failed calls for tests, and the stored sums of ada."""
 
 from datetime import UTC, datetime, timedelta
 from itertools import count
@@ -26,18 +26,18 @@ numbers = count()
 
 
 def midnight(days_ago=0):
-    """The first millisecond of a UTC day."""
+    """Returns the first millisecond of a UTC day."""
     return clock.now_ms() // DAY_MS * DAY_MS - days_ago * DAY_MS
 
 
 def day(days_ago=0):
-    """The same day as it stands in an address."""
+    """Returns the same day as it stands in an address."""
     today = datetime.fromtimestamp(clock.now_ms() / 1000, UTC).date()
     return str(today - timedelta(days=days_ago))
 
 
-def told(decision="NO_WRITE", *, source=Source.API, **columns):
-    """One decision, as a source tells of it."""
+def make_report(decision="NO_WRITE", *, source=Source.API, **columns):
+    """Returns a source's report of one decision."""
     given = {"id": f"d{next(numbers)}", "session_id": "s1", "reason": "Small talk.", "created_at": midnight()}
     given |= {"llm_model": "gate-1", "prompt_version": "p1", "saw_user": True} | columns
     if decision != "NO_WRITE":
@@ -46,33 +46,33 @@ def told(decision="NO_WRITE", *, source=Source.API, **columns):
     return Report(row=MemoryGateDecision(decision=decision, origin=origin, **given), source=source)
 
 
-def failed(outcome="failed", **columns):
-    """One call that was no decision."""
+def make_failed_call(outcome="failed", **columns):
+    """Returns a call that was no decision."""
     given = {"id": f"c{next(numbers)}", "session_id": "s1", "origin": "own", "created_at": midnight()}
     return GateCall(outcome=outcome, **given | {"llm_model": "gate-1", "prompt_version": "p1"} | columns)
 
 
-def store(*some):
-    return decision_store.store_reports(DB, list(some))
+def store_reports(*reports):
+    return decision_store.store_reports(DB, list(reports))
 
 
-def decide(decision, amount, days_ago, **columns):
-    """Store some equal decisions of one day, a minute apart."""
+def store_decisions(decision, amount, days_ago, **columns):
+    """Stores some equal decisions of one day, a minute apart."""
     first = midnight(days_ago)
-    store(*(told(decision, created_at=first + n * 60_000, **columns) for n in range(amount)))
+    store_reports(*(make_report(decision, created_at=first + n * 60_000, **columns) for n in range(amount)))
 
 
-def picture():
-    """Every row of every sum, but for when it was written."""
-    found = {}
+def read_sums():
+    """Returns every row of every sum, without its time of update."""
+    rows_by_table = {}
     for model in SUMS:
         names = sorted(field.column for field in model._meta.concrete_fields if field.column)
         names = [name for name in names if name != "updated_at"]
-        found[model._meta.db_table] = sorted(model.objects.using(DB).values_list(*names), key=str)
-    return found
+        rows_by_table[model._meta.db_table] = sorted(model.objects.using(DB).values_list(*names), key=str)
+    return rows_by_table
 
 
-def forget():
-    """As it was before anything was decided."""
+def delete_all():
+    """Deletes all decisions, calls and sums."""
     for model in (*SUMS, MemoryGateDecision, GateCall, GateReceipt, GateWindow):
         model.objects.using(DB).all().delete()

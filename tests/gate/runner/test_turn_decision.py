@@ -1,4 +1,4 @@
-"""Turns judged by our own gate: what is sent, what is stored, and which turns are left alone."""
+"""Turns judged by our own gate: requests, stored rows, and turns that are not judged."""
 
 import pytest
 
@@ -12,13 +12,13 @@ from tests import factories
 from tests.factories import T0
 from tests.llm_endpoint import says
 
-from .judged import DB, MINUTE, USED, answer, calls, decides, decisions, outcomes, run, talk
+from .judged_turns import DB, MINUTE, USED, answer, calls, create_turns, decides, decisions, outcomes, run
 
 pytestmark = pytest.mark.django_db
 
 
 def test_a_turn_is_judged_with_its_window(ada, endpoint):
-    talk(3)
+    create_turns(3)
     job = run(ada)
     assert (job.state, job.message) == ("finished", "3 turns judged.")
     row = decisions()[2]
@@ -35,7 +35,7 @@ def test_a_turn_is_judged_with_its_window(ada, endpoint):
 
 
 def test_the_request_has_two_messages_and_nothing_else_of_the_transcript(ada, endpoint):
-    talk(2, model="a-secret-model")
+    create_turns(2, model="a-secret-model")
     run(ada)
     request = endpoint.requests[1]
     assert request.headers["Authorization"] == "Bearer sk-test"
@@ -49,7 +49,7 @@ def test_the_request_has_two_messages_and_nothing_else_of_the_transcript(ada, en
 
 def test_every_call_has_a_row_that_says_what_it_used(ada, endpoint):
     configuration.put("llm.prices", ["small: 1 10"])
-    talk(1)
+    create_turns(1)
     run(ada)
     call, row = calls().get(), decisions().get()
     assert (call.outcome, call.attempt, call.decision_id, call.turn_id) == ("decided", 1, row.id, "s1:u0")
@@ -62,7 +62,7 @@ def test_every_call_has_a_row_that_says_what_it_used(ada, endpoint):
 def test_the_endpoints_own_figure_comes_before_the_price(ada, endpoint):
     configuration.put("llm.prices", ["small: 1 10"])
     endpoint.then(says(answer(), **USED, cost=0.25))
-    talk(1)
+    create_turns(1)
     run(ada)
     assert decisions().get().cost_usd == calls().get().cost_usd == 0.25
 
@@ -70,7 +70,7 @@ def test_the_endpoints_own_figure_comes_before_the_price(ada, endpoint):
 def test_without_usage_nothing_is_guessed(ada, endpoint):
     configuration.put("llm.prices", ["small: 1 10"])
     endpoint.then(says(answer()))
-    talk(1)
+    create_turns(1)
     run(ada)
     row, call = decisions().get(), calls().get()
     assert (row.prompt_tokens, row.cost_usd, call.prompt_tokens, call.cost_usd) == (None, None, None, None)
@@ -78,7 +78,7 @@ def test_without_usage_nothing_is_guessed(ada, endpoint):
 
 
 def test_turns_with_a_decision_of_anybody_are_judged_only_when_asked_to(ada, endpoint):
-    talk(2)
+    create_turns(2)
     factories.DecisionFactory(turn_id="s1:u0", session_id="s1", origin="imported")
     run(ada)
     assert [request.question["model"] for request in endpoint.requests] == ["small"]
@@ -107,15 +107,15 @@ def test_turns_with_a_decision_of_anybody_are_judged_only_when_asked_to(ada, end
     ],
 )
 def test_only_answered_turns_of_people_are_judged(ada, endpoint, left_alone):
-    talk(2)
+    create_turns(2)
     ConversationTurn.objects.using(DB).filter(id="s1:u1").update(**left_alone)
     run(ada)
     assert [row.turn_id for row in decisions()] == ["s1:u0"]
 
 
 def test_a_turn_that_has_not_ended_waits(ada, endpoint, later):
-    talk(1, start=clock.now_ms() - 30_000)
-    talk(1, session_id="s2", start=clock.now_ms() - 30 * MINUTE, agent_metadata='{"stopReason":"toolUse"}')
+    create_turns(1, start=clock.now_ms() - 30_000)
+    create_turns(1, session_id="s2", start=clock.now_ms() - 30 * MINUTE, agent_metadata='{"stopReason":"toolUse"}')
     run(ada)
     assert not decisions()
     later(seconds=60)
@@ -127,18 +127,18 @@ def test_a_turn_that_has_not_ended_waits(ada, endpoint, later):
 
 
 def test_which_turns_can_be_asked_for(ada, endpoint):
-    talk(4)
-    talk(2, session_id="s2", start=T0 + 10 * MINUTE)
+    create_turns(4)
+    create_turns(2, session_id="s2", start=T0 + 10 * MINUTE)
     run(ada, session="agent:ada:irc:group:#s2", limit=1)
     assert [row.turn_id for row in decisions()] == ["s2:u1"]  # the newest
     run(ada, since=T0 + MINUTE, until=T0 + 3 * MINUTE)
     assert [row.turn_id for row in decisions()] == ["s1:u1", "s1:u2", "s2:u1"]
-    asked = [request.words for request in endpoint.requests]
-    assert ["Question 1" in asked[1], "Question 2" in asked[2]] == [True, True]  # the oldest first
+    sent_texts = [request.words for request in endpoint.requests]
+    assert ["Question 1" in sent_texts[1], "Question 2" in sent_texts[2]] == [True, True]  # the oldest first
 
 
 def test_the_size_of_the_window_is_a_setting(ada, endpoint):
-    talk(6)
+    create_turns(6)
     configuration.put("memoryGate.windowSize", 3)
     run(ada, limit=1)
     window = windows.read_window(DB, decisions().get().window_hash)
@@ -149,7 +149,7 @@ def test_the_size_of_the_window_is_a_setting(ada, endpoint):
 
 
 def test_nothing_from_before_a_reset_is_shown(ada, endpoint):
-    talk(3)
+    create_turns(3)
     event = factories.EventFactory(db=DB, session_id="s1", seq=3, kind="reset", event_json="{}")
     TranscriptEventIdentity.objects.using(DB).create(
         session_id="s1", event_id="reset", seq=3, event_type="reset", has_parent=False, created_at=event.created_at
@@ -163,7 +163,7 @@ def test_nothing_from_before_a_reset_is_shown(ada, endpoint):
 def test_without_raw_responses_none_is_kept(ada, endpoint):
     configuration.put("memoryGateAuditing.storeRawLLMResponse", False)
     endpoint.then(decides(), says("no decision"))
-    talk(2)
+    create_turns(2)
     run(ada)
     assert outcomes() == ["decided", "malformed"]
     assert {row.raw_response for row in (*decisions(), *calls())} == {None}
@@ -171,7 +171,7 @@ def test_without_raw_responses_none_is_kept(ada, endpoint):
 
 def test_long_malformed_answers_are_artifacts(ada, endpoint):
     endpoint.then(says("x" * 200_000))
-    talk(1)
+    create_turns(1)
     run(ada)
     assert calls().get().raw_response.startswith("ocm_artifact:v1:sha256:")
     assert GateWindow.objects.using(DB).count() == 1  # what was sent is known

@@ -1,4 +1,4 @@
-"""Runs of our own gate as jobs: plans of them, who may not begin, cancelling, and going on."""
+"""Runs of our own gate as jobs: plans, permissions, cancelling, and continuing."""
 
 import orjson
 import pytest
@@ -14,13 +14,13 @@ from openclaw_web import clock
 from people.configuration import setting_values as configuration
 from tests.llm_endpoint import fails, says
 
-from .judged import DB, answer, decides, decisions, outcomes, run, talk
+from .judged_turns import DB, answer, create_turns, decides, decisions, outcomes, run
 
 pytestmark = pytest.mark.django_db
 
 
 def test_a_plan_says_what_would_be_sent(ada, endpoint, settings):
-    talk(3)
+    create_turns(3)
     configuration.put("llm.prices", ["small: 1 10"])
     plan = plans.plan_run(ada, TurnChoice())
     assert (plan.turns, plan.withheld, plan.host) == (3, 0, endpoint.url.split("/")[2])
@@ -35,7 +35,7 @@ def test_a_plan_says_what_would_be_sent(ada, endpoint, settings):
 
 
 def test_an_estimate_of_many_turns_comes_from_some_of_them(ada, endpoint, django_assert_max_num_queries):
-    talk(120)
+    create_turns(120)
     with django_assert_max_num_queries(90, using=DB):
         plan = plans.plan_run(ada, TurnChoice())
     each = plans.plan_run(ada, TurnChoice(limit=1)).tokens
@@ -50,12 +50,12 @@ def test_a_session_that_there_is_not_is_refused(ada, endpoint):
 
 
 def test_a_run_that_is_cancelled_keeps_what_it_has(ada, endpoint):
-    talk(4)
+    create_turns(4)
 
     def cancels(done, _total, _message):
         if done == 2:
             jobs.cancel(JobRun.objects.get(), by="otto")
-            raise CancelledJob  # as the heartbeat, which has no thread of its own in a transaction, would have it raised
+            raise CancelledJob  # the heartbeat would have it raised: in a transaction it has no thread of its own
 
     job = run(ada, cancels)
     assert (job.state, decisions().count()) == ("cancelled", 2)
@@ -63,19 +63,19 @@ def test_a_run_that_is_cancelled_keeps_what_it_has(ada, endpoint):
 
 
 def test_an_interrupted_run_goes_on_with_the_same_turns(ada, endpoint):
-    talk(6)
+    create_turns(6)
     params = {"agent": "ada", "limit": 4, "before_at": clock.now_ms()}
     endpoint.then(says("no decision"), decides())
     first = jobs.run_now("gate", params, by="root")
     assert first.message == "3 turns judged. 1 answer was no decision."
-    again = jobs.run_now("gate", params, by="root")  # what a worker does with a job whose process died
+    again = jobs.run_now("gate", params, by="root")  # as a worker does with a job whose process died
     assert again.message == first.message
     assert (again.done, again.total, len(endpoint.requests)) == (4, 4, 4)
     assert [row.turn_id for row in decisions()] == ["s1:u3", "s1:u4", "s1:u5"]
 
 
 def test_a_call_that_was_killed_is_sent_again_and_both_have_a_row(ada, endpoint):
-    talk(1)
+    create_turns(1)
 
     def dies(_handler):
         raise ConnectionAbortedError
@@ -94,7 +94,7 @@ def test_a_call_that_was_killed_is_sent_again_and_both_have_a_row(ada, endpoint)
 
 def test_what_a_run_says_of_its_calls(ada, endpoint):
     endpoint.then(fails(500), says(answer(), prompt_tokens=10, completion_tokens=5, cost=0.5))
-    talk(2)
+    create_turns(2)
     result = orjson.loads(run(ada).result_json)
     assert {name: result[name] for name in ("turns", "left", "decided", "failed", "malformed", "sent")} == {
         "turns": 2, "left": 0, "decided": 2, "failed": 1, "malformed": 0, "sent": 0,

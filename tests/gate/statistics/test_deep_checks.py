@@ -1,4 +1,4 @@
-"""Sums that were changed or lost are seen, and made again."""
+"""Deep checks find sums that were changed or lost, and a rebuild repairs them."""
 
 import pytest
 from django.db import connections
@@ -8,21 +8,21 @@ from gate.statistics import deep_checks, sums
 from gate.statistics.deep_checks import Difference
 from people.configuration import setting_values as configuration
 
-from .decided import DB, decide, failed, picture
+from .statistics_rows import DB, make_failed_call, read_sums, store_decisions
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(autouse=True)
 def decided():
-    decide("NO_WRITE", 3, 2, llm_latency_ms=80)
-    decide("UPDATE_USER", 2, 1, session_id="s2", llm_model=None, cost_usd=0.5)
-    decision_store.store_calls(DB, [failed(session_id="s3")])
+    store_decisions("NO_WRITE", 3, 2, llm_latency_ms=80)
+    store_decisions("UPDATE_USER", 2, 1, session_id="s2", llm_model=None, cost_usd=0.5)
+    decision_store.store_calls(DB, [make_failed_call(session_id="s3")])
     assert deep_checks.find_differences(DB) == []
 
 
 @pytest.mark.parametrize(
-    ("sql", "table", "what"),
+    ("sql", "table", "kind"),
     [
         ("DELETE FROM gate_hours WHERE total = 3", "gate_hours", "missing"),
         ("UPDATE gate_hours SET total = total + 1 WHERE total = 3", "gate_hours", "different"),
@@ -46,16 +46,16 @@ def decided():
         ("DELETE FROM gate_calls", "gate_days", "unexpected"),
     ],
 )
-def test_each_change_is_seen_and_mended(sql, table, what):
-    before = picture()
+def test_each_change_is_seen_and_mended(sql, table, kind):
+    before = read_sums()
     with connections[DB].cursor() as cursor:
         cursor.execute(sql)
-    found = deep_checks.find_differences(DB)
-    assert (table, what) in {(one.table, one.what) for one in found}
+    differences = deep_checks.find_differences(DB)
+    assert (table, kind) in {(difference.table, difference.problem) for difference in differences}
     sums.rebuild(DB)
     assert deep_checks.find_differences(DB) == []
     if not any(name in sql for name in ("memory_gate_decisions", "gate_calls")):
-        assert picture() == before
+        assert read_sums() == before
 
 
 def test_sums_that_wait_to_be_made_are_told_so():
@@ -65,7 +65,7 @@ def test_sums_that_wait_to_be_made_are_told_so():
 
 def test_while_statistics_are_off_nothing_is_missing():
     configuration.put("memoryGateAuditing.enableStats", False)
-    decision_store.store_calls(DB, [failed()])
+    decision_store.store_calls(DB, [make_failed_call()])
     assert deep_checks.find_differences(DB) == []
 
 

@@ -1,4 +1,4 @@
-"""Answers of models: one object with a decision, or malformed, and never anything else."""
+"""Answers of models are one object with a decision, or malformed."""
 
 import json
 
@@ -23,8 +23,8 @@ def with_(**changes):
     "text", [TEXT, f"  {TEXT}\n", f"```json\n{TEXT}\n```", f"```\n{TEXT}```\n", with_(confidence=1)]
 )
 def test_one_object_is_a_decision(text):
-    found = parse_answer(text)
-    assert (found.decision, found.reason, found.candidate_fact) == tuple(GOOD.values())
+    decision = parse_answer(text)
+    assert (decision.decision, decision.reason, decision.candidate_fact) == tuple(GOOD.values())
 
 
 @pytest.mark.parametrize("fact", [None, "", "  "])
@@ -83,12 +83,12 @@ BYTES = st.binary().map(lambda data: data.decode("utf-8", "surrogateescape"))
 @given(st.text() | BYTES | OBJECTS)
 def test_any_text_is_a_decision_or_malformed(text):
     try:
-        found = parse_answer(text)
+        decision = parse_answer(text)
     except MalformedAnswer:
         return
-    assert found.decision in DECISIONS
-    assert found.reason.strip()
-    assert (found.candidate_fact is None) == (found.decision == "NO_WRITE")
+    assert decision.decision in DECISIONS
+    assert decision.reason.strip()
+    assert (decision.candidate_fact is None) == (decision.decision == "NO_WRITE")
 
 
 def test_the_built_in_prompt_names_the_six_decisions_and_the_three_names():
